@@ -7,11 +7,11 @@ import { OrderStack } from '#infrastructure/stack';
 import type { ExternalIssuer } from '#infrastructure/token-issuer';
 
 /**
- * `npx cdk deploy`: an app as a stack, by default the sample.
+ * The CDK program of `npx cdk deploy`: deploys an app as a stack, by default the sample app.
  *
- * Context: `app`, the path of its module; `name` of the deployment (redress); `issuer`, `audience` and, inline,
- * `issuerKeys` of tokens that are not the user pool's; `clients`, with commas, that get an app client; `variables` of the
- * system as JSON; `removal=destroy` for a deployment that leaves nothing behind.
+ * Context: `app`, the path of its module; `name`, the name of the deployment (redress); `issuer`, `audience` and inline
+ * `issuerKeys`, for tokens of another issuer than the user pool; `clients`, comma-separated programs that get an app client;
+ * `variables`, the system's variables as JSON; `removal=destroy`, to delete all data with the stack.
  */
 const app = new App();
 const context = (key: string): string | undefined => app.node.tryGetContext(key) as string | undefined;
@@ -19,7 +19,7 @@ const context = (key: string): string | undefined => app.node.tryGetContext(key)
 const entry = context('app') ?? 'examples/orders/app.ts';
 const { default: orders } = (await import(pathToFileURL(resolve(entry)).href)) as { default: OrderApp };
 
-// Where the remote services are, from the environment of whoever deploys.
+// URLs of the remote services, from the environment of the deployment.
 const services = orders.local?.variables ?? [];
 const agentEnvironment = Object.fromEntries(services.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 
@@ -41,7 +41,7 @@ const missing = services.filter((name) => !agentEnvironment[name]);
 if (missing.length > 0)
   Annotations.of(stack).addWarningV2(
     'redress:services',
-    `${missing.join(', ')} not set: the agents will not find their services. Set them where you deploy, to addresses that Lambda reaches.`,
+    `${missing.join(', ')} not set: the agents cannot find their services. Set these variables to URLs that Lambda can reach, then deploy again.`,
   );
 
 function issuerGiven(): { readonly issuer?: ExternalIssuer } {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Must parse on every Node from 14 on: it is what finds a newer one. No dependencies, no top-level await.
+// Must parse on Node 14 and newer, because it finds a newer Node. No dependencies, no top-level await.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -17,7 +17,7 @@ const isGood = (version) => {
   return major > 22 || (major === 22 && minor >= 18);
 };
 
-/** The first of these that exists in a `node_modules` beside the package or above it. */
+/** Finds a path in the nearest `node_modules` that has it, beside the package or above. */
 function installed(...parts) {
   for (let folder = root; ; folder = dirname(folder)) {
     const found = join(folder, 'node_modules', ...parts);
@@ -43,14 +43,14 @@ function start() {
   if (!installed('commander'))
     return giveUp(
       inRepository
-        ? `is not installed yet: run npm install in ${root} (or npm start, which does it)`
-        : 'is not completely installed: run npm install once more',
+        ? `is not installed: run npm install in ${root}, or npm start, which installs it`
+        : 'is not completely installed: run npm install again',
     );
-  if (!inRepository && !existsSync(compiled)) return giveUp(`is not built yet: run npm run build in ${root}`);
+  if (!inRepository && !existsSync(compiled)) return giveUp(`is not built: run npm run build in ${root}`);
   const node = suitableNode();
   if (!node)
     return giveUp(
-      `needs Node 22.18 or newer, and this is ${process.versions.node}: run npm install ${inRepository ? `in ${root}` : 'node@24'}, or update Node`,
+      `needs Node 22.18 or newer, but this is Node ${process.versions.node}: run npm install ${inRepository ? `in ${root}` : 'node@24'}, or update Node`,
     );
   if (node === process.execPath && !inRepository) return runHere();
 
@@ -64,7 +64,7 @@ function start() {
 }
 
 function runHere() {
-  // What --disable-warning does for a process of its own.
+  // The counterpart of --disable-warning within this process.
   const { emitWarning } = process;
   process.emitWarning = (warning, ...rest) => rest[0] !== 'ExperimentalWarning' && emitWarning.call(process, warning, ...rest);
   return import(pathToFileURL(compiled).href).catch(fail);

@@ -8,7 +8,7 @@ import { agentMessageIn } from '#roles/scheduler/incoming';
 import type { FunctionContext, Invocation } from '#runtime/function';
 import type { System } from '#runtime/system';
 
-/** Requests of one agent, or of several. A record that throws was not answered: it comes again, or the supervisor asks anew. */
+/** Handles the requests of one or several agents. After an exception, the message is redelivered, or the supervisor requests the step again. */
 export const create = ({ system, environment }: FunctionContext) => {
   const names = (environment['REDRESS_AGENTS'] ?? '').split(',');
   const agents = new Map(names.map((name) => [name, createAgent(definitionOf(name, system), system)]));

@@ -6,7 +6,7 @@ import { oneByOne } from '#roles/dead-letters/batch';
 import { agentMessageIn } from '#roles/scheduler/incoming';
 import type { FunctionContext } from '#runtime/function';
 
-/** Orders that other orders call. */
+/** Handles the requests of orders that call other orders. */
 export const create = ({ system }: FunctionContext) => {
   const take = (record: SQSRecord): Promise<void> =>
     createChildOrders({ ...system, queues: inGroup(system.queues, groupIn(record).group) })(agentMessageIn(record.body));

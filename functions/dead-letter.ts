@@ -4,7 +4,7 @@ import { judgedBefore } from '#roles/dead-letters/batch';
 import { createDeadLettering } from '#roles/dead-letters/keep';
 import type { FunctionContext } from '#runtime/function';
 
-/** Messages that were given up, or delivered too often without success: kept for a person, who is told. */
+/** Keeps messages that failed too often as dead letters and alerts the operators. */
 export const create = ({ system }: FunctionContext) => {
   const deadLetter = createDeadLettering(system);
   return (event: SQSEvent) => judgedBefore(event, (record) => deadLetter(deliveryOf(record)), system);

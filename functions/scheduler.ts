@@ -4,7 +4,7 @@ import { inGroups } from '#roles/dead-letters/batch';
 import { noMessage, parseIncoming } from '#roles/scheduler/incoming';
 import type { FunctionContext } from '#runtime/function';
 
-/** Agents answer here, and whoever wants an order looked at wakes it here. All that came for one order is one write. */
+/** Handles replies and wake-ups. All messages of a batch for one order are applied in one write. */
 export const create = ({ system }: FunctionContext) => {
   const { scheduler } = system;
 

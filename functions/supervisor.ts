@@ -2,7 +2,7 @@ import { createSupervisor, type SupervisorPass } from '#roles/supervisor/supervi
 import type { FunctionContext, Invocation } from '#runtime/function';
 import { replyQueuesOf, type SupervisorTask } from '#runtime/topology';
 
-/** Runs on schedules. Nothing is lost when it doesn't: the next pass sees what is due, and the next sweep goes on where this one stopped. */
+/** Runs the supervisor on its schedules. A missed run loses no work: the next pass finds the due orders, and the next sweep continues where the last one stopped. */
 export const create = ({ system }: FunctionContext) => {
   const { config, app, ...ports } = system;
   const { clock } = ports;
@@ -13,7 +13,7 @@ export const create = ({ system }: FunctionContext) => {
     replyQueues: replyQueuesOf(app),
   });
 
-  /** A schedule knows no less than a minute: one run looks again and again until its minute is over. */
+  /** Repeats passes until the minute is over, because EventBridge schedules start at most once a minute. */
   async function passes(repeatForMs: number, stopping: AbortSignal): Promise<SupervisorPass> {
     const until = clock.now() + repeatForMs;
     for (;;) {

@@ -1,4 +1,4 @@
-/** What the system is deployed with: one construct, or a stack around it. */
+/** The deployment API: one construct, or a stack around it. */
 export type { App } from '#authoring/workflow';
 export type { AlarmThresholds } from '#infrastructure/alarms';
 export type { JobSettings } from '#infrastructure/lambda-function';

@@ -1,4 +1,4 @@
-/** What a user writes a system with: workflows, agents, faults. */
+/** The API for the authors of workflows, agents and faults. */
 
 export type { Activity, FaultsOf } from '#authoring/activity';
 export type { Agent, AgentDefinition, Call, Operation } from '#authoring/agent';

@@ -39,20 +39,20 @@ export type {
 export { given, instruct, rehearse } from '#testing/rehearse/index';
 
 export interface TestSystemOptions {
-  /** Variables as the system itself takes them: `{ MAX_FAILURES: '1' }`. */
+  /** Environment variables of the system: `{ MAX_FAILURES: '1' }`. */
   readonly variables?: { readonly [name: string]: string };
   readonly clock?: ManualClock;
-  /** A folder to share with another system; in memory without it. */
+  /** A data folder, to share with another system. The default is in memory. */
   readonly dataFolder?: string;
   readonly hostId?: string;
-  /** Functions that are not to run, so that a test can look at their queues: `['agent-payment']`. */
+  /** Functions that do not run, so that a test can inspect their queues: `['agent-payment']`. */
   readonly without?: readonly string[];
-  /** Keeps what is sent apart from what is written, as on AWS, where no transaction spans both. */
+  /** With `false`, messages are sent after the write instead of within it, as on AWS, where no transaction spans both. */
   readonly writesAndSendsAtomically?: boolean;
   readonly services?: HostOptions['services'];
 }
 
-/** The whole system in memory, in a time that stands still until the test moves it on. */
+/** The whole system in memory. Its clock stands still until the test advances it. */
 export interface TestSystem extends Embedded {
   readonly host: Host;
   readonly clock: ManualClock;
@@ -67,38 +67,38 @@ export interface TestSystem extends Embedded {
       readonly responseChannel?: string;
     },
   ): Promise<Submitted>;
-  /** The state of an order; throws where there is none. */
+  /** Returns the state of an order; throws if it does not exist. */
   state(orderId: string): Promise<StateRecord>;
-  /** Gives an instruction as an operator does; a reason is made up where none is given. */
+  /** Gives an instruction as an operator does. The reason has a default. */
   instruct(orderId: string, instruction: TestInstruction): Promise<Instructed>;
   /** Cancels an order as its client does. */
   cancel(orderId: string): Promise<Instructed>;
   /** Sends a signal to an order. */
   signal(orderId: string, name: string, payload?: Json): Promise<Instructed>;
-  /** Answers the question for which an order is held. */
+  /** Answers the question that blocks the order. */
   answer(orderId: string, answer: Json): Promise<Instructed>;
-  /** The journal of an order, oldest line first. */
+  /** Returns the journal of an order, oldest entry first. */
   history(orderId: string): Promise<readonly JournalEntry[]>;
-  /** Lets so much time pass, from one thing that is due to the next: an hour in which little happens costs little. */
+  /** Advances the clock from one due event to the next. A quiet hour takes little time. */
   passTime(ms: number): Promise<void>;
-  /** Bodies of the messages that are on a queue now, oldest first, left where they are. */
+  /** Returns the bodies of the messages that are on a queue, oldest first, and leaves them there. */
   messages(queue: string): readonly Json[];
   /**
-   * The HTTP API, with the routes and the authorization of `npm start`, and without a server: `fetch('/orders', { headers })`.
-   * It has the type of the global `fetch`, for clients that take one. While no process runs it rejects as that does.
+   * Sends a request to the HTTP API, with the routes and the authorization of `npm start`: `fetch('/orders', { headers })`. It has the
+   * type of the global `fetch`, needs no server, and rejects while no process runs.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
-  /** Signs a token that the API takes: `Bearer ${await token({ role: 'client', client: 'acme' })}`. Its times are the clock's. */
+  /** Signs a token for the API: `Bearer ${await token({ role: 'client', client: 'acme' })}`. Its times are those of the test clock. */
   token: LocalIssuer['sign'];
   /**
-   * Ends the process at once, as `kill -9` does, in the middle of whatever it does: nothing of it is written or sent any
-   * more, its operations and services are not told, and requests break off. What is committed stays. A `run` that was called
-   * already goes on by itself, as a request does that has left the machine; its answer reaches nobody.
+   * Kills the process in the middle of its work, as `kill -9` does. Committed writes stay; uncommitted writes and unsent messages are
+   * lost, and open requests break off. Operations and services get no signal. An operation that is already running continues, like a
+   * request that has left the machine, but its answer is lost.
    */
   kill(): void;
   /** Starts another process over the same data, after `kill()`. */
   start(): Promise<void>;
-  /** Lets what is at work end, and closes the data. */
+  /** Lets running work finish, then closes the data. */
   stop(): Promise<void>;
 }
 
@@ -137,11 +137,11 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
   let calls = 0;
   const decide = (orderId: string, decision: Decision) =>
     current.ask(({ system }) => system.scheduler.instruct(orderId, decision, { id: `test-${++calls}` }));
-  const instruct = (orderId: string, { by = 'test', reason = 'A test wants it.', ...instruction }: TestInstruction) =>
+  const instruct = (orderId: string, { by = 'test', reason = 'Instruction of a test.', ...instruction }: TestInstruction) =>
     decide(orderId, { ...instruction, by, reason } as Decision);
   const state = async (orderId: string): Promise<StateRecord> => {
     const found = await current.embedded.store.load(orderId);
-    if (!found) throw new Error(`There is no order ${orderId}.`);
+    if (!found) throw new Error(`Order ${orderId} does not exist.`);
     return found.state;
   };
   const selectDue = database.prepare(
@@ -182,7 +182,7 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
         await clock.advance(0);
         const { at } = selectDue.get() as { at: number | null };
         if (at === null || at > end) break;
-        // What is due already waits for whoever looks next.
+        // A message that is already due waits for the next poll, so only the clock moves.
         if (at > clock.now()) await clock.jump(at - clock.now());
         else if (!(await clock.nextBy(end))) break;
       }
@@ -192,13 +192,14 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
     token: (about) => issuer.sign(about),
     fetch: (input, init) => current.fetch(input, init),
     kill() {
-      if (isClosed) throw new Error('The system was stopped: nothing is left of it to kill.');
+      if (isClosed) throw new Error('Cannot kill the system: it was stopped.');
       current.kill();
       current = newProcess();
     },
     async start() {
-      if (isClosed) throw new Error('The system was stopped, and its data are closed. Call startSystem with the same dataFolder.');
-      if (current.isRunning) throw new Error('The system runs. Call kill() first.');
+      if (isClosed)
+        throw new Error('Cannot start the system: it was stopped, and its data is closed. Call startSystem with the same dataFolder.');
+      if (current.isRunning) throw new Error('Cannot start the system: it is running. Call kill() first.');
       await current.start();
     },
     async stop() {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { proseOf, sentencesOf } from './support/prose.ts';
 
-/** Phrases that nobody outside of this project would write, and what to write instead (docs/style.md). */
+/** Phrases that the style guide bans, with their replacements (docs/style.md). */
 const replacements: readonly (readonly [banned: RegExp, instead: string])[] = [
   [/\baskings?\b/i, 'request, attempt'],
   [/\banew\b/i, 'again'],
@@ -23,7 +23,10 @@ const replacements: readonly (readonly [banned: RegExp, instead: string])[] = [
 /** Sentences begin with their subject: a part of the system, or a person. */
 const notASubject = /^(What|Who|Whoever|Whose|Whom|Where|Of|By|Nobody)\b/;
 
-const places = { 'lib and its comments': ['lib'], 'documents for users': ['README.md', 'docs'] } as const;
+const places = {
+  'lib and its comments': ['lib'],
+  'documents for users': ['README.md', 'CHANGELOG.md', 'docs/guides', 'docs/concepts', 'docs/reference', 'docs/style.md'],
+} as const;
 
 for (const [what, folders] of Object.entries(places)) {
   const texts = proseOf(folders);

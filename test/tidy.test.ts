@@ -13,7 +13,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 const read = (file: string) => readFileSync(`${root}${file}`, 'utf8');
 const under = (...folders: string[]) => files.filter((file) => file.endsWith('.ts') && folders.some((folder) => file.startsWith(folder)));
 
-/** Lines in which a pattern stands, as `file:line`. */
+/** Returns the lines that match a pattern, as `file:line`. */
 const places = (which: readonly string[], pattern: RegExp): readonly string[] =>
   which.flatMap((file) =>
     read(file)
@@ -21,41 +21,41 @@ const places = (which: readonly string[], pattern: RegExp): readonly string[] =>
       .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
   );
 
-/** Titles of the tests in a file. */
+/** Returns the titles of the tests in a file. */
 const titlesIn = (file: string): readonly string[] =>
   [...read(file).matchAll(/\b(?:test|it|describe)\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g)].map(([, , title = '']) => title);
 
-describe('the house is tidy', () => {
-  test('the core has no clock, no chance and no timers: they come in the event', () => {
+describe('the repository is tidy', () => {
+  test('the core reads no clock, no random numbers and no timers: they arrive in events', () => {
     assert.deepEqual(
       places(under('lib/core/'), /Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|setImmediate|process\.|crypto/),
       [],
     );
   });
 
-  test('roles take time from the clock they are given', () => {
+  test('roles use the clock that they are given', () => {
     const roles = under('lib/').filter(
       (file) => !/^lib\/(runtime\/(host\/|lambda\.ts)|cli|api|adapters)|^lib\/(ports\/(clock|telemetry)|testing)\.ts$/.test(file),
     );
     assert.deepEqual(places(roles, /Date\.now|new Date\(\)|setTimeout|setInterval|performance\.now/), []);
   });
 
-  test('only the configuration and whoever starts a program read the environment', () => {
-    // What a function begins with in Lambda is written by bundle.ts.
+  test('only the configuration and the entry points read the environment', () => {
+    // bundle.ts writes the first lines of each Lambda function.
     const starts = /^lib\/(runtime\/config\.ts|runtime\/host\/local\.ts|cli\/|infrastructure\/bundle\.ts)/;
     const others = under('lib/', 'functions/').filter((file) => !starts.test(file));
     assert.deepEqual(places(others, /process\.env/), []);
   });
 
-  test('every activity type has a file of its own, and its place in the table', () => {
+  test('every activity type has its own file and its entry in the table', () => {
     const inFolder = under('lib/core/activities/')
       .map((file) => basename(file, '.ts').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()))
-      // The table, and what holds the activities that apps define themselves.
+      // The table, and the module for the activities of apps.
       .filter((name) => name !== 'index' && name !== 'custom');
     assert.deepEqual(Object.keys(behaviors).sort(), inFolder.sort());
   });
 
-  test('every function has its place in the topology', () => {
+  test('every function has its entry in the topology', () => {
     const agent = { name: 'one', operations: {} };
     const calling = { root: { activity: 'call' } } as WorkflowDefinition;
     const used = new Set(topologyOf({ agents: [agent], workflows: [calling] }).map(({ file }) => file));
@@ -67,14 +67,14 @@ describe('the house is tidy', () => {
     );
   });
 
-  test('a function is short enough to be read at once', () => {
+  test('a function has at most 40 lines', () => {
     assert.deepEqual(
       under('functions/').filter((file) => read(file).split('\n').length > 40),
       [],
     );
   });
 
-  test('a file is short enough to be read in one go', () => {
+  test('a file has at most 400 lines', () => {
     const long = under('lib/', 'functions/', 'bin/', 'examples/').map((file) => ({ file, lines: read(file).split('\n').length }));
     assert.deepEqual(
       long.filter(({ lines }) => lines > 400),
@@ -82,7 +82,7 @@ describe('the house is tidy', () => {
     );
   });
 
-  test('nothing is left undone, and nothing is switched off without a word', () => {
+  test('no TODO is left, and no check is switched off without a reason', () => {
     const all = under('lib/', 'functions/', 'bin/', 'examples/', 'dev/');
     assert.deepEqual(places(all, /\b(TODO|FIXME|XXX)\b|@ts-ignore|@ts-nocheck|biome-ignore(?!.*: )/), []);
   });
@@ -97,8 +97,8 @@ describe('the house is tidy', () => {
     );
   });
 
-  test('test titles name requirements that exist', () => {
-    const known = new Set([...read('docs/requirements.md').matchAll(/^\| (F-\d+) /gm)].map(([, id]) => id));
+  test('test titles cite requirements that exist', () => {
+    const known = new Set([...read('docs/reference/requirements.md').matchAll(/^\| (F-\d+) /gm)].map(([, id]) => id));
     const named = under('test/').flatMap((file) => titlesIn(file).flatMap((title) => title.match(/F-\d+/g) ?? []));
     assert.deepEqual(
       [...new Set(named)].filter((id) => !known.has(id)),
@@ -106,8 +106,8 @@ describe('the house is tidy', () => {
     );
   });
 
-  test('test titles cite laws, fault kinds and figures that docs/laws.md lists', () => {
-    const listed = new Set([...read('docs/laws.md').matchAll(/^\| ([SLG]\d+|X-\d+) /gm)].map(([, id]) => id));
+  test('test titles cite laws, fault kinds and figures that docs/reference/laws.md lists', () => {
+    const listed = new Set([...read('docs/reference/laws.md').matchAll(/^\| ([SLG]\d+|X-\d+) /gm)].map(([, id]) => id));
     const cited = under('test/').flatMap((file) => titlesIn(file).flatMap((title) => title.match(/\b(?:[SLG]\d{1,2}|X-\d+)\b/g) ?? []));
     assert.deepEqual(
       [...new Set(cited)].filter((id) => !listed.has(id)),
@@ -115,7 +115,7 @@ describe('the house is tidy', () => {
     );
   });
 
-  test('lib has no loose files but the exports of the package', () => {
+  test('lib has no loose files except the exports of the package', () => {
     assert.deepEqual(
       files.filter((file) => /^lib\/[^/]+$/.test(file)),
       ['lib/README.md', 'lib/cdk.ts', 'lib/index.ts', 'lib/testing.ts'],
@@ -133,11 +133,34 @@ describe('the house is tidy', () => {
     );
   });
 
+  test('links in the documents lead to a file, and to a heading in it', () => {
+    const pages = files.filter((file) => /^(docs\/.*|lib\/.*|[A-Z]+)\.md$/.test(file));
+    const known = new Set(files);
+    const isFolder = (path: string): boolean => files.some((file) => file.startsWith(`${path}/`));
+    const slugOf = (heading: string): string =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\s-]/g, '')
+        .replaceAll(' ', '-');
+    const broken = pages.flatMap((page) =>
+      [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
+        if (/^[a-z]+:/.test(target)) return [];
+        const [path = '', anchor] = target.split('#');
+        const linked = path === '' ? page : new URL(path, `file:///${page}`).pathname.slice(1).replace(/\/$/, '');
+        if (!known.has(linked)) return isFolder(linked) && !anchor ? [] : [`${page}: ${target}`];
+        const headings = anchor ? [...read(linked).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => slugOf(heading)) : [];
+        return !anchor || headings.includes(anchor) ? [] : [`${page}: ${target}`];
+      }),
+    );
+    assert.ok(pages.length > 40);
+    assert.deepEqual(broken, []);
+  });
+
   for (const folder of ['', 'dev/tools/mutation/']) {
-    test(`versions in ${folder}package.json are exact, and its lockfile names no registry of anybody’s own`, () => {
+    test(`versions in ${folder}package.json are exact, and its lockfile names only the public registry`, () => {
       const { dependencies, devDependencies } = JSON.parse(read(`${folder}package.json`)) as { [key: string]: { [name: string]: string } };
       const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
-        // A folder of this repository has no version but the repository's own.
+        // A folder of this repository has only the version of the repository.
         ([, version]) => !/^(npm:.+@)?\d+\.\d+\.\d+$|^file:test\//.test(version),
       );
       assert.deepEqual(loose, []);

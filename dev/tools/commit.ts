@@ -15,5 +15,5 @@ export function commitLoaded(): string {
 /** The commit that is checked out, with `+changes` where files differ from it; the reports of soaks are none of what is tried. */
 export function commit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root }).toString().trim();
-  return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', '.', ':!docs/soak') === '' ? '' : '+changes');
+  return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', '.', ':!docs/internals/soak') === '' ? '' : '+changes');
 }

@@ -3,14 +3,14 @@ import { root, run } from './run.ts';
 
 /**
  * `npm run mutants [-- FILE ...]`: changes the core in thousands of small ways, one at a time, and counts the changes that
- * no test notices. Without files it takes the whole core and writes the table in `docs/mutation.md`. With `--simulation` it
+ * no test notices. Without files it takes the whole core and writes the table in `docs/internals/mutation.md`. With `--simulation` it
  * changes what is around the core, and counts what the simulation alone does not notice; with `--contracts` what of it no
  * world runs, and counts what the contracts of the ports do not notice. What it needs is installed beside
  * it at the first run: nobody else has to carry that along.
  */
 const folder = `${root}dev/tools/mutation/`;
 const report = `${root}.redress/mutation/report.json`;
-const page = `${root}docs/mutation.md`;
+const page = `${root}docs/internals/mutation.md`;
 
 interface Report {
   files: { [file: string]: { mutants: readonly { status: string }[] } };

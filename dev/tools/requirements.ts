@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { root } from './run.ts';
 
 /** `npm run requirements`: each requirement with the tests whose titles name it, so that anyone sees what is not yet shown. */
-const requirements = [...readFileSync(`${root}docs/requirements.md`, 'utf8').matchAll(/^\| (F-\d+) \| (\w+) \| (.+?) \|/gm)].map(
+const requirements = [...readFileSync(`${root}docs/reference/requirements.md`, 'utf8').matchAll(/^\| (F-\d+) \| (\w+) \| (.+?) \|/gm)].map(
   ([, id = '', source = '', text = '']) => ({ id, source, text }),
 );
 const titles = globSync('test/**/*.{test,contract}.ts', { cwd: root }).flatMap((file) =>

@@ -21,7 +21,11 @@ const soaked = names.map((name) => ({
 }));
 
 const first = values.seed === undefined ? randomInt(1_000_000_000) : Number(values.seed);
-const report = new Report(values.report ?? `${root}docs/soak/${new Date().toISOString().slice(0, 10)}.md`, { hours, seed: first, names });
+const report = new Report(values.report ?? `${root}docs/internals/soak/${new Date().toISOString().slice(0, 10)}.md`, {
+  hours,
+  seed: first,
+  names,
+});
 let why = '';
 const finish = (reason: string) => {
   why ||= reason;

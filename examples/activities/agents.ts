@@ -1,17 +1,17 @@
 import { defineAgent, fault, operation, TransientFault } from 'redress';
 import * as z from 'zod';
 
-/** Somebody said no. */
+/** A service refused. */
 export const Refused = fault('Refused');
 export const CardDeclined = fault('CardDeclined', Refused);
 export const OutOfStock = fault('OutOfStock', Refused);
-/** Not now: the bank does its books. */
+/** A temporary refusal: the bank is closing its books. */
 export const BankBusy = fault('BankBusy', TransientFault);
 
 const Text = z.string().min(1);
 const Nothing = z.object({});
 
-// What these agents would ask is not the point here: `examples/orders` has agents that call real services.
+// These agents only return sample data. `examples/orders` has agents that call real services.
 
 export const inventory = defineAgent('inventory', {
   reserve: operation({
@@ -31,7 +31,7 @@ export const payment = defineAgent('payment', {
     faults: [CardDeclined],
     run: (_, { idempotencyKey }) => ({ chargeId: idempotencyKey }),
   }),
-  /** From the account, at once. */
+  /** Debits the account at once. */
   transfer: operation({
     input: z.object({ amount: z.number() }),
     output: z.object({ transferId: Text }),

@@ -5,7 +5,7 @@ import { inventory, payment, Refused, shipping } from './agents.ts';
 const Order = z.object({ sku: z.string(), total: z.number() });
 const NotApproved = fault('NotApproved');
 
-/** A person looks at what is unusual, and says how it goes on. */
+/** A person reviews an unusual order and decides how it continues. */
 export const approval = (order: Ref<z.infer<typeof Order>>) =>
   askOperator('approval', {
     question: text`Is an order of ${order.total} right?`,

@@ -4,7 +4,7 @@ import { CardDeclined, customer, payment } from './agents.ts';
 
 const Items = z.array(z.object({ price: z.int(), quantity: z.int() })).min(1);
 
-/** Three for the price of two: too much for an expression, and nothing to ask a service for. */
+/** Three for the price of two: too complex for an expression, and no reason to call a service. */
 const price = compute('price', { version: 1, input: z.object({ items: Items }), output: z.object({ amount: z.int() }) }, ({ items }) => ({
   amount: items.reduce((sum, { price, quantity }) => sum + price * (quantity - Math.floor(quantity / 3)), 0),
 }));

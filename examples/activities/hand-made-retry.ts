@@ -5,7 +5,7 @@ import { customer, inventory, OutOfStock, shipping } from './agents.ts';
 const attempts = variable<number>('attempts');
 const done = variable<boolean>('done');
 
-/** A retry made by hand: a while, with a sequence in it, with a scope that takes the fault, and a choice that waits. */
+/** A retry built by hand: a while around a sequence, a scope that handles the fault, and a choice that waits. */
 export const handMadeRetry = defineWorkflow(
   'example-hand-made-retry',
   { version: 1, order: z.object({ sku: z.string() }) },

@@ -2,7 +2,7 @@ import { choice, defineWorkflow, NoSignal, otherwise, sequence, waitFor, when } 
 import * as z from 'zod';
 import { customer, shipping } from './agents.ts';
 
-/** Somebody at the counter has looked at the passport, or has not. */
+/** A clerk at the counter has checked the passport. */
 export const identified = waitFor('identified', z.object({ adult: z.boolean() }), { withinSeconds: 172_800 });
 
 export const whenIdentified = defineWorkflow('example-wait-for', { version: 1, order: z.object({ sku: z.string() }) }, ({ order }) =>

@@ -84,6 +84,6 @@ function urlFrom(variable: string): string {
   if (url && /^https?:/.test(url) && URL.canParse(url)) return url;
   throw new PermanentFailure(
     'NotConfigured',
-    `${variable} is ${url ? 'no http URL' : 'not set'}. Set it to the address of the service, such as http://127.0.0.1:4000.`,
+    `${variable} is ${url ? 'not an http URL' : 'not set'}. Set it to the address of the service, such as http://127.0.0.1:4000.`,
   );
 }

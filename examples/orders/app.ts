@@ -10,7 +10,7 @@ export default defineApp({
     variables: ['INVENTORY_URL', 'PAYMENT_URL', 'SHIPPING_URL', 'CUSTOMER_URL'],
     samples: new URL('./samples/', import.meta.url),
     async start({ dataFolder }) {
-      // Imported here, so that what is deployed need not carry a shop along.
+      // A dynamic import keeps the sample shop out of the deployed bundle.
       const { startShop } = await import('./shop/server.ts');
       const { url, environment, close } = await startShop({ ledger: join(dataFolder, 'shop.sqlite') });
       return { environment, about: `sample shop at ${url}`, close };

@@ -12,15 +12,15 @@ export interface Asking {
 export interface Answer {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  /** Undefined when it is longer than we care to read. */
+  /** Undefined if the body exceeds the read limit. */
   readonly text: string | undefined;
 }
 
 const answerBytesMax = 256 * 1024;
 
 /**
- * Asks once and reads the answer, whatever it says; a redirect is an answer, too. Throws when there is none: refused or
- * broken connection, or the signal. By node:http, which takes half the time of fetch and keeps connections as well.
+ * Sends one request and returns the answer, whatever its status, redirects included. Rejects if there is none: a refused or broken
+ * connection, or the signal. It uses node:http, which takes half the time of fetch and keeps connections too.
  */
 export async function exchange({ url, body, ...options }: Asking): Promise<Answer> {
   const { request } = url.protocol === 'https:' ? https : http;

@@ -5,12 +5,12 @@ export const Text = z.string().min(1).max(1024);
 
 export const Quantity = z.int().min(1).max(999);
 
-/** Of money: cents, pence, yen. */
+/** An amount of money in cents, pence or yen. */
 export const MinorUnits = z.int().min(0);
 
 export const Currency = z.string().regex(/^[A-Z]{3}$/);
 
-/** A token that stands for the card. Nobody but the payment service gets to see it. */
+/** A token for the card. Only the payment service reads it. */
 export const Card = secret(z.string().min(1).max(64));
 
 export const Address = z.object({

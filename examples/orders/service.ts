@@ -3,9 +3,8 @@ import * as z from 'zod';
 import { type Answer, exchange } from './http.ts';
 
 /**
- * A remote service that speaks JSON and honours an Idempotency-Key. What may pass is thrown as a TransientFailure; a
- * refusal is one of the declared faults, or else thrown as a PermanentFailure of its own type. No message repeats what
- * was sent: it may be secret.
+ * A remote service that speaks JSON and honors an Idempotency-Key. It throws a TransientFailure for temporary failures. A refusal is a
+ * declared fault, or a PermanentFailure of its own type. No message repeats the request, which may be secret.
  */
 export interface Service {
   post<R extends z.ZodType, F extends string = never>(
@@ -15,11 +14,11 @@ export interface Service {
     reply: R,
   ): Promise<z.output<R> | Failed<F>>;
   delete<F extends string = never>(path: string, call: Call<F>): Promise<Record<string, never> | Failed<F>>;
-  /** Undefined when there is no such thing (404). */
+  /** Returns undefined if the thing does not exist (404). */
   get<R extends z.ZodType>(path: string, call: Call, reply: R): Promise<z.output<R> | undefined>;
 }
 
-/** The URL is asked for at each call, so that a workflow can be described without an environment. */
+/** Reads the URL at each call, so that a workflow can be defined without an environment. */
 export function createService({ name, url }: { name: string; url: () => string }): Service {
   async function ask(method: string, path: string, call: Call<string>, body?: JsonObject): Promise<Answered> {
     const target = new URL(url().replace(/\/+$/, '') + path);
@@ -52,7 +51,7 @@ export function createService({ name, url }: { name: string; url: () => string }
 }
 
 interface Answered extends Answer {
-  /** Who answered what: the start of every message about it. */
+  /** The service, the request and the status: the start of every message. */
   readonly heading: string;
 }
 
@@ -64,10 +63,10 @@ const Code = z
   .regex(/^[a-z][a-z0-9-]*$/);
 const Refusal = z.looseObject({ code: Code });
 
-/** Whoever answers so has not looked at the key: what was done under it by an earlier try is still done. */
+/** Statuses of refusals that do not regard the key. An effect of an earlier try under the key still exists. */
 const saysNothingOfKey: ReadonlySet<number> = new Set([401, 403, 404, 413]);
 
-/** Returns a declared fault, throws any other failure; undefined means that the service did not refuse. */
+/** Returns a declared fault, or throws any other failure. Undefined if the service did not refuse. */
 function refusalIn<F extends string>(answer: Answered, call: Call<F>): Failed<F> | undefined {
   const { status, heading } = answer;
   if (status < 400) return undefined;
@@ -87,11 +86,11 @@ function refusalIn<F extends string>(answer: Answered, call: Call<F>): Failed<F>
   throw new PermanentFailure(type, message, { outcomeUnknown, ...(data ? { data } : {}) });
 }
 
-/** An answer that is neither a refusal nor what was agreed leaves open whether the thing was done. */
+/** Returns the reply if it has the agreed form. Otherwise it is unknown whether the effect exists. */
 function replyIn<R extends z.ZodType>(answer: Answered, reply: R): z.output<R> {
   const { success, data } = reply.safeParse(json(answer));
   if (success && answer.status >= 200 && answer.status < 300) return data;
-  throw new PermanentFailure('InvalidReply', `${answer.heading}, and not with what was agreed`, { outcomeUnknown: true });
+  throw new PermanentFailure('InvalidReply', `${answer.heading}: the reply does not have the agreed form`, { outcomeUnknown: true });
 }
 
 function json({ text }: Answer): unknown {
@@ -110,13 +109,13 @@ const pascalCase = (code: string): string =>
 
 const dataCharactersMax = 1024;
 
-/** What a refusal says beyond its code, such as which sku is out of stock. */
+/** Returns the details of a refusal besides its code, such as the sku that is out of stock. */
 const worthKeeping = (data: object): JsonObject | undefined => {
   const size = JSON.stringify(data).length;
   return size > '{}'.length && size <= dataCharactersMax ? (data as JsonObject) : undefined;
 };
 
-/** Seconds, or an HTTP date in any of its three forms (RFC 9110, 10.2.3). */
+/** Parses seconds, or an HTTP date in any of its three forms (RFC 9110, 10.2.3). */
 function retryAfter({ retryAfter: text = '' }: Answer): { retryAfterMs?: number } {
   if (/^\d+$/.test(text)) return { retryAfterMs: Number(text) * 1000 };
   const at = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) : NaN;

@@ -1,10 +1,10 @@
 import type { HostListeners, RuntimeService, ServiceRuntime } from 'redress';
 
-/** A service of the app's own: it counts the orders that wait for a person, and says so where it is told to. */
+/** A service of the app: it counts the orders that wait for a person, and writes each count. */
 export interface Tally {
   readonly service: RuntimeService;
   readonly on: HostListeners;
-  /** Orders that wait for a person, by the fault that nothing handles. */
+  /** Blocked orders by their unhandled fault. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
@@ -17,7 +17,7 @@ export function createTally(write: (line: string) => void): Tally {
     try {
       write(`tally: ${type} ${counts.get(type)}`);
     } catch (error) {
-      // The orders go on; a person is told that the count is not to be had.
+      // Orders continue, and the host reports that the count was not written.
       runtime?.raiseServicesExceptionNotHandled(error, orderId);
     }
   }

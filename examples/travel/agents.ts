@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { NoCar, NoRoom, NoSeat } from './faults.ts';
 import { Passport, Text } from './order.ts';
 
-/*
- * Stand-ins for the services of others. They keep nothing: a booking is called after its idempotency key, so that the same
- * asking gets the same answer. What is fully booked is said by the place: no seat to Atlantis, no room in Bethlehem, no car in Venice.
+/**
+ * Stand-ins for remote services. They store nothing: a booking's id is its idempotency key, so a repeated request gets the same answer.
+ * Some places are always full: seats to Atlantis, rooms in Bethlehem, cars in Venice.
  */
 
 const Booking = z.object({ bookingId: Text });

@@ -1,6 +1,6 @@
 import { fault } from 'redress';
 
-/** Somebody said no, for a reason that the traveller can be told. */
+/** A refusal, for a reason that the traveler may read. */
 export const Refused = fault('Refused');
 export const NoSeat = fault('NoSeat', Refused);
 export const NoRoom = fault('NoRoom', Refused);

@@ -34,10 +34,10 @@ const nightsBetween = compute('nights', { version: 1, input: Days, output: z.int
   Math.round((Date.parse(back) - Date.parse(outward)) / (day * 1000)),
 );
 
-/** The visa office says so itself, when it has decided. */
+/** The visa office sends this signal when it has decided. */
 export const visa = waitFor('visa', Visa, { withinSeconds: 10 * day });
 
-/** Where it does not, somebody gives it a call. */
+/** Without the signal, an operator calls the visa office. */
 export const visaByTelephone = ({ traveller, journey }: TripOrder) =>
   askOperator('visa-by-telephone', {
     question: text`The visa office has said nothing for ten days. May ${traveller.name} go to ${journey.to}?`,
@@ -63,8 +63,8 @@ function visaCheck(order: TripOrder, orderId: Expr<string>) {
 }
 
 /**
- * Flight, hotel and car side by side, then the visa, where one is needed. Whatever is refused, by a service or by the visa
- * office: what was booked is canceled, newest first, and the traveller is told.
+ * Books flight, hotel and car in parallel, then applies for a visa if the journey needs one. After any refusal it cancels the bookings,
+ * newest first, and tells the traveler.
  */
 export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip }, ({ order, orderId }) => {
   const { traveller, journey } = order;
@@ -100,7 +100,7 @@ export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip },
   );
 });
 
-/** One child for each traveller. Where one of them can't go, the journeys of the others are undone. */
+/** Calls one order for each traveler. If one traveler cannot go, the journeys of the others are undone. */
 export const bookGroup = defineWorkflow('book-group', { version: 1, order: GroupTrip }, ({ order }) =>
   forEach(order.travellers, (traveller) => call(bookTrip, { traveller, journey: order.journey })).on(ChildNotCompleted, ({ compensate }) =>
     sequence(compensate(), post.tell({ to: order.organiser, text: text`The journey to ${order.journey.to} is off for all of you.` })),

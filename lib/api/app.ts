@@ -17,10 +17,10 @@ export type { ApiOptions } from './route.ts';
 
 type Work = (requestId: string) => Promise<Answer | Refusal> | Refusal;
 
-/** How long to wait before trying again: the store is back within seconds, or another process takes over. */
+/** Time for the store to recover, or for another process to take over. */
 const retryAfterSeconds = '2';
 
-/** The HTTP API: every row of the table is served in the same way, and everything else is refused in the same way. */
+/** Creates the HTTP API: serves every row of the table in the same way, and answers every other request with a problem. */
 export function createApi(options: ApiOptions, routes: readonly Route[] = allRoutes): Hono {
   const { clock, telemetry, issuer, definitions, accepting = () => true } = options;
   const authenticate = createAuthentication(issuer, clock);
@@ -31,7 +31,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     clientRate: createClientRate(options.config.clientOrdersPerSecond, clock),
   };
 
-  /** In this order: who calls, whether he may, whether the request is well-formed, what it means. */
+  /** Checks in this order: authentication, authorization, the form of the request, its meaning. */
   async function conduct(
     row: Route,
     request: Request,
@@ -90,7 +90,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     return isRefusal(outcome) ? refusalResponse(outcome, url, requestId) : answerResponse(outcome, row, requestId);
   }
 
-  /** The one place where an outage or a bug becomes an answer; the log alone says what it was. */
+  /** Turns an outage or a bug into a problem. Only the log has the cause. */
   async function withoutOutage(work: Work, requestId: string): Promise<Answer | Refusal> {
     try {
       return await work(requestId);
@@ -122,16 +122,16 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
 
 const unavailable = refuse('unavailable', { headers: { 'retry-after': retryAfterSeconds } });
 
-/** A process of a newer version reads it, and takes over within the deployment; for what stays unreadable an operator is told. */
+/** During a rollout, a process of the newer version can read the record soon. After it, the record is quarantined and operators are alerted. */
 function unreadable({ orderId, reason, newerUntil = 0 }: UnreadableRecordError, now: number): Refusal {
   if (newerUntil > now) return refuse('unavailable', { headers: { 'retry-after': rolloutRetrySeconds } });
-  const detail = `The record of order ${orderId} cannot be read: ${reason}. An operator is told of it.`;
+  const detail = `The record of order ${orderId} cannot be read: ${reason}. The system alerts the operators.`;
   return refuse('conflict', { errors: [{ pointer: '', code: 'unreadable', detail }] });
 }
 
 const rolloutRetrySeconds = '30';
 
-/** No CORS: nobody else's page may call. */
+/** Headers of every response. Without CORS headers, a page of another origin cannot call the API. */
 const always = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

@@ -2,34 +2,34 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JW
 import type { Clock } from '#ports/clock';
 import { type Claims, type ReadClaims, standardClaims } from './claims.ts';
 
-/** Whose tokens the API believes. */
+/** The issuer whose tokens the API accepts. */
 export interface Issuer {
   readonly issuer: string;
-  /** For whom its tokens must be made out; of several names one is enough. */
+  /** The audience its tokens must name; one of several is enough. */
   readonly audience: string | readonly string[];
-  /** A key set, or what finds a key: `createRemoteJWKSet(…)`. */
+  /** A key set, or a function that finds a key: `createRemoteJWKSet(…)`. */
   readonly keys: JSONWebKeySet | JWTVerifyGetKey;
-  /** How its tokens say what their bearer may do (default `aud`, `roles` and `client`). */
+  /** Reads the claims of its tokens (default: `aud`, `roles` and `client`). */
   readonly claims?: ReadClaims;
-  /** How far the issuer's clock and this one may be apart (default 30, at most 60). */
+  /** The tolerated difference between the issuer's clock and this one (default 30, at most 60). */
   readonly skewSeconds?: number;
 }
 
 export const roles = ['client', 'operator', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
-/** Who calls, from the token alone. */
+/** The caller, as the token alone describes it. */
 export interface Caller {
   readonly subject: string;
-  /** The client whose orders it may see and submit. */
+  /** The client whose orders the caller may see and submit. */
   readonly client?: string;
-  /** What it may act as: an admin is an operator too, and only who names a client is one. */
+  /** The roles of the caller: an admin is also an operator, and a client must name its client id. */
   readonly roles: ReadonlySet<Role>;
 }
 
 export const anonymous: Caller = { subject: '', roles: new Set() };
 
-/** Not `.` and not `..`: in a path they mean something else. */
+/** Excludes `.` and `..`, which are path segments of their own in a URL. */
 export const clientIdPattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/;
 
 type Authenticated =
@@ -40,11 +40,11 @@ type Authenticated =
 const algorithms = ['ES256', 'RS256'];
 const skewSecondsMax = 60;
 const tokenCharactersMax = 8192;
-/** A token that was good a moment ago is not verified again; a key that is withdrawn counts no longer than this. */
+/** How long a verified token is cached, and so how long a withdrawn key still counts. */
 const rememberedMs = 30_000;
 const rememberedMax = 2000;
 
-/** Reads who calls from an Authorization header. */
+/** Creates a function that authenticates the caller from an Authorization header. */
 export function createAuthentication(
   { issuer, audience, keys, claims = standardClaims, skewSeconds = 30 }: Issuer,
   clock: Clock,
@@ -93,7 +93,7 @@ export function createAuthentication(
 const isFor = (audience: Issuer['audience'], { audience: named }: Claims): boolean =>
   [named].flat().some((each) => typeof each === 'string' && [audience].flat().includes(each));
 
-/** Undefined when a claim has no sense; what it does not grant, it does not grant. */
+/** Returns undefined when `sub` or `exp` is invalid. Unknown roles grant nothing. */
 function callerOf({ sub, exp }: JWTPayload, { roles: claimed, client }: Claims): Caller | undefined {
   if (typeof sub !== 'string' || sub === '' || !Number.isFinite(exp)) return undefined;
   const named: readonly unknown[] = Array.isArray(claimed) ? claimed : [];
@@ -105,7 +105,7 @@ function callerOf({ sub, exp }: JWTPayload, { roles: claimed, client }: Claims):
   return { subject: sub, ...(isClient ? { client } : {}), roles: granted };
 }
 
-/** The issuer's keys could not be had: that says nothing about the token. */
+/** Whether the issuer's keys could not be fetched, which says nothing about the token. */
 const isOutage = (error: unknown): boolean =>
   !(error instanceof errors.JOSEError) ||
   error instanceof errors.JWKSTimeout ||

@@ -3,11 +3,11 @@ import type { Json } from '#core/data/json';
 import { bodyLimits, survey } from '#roles/submission/body-limits';
 import { type Refusal, refuse } from './problem.ts';
 
-/** Whether no body was sent, as far as the headers say. */
+/** Whether the request has no body, according to its headers. */
 export const isBodiless = (headers: Headers): boolean =>
   headers.get('content-type') === null && Number(headers.get('content-length') ?? 0) === 0;
 
-/** What the headers say against a body, before a byte of it is read. */
+/** Refuses a body by its headers alone, before any byte of it is read. */
 export function mediaRefusal(headers: Headers): Refusal | undefined {
   if (
     headers.get('content-encoding') !== null ||
@@ -17,7 +17,7 @@ export function mediaRefusal(headers: Headers): Refusal | undefined {
   return Number(headers.get('content-length') ?? 0) > bodyLimits.bytesMax ? refuse('too-large') : undefined;
 }
 
-/** The body as data that can be trusted in its form: unambiguous JSON within the limits. Its meaning is not looked at. */
+/** Returns the body as unambiguous JSON within the limits. The route's schema checks its meaning. */
 export async function readBody(request: Request): Promise<{ readonly value: Json } | Refusal> {
   const bytes = await bytesOf(request);
   if (bytes === 'too-large' || bytes === 'malformed-json') return refuse(bytes);
@@ -40,7 +40,7 @@ function parseBody(text: string): { readonly value: Json } | Refusal {
 
 async function bytesOf(request: Request): Promise<Buffer | 'too-large' | 'malformed-json'> {
   try {
-    // With a length, the server sees to it that no more comes.
+    // With a Content-Length, the HTTP server reads no more than that.
     if (request.headers.get('content-length') !== null) {
       const bytes = Buffer.from(await request.arrayBuffer());
       return bytes.length > bodyLimits.bytesMax ? 'too-large' : bytes;
@@ -54,7 +54,7 @@ async function bytesOf(request: Request): Promise<Buffer | 'too-large' | 'malfor
     }
     return Buffer.concat(chunks);
   } catch {
-    // The sender broke off: what came is no whole body.
+    // The client closed the connection before the end of the body.
     return 'malformed-json';
   }
 }

@@ -1,6 +1,6 @@
 import { type Json, utf8Bytes } from '#core/data/json';
 
-/** UTF-8 bytes of what may be long in one answer. Lambda answers with 6 MB at most, the order's body and fault included. */
+/** Limits, in UTF-8 bytes, for the long parts of one response. Lambda returns at most 6 MB, including the order's body and fault. */
 export const answerLimits = { outputs: 1024 * 1024, steps: 3 * 1024 * 1024, history: 2 * 1024 * 1024 } as const;
 
 interface StepView {
@@ -8,10 +8,10 @@ interface StepView {
   readonly output?: Json;
 }
 
-/** Where what is left out can be read, page by page. */
+/** The list in which a client can read omitted outputs and steps, page by page. */
 const historyOf = (orderId: string): string => `/orders/${orderId}/history`;
 
-/** The steps of an order as far as they fit into an answer: first outputs are left out, then closed steps. */
+/** Returns the steps that fit into one response: omits outputs first, then closed steps. */
 export function boundedSteps<S extends StepView>(orderId: string, steps: readonly S[]) {
   const readAt = historyOf(orderId);
   const left = { outputs: answerLimits.outputs as number, steps: answerLimits.steps as number };
@@ -27,7 +27,7 @@ export function boundedSteps<S extends StepView>(orderId: string, steps: readonl
   return { steps: shown, ...(leftOut === 0 ? {} : { stepsLeftOut: { count: leftOut, readAt } }) };
 }
 
-/** The first of a list that fit into an answer; always one at least, so that a reader gets on. */
+/** Returns the first items that fit into one response: at least one, so that a reader can continue. */
 export function boundedPage<T>(items: readonly T[]): readonly T[] {
   let left: number = answerLimits.history;
   const beyond = items.findIndex((item) => {

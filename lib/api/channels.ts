@@ -13,7 +13,7 @@ import { type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { ChannelCloseBody, ChannelOpenBody, PageQuery } from './schemas.ts';
 
-/** The queue pairs of the agents, with what is known of the services behind them; and the engine's own queues. */
+/** Lists the agents' queue pairs with their circuit breakers, and the engine's own queues. */
 export async function listChannels({ api, caller, query }: Call<z.output<typeof PageQuery>>): Promise<Answer | Refusal> {
   const scope = { key: api.cursorKey, bound: ['channels', caller.subject] };
   const after = query.cursor === undefined ? [''] : openCursor(query.cursor, scope);
@@ -24,13 +24,13 @@ export async function listChannels({ api, caller, query }: Call<z.output<typeof 
   return json(200, { items, next: rest.length > items.length && last ? sealCursor([last.name], scope) : null });
 }
 
-/** Nothing is taken from its queue any more, until somebody opens it. */
+/** Closes a channel: functions stop consuming its queue until an operator opens it. */
 export const closeOne = (call: Call<unknown, unknown, z.output<typeof ChannelCloseBody>>): Promise<Answer | Refusal> =>
   turn(call, 'closed', (name) =>
     closeChannel(name, shutQueueOf(name, call.api.definitions), changeOf(call, call.body.reason), call.api.store),
   );
 
-/** What waits is let go, in the order in which it came. */
+/** Opens a channel: the messages that waited are released in order of arrival. */
 export const openOne = (call: Call<unknown, unknown, z.output<typeof ChannelOpenBody>>): Promise<Answer | Refusal> => {
   const { canary = false, reason = 'opened by an operator' } = call.body;
   return turn(call, 'open', (name) =>
@@ -48,7 +48,7 @@ async function turn(
   if (!channelsIn(api.definitions).includes(name)) return refuse('not-found');
   const { outcome } = await work(name);
   if (outcome === 'unchanged')
-    return refuse('conflict', { errors: [{ pointer: '', code: `is-${to}`, detail: `The channel ${name} is ${to} already.` }] });
+    return refuse('conflict', { errors: [{ pointer: '', code: `is-${to}`, detail: `The channel ${name} is already ${to}.` }] });
   api.telemetry.log('info', `channel ${to}`, { requestId, by: caller.subject, channel: name });
   return json(200, await channelView(name, api));
 }
@@ -64,7 +64,7 @@ function channelsIn(definitions: Definitions): readonly string[] {
 
 const isPair = (name: string, definitions: Definitions): boolean => isAgent(name, definitions) || name === workflowsAgent;
 
-/** Answers of an agent still come in while nobody asks it any more. */
+/** Closing an agent's channel stops its requests only; its outstanding replies still come in. */
 const shutQueueOf = (name: string, definitions: Definitions): string => (isPair(name, definitions) ? queueNames.requests(name) : name);
 
 async function channelView(name: string, { queues, store, clock, definitions }: Call['api']) {
@@ -79,7 +79,7 @@ async function channelView(name: string, { queues, store, clock, definitions }: 
   return { name, ...stateView(state, now), requests, ...(replies ? { replies } : {}), ...(breaker ? { breaker } : {}) };
 }
 
-/** Of one that was never closed there is nothing more to say. */
+/** A channel that was never closed has no `since`, `by` and `reason`. */
 function stateView(state: ChannelState | undefined, now: number) {
   if (!state) return { open: true, failuresInRow: 0 };
   const { failuresInRow, closedAt, at, by, reason } = state;
@@ -89,7 +89,7 @@ function stateView(state: ChannelState | undefined, now: number) {
 
 const depthView = ({ visible, inFlight, delayed, oldestAgeMs }: QueueDepth) => ({ visible, inFlight, delayed, oldestAgeMs });
 
-/** Of a service that was never away, or whose absence is over, there is nothing more to say. */
+/** A closed circuit breaker has a phase only. */
 function breakerView(breaker: Breaker | undefined, now: number) {
   const phase = phaseOf(breaker, now);
   if (!breaker || phase === 'closed') return { phase };

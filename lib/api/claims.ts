@@ -1,22 +1,22 @@
 import type { JWTPayload } from 'jose';
 
-/** What a good token says, in the words of this system. */
+/** The claims of a verified token, in the words of this system. */
 export interface Claims {
-  /** For whom it was made out: one name or several. */
+  /** One audience or several. */
   readonly audience: unknown;
   readonly roles: unknown;
-  /** The client whose orders its bearer may see and submit. */
+  /** The client whose orders the bearer may see and submit. */
   readonly client: unknown;
 }
 
-/** Reads the claims as an issuer writes them; undefined where they make no sense. */
+/** Reads the claims as an issuer writes them; returns undefined when the token cannot be one for this API. */
 export type ReadClaims = (payload: JWTPayload) => Claims | undefined;
 
 export const standardClaims: ReadClaims = ({ aud, roles: granted, client }) => ({ audience: aud, roles: granted, client });
 
 /**
- * Tokens of a Cognito user pool. ID tokens are made out for an app client, access tokens by one: they have no audience.
- * `clientOf` knows whose orders an app client submits; only access tokens need it, for they carry no attributes of a user.
+ * Reads the tokens of a Cognito user pool. An ID token names the app client as its audience; an access token has none and names it
+ * as `client_id`. `clientOf` maps an app client to the client whose orders it submits: an access token carries no user attributes.
  */
 export const cognitoClaims =
   (clientOf: (appClient: string) => string | undefined): ReadClaims =>
@@ -24,12 +24,12 @@ export const cognitoClaims =
     const named: readonly unknown[] = Array.isArray(groups) ? groups : [];
     if (use === 'id') return { audience: aud, roles: named, client };
     if (use !== 'access' || typeof appClient !== 'string') return undefined;
-    // A scope says what a program may do. Where a user signed in to the program, what he may do is for his groups to say.
+    // Scopes describe a program. A user who signed in to the program has the roles of their groups alone.
     const isOfProgram = sub === appClient;
     return { audience: appClient, roles: isOfProgram ? [...named, ...rolesIn(scope)] : named, client: clientOf(appClient) };
   };
 
-/** What the stack names the resource server of its user pool. */
+/** The prefix of scopes: the stack's resource server in its user pool. */
 const resourceServer = 'redress/';
 
 const rolesIn = (scope: unknown): readonly string[] =>

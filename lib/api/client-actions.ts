@@ -11,24 +11,24 @@ import type { CancelBody, KeyHeaders } from './schemas.ts';
 
 type CallFromOutside<Body = unknown> = Call<unknown, z.output<typeof KeyHeaders>, Body>;
 
-/** A client's own order, or any for an operator: what runs is canceled, what was done is undone. */
+/** Cancels a client's own order, or any order for an operator: cancels running steps and undoes completed ones. */
 export async function cancelOrder(call: CallFromOutside<z.output<typeof CancelBody>>): Promise<Answer | Refusal> {
   const { caller, body } = call;
   if (!(await visibleOrder(call))) return refuse('not-found');
   return decide(call, { kind: 'cancel', by: caller.subject, reason: body.reason }, { kind: 'cancel', reason: body.reason });
 }
 
-/** Whatever waits for it goes on; else it is kept for what will wait. */
+/** Sends a signal to an order. The order keeps it until an activity waits for it. */
 export async function signalOrder(call: CallFromOutside): Promise<Answer | Refusal> {
   if (!(await visibleOrder(call))) return refuse('not-found');
   const { name } = call;
   if (!signalName.test(name))
-    return badParameter('/name', 'bad-name', 'name: a letter, then letters, digits, "-" and "_", at most 64 in all.');
+    return badParameter('/name', 'bad-name', 'name: expected a letter, then letters, digits, "-" and "_", at most 64 characters.');
   const signal = { kind: 'signal', name, payload: call.body as Json } as const;
   return decide(call, signal, signal);
 }
 
-/** `asked` tells one call under an idempotency key from another one. */
+/** Carries out a decision. `asked` is the call's content: another content under the same idempotency key is refused. */
 async function decide(call: CallFromOutside, decision: Decision, asked: Json): Promise<Answer | Refusal> {
   const { api, caller, requestId, id, headers } = call;
   const given = headers['idempotency-key'];

@@ -25,7 +25,7 @@ export async function registerClient({
   id,
   body,
 }: Call<unknown, unknown, z.output<typeof ClientBody>>): Promise<Answer | Refusal> {
-  if (!clientIdPattern.test(id)) return badParameter('/id', 'invalid-format', 'id: 1 to 128 letters, digits, ".", "_" and "-".');
+  if (!clientIdPattern.test(id)) return badParameter('/id', 'invalid-format', 'id: expected 1 to 128 letters, digits, ".", "_" and "-".');
   const client: ClientRecord = { id, responseChannels: [...new Set(body.responseChannels)], senders: [...new Set(body.senders)] };
   await api.store.putClient(client);
   api.telemetry.log('info', 'client registered', { requestId, by: caller.subject, client: id });

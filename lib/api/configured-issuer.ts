@@ -8,38 +8,38 @@ import { isLoopback } from './loopback.ts';
 
 type Variables = { readonly [name: string]: string | undefined };
 
-/** An issuer that is slow must not keep a call waiting: its client is told to come again. */
+/** Timeout for fetching the issuer's keys. After it, the API answers 503 with Retry-After. */
 const answerMs = 3000;
-/** Anybody can make up the id of a key; the issuer is asked once a minute at most. It shows a new key before it signs with it. */
+/** Anyone can send an unknown key id, so the API fetches the keys at most once a minute. An issuer publishes a new key before it signs with it. */
 const cooldownMs = 60_000;
-/** For so long a key that was withdrawn still counts, and calls go on while the issuer does not answer. */
+/** How long fetched keys are cached: calls still succeed while the issuer is unavailable, and a withdrawn key still counts. */
 const keptMs = 600_000;
 
-const text = () => z.string({ error: 'it is missing' });
+const text = () => z.string({ error: 'missing' });
 
 const issuerAddress = text().refine(
   (value) => isAddress(value, /^https?:$/) && !/[?#]/.test(value),
-  'an address such as https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_example is wanted',
+  'expected a URL such as https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_example',
 );
 const audiences = text()
   .transform((value) => [...new Set(value.split(',').map((each) => each.trim()))].filter((each) => each !== ''))
-  .refine((names) => names.length > 0, 'the audience of the tokens is wanted, or several, with commas between them');
+  .refine((names) => names.length > 0, 'expected the audience of the tokens, or several, separated by commas');
 
-/** Nothing of what was given is said again, neither here nor where it is no JSON: it may hold a private key by mistake. */
+/** Errors never quote the given value: it may hold a private key by mistake. */
 const keySet = text().transform((value, context): JSONWebKeySet => {
   const { keys } = z.object({ keys: z.array(z.unknown()).min(1) }).safeParse(jsonIn(value)).data ?? { keys: [] };
   const read = keys.map(publicKeyIn);
   const problem =
     keys.length === 0
-      ? 'a JWKS is wanted: {"keys":[...]} with at least one key'
+      ? 'expected a JWKS: {"keys":[...]} with at least one key'
       : (read.find((each) => typeof each === 'string') ??
-        (isAmbiguous(read) ? 'of several keys each wants a "kid" of its own' : undefined));
+        (isAmbiguous(read) ? 'expected a different "kid" for each of several keys' : undefined));
   if (problem !== undefined) context.addIssue(problem);
   return { keys: read.filter((each) => typeof each !== 'string') };
 });
 const clientsByApp = text().transform((value, context): ReadonlyMap<string, string> => {
   const { data } = z.record(z.string().min(1), z.string().regex(clientIdPattern)).safeParse(jsonIn(value));
-  if (!data) context.addIssue('JSON such as {"<client_id>": "acme"} is wanted, with ids of clients: letters, digits, ".", "_" and "-"');
+  if (!data) context.addIssue('expected JSON such as {"<client_id>": "acme"}, with client ids of letters, digits, ".", "_" and "-"');
   return new Map(Object.entries(data ?? {}));
 });
 
@@ -47,15 +47,15 @@ const Environment = z.object({
   REDRESS_ISSUER: issuerAddress,
   REDRESS_AUDIENCE: audiences,
   REDRESS_ISSUER_KEYS: keySet.optional(),
-  REDRESS_ISSUER_JWKS_URL: text().refine(isSafe, 'an address with https is wanted; http only for this machine').optional(),
+  REDRESS_ISSUER_JWKS_URL: text().refine(isSafe, 'expected an https URL (http is allowed for this machine only)').optional(),
   REDRESS_CLAIMS: z.enum(['standard', 'cognito']).default('standard'),
   REDRESS_CLIENTS: clientsByApp.optional(),
 });
 
 /**
- * Whose tokens the API believes, as configured; undefined where nobody is. Empty variables count as absent.
+ * Reads the issuer whose tokens the API accepts; undefined when none is configured. Empty variables count as absent.
  *
- * @throws SetupError that names every variable that is wrong, and what it takes.
+ * @throws SetupError that names every wrong variable and its expected value.
  */
 export function readIssuer(environment: Variables): Issuer | undefined {
   const given = Object.fromEntries(
@@ -69,8 +69,8 @@ export function readIssuer(environment: Variables): Issuer | undefined {
   ];
   if (!parsed.success || problems.length > 0)
     throw new SetupError(
-      `The issuer of tokens is configured wrongly: ${problems.join('; ')}.`,
-      'Correct these variables; without REDRESS_ISSUER the data folder is the issuer.',
+      `The configuration of the token issuer is invalid: ${problems.join('; ')}.`,
+      'Correct these variables, or unset REDRESS_ISSUER to use the issuer of the data folder.',
     );
 
   const { REDRESS_ISSUER: issuer, REDRESS_AUDIENCE: audience, REDRESS_ISSUER_KEYS: keys, ...rest } = parsed.data;
@@ -79,22 +79,21 @@ export function readIssuer(environment: Variables): Issuer | undefined {
     issuer,
     audience,
     keys: keys ?? remoteKeys(rest.REDRESS_ISSUER_JWKS_URL ?? keysAddressOf(issuer)),
-    // Here the record of a client may one day name its app clients.
     claims: rest.REDRESS_CLAIMS === 'cognito' ? cognitoClaims((appClient) => appClients.get(appClient)) : standardClaims,
   };
 }
 
-/** What no variable shows by itself. */
+/** Contradictions between variables that are valid one by one. */
 function contradictionsIn(given: Variables): readonly string[] {
   const { REDRESS_ISSUER: issuer = '', REDRESS_ISSUER_KEYS: keys, REDRESS_ISSUER_JWKS_URL: address } = given;
   const isFetched = keys === undefined && address === undefined;
   return [
     ...(isFetched && isAddress(issuer, /^http:$/) && !isSafe(keysAddressOf(issuer))
-      ? ['REDRESS_ISSUER: its keys would be fetched without https; give them as REDRESS_ISSUER_KEYS, or a REDRESS_ISSUER_JWKS_URL']
+      ? ['REDRESS_ISSUER: its keys would be fetched without https; set REDRESS_ISSUER_KEYS or REDRESS_ISSUER_JWKS_URL']
       : []),
-    ...(keys !== undefined && address !== undefined ? ['REDRESS_ISSUER_JWKS_URL: it says nothing beside REDRESS_ISSUER_KEYS'] : []),
+    ...(keys !== undefined && address !== undefined ? ['REDRESS_ISSUER_JWKS_URL: cannot be combined with REDRESS_ISSUER_KEYS'] : []),
     ...(given['REDRESS_CLIENTS'] !== undefined && given['REDRESS_CLAIMS'] !== 'cognito'
-      ? ['REDRESS_CLIENTS: it says nothing without REDRESS_CLAIMS=cognito']
+      ? ['REDRESS_CLIENTS: requires REDRESS_CLAIMS=cognito']
       : []),
   ];
 }
@@ -109,7 +108,7 @@ function isAddress(value: string, protocol: RegExp): boolean {
   return url !== undefined && protocol.test(url.protocol) && url.username === '' && url.password === '';
 }
 
-/** Whoever sits on the way to the keys could put his own among them. */
+/** Whether keys can be fetched from this URL: without TLS, an attacker on the network could insert a key. */
 function isSafe(value: string): boolean {
   return isAddress(value, /^https:$/) || (isAddress(value, /^http:$/) && isLoopback(new URL(value).hostname));
 }
@@ -118,14 +117,14 @@ const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 const rsaBitsMin = 2048;
 const Marks = z.object({ kid: z.string().min(1).optional(), use: z.literal('sig').optional(), alg: z.string().optional() });
 
-/** The public key in what was given, with nothing else of it; or what is wrong with it. */
+/** Returns the public key alone, or what is wrong with it. */
 function publicKeyIn(given: unknown, index: number): JWK | string {
   const which = `key ${index + 1}`;
-  if (typeof given !== 'object' || given === null) return `${which} is no key`;
-  if (privateMembers.some((member) => Object.hasOwn(given, member))) return `${which} is private: give public keys only`;
+  if (typeof given !== 'object' || given === null) return `${which} is not an object`;
+  if (privateMembers.some((member) => Object.hasOwn(given, member))) return `${which} is a private key; expected public keys only`;
   const { data: marks } = Marks.safeParse(given);
   const read = keyIn(given as JsonWebKey);
-  if (!marks || !read || (marks.alg ?? read.alg) !== read.alg) return `${which} is no public key for signatures with ES256 or RS256`;
+  if (!marks || !read || (marks.alg ?? read.alg) !== read.alg) return `${which} is not a public key for ES256 or RS256 signatures`;
   return marks.kid === undefined ? read : { ...read, kid: marks.kid };
 }
 
@@ -140,7 +139,7 @@ function keyIn(given: JsonWebKey): (JWK & { readonly alg: string }) | undefined 
   }
 }
 
-/** A token must say which of several keys has signed it. */
+/** Whether a token's `kid` could fail to identify its key. */
 const isAmbiguous = (keys: readonly (JWK | string)[]): boolean => {
   const ids = keys.map((key) => (typeof key === 'string' ? undefined : key.kid));
   return ids.length > 1 && (ids.includes(undefined) || new Set(ids).size < ids.length);

@@ -1,19 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Json } from '#core/data/json';
 
-/** What a cursor is good for: this list, with these filters, for this caller, and nothing else. */
+/** The list, filters and caller that a cursor is bound to, and the key that signs it. */
 interface CursorScope {
   readonly key: Uint8Array;
   readonly bound: readonly Json[];
 }
 
-/** A place in a list as a text that only this system can make. */
+/** Returns a position in a list as signed text. */
 export function sealCursor(position: readonly Json[], scope: CursorScope): string {
   const payload = Buffer.from(JSON.stringify(position)).toString('base64url');
   return `${payload}.${signature(payload, scope)}`;
 }
 
-/** Undefined for a cursor that was changed, or made for another list, filter or caller. */
+/** Returns the position, or undefined when the cursor was changed or belongs to another list, filter or caller. */
 export function openCursor(cursor: string, scope: CursorScope): readonly Json[] | undefined {
   const [payload = '', signed = ''] = cursor.split('.', 2);
   const expected = Buffer.from(`${payload}.${signature(payload, scope)}`);

@@ -14,10 +14,10 @@ import type { BulkBody, DeadLetterFilter, DeadLetterQuery, DiscardBody, Resubmit
 
 type Filter = z.output<typeof DeadLetterFilter>;
 
-/** Messages read for one page at the most: where few of them fit the filter, the page holds fewer than was asked for. */
+/** Most messages read for one page: if few of them match the filter, the page holds fewer than `limit`. */
 const lookedMax = 500;
 const readAtOnce = 50;
-/** No message has a longer id. */
+/** The longest id of a message. */
 const idCharactersMax = 512;
 
 export async function listDeadLetters({ api, caller, name, query }: Call<z.output<typeof DeadLetterQuery>>): Promise<Answer | Refusal> {
@@ -64,14 +64,15 @@ export async function discardMessage(call: Call<unknown, unknown, z.output<typeo
   return answerOf(call, 'discard', await treatOne(call, { action: 'discard', ...call.body }));
 }
 
-/** One after the other: two of one order would only get in each other's way. */
+/** Treats the matching messages one by one: two messages of one order would race for its record. */
 export async function treatMany(call: Call<unknown, unknown, z.output<typeof BulkBody>>): Promise<Answer | Refusal> {
   const { api, caller, name } = call;
   if (!isChannel(name, api)) return refuse('not-found');
   const { filter, limit, cursor, action, reason, dryRun, again } = call.body;
   const scope = { key: api.cursorKey, bound: ['bulk', caller.subject, name, filter as JsonObject] };
   const after = cursor === undefined ? [] : openCursor(cursor, scope);
-  if (!after) return badParameter('/cursor', 'bad-cursor', 'cursor: the "next" of the answer before, unchanged, with the same filter.');
+  if (!after)
+    return badParameter('/cursor', 'bad-cursor', 'cursor: expected the unchanged "next" of the previous response, with the same filter.');
   const { items, next } = await matching(api, name, filter, after[0] as string | undefined, limit);
   const treated: object[] = [];
   for (const message of items) {
@@ -119,10 +120,12 @@ function answerOf({ api, name, id }: OneCall, action: Wanted['action'], treated:
 function errorsOf(treated: Treated) {
   if (treated.outcome === 'invalid') return treated.problems;
   if (treated.outcome === 'conflict') return treated.reasons.map((detail) => ({ pointer: '', code: 'conflict', detail }));
-  return treated.outcome === 'locked' ? [{ pointer: '', code: 'locked', detail: 'Somebody has its order to himself.' }] : [];
+  return treated.outcome === 'locked'
+    ? [{ pointer: '', code: 'locked', detail: 'Another process or person holds its order. Try again later.' }]
+    : [];
 }
 
-/** By when they were sent, from behind `after`; `next` is where to go on, null at the end. */
+/** Returns matching messages after `after`, oldest first. `next` is the position to continue from, null at the end. */
 async function matching({ store }: Pick<Call['api'], 'store'>, name: string, filter: Filter, after: string | undefined, limit: number) {
   const items: DeadLetter[] = [];
   let last = after;
@@ -156,7 +159,7 @@ async function documentOf(api: Call['api'], name: string, id: string): Promise<D
   return isChannel(name, api) && id.length <= idCharactersMax ? api.store.document(collections.deadLetters(name), id) : undefined;
 }
 
-/** A queue pair of an agent or of orders that call others, submissions, or wake-ups. */
+/** Whether a name is a channel: an agent, calls of other orders, submissions or wake-ups. */
 const isChannel = (name: string, { definitions }: Pick<Call['api'], 'definitions'>): boolean =>
   name === queueNames.submissions ||
   name === queueNames.wakeUps ||

@@ -2,8 +2,8 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type { Hono } from 'hono';
 
 /**
- * Serves the API behind API Gateway (payload format 2.0), and behind the local server, which speaks the same. Whatever
- * comes, the API itself answers it: no request is so odd that something before it would refuse it in other words.
+ * Serves the API behind API Gateway (payload format 2.0) and behind the local server, which uses the same format. The API answers
+ * every request itself, however malformed, so that every refusal is problem+json.
  */
 export const gatewayHandler =
   (api: Hono) =>
@@ -19,16 +19,16 @@ export const gatewayHandler =
 
 function requestOf({ rawPath, rawQueryString, requestContext, headers, body, isBase64Encoded }: APIGatewayProxyEventV2): Request {
   const { method } = requestContext.http;
-  // The host plays no part in what is answered, so a forged one can't either.
+  // The response never depends on the host, so a forged one has no effect.
   const url = `http://redress${rawPath.startsWith('/') ? '' : '/'}${encoded(rawPath)}${rawQueryString ? `?${rawQueryString}` : ''}`;
   const bytes = body === undefined || bodiless.has(method) ? null : Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
-  // A Request can't be made with these methods; the API knows none of them, whatever their names.
+  // The Request constructor rejects these methods; the API answers 405 to any unknown one.
   return new Request(url, { method: unsayable.has(method.toUpperCase()) ? 'UNKNOWN' : method, headers: headersOf(headers), body: bytes });
 }
 
 /**
- * The gateway hands the path on decoded, but not the query. Encoded again, no `#` ends it and no `\` parts it. What URLs
- * drop together with the segment before it is encoded twice: it stays, and names nothing here.
+ * Encodes the path again, which the gateway has decoded (unlike the query): a `#` or `\` in it must not split the URL. Segments `.`
+ * and `..` are encoded twice, because URL parsing would remove them; no route matches them.
  */
 const encoded = (path: string): string =>
   path
@@ -40,7 +40,7 @@ const encoded = (path: string): string =>
 const bodiless = new Set(['GET', 'HEAD']);
 const unsayable = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
-/** The gateway decodes header values as UTF-8; a Headers object takes bytes. Neither may turn one character into another. */
+/** Encodes header values as bytes again: the gateway has decoded them as UTF-8, but a Headers object takes latin1. */
 function headersOf(given: APIGatewayProxyEventV2['headers']): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(given)) {

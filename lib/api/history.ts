@@ -11,7 +11,7 @@ import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Caller } from './authentication.ts';
 import { isOperator } from './views.ts';
 
-/** An order's journal and instance. Where the instance is damaged, pages and what is left of its tail still tell of it. */
+/** Returns an order's journal and instance. If the instance is damaged, the journal comes from its pages and the readable rest of its tail. */
 export async function readJournal(
   store: Store,
   state: StateRecord,
@@ -23,7 +23,7 @@ export async function readJournal(
   return { journal: withNotes(journal, state), instance };
 }
 
-/** What others have noted stands where the next write will put it: first. */
+/** Appends the notes in the positions that the next write will give them. */
 const withNotes = (journal: readonly JournalEntry[], { notes }: StateRecord): readonly JournalEntry[] =>
   notes.length === 0 ? journal : [...journal, ...notes.map((note, index) => ({ seq: (journal.at(-1)?.seq ?? 0) + index + 1, ...note }))];
 
@@ -36,7 +36,7 @@ function readableInstance(state: StateRecord): Instance | undefined {
   }
 }
 
-/** One line of the history, as a role may see it. Operators find the same request ids in messages and logs. */
+/** Returns one history entry with the fields that the caller's role may see. Its request id also occurs in messages and logs. */
 export function entryView(orderId: string, entry: JournalEntry, caller: Caller): { readonly [field: string]: unknown } {
   const fields = Object.entries(withRequestId(orderId, entry)).filter(([field]) => isOperator(caller) || forClients.has(field));
   return Object.fromEntries(
@@ -49,13 +49,13 @@ export function entryView(orderId: string, entry: JournalEntry, caller: Caller):
 
 function withRequestId(orderId: string, entry: JournalEntry): object {
   if (!('attemptId' in entry) || entry.attemptId === undefined) return entry;
-  const { attemptId: asking, ...rest } = entry;
-  return { ...rest, requestId: requestIdFrom(orderId, entry.path, asking) };
+  const { attemptId, ...rest } = entry;
+  return { ...rest, requestId: requestIdFrom(orderId, entry.path, attemptId) };
 }
 
 const times = new Set(['at', 'completeBy', 'wakeAt']);
 
-/** Everything else is how the system works inside, or what an operator wrote for his colleagues. */
+/** Fields for clients. All others are internals, or notes of operators for each other. */
 const forClients = new Set([
   'seq',
   'at',

@@ -39,7 +39,7 @@ export async function instructOrder(call: InstructionCall): Promise<Answer | Ref
   }
 }
 
-/** Carried out. The order may have gone on since: what is told belongs together. */
+/** Answers 202 with one consistent head, which may be newer than the write of this instruction. */
 export async function acceptedAnswer({ api, id }: Pick<Call, 'api' | 'id'>, writtenAt: number): Promise<Answer> {
   const { rev, processState } = (await api.store.head(id)) ?? { rev: writtenAt, processState: 'Processing' };
   return json(202, { orderId: id, rev, processState }, { orderId: id, headers: { etag: etagOf(rev), location: `/orders/${id}` } });
@@ -58,7 +58,7 @@ function carryOut(call: InstructionCall): Promise<Instructed | Refusal> {
   );
 }
 
-/** What is not of its kind is no part of it. */
+/** Keeps only the fields that belong to the instruction's kind. */
 function instructionOf({ caller, body }: InstructionCall): Instruction {
   const { kind, reason, completeWithinSeconds, answer, path } = body;
   const given = { by: caller.subject, reason };
@@ -72,20 +72,20 @@ function instructionOf({ caller, body }: InstructionCall): Instruction {
   };
 }
 
-/** Who thinks of undoing all of it wants to know what that is. */
+/** Adds the undo plan to a dry run of `compensate`. */
 async function undoOf(call: InstructionCall): Promise<{ readonly undo?: UndoPlan }> {
   const planned = call.body.kind === 'compensate' ? await plannedUndo(call, rootPath) : undefined;
   return planned === undefined || isRefusal(planned) ? {} : { undo: planned };
 }
 
-/** Somebody has the order to himself, or nobody can read it: that is an answer. */
+/** Turns a held lease and an unreadable record into refusals. */
 export async function withoutLease({ api }: Pick<Call, 'api'>, work: () => Promise<Instructed>): Promise<Instructed | Refusal> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof InstanceLockedError)
       return refuse('locked', { headers: { 'retry-after': String(Math.max(1, Math.ceil((error.heldUntil - api.clock.now()) / 1000))) } });
-    // A newer version can carry it out, and is being deployed.
+    // During a rollout, a process of the newer version can carry it out: the API answers 503.
     if (error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > api.clock.now()) throw error;
     if (error instanceof UnreadableRecordError) return infeasible([`The record of the order cannot be read: ${error.reason}.`]);
     throw error;

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { SetupError } from '#ports/errors';
 import type { Issuer, Role } from './authentication.ts';
 
-/** This machine as its own issuer of tokens. */
+/** A token issuer with its private key, for one machine. */
 export interface LocalIssuer extends Issuer {
   readonly audience: string;
   readonly keys: JSONWebKeySet;
@@ -36,9 +36,9 @@ const IssuerFile = z.object({ key: Key, cursorKey: z.string().min(43) });
 type IssuerKeys = z.infer<typeof IssuerFile>;
 
 /**
- * The issuer whose key lies in the data folder; made there on the first call.
+ * Opens the issuer whose key is in the data folder; creates the key on the first call.
  *
- * @throws SetupError where the folder can't be used, or the key file is damaged.
+ * @throws SetupError when the folder cannot be used or the key file is damaged.
  */
 export const openLocalIssuer = (dataFolder: string, { now = Date.now }: { readonly now?: () => number } = {}): LocalIssuer =>
   issuerWith(readOrMake(dataFolder), now);
@@ -55,7 +55,7 @@ function issuerWith({ key, cursorKey }: IssuerKeys, now: () => number): LocalIss
     issuer,
     audience,
     keys: { keys: [publicKey] },
-    // Who signs and who checks have the same clock.
+    // The same clock signs and verifies.
     skewSeconds: 0,
     cursorKey: Buffer.from(cursorKey, 'base64url'),
     sign({ role, client, subject = client ?? role, expiresInSeconds = twelveHours }) {
@@ -80,7 +80,7 @@ function readOrMake(dataFolder: string): IssuerKeys {
     if (error instanceof SetupError) throw error;
     throw new SetupError(
       `The data folder ${dataFolder} cannot be used: ${(error as Error).message}.`,
-      'Make it writable, or choose another one with REDRESS_DATA.',
+      'Make it writable, or choose another folder with REDRESS_DATA.',
     );
   }
 }
@@ -94,12 +94,12 @@ function read(path: string): IssuerKeys | undefined {
     if (code !== undefined) throw error;
     throw new SetupError(
       `The key file ${path} is damaged.`,
-      'Delete it: a new one is made, and tokens signed with the old one are no longer good.',
+      'Delete it: the next start creates a new key, and tokens signed with the old one become invalid.',
     );
   }
 }
 
-/** Written whole under a name of its own, then linked: of two processes that start at once, one link succeeds, and both read that file. */
+/** Writes the file under a temporary name, then links it: if two processes start at once, one link succeeds and both read that file. */
 function make(dataFolder: string, path: string): IssuerKeys {
   mkdirSync(dataFolder, { recursive: true });
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
@@ -113,7 +113,7 @@ function make(dataFolder: string, path: string): IssuerKeys {
     rmSync(draft, { force: true });
   }
   const made = read(path);
-  if (!made) throw new Error(`${path} was taken away while it was made`);
+  if (!made) throw new Error(`${path} was removed while it was being created`);
   return made;
 }
 

@@ -1,3 +1,3 @@
-/** Whether a host's name or address means this machine and can be reached from nowhere else. */
+/** Whether a host name or address is reachable from this machine only. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);

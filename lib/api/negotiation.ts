@@ -3,7 +3,7 @@ interface Range {
   readonly quality: number;
 }
 
-/** Whether an Accept header lets one of the media types pass: for each, the most exact range decides (RFC 9110). */
+/** Whether an Accept header allows one of the media types; for each type the most specific range decides (RFC 9110). */
 export function accepts(header: string | null, types: readonly string[]): boolean {
   if (header === null || header === '*/*' || header === '') return true;
   const ranges = header.split(',').map(rangeOf);

@@ -6,14 +6,14 @@ import { Problem } from './schemas.ts';
 
 type Schema = { readonly [key: string]: unknown };
 
-/** The published contract, made from the very rows and schemas that serve the calls. */
+/** Returns the OpenAPI document, generated from the same rows and schemas that serve the calls. */
 export const openApi = (routes: readonly Route[], definitions: Definitions): Schema => ({
   openapi: '3.1.1',
   info: {
     title: 'Redress',
     version: '1',
     description:
-      'Takes orders and brings each to a good end: completed, undone, or in front of a person who can decide. Every error that the system itself answers is application/problem+json; its `code` says which.',
+      'Takes orders and brings each to a defined end: completed, undone, or waiting for an operator. Every error is application/problem+json; its `code` names the problem.',
   },
   security: [{ token: [] }],
   paths: Object.fromEntries(
@@ -83,7 +83,7 @@ function refusalsOf(row: Route): Schema {
   );
 }
 
-/** Every refusal that a call may meet: those of its row, and those that follow from what the row takes. */
+/** Lists every refusal that a call can meet: those of its row, and those that follow from its roles, body and parameters. */
 export const refusalCodes = ({ roles, body, query, headers, refusals }: Route): readonly ProblemCode[] => [
   ...new Set<ProblemCode>([
     ...(roles === 'anyone' ? [] : (['bad-parameter', 'unauthenticated', 'forbidden', 'unavailable'] as const)),
@@ -95,7 +95,7 @@ export const refusalCodes = ({ roles, body, query, headers, refusals }: Route): 
   ]),
 ];
 
-/** What `order` must look like is said by the workflows that run here. */
+/** Adds the order schemas of the deployed workflows to `order`. */
 function withOrders(schema: Schema, definitions: Definitions): Schema {
   const properties = schema['properties'] as Schema | undefined;
   if (!properties?.['order']) return schema;

@@ -66,10 +66,10 @@ export async function showOrder(call: Call<unknown, z.output<typeof ReadHeaders>
   return json(200, fullOrder(order, state, { steps, program, explanation }, caller), { orderId, headers: caching });
 }
 
-/** Told without the time of day, so that it is the same as long as the order's ETag is. Null of what the core does not go on with. */
+/** Explains the order's state. Contains no clock time, so it is stable for one ETag. Null for quarantined orders. */
 function explanationOf(program: Program, { processState, suspended }: StateRecord, instance: Instance): string | null {
   if (processState === 'Error' && instance.state.phase !== 'blocked') return null;
-  if (suspended && instance.state.phase === 'initialized') return 'Suspended by an operator: it is not taken up until it is resumed.';
+  if (suspended && instance.state.phase === 'initialized') return 'Suspended by an operator: the order does not start until it is resumed.';
   const isOfProgram = Object.keys(instance.state.activities).every((path) => program.nodes.has(definitionPath(path)));
   return isOfProgram ? explain(program, instance.state) : null;
 }
@@ -112,15 +112,15 @@ export async function showHistory(call: Query<typeof PageQuery>): Promise<Answer
 export const badCursor = badParameter(
   '/cursor',
   'bad-cursor',
-  'cursor: the "next" of the page before, unchanged, with the same filters and the same caller.',
+  'cursor: expected the unchanged "next" of the previous page, with the same filters and the same caller.',
 );
 
 export const etagOf = (rev: number): string => `"${rev}"`;
 
-/** No order has a longer id. */
+/** The longest id of an order. */
 const idCharactersMax = 128;
 
-/** Whose an order is, is read from the order itself; one that the caller may not see is as if it were not there. */
+/** Loads an order. An order that the caller may not see is undefined, as if it did not exist. */
 export async function visibleOrder({ api, caller, id }: Call): ReturnType<Store['load']> {
   try {
     const found = id.length > idCharactersMax ? undefined : await api.store.load(id);
@@ -134,6 +134,6 @@ export async function visibleOrder({ api, caller, id }: Call): ReturnType<Store[
 
 const positionOf = ({ submittedAt, orderId }: ListPosition): readonly Json[] => [submittedAt, orderId];
 
-/** RFC 9110: compared weakly, one of a list, or any. */
+/** Whether If-None-Match names the ETag: compared weakly, in a list, or as `*` (RFC 9110). */
 const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
   ifNoneMatch?.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag) ?? false;

@@ -14,7 +14,7 @@ pre { overflow-x: auto; margin: 0.5rem 0; padding: 0.9rem 1rem; border: 1px soli
 @media (max-width: 34rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.6rem; } }
 `;
 
-/** What a browser gets: nothing on it runs, nothing is loaded, and the only style is the one whose hash is named. */
+/** The page's policy: no scripts, no loaded resources, and only the inline style with this hash. */
 export const pageSecurityPolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 export const page = `<!doctype html>
@@ -27,8 +27,8 @@ export const page = `<!doctype html>
 </head>
 <body>
 <h1>Redress</h1>
-<p class="lead">Takes orders, or any task of several steps that call remote services, and brings each to a good end: completed, undone, or in front of a person who can decide.</p>
-<p>This is the address of its HTTP API. What it takes and gives stands in <a href="/openapi.json">/openapi.json</a>; <a href="/health">/health</a> says that it is alive.</p>
+<p class="lead">Runs orders, or any task of several steps that call remote services, and brings each to a defined end: completed, undone, or waiting for an operator.</p>
+<p>The HTTP API is served at this address. <a href="/openapi.json">/openapi.json</a> describes its calls; <a href="/health">/health</a> reports that the system is up.</p>
 
 <h2>Submit an order</h2>
 <pre>TOKEN=$(npx redress token --role client --client acme)
@@ -37,15 +37,15 @@ curl -i http://127.0.0.1:3000/orders \\
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: my-first-order" \\
   -d @order.json</pre>
-<p>The answer names the order in its <code>Location</code> header; <code>GET</code> it to see how far it has come. The same key again is the same order, however often it is sent.</p>
+<p>The response names the order in its <code>Location</code> header; <code>GET</code> it to follow its progress. Sending the same key again never creates a second order.</p>
 
 <h2>On the command line</h2>
 <dl>
 <dt><code>npx redress token</code></dt><dd>prints a token for this machine: <code>--role client --client NAME</code>, <code>--role operator</code> or <code>--role admin</code></dd>
-<dt><code>npx redress alerts</code></dt><dd>what was announced: orders in Error, messages dead-lettered</dd>
-<dt><code>npx redress channel receive NAME</code></dt><dd>reads a client's own response queue</dd>
-<dt><code>npx redress --help</code></dt><dd>everything else that an operator does</dd>
-<dt><code>npm run demo</code></dt><dd>submits good and bad orders, and shows how each one ends</dd>
+<dt><code>npx redress alerts</code></dt><dd>lists announcements: orders in Error, dead letters</dd>
+<dt><code>npx redress channel receive NAME</code></dt><dd>reads a client's response queue</dd>
+<dt><code>npx redress --help</code></dt><dd>lists the operator's other commands</dd>
+<dt><code>npm run demo</code></dt><dd>submits good and bad orders and shows how each ends</dd>
 </dl>
 </body>
 </html>

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { badParameter, type ProblemError, type Refusal, refuse } from './problem.ts';
 
-/** What stands behind the `?`, against the row's schema: nothing unknown, nothing twice, nothing that can't be decoded. */
+/** Reads the query against the row's schema; refuses unknown, repeated and undecodable parameters. */
 export function readQuery(schema: z.ZodObject | undefined, url: string): { readonly value: unknown } | Refusal {
   const mark = url.indexOf('?');
   const text = mark < 0 ? '' : url.slice(mark + 1);
@@ -9,13 +9,13 @@ export function readQuery(schema: z.ZodObject | undefined, url: string): { reado
 
   const given = new URLSearchParams(text);
   const names = new Set(given.keys());
-  if (names.size < given.size) return badParameter('', 'repeated-parameter', 'Every parameter stands at most once.');
+  if (names.size < given.size) return badParameter('', 'repeated-parameter', 'A parameter may occur only once.');
   if (!schema)
     return given.size === 0 ? { value: {} } : refuse('bad-parameter', { errors: [...names].map((name) => unknownParameter(name, [])) });
   return parse(schema, Object.fromEntries(given));
 }
 
-/** The headers that the row knows, against its schema. */
+/** Reads the headers that the row's schema names; ignores all others. */
 export function readHeaders(schema: z.ZodObject | undefined, headers: Headers): { readonly value: unknown } | Refusal {
   if (!schema) return { value: {} };
   return parse(
@@ -36,11 +36,11 @@ function parse(schema: z.ZodObject, given: unknown): { readonly value: unknown }
   return refuse('bad-parameter', { errors });
 }
 
-/** Named only where the name is harmless: an answer does not repeat whatever somebody sends. */
+/** Names the parameter only if the name is harmless: a response never echoes arbitrary input. */
 const unknownParameter = (name: string, known: readonly string[]): ProblemError => ({
   pointer: /^[\w.-]{1,64}$/.test(name) ? `/${name}` : '',
   code: 'unknown-parameter',
-  detail: known.length > 0 ? `Known here: ${known.join(', ')}.` : 'This call takes no parameters.',
+  detail: known.length > 0 ? `Unknown parameter; expected one of ${known.join(', ')}.` : 'This call takes no parameters.',
 });
 
 const isDecodable = (text: string): boolean => {

@@ -17,7 +17,7 @@ export async function showPlan(call: Call<z.output<typeof PlanQuery>>): Promise<
   return isRefusal(planned) ? planned : json(200, { orderId: id, ...planned }, { orderId: id });
 }
 
-/** What an undo of a scope of this order would do now. An instance that can't be read is made anew first, as `compensate` does. */
+/** Returns what an undo of a scope would do now. Rebuilds an unreadable instance first, as `compensate` does. */
 export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan | Refusal> {
   const { api } = call;
   const found = await visibleOrder(call);
@@ -43,13 +43,11 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
 
 const unknownVersion = ({ workflow: { name, version } }: StateRecord): Refusal =>
   refuse('conflict', {
-    errors: [
-      { pointer: '', code: 'unknown-version', detail: `The workflow ${name}@${version} with which the order began is not deployed.` },
-    ],
+    errors: [{ pointer: '', code: 'unknown-version', detail: `The workflow ${name}@${version} of this order is not deployed.` }],
   });
 
 const noScope = badParameter(
   '/undo',
   'unknown-scope',
-  'undo: the name of a composite of the workflow, or its path, such as order; without it, the whole order.',
+  'undo: expected the name or path of a composite of the workflow, such as order; omit it for the whole order.',
 );

@@ -1,53 +1,53 @@
 import type { Json } from '#core/data/json';
 
-/** Every refusal that the API knows: its status, and what it says unless there is more to say. */
+/** Every problem the API can answer with: its status, its title and its default detail. */
 export const problems = {
   'malformed-json': {
     status: 400,
     title: 'Malformed JSON',
-    detail: 'The body is no JSON text in UTF-8, or begins with a byte order mark, or names a field twice.',
+    detail: 'The body must be JSON in UTF-8, without a byte order mark and without duplicate keys.',
   },
   'bad-parameter': {
     status: 400,
     title: 'Bad parameter',
-    detail: 'A parameter or header is not as it must be. "errors" says which, and what is possible.',
+    detail: 'A parameter or header is invalid. "errors" names it and says what is allowed.',
   },
   unauthenticated: {
     status: 401,
     title: 'Not signed in',
-    detail: 'This call needs a valid bearer token. Locally, "npx redress token" prints one.',
+    detail: 'This call needs a valid bearer token. On a local system, "npx redress token" prints one.',
   },
   forbidden: { status: 403, title: 'Not allowed', detail: 'The roles of your token do not allow this call.' },
-  'not-found': { status: 404, title: 'Not found', detail: 'There is nothing here, or nothing that you may see.' },
+  'not-found': { status: 404, title: 'Not found', detail: 'The resource does not exist, or you may not see it.' },
   'method-not-allowed': {
     status: 405,
     title: 'Method not allowed',
-    detail: 'This address takes other methods. The Allow header names them.',
+    detail: 'This URL does not support the method. The Allow header names those that it does.',
   },
-  'not-acceptable': { status: 406, title: 'Not acceptable', detail: 'The answer has a media type that the Accept header excludes.' },
-  conflict: { status: 409, title: 'Conflict', detail: 'Things have moved on: this cannot be done now, or no more. "errors" says why.' },
+  'not-acceptable': { status: 406, title: 'Not acceptable', detail: 'The Accept header excludes the media type of the response.' },
+  conflict: { status: 409, title: 'Conflict', detail: 'The current state does not allow this. "errors" says why.' },
   infeasible: {
     status: 409,
     title: 'Infeasible',
-    detail: 'The instruction cannot be carried out now. "errors" gives every reason; nothing was changed.',
+    detail: 'The order cannot follow this instruction now. "errors" gives every reason. Nothing was changed.',
   },
   locked: {
     status: 409,
     title: 'Locked',
-    detail: 'Someone else is at work on this order. Try again after the time that Retry-After names.',
+    detail: 'Another process or person holds this order. Try again after the time in Retry-After.',
   },
-  stale: { status: 412, title: 'Stale', detail: 'The order has changed since you read it. Read it again and decide anew.' },
-  'too-large': { status: 413, title: 'Too large', detail: 'A body has at most 256 KB, with its numbers written out as well.' },
+  stale: { status: 412, title: 'Stale', detail: 'The order has changed since you read it. Read it again, then decide again.' },
+  'too-large': { status: 413, title: 'Too large', detail: 'The body is larger than 256 KB. Numbers count in their full decimal form.' },
   'unsupported-media-type': {
     status: 415,
     title: 'Unsupported media type',
     detail: 'Send the body as application/json in UTF-8, without Content-Encoding.',
   },
-  invalid: { status: 422, title: 'Invalid', detail: 'The body is not as it must be. "errors" says where, and why.' },
+  invalid: { status: 422, title: 'Invalid', detail: 'The body does not fit its schema. "errors" says where and why.' },
   'idempotency-key-reused': {
     status: 422,
     title: 'Idempotency key reused',
-    detail: 'This Idempotency-Key belongs to another call of yours. Take a new key for what is new.',
+    detail: 'You have used this Idempotency-Key for a different call. Use a new key for a new call.',
   },
   'precondition-required': {
     status: 428,
@@ -57,13 +57,17 @@ export const problems = {
   'rate-limited': {
     status: 429,
     title: 'Too many requests',
-    detail: 'You send too much at once. Try again after the time that Retry-After names.',
+    detail: 'You have exceeded your rate limit. Try again after the time in Retry-After.',
   },
-  internal: { status: 500, title: 'Internal error', detail: 'Something is wrong on this side. The log has more under this requestId.' },
+  internal: {
+    status: 500,
+    title: 'Internal error',
+    detail: 'The system failed to handle the call. Its log has the details under this requestId.',
+  },
   unavailable: {
     status: 503,
     title: 'Unavailable',
-    detail: 'The system cannot work at the moment. Try again after the time that Retry-After names.',
+    detail: 'The system is temporarily unavailable. Try again after the time in Retry-After.',
   },
 } as const;
 
@@ -76,14 +80,14 @@ export interface ProblemError {
   readonly detail: string;
 }
 
-/** Why a call is not carried out: data, made by whoever finds out, and answered in one place. */
+/** The reason why a call is refused, as data. `app.ts` alone turns it into a response. */
 export interface Refusal {
   readonly problem: ProblemCode;
   readonly errors?: readonly ProblemError[];
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** More would help nobody, and a body full of mistakes must not make an answer many times its size. */
+/** Limits the response to a body with many mistakes, which would otherwise be many times its size. */
 const errorsMax = 50;
 
 export const refuse = (problem: ProblemCode, more: Omit<Refusal, 'problem'> = {}): Refusal => ({ problem, ...more });
@@ -93,7 +97,7 @@ export const badParameter = (pointer: string, code: string, detail: string): Ref
 
 export const isRefusal = (outcome: object): outcome is Refusal => 'problem' in outcome;
 
-/** The text of RFC 9457. `instance` is the address that was asked for. */
+/** Returns the body of RFC 9457. `instance` is the requested path. */
 export const problemText = (
   { problem, errors }: Refusal,
   { requestId, instance }: { readonly requestId: string; readonly instance: string },

@@ -1,11 +1,11 @@
 import type { Clock } from '#ports/clock';
 
-/** Asked once for each submission: 0 where it is taken in, else how many milliseconds it has to wait at least. */
+/** Takes a token for one submission; returns 0, or the milliseconds until the next token when there is none. */
 export type ClientRate = (client: string) => number;
 
-/** So many seconds' worth may come at once. */
+/** The size of a bucket, in seconds of the rate. */
 const burstSeconds = 2;
-/** Buckets that are full again are forgotten once there are so many. */
+/** From this number of buckets on, full ones are removed. */
 const rememberedMax = 10_000;
 
 interface Bucket {
@@ -13,7 +13,7 @@ interface Bucket {
   readonly at: number;
 }
 
-/** A token bucket for each client, in this process alone: nothing is read or written for it. Without a rate, nobody waits. */
+/** Creates a token bucket for each client, in the memory of this process. Without a rate, no client waits. */
 export function createClientRate(perSecond: number | undefined, clock: Clock): ClientRate {
   if (perSecond === undefined) return () => 0;
   const size = Math.max(1, perSecond * burstSeconds);

@@ -22,18 +22,18 @@ export interface ApiOptions {
   readonly issuer: Issuer;
   /** Signs list cursors: the same in every process that serves one store. */
   readonly cursorKey: Uint8Array;
-  /** False while no calls can be served, for a shutdown: every call that needs a token is then refused. */
+  /** False during a shutdown: every call that needs a token is then refused. */
   readonly accepting?: () => boolean;
 }
 
-/** One request, read and checked against its row of the table. */
+/** One request, validated against its row of the table. */
 export interface Call<Query = unknown, Head = unknown, Body = unknown> {
   readonly api: ApiOptions & { readonly openApi: () => string; readonly clientRate: ClientRate };
   readonly caller: Caller;
   readonly requestId: string;
-  /** The id in the path; empty where it has none. */
+  /** The id in the path, or empty. */
   readonly id: string;
-  /** The name in the path: of a channel, or of what belongs to the id; empty where it has none. */
+  /** The name in the path, of a channel or a signal, or empty. */
   readonly name: string;
   readonly query: Query;
   readonly headers: Head;
@@ -44,38 +44,38 @@ export interface Answer {
   readonly status: 200 | 202 | 304;
   readonly text: string;
   readonly headers?: { readonly [name: string]: string };
-  /** What the call was about, for the log. */
+  /** The order that the call was about, for the log. */
   readonly orderId?: string;
 }
 
 type Outcome = Answer | Refusal;
 
-/** One row of the table: routing, access, 405, validation and the published contract all follow from it. */
+/** One row of the table. Routing, access, 405, validation and the OpenAPI document follow from it. */
 export interface Route<
   Query extends z.ZodObject = z.ZodObject,
   Head extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
 > {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** With `{id}` for what it is about, and `{name}` for what belongs to that, or for a channel. */
+  /** The path, with `{id}` for the resource and `{name}` for a channel or a signal. */
   readonly path: string;
-  /** Who may call; `anyone` needs no token. */
+  /** The roles that may call; `anyone` needs no token. */
   readonly roles: readonly Role[] | 'anyone';
   readonly summary: string;
   readonly query?: Query;
   readonly headers?: Head;
   readonly body?: Body;
-  /** Of a DELETE: whether what it is about is there. Who sends no body is told first where there is nothing. */
+  /** For DELETE: whether the resource exists, so that a call without a body gets 404 before 422. */
   readonly isThere?: (call: Pick<Call, 'api' | 'id' | 'name'>) => Promise<boolean>;
   readonly answers: { readonly [status: number]: { readonly description: string; readonly schema?: z.ZodType } };
   /** Media type of the answer (default `application/json`). */
   readonly produces?: string;
-  /** Beyond those that any call with its traits may meet. */
+  /** Refusals beyond those that follow from roles, body and parameters. */
   readonly refusals: readonly ProblemCode[];
   handle(call: Call<z.output<Query>, z.output<Head>, z.output<Body>>): Outcome | Promise<Outcome>;
 }
 
-/** Lets a row's handler know the types of its own schemas. */
+/** Types a row's handler by its schemas. */
 export const route = <Query extends z.ZodObject, Head extends z.ZodObject, Body extends z.ZodType>(row: Route<Query, Head, Body>): Route =>
   row as unknown as Route;
 

@@ -4,7 +4,7 @@ import { responseQueuePrefix } from '#ports/queues';
 import { bodyLimits } from '#roles/submission/body-limits';
 import { clientIdPattern } from './authentication.ts';
 
-/** What the API takes and gives: checked against requests, and published as the contract. */
+/** Schemas of requests and responses: they validate requests, and the OpenAPI document publishes them. */
 
 const processState = z.enum(['Pending', 'Processing', 'Processed', 'Error']);
 const outcome = z.enum(['completed', 'compensated', 'rejected', 'canceled', 'terminated']);
@@ -14,22 +14,26 @@ const time = z.iso.datetime();
 const timeOrNull = time.nullable();
 const anyJson = z.unknown();
 
-// What comes in.
+// Requests.
 
 const limit = z
   .string()
-  .regex(/^\d{1,3}$/, 'a whole number from 1 to 100')
+  .regex(/^\d{1,3}$/, 'expected a whole number from 1 to 100')
   .transform(Number)
-  .pipe(z.int().min(1, 'a whole number from 1 to 100').max(100, 'a whole number from 1 to 100'))
+  .pipe(z.int().min(1, 'expected a whole number from 1 to 100').max(100, 'expected a whole number from 1 to 100'))
   .default(20);
-const cursor = z.string().min(1, 'the "next" of the page before').max(1024, 'the "next" of the page before').exactOptional();
-const moment = z.iso
-  .datetime({ offset: true, error: 'a date and time that exists, such as 2026-01-31T12:00:00Z; a + must be written %2B' })
+const cursor = z
+  .string()
+  .min(1, 'expected the "next" of the previous page')
+  .max(1024, 'expected the "next" of the previous page')
   .exactOptional();
-const oneOf = <const T extends readonly string[]>(values: T) => z.enum(values, `one of ${values.join(', ')}`).exactOptional();
+const moment = z.iso
+  .datetime({ offset: true, error: 'expected an existing date and time, such as 2026-01-31T12:00:00Z; write + as %2B' })
+  .exactOptional();
+const oneOf = <const T extends readonly string[]>(values: T) => z.enum(values, `expected one of ${values.join(', ')}`).exactOptional();
 
 export const PlanQuery = z.strictObject({
-  undo: z.string().min(1, 'a scope: its name, or its path').max(1024, 'a scope: its name, or its path').default('order'),
+  undo: z.string().min(1, 'expected the name or path of a scope').max(1024, 'expected the name or path of a scope').default('order'),
 });
 
 export const PageQuery = z.strictObject({ limit, cursor });
@@ -39,13 +43,13 @@ export const OrderListQuery = z.strictObject({
   outcome: oneOf(outcome.options),
   workflow: z
     .string()
-    .regex(/^[a-z][a-z0-9-]{0,63}$/, 'the name of a workflow, such as fulfil-order')
+    .regex(/^[a-z][a-z0-9-]{0,63}$/, 'expected the name of a workflow, such as fulfil-order')
     .exactOptional(),
   fault: z
     .string()
-    .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'the short type of a fault, such as CardDeclined')
+    .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'expected the short type of a fault, such as CardDeclined')
     .exactOptional(),
-  reference: z.string().min(1, '1 to 128 characters').max(128, '1 to 128 characters').exactOptional(),
+  reference: z.string().min(1, 'expected 1 to 128 characters').max(128, 'expected 1 to 128 characters').exactOptional(),
   submittedAfter: moment,
   submittedBefore: moment,
   limit,
@@ -53,20 +57,20 @@ export const OrderListQuery = z.strictObject({
 });
 export type OrderListQuery = z.output<typeof OrderListQuery>;
 
-const keyHelp = '1 to 255 printable ASCII characters that name this submission: the same key again is the same order';
+const keyHelp = 'expected 1 to 255 printable ASCII characters that identify this submission; the same key again is the same order';
 const keyPattern = /^[\x20-\x7e]{1,255}$/;
 export const SubmissionHeaders = z.object({ 'idempotency-key': z.string({ error: keyHelp }).regex(keyPattern, keyHelp) });
 export const KeyHeaders = z.object({
   'idempotency-key': z
     .string()
-    .regex(keyPattern, '1 to 255 printable ASCII characters that name this call: the same key again changes nothing more')
+    .regex(keyPattern, 'expected 1 to 255 printable ASCII characters that identify this call; the same key again changes nothing more')
     .exactOptional(),
 });
 export const ReadHeaders = z.object({ 'if-none-match': z.string().exactOptional() });
 export const InstructionHeaders = z.object({
   'if-match': z
     .string()
-    .regex(/^"(0|[1-9]\d{0,14})"$/, 'the ETag of the order in its quotes, such as "7"')
+    .regex(/^"(0|[1-9]\d{0,14})"$/, 'expected the ETag of the order in quotes, such as "7"')
     .exactOptional(),
 });
 
@@ -77,16 +81,16 @@ export const SubmissionBody = z.strictObject({
   responseChannel: z.string().max(128).exactOptional(),
 });
 
-const reason = z.string().min(1).max(bodyLimits.charactersMax).regex(/\S/, 'A reason is wanted: it stays in the history of the order.');
+const reason = z.string().min(1).max(bodyLimits.charactersMax).regex(/\S/, 'Expected a reason: the history of the order keeps it.');
 
 export const CancelBody = z.strictObject({ reason });
 
-export const SignalBody = anyJson.describe('what the signal brings along, as the workflow that waits for it says');
+export const SignalBody = anyJson.describe('the payload of the signal, with the schema that the waiting workflow declares');
 
 export const ChannelCloseBody = z.strictObject({ reason });
 export const ChannelOpenBody = z.strictObject({
   reason: reason.exactOptional(),
-  canary: z.boolean().exactOptional().describe('of an agent: one request goes first, and the others when it was answered'),
+  canary: z.boolean().exactOptional().describe('agents only: send one request first, and the others after its reply'),
 });
 
 export const InstructionBody = z.strictObject({
@@ -98,20 +102,23 @@ export const InstructionBody = z.strictObject({
     .min(1)
     .max(limits.secondsMax)
     .exactOptional()
-    .describe('resubmit: a new time for the whole order, from now'),
-  answer: anyJson.exactOptional().describe('resubmit: to the question for which the order is held'),
+    .describe('resubmit: the time limit of the whole order, from now'),
+  answer: anyJson.exactOptional().describe('resubmit: the answer to the question for which the order is blocked'),
   path: z
     .string()
     .min(1)
     .max(bodyLimits.charactersMax)
     .exactOptional()
-    .describe('mark-compensated: of the step whose undo goes on failing; may be left out where there is one only'),
+    .describe('mark-compensated: the step whose undo keeps failing; optional if there is only one'),
 });
 
 const channelId = z
   .string()
-  .regex(new RegExp(`^${responseQueuePrefix}[A-Za-z0-9_-]{1,60}$`), 'redress-response- and 1 to 60 letters, digits, "-" and "_"');
-const senderId = z.string().regex(/^[\x21-\x7e]{1,256}$/, '1 to 256 printable ASCII characters without spaces');
+  .regex(
+    new RegExp(`^${responseQueuePrefix}[A-Za-z0-9_-]{1,60}$`),
+    'expected redress-response- followed by 1 to 60 letters, digits, "-" and "_"',
+  );
+const senderId = z.string().regex(/^[\x21-\x7e]{1,256}$/, 'expected 1 to 256 printable ASCII characters without spaces');
 export const ClientBody = z.strictObject({
   responseChannels: z.array(channelId).max(100),
   senders: z.array(senderId).max(100),
@@ -119,23 +126,21 @@ export const ClientBody = z.strictObject({
 
 const queueName = z.string().min(1).max(bodyLimits.charactersMax);
 export const DeadLetterFilter = z.strictObject({
-  id: z.string().min(1).max(512).exactOptional().describe('this one'),
-  queue: queueName.exactOptional().describe('that it came on'),
-  type: z.string().min(1).max(64).exactOptional().describe('of message: request, reply, submission'),
+  id: z.string().min(1).max(512).exactOptional().describe('the id of one message'),
+  queue: queueName.exactOptional().describe('the queue of the message'),
+  type: z.string().min(1).max(64).exactOptional().describe('the type of the message: request, reply, submission'),
   orderId: z.string().min(1).max(128).exactOptional(),
-  reason: z.string().min(1).max(256).exactOptional().describe('a part of the reason for which it was dead-lettered'),
+  reason: z.string().min(1).max(256).exactOptional().describe('a part of the reason why it was dead-lettered'),
   sentAfter: moment,
   sentBefore: moment,
 });
 export const DeadLetterQuery = z.strictObject({ ...DeadLetterFilter.shape, limit, cursor });
 
-const again = z.boolean().exactOptional().describe('also where it was begun before, and nobody knows whether it was sent');
-const dryRun = z.boolean().exactOptional().describe('says what would become of it, and changes nothing');
+const again = z.boolean().exactOptional().describe('true: send it even if an earlier, interrupted resubmission may have sent it');
+const dryRun = z.boolean().exactOptional().describe('true: report the outcome without changing anything');
 export const ResubmitMessageBody = z.strictObject({
   reason,
-  body: anyJson
-    .exactOptional()
-    .describe('the message in place of its own; what is masked where it is shown, and is left as it is, stays what it was'),
+  body: anyJson.exactOptional().describe('a new message body; masked values that are sent back unchanged keep their original value'),
   again,
   dryRun,
 });
@@ -144,13 +149,13 @@ export const BulkBody = z.strictObject({
   filter: DeadLetterFilter,
   action: z.enum(['resubmit', 'discard']),
   reason,
-  dryRun: z.boolean().describe('true: lists what would become of each, and changes nothing'),
+  dryRun: z.boolean().describe('true: list the outcome of each message without changing anything'),
   again,
-  limit: z.int().min(1).max(50).default(50).describe('messages of this call at the most'),
+  limit: z.int().min(1).max(50).default(50).describe('most messages in this call'),
   cursor,
 });
 
-// What goes out.
+// Responses.
 
 const Fault = z.object({
   type: z.string(),
@@ -173,7 +178,7 @@ const Step = z.object({
   startedAt: timeOrNull,
   closedAt: timeOrNull,
   output: anyJson.optional().describe('operators only'),
-  outputReadAt: z.string().optional().describe('where the output can be read: it is left out, since the answer would be too long'),
+  outputReadAt: z.string().optional().describe('where to read the output, which is omitted because the response would be too long'),
 });
 
 const Order = z.object({
@@ -184,9 +189,13 @@ const Order = z.object({
   processState,
   outcome: outcome.nullable(),
   suspended: z.boolean(),
-  failureCount: z.int().min(0).describe('how often the step was late that was late most, of those at work; 0 once they have succeeded'),
-  completeBy: timeOrNull.describe('null while the order is suspended: its time stands still'),
-  remainingSeconds: z.int().min(0).nullable().describe('of a suspended order: what is left of that time, from when it is resumed'),
+  failureCount: z.int().min(0).describe('the highest number of missed deadlines among the running steps; 0 after they have succeeded'),
+  completeBy: timeOrNull.describe('null while the order is suspended, because its deadlines are stopped'),
+  remainingSeconds: z
+    .int()
+    .min(0)
+    .nullable()
+    .describe('suspended orders only: the seconds left until completeBy after the order is resumed'),
   submittedAt: time,
   updatedAt: time,
   fault: Fault.nullable(),
@@ -207,7 +216,7 @@ export const FullOrder = z.strictObject({
   stepsLeftOut: z
     .strictObject({ count: z.int(), readAt: z.string() })
     .optional()
-    .describe('closed steps that are left out, since the answer would be too long'),
+    .describe('closed steps that are omitted because the response would be too long'),
   ...operatorsOnly,
   order: anyJson.optional().describe('operators only; fields marked secret are masked'),
   explanation: z
@@ -215,7 +224,7 @@ export const FullOrder = z.strictObject({
     .nullable()
     .optional()
     .describe(
-      'operators only; why the order is where it is, in a sentence with times in UTC; null where the order is quarantined, or its record or its workflow cannot be read',
+      'operators only; explains the current state in a sentence with times in UTC; null if the order is quarantined, or its record or workflow cannot be read',
     ),
 });
 export const Accepted = z.strictObject({ orderId: z.string(), processState, submittedAt: time });
@@ -227,9 +236,9 @@ const UndoPlan = z.strictObject({
       path: z.string(),
       agent: z.string(),
       operation: z.string(),
-      input: anyJson.describe('null where the outcome is unknown, or the undo impossible; what is secret is masked'),
-      outcomeUnknown: z.boolean().describe('whether it was done is found out first'),
-      impossible: z.string().optional().describe('why its input cannot be evaluated: it waits until it is marked as compensated'),
+      input: anyJson.describe('null if the outcome is unknown or the undo is impossible; secrets are masked'),
+      outcomeUnknown: z.boolean().describe('true: a lookup first confirms whether the effect exists'),
+      impossible: z.string().optional().describe('why the input of the undo cannot be evaluated; the undo waits for mark-compensated'),
     }),
   ),
   withoutUndo: z.array(z.strictObject({ path: z.string(), agent: z.string(), operation: z.string() })),
@@ -252,7 +261,7 @@ export const InstructionPlan = z.strictObject({
   suspended: z.boolean(),
   completeBy: timeOrNull,
   remainingSeconds: z.int().min(0).nullable(),
-  undo: UndoPlan.optional().describe('compensate'),
+  undo: UndoPlan.optional().describe('compensate only'),
 });
 export const HistoryEntry = z.looseObject({ seq: z.int(), at: time, type: z.string(), path: z.string().optional() });
 export const Client = z.strictObject({
@@ -264,14 +273,14 @@ const Depth = z.strictObject({ visible: z.int(), inFlight: z.int(), delayed: z.i
 export const ChannelState = z.strictObject({
   name: z.string(),
   open: z.boolean(),
-  failuresInRow: z.int().describe('of handling what came on it'),
-  since: time.optional().describe('since when it is so, where it ever was closed'),
-  by: z.string().optional().describe('engine, or an operator'),
+  failuresInRow: z.int().describe('consecutive failures of handling its messages'),
+  since: time.optional().describe('when the channel was opened or closed; absent if it was never closed'),
+  by: z.string().optional().describe('the operator who opened or closed it, or engine'),
   reason: z.string().optional(),
-  letsGo: z.boolean().optional().describe('it is open, and some of what waited have not had their turn yet'),
-  requests: Depth.describe('of the one queue, where it is no pair'),
+  letsGo: z.boolean().optional().describe('the channel is open, and some waiting messages are not released yet'),
+  requests: Depth.describe('the depth of the request queue, or of the only queue'),
   replies: Depth.optional(),
-  /** What is known of the service behind the agent. */
+  /** The circuit breaker of the service behind the agent. */
   breaker: z
     .strictObject({
       phase: z.enum(['closed', 'open', 'half-open']),
@@ -298,14 +307,14 @@ const deadLetter = {
   handling: z
     .strictObject({ action: z.enum(['resubmit', 'discard']), by: z.string(), at: time, reason: z.string() })
     .nullable()
-    .describe('what somebody has begun to do with it; after half a minute it was broken off'),
+    .describe('a resubmission or deletion that has begun; after half a minute it counts as interrupted'),
 };
 export const DeadLetterSummary = z.strictObject(deadLetter);
 export const DeadLetterMessage = z.strictObject({
   ...deadLetter,
-  attempts: z.array(z.strictObject({ at: time, error: z.string() })).describe('the last ten, oldest first'),
-  body: anyJson.describe('the message; null where it is no JSON text; what is secret is masked'),
-  text: z.string().nullable().describe('what came instead of a JSON text'),
+  attempts: z.array(z.strictObject({ at: time, error: z.string() })).describe('the last ten attempts, oldest first'),
+  body: anyJson.describe('the message; null if it is not JSON; secrets are masked'),
+  text: z.string().nullable().describe('the message as text if it is not JSON'),
 });
 export const MessageTreated = z.strictObject({
   id: z.string(),
@@ -313,7 +322,7 @@ export const MessageTreated = z.strictObject({
   queue: z.string(),
   action: z.enum(['resubmit', 'discard']),
   dryRun: z.boolean(),
-  orderId: z.string().nullable().describe('in whose history it stands'),
+  orderId: z.string().nullable().describe('the order whose history records this'),
 });
 export const TreatedInBulk = z.strictObject({
   ...deadLetter,

@@ -8,9 +8,9 @@ import type { StepReport } from '#roles/scheduler/step-report';
 import type { Caller } from './authentication.ts';
 import { boundedSteps } from './bounded.ts';
 
-/** What an order looks like from outside. Each role's fields are listed one by one: what is not named here is not shown. */
+/** Views of an order for each role. Only the fields named here are shown. */
 
-/** Operators see every order, and what lies behind it; clients see their own, from outside. */
+/** Operators see every order with its internals; clients see their own orders without them. */
 export const isOperator = (caller: Caller): boolean => caller.roles.has('operator');
 
 export const maySee = (caller: Caller, { client }: { readonly client: string }): boolean =>
@@ -89,7 +89,7 @@ const stepView = (
 
 const secretsOf = new WeakMap<Program, readonly string[]>();
 
-/** Without its definition nobody knows which fields of an order are secret: then all of it is. */
+/** Masks the secret fields. Without the workflow's definition, all fields count as secret. */
 function withoutSecrets(body: Json, program: Program | undefined): Json {
   if (!program) return mask;
   const pointers = secretsOf.get(program) ?? secretPointers(program.definition.order);

@@ -1,16 +1,16 @@
 declare const faults: unique symbol;
 const recorded = Symbol('recorded activity');
 
-/** An activity in the making. F is the union of the faults that can still leave it. */
+/** An activity of a workflow, as its author builds it. F is the union of the faults that can still leave it. */
 export interface Activity<out F extends string> {
   readonly [faults]?: F;
-  /** The same under another name. Siblings need different ones. */
+  /** Returns the same activity under another name. Siblings need different names. */
   named(name: string): this;
 }
 
 export type FaultsOf<A> = A extends Activity<infer F> ? F : never;
 
-/** What an activity leaves behind: one node of the definition. */
+/** The record of an activity: one node of the definition. */
 export interface Shape {
   readonly activity: string;
   readonly name: string;
@@ -19,26 +19,26 @@ export interface Shape {
 
 interface Recorded {
   readonly shape: Shape;
-  /** Its name was chosen, or expressions say it: nobody changes it afterwards. */
+  /** Whether the author chose the name, or expressions refer to it. A fixed name is never changed. */
   readonly fixed: boolean;
 }
 
-/** An activity that records a shape, with whatever else can be said of it. */
+/** Creates an activity that records a shape, with further members such as `output` or `on`. */
 export const record = <M extends object>(shape: Shape, fixed: boolean, members: M): M =>
   Object.assign({ [recorded]: { shape, fixed }, toJSON: () => shape }, members);
 
-/** What an activity has recorded. */
+/** Returns the recorded shape of an activity; throws a TypeError for anything else. */
 export const recordedIn = (activity: Activity<string>): Recorded => {
   const found = (activity as { readonly [recorded]?: Recorded })[recorded];
-  if (!found) throw new TypeError('An activity is wanted here: a step such as payment.charge({…}), sequence(…), parallel(…) or delay(…).');
+  if (!found) throw new TypeError('Expected an activity: a step such as payment.charge({…}), sequence(…), parallel(…) or delay(…).');
   return found;
 };
 
-/** An activity with none inside it. */
+/** Creates an activity without children. */
 export const leaf = <F extends string>(shape: Shape, fixed = false): Activity<F> =>
   record(shape, fixed, { named: (name: string) => leaf({ ...shape, name }, true) }) as Activity<F>;
 
-/** Names of siblings: where those that name themselves would be alike, the later ones get a number. */
+/** Gives siblings different names: equal default names get a number, from the second one on. */
 export const distinct = (children: readonly Activity<string>[]): readonly Shape[] => {
   const all = children.map(recordedIn);
   const taken = new Set(all.filter(({ fixed }) => fixed).map(({ shape }) => shape.name));

@@ -7,67 +7,67 @@ import type { In } from './expression.ts';
 import type { Failed, FaultType } from './fault.ts';
 import { recordStep, type StepActivity } from './step.ts';
 
-/** What an operation knows of the asking that it serves. */
+/** The context of one call of an operation. */
 export interface Call<F extends string = never> {
   readonly orderId: string;
   /** Path of the step: `order/charge`. */
   readonly path: string;
-  /** Names this asking, for logs. */
+  /** The id of this attempt's request, for logs. */
   readonly requestId: string;
-  /** Names the effect: hand it to the service, so that the same key again does nothing anew. */
+  /** The name of the effect. Pass it to the service, so that a repeated request has one effect. */
   readonly idempotencyKey: string;
-  /** How often the step has been asked, from 1. */
+  /** The number of requests of this step so far, from 1. */
   readonly attempt: number;
   /**
-   * Something may have been done under the key already, by an earlier asking or try. A refusal that says nothing of the key, such
-   * as 401, does not say then that nothing was done: `new PermanentFailure(…, { outcomeUnknown: call.repeated })`.
+   * Whether an earlier attempt or try may have had an effect under this key. Then a refusal that does not regard the key, such as 401,
+   * proves nothing: `new PermanentFailure(…, { outcomeUnknown: call.repeated })`.
    */
   readonly repeated: boolean;
-  /** Nobody waits for the answer after this. */
+  /** The time after which the answer counts no more. */
   readonly completeBy: Date;
   /**
-   * Says that the work gets on: the step has its time anew, up to the operation's `longestSeconds`. It may be called as often as
-   * you like: at most one message leaves in each tenth of the time. Without `longestSeconds` it does nothing.
+   * Reports progress and extends the deadline, up to the operation's `longestSeconds`; without that it does nothing. Call it as often as
+   * you like: it sends at most one message in each tenth of the time.
    */
   heartbeat(): Promise<void>;
-  /** Aborted when `completeBy` passes, when the step is canceled, and when the system stops. The answer still counts after a cancellation. */
+  /** Aborted at `completeBy`, when the step is canceled, and when the system stops. An answer after a cancellation still counts. */
   readonly signal: AbortSignal;
-  /** The faults that the operation declares, for whoever translates a service's refusals. */
+  /** The faults that the operation declares, for code that translates refusals of the service. */
   readonly faults: readonly FaultType<F>[];
-  /** The service said no: `return call.failed(CardDeclined, 'the card was declined')`. */
+  /** Returns a refusal of the service: `return call.failed(CardDeclined, 'the card was declined')`. */
   failed<P extends F>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P>;
 }
 
-/** One thing that an agent can do; its schemas give the types of the steps that ask for it. */
+/** One operation of an agent. Its schemas give the types of its steps. */
 export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends string> {
   readonly input: I;
   readonly output: O;
   /** Faults that the workflow must handle, or send to an operator. */
   readonly faults?: readonly FaultType<F>[];
-  /** Seconds for one asking (default: the system's `STEP_COMPLETE_WITHIN_SECONDS`). */
+  /** Time limit of one attempt, in seconds (default: the system's `STEP_COMPLETE_WITHIN_SECONDS`). */
   readonly completeWithinSeconds?: number;
-  /** Seconds for one asking at the most, heartbeats included. Without it there are no heartbeats. */
+  /** Upper limit of one attempt with all heartbeats, in seconds. Without it, heartbeats are off. */
   readonly longestSeconds?: number;
   /**
-   * `automatic`, the default: the agent asks for more time by itself as long as its process lives. `manual`: only `call.heartbeat()`
-   * does, so that work that hangs is requested again when the time of one attempt is over.
+   * With `automatic`, the default, the agent extends the deadline while its process runs. With `manual`, only `call.heartbeat()` does, so
+   * hanging work is requested again after the deadline.
    */
   readonly heartbeats?: 'automatic' | 'manual';
-  /** Tries within one asking, for failures that may pass. */
+  /** Tries within one attempt, after transient failures. */
   readonly attemptsMax?: number;
   /**
-   * The service has no idempotency, so it is never asked again blindly: only after a TransientFailure that says
-   * `nothingSent`. Whatever else is thrown, but a PermanentFailure, leaves the outcome unknown.
+   * Declares that the service is not idempotent. The step is requested again only after a TransientFailure with `nothingSent`; every other
+   * exception but a PermanentFailure leaves the outcome unknown.
    */
   readonly atMostOnce?: true;
   run(input: z.output<I>, call: Call<F>): Promise<z.input<O> | Failed<F>> | z.input<O> | Failed<F>;
-  /** Asks the service whether the effect under this key exists, and for its output; undefined: it does not. */
+  /** Returns the output if the service has the effect under this key, otherwise undefined. */
   lookup?(idempotencyKey: string, call: Call): Promise<z.input<O> | undefined> | z.input<O> | undefined;
-  /** Stops what is at work, if it can; called before the signal of `run` is aborted. What it throws is only logged. */
+  /** Stops running work if possible, before the signal of `run` is aborted. Its exceptions are only logged. */
   cancel?(call: Call): Promise<void> | void;
 }
 
-/** Describes an operation; the types of input, output and faults follow from its schemas. */
+/** Defines an operation. The types of input, output and faults follow from its schemas. */
 export const operation = <I extends z.ZodType, O extends z.ZodType, F extends string = never>(
   operation: Operation<I, O, F>,
 ): Operation<I, O, NoInfer<F>> => operation;
@@ -86,7 +86,7 @@ export interface AnyOperation {
   cancel?(call: never): unknown;
 }
 
-/** What runs behind an agent's queue pair. */
+/** The code behind an agent's channel. */
 export interface AgentDefinition {
   readonly name: string;
   readonly operations: { readonly [name: string]: AnyOperation };
@@ -97,14 +97,14 @@ type DeclaredFaults<Op> = Op extends { readonly faults?: readonly FaultType<infe
 const definition = Symbol('agent definition');
 const described = Symbol('described operation');
 
-/** What a step asks for, as its agent describes it: it stays with the step while the workflow is written. */
+/** The operation that a step requests. It stays with the step while the workflow is being defined. */
 export interface DescribedOperation {
-  /** `payment.charge`. */
+  /** The full name: `payment.charge`. */
   readonly name: string;
   readonly operation: AnyOperation;
 }
 
-/** The operation behind a function of an agent, or behind a recorded step. */
+/** Returns the operation behind an agent's function, or behind a recorded step. */
 export const describedBy = (from: object): DescribedOperation | undefined =>
   (from as { readonly [described]?: DescribedOperation })[described];
 
@@ -117,23 +117,25 @@ export type Agent<Ops> = {
 
 const engineFaultNames: ReadonlySet<string> = new Set(Object.values(engineFaults).map(shortType));
 
-/** An agent wraps one remote service. `payment.charge({…})` is then a step of a workflow. */
+/** Defines an agent, which wraps one remote service. `payment.charge({…})` is then a step of a workflow. */
 export function defineAgent<const Ops extends { readonly [name: string]: AnyOperation }>(name: string, operations: Ops): Agent<Ops> {
   if (!/^[a-z][a-z0-9-]{0,39}$/.test(name))
-    throw new TypeError(`"${name}" is no name for an agent: small letters, digits and "-", at most 40.`);
-  if (name === workflowsAgent) throw new TypeError(`"${name}" is the agent behind calls of other workflows. Call yours something else.`);
+    throw new TypeError(
+      `Invalid agent name "${name}": begin with a lowercase letter, and use at most 40 lowercase letters, digits and "-".`,
+    );
+  if (name === workflowsAgent) throw new TypeError(`"${name}" is reserved for calls of other workflows. Choose another agent name.`);
   for (const [operation, { faults = [], heartbeats, longestSeconds }] of Object.entries(operations)) {
     if (heartbeats !== undefined && longestSeconds === undefined)
-      throw new TypeError(
-        `${name}.${operation} has heartbeats, and no longest time: say with longestSeconds how long it may take with them.`,
-      );
+      throw new TypeError(`${name}.${operation} has heartbeats but no upper limit. Set longestSeconds to the longest time of one attempt.`);
     const alike = faults.find(({ name: fault }, index) => faults.findIndex((each) => each.name === fault) !== index);
     if (alike)
-      throw new TypeError(`${name}.${operation} declares two faults that are called ${alike.name}: agents answer with that name alone.`);
+      throw new TypeError(
+        `${name}.${operation} declares two faults named ${alike.name}. Replies carry the name alone: rename one of them.`,
+      );
     const engines = faults.find(({ name: fault }) => engineFaultNames.has(fault));
     if (engines)
       throw new TypeError(
-        `${name}.${operation} declares a fault that is called ${engines.name}, as one of the engine's own is: agents answer with that name alone. Give it another one.`,
+        `${name}.${operation} declares a fault named ${engines.name}, which is one of the engine's own. Replies carry the name alone: choose another name.`,
       );
   }
   const callables = Object.entries(operations).map(([key, operation]) => {
@@ -146,7 +148,7 @@ export function defineAgent<const Ops extends { readonly [name: string]: AnyOper
 export const agentDefinitionOf = (agent: { readonly [definition]: AgentDefinition }): AgentDefinition => agent[definition];
 export type AnyAgent = { readonly [definition]: AgentDefinition };
 
-/** Marks a field that nobody may see: absent from history, alerts, announcements and logs. */
+/** Marks a field as secret: it is redacted in history, alerts, announcements and logs. */
 export const secret = <T extends z.ZodType>(schema: T): T => schema.meta({ ...schema.meta(), secret: true }) as T;
 
 const stepOf = (

@@ -2,43 +2,43 @@ import { type Activity, leaf } from './activity.ts';
 import { celOf, type Expr, expression, fieldOf, type In, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
 
-/** Waits; nobody holds the order meanwhile. */
+/** Waits. No process holds the order meanwhile. */
 export const delay = ({ seconds }: { seconds: number | Expr<number> }): Activity<never> =>
   leaf({ activity: 'delay', name: 'delay', seconds });
 
-/** Values that a fault may carry: JSON with expressions in it. */
+/** The data of a fault: JSON with expressions in it. */
 export type Data = string | number | boolean | null | Expr<unknown> | readonly Data[] | { readonly [field: string]: Data };
 
-/** Raises a fault, as if a step had. */
+/** Raises a fault, as if a step had failed with it. */
 export const raise = <P extends string>(fault: FaultType<P>, message: In<string>, data?: Data): Activity<P> =>
   leaf({ activity: 'raise', name: 'raise', fault: fault.path, message, ...(data === undefined ? {} : { data }) });
 
-/** Raises the caught fault again: what handlers are given as `rethrow`. */
+/** Raises the caught fault again. Handlers receive it as `rethrow`. */
 export const rethrow = (): Activity<never> => leaf({ activity: 'rethrow', name: 'rethrow' });
 
-/** Ends the order at once; nothing is undone. */
+/** Ends the order immediately, without any undo. */
 export const terminate = (): Activity<never> => leaf({ activity: 'terminate', name: 'terminate' });
 
 /**
- * Undoes what was completed inside a scope, newest first. In a fault handler that is the composite whose handler it is;
- * elsewhere the scope is named.
+ * Undoes what was completed inside a scope, newest first. In a fault handler the default is the composite of the handler; elsewhere, name
+ * the scope.
  */
 export const compensate = (scope?: string): Activity<never> =>
   leaf({ activity: 'compensate', name: 'compensate', ...(scope === undefined ? {} : { scope }) });
 
 declare const assigned: unique symbol;
 
-/** A variable of the order: it is set by `assign(…)`, and read like any other path. */
+/** A variable of the order. `assign(…)` sets it; expressions read it like any other path. */
 export type Variable<T> = Ref<T> & { readonly [assigned]: T };
 
 type Typed<T> = [T] extends [never] ? { 'say what it holds': 'variable<number>(…)' } : unknown;
 
-/** Names a variable: `const left = variable<number>('left')`. */
+/** Declares a variable: `const left = variable<number>('left')`. */
 export const variable = <T = never>(name: string & Typed<T>): Variable<T> => expression<T>(fieldOf('vars', name)) as unknown as Variable<T>;
 
-/** Sets a variable of the order, which has to happen before it is read: `assign(left, cel`${left} - 1`)`. */
+/** Sets a variable of the order, before anything reads it: `assign(left, cel`${left} - 1`)`. */
 export const assign = <T>(variable: Variable<T>, value: In<NoInfer<T>>): Activity<never> => {
   const [, name] = /^vars\.(\w+)$/.exec(celOf(variable)) ?? [];
-  if (name === undefined) throw new TypeError(`A variable is wanted here: variable<number>('left'), not ${celOf(variable)}.`);
+  if (name === undefined) throw new TypeError(`Expected a variable such as variable<number>('left'), got ${celOf(variable)}.`);
   return leaf({ activity: 'assign', name: `set-${name}`, variable: name, value });
 };

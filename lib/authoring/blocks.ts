@@ -3,37 +3,37 @@ import { type Composite, type CompositeOf, composite } from './composite.ts';
 import type { Expr } from './expression.ts';
 import type { FaultType } from './fault.ts';
 
-/** One after the other. */
+/** Runs activities one after the other. */
 export const sequence = <const A extends readonly Activity<string>[]>(...children: A): CompositeOf<A> =>
   composite({ activity: 'sequence', name: 'sequence', children: distinct(children) });
 
-/** Side by side; goes on when all are done. */
+/** Runs activities side by side. It completes when all of them have. */
 export const parallel = <const A extends readonly Activity<string>[]>(...children: A): CompositeOf<A> =>
   composite({ activity: 'parallel', name: 'parallel', children: distinct(children) });
 
-/** One activity under a name of its own: for fault handlers, and as what `compensate` names. */
+/** Puts one activity under a name, to give it fault handlers or to compensate it by that name. */
 export const scope = <F extends string>(name: string, child: Activity<F>): Composite<F> =>
   composite({ activity: 'scope', name, do: recordedIn(child).shape }, { fixed: true });
 
 interface RetryRuns {
-  /** How often it is run again: 3 means at most 4 runs. */
+  /** How often the activity runs again: 3 means at most 4 runs. */
   readonly retries: number;
   /** Seconds between two runs. */
   readonly intervalSeconds: number;
-  /** Undoes what the failed run completed before the next one begins. */
+  /** Undoes what the failed run completed, before the next run begins. */
   readonly undoFirst?: boolean;
 }
 
 interface RetryUnless extends RetryRuns {
-  /** Faults, with all that extend them, after which it is not run again. */
+  /** Faults after which the activity does not run again. Each includes all faults that extend it. */
   readonly except?: readonly FaultType[];
-  /** Runs again after permanent faults, too. */
+  /** Whether the activity also runs again after permanent faults. */
   readonly evenPermanent?: boolean;
   readonly only?: never;
 }
 
 interface RetryAfter extends RetryRuns {
-  /** The faults, with all that extend them, after which it is run again, permanent or not; after all others it is not. */
+  /** The only faults after which the activity runs again, permanent or not. Each includes all faults that extend it. */
   readonly only: readonly FaultType[];
   readonly except?: never;
   readonly evenPermanent?: never;
@@ -41,7 +41,7 @@ interface RetryAfter extends RetryRuns {
 
 export type RetryOptions = RetryUnless | RetryAfter;
 
-/** Runs an activity again after a fault that may pass, or that `only` names. What it raises last goes on its way. */
+/** Runs an activity again after a transient fault, or after one that `only` names. The last fault leaves the retry. */
 export const retry = <F extends string>(child: Activity<F>, { except, only, ...options }: RetryOptions): Composite<F> =>
   composite({
     activity: 'retry',
@@ -58,7 +58,7 @@ export interface When<out F extends string> {
   readonly do: Activity<F>;
 }
 
-/** What a `choice` does if no condition holds. */
+/** The branch of a `choice` that runs if no condition holds. */
 export interface Otherwise<out F extends string> {
   readonly otherwise: Activity<F>;
 }
@@ -68,7 +68,7 @@ export const otherwise = <F extends string>(activity: Activity<F>): Otherwise<F>
 
 type FaultsOfBranch<B> = B extends When<infer F> ? F : B extends Otherwise<infer G> ? G : never;
 
-/** The first branch whose condition holds: choice(when(cel<boolean>`…`, a), when(cel<boolean>`…`, b), otherwise(c)). */
+/** Runs the first branch whose condition holds: choice(when(cel<boolean>`…`, a), when(cel<boolean>`…`, b), otherwise(c)). */
 export const choice = <const B extends readonly [...When<string>[], When<string> | Otherwise<string>]>(
   ...branches: B
 ): Composite<FaultsOfBranch<B[number]>> => {

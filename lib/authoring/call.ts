@@ -9,30 +9,30 @@ import type { Workflow } from './workflow.ts';
 
 declare const answer: unique symbol;
 
-/** What a workflow answers to whoever calls it. */
+/** The type of a workflow's answer to its caller. */
 export interface Answering<out R> {
   readonly [answer]?: R;
 }
 
-/** The whole of a workflow, with what it answers to the workflow that calls it: a literal, expressions, or a mixture. */
+/** Adds the workflow's answer to its caller: a literal, an expression, or a mixture. It wraps the whole workflow. */
 export const answering = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & Answering<ValueOf<V>> => {
   const result = assign(variable<unknown>(resultVariable), value as In<unknown>);
   const { shape, fixed } = recordedIn(activity);
   const isPlain = shape.activity === 'sequence' && !fixed && !('undo' in shape);
-  // One level less in the paths of its steps; and what its handlers compensate is the whole order.
+  // Extending the sequence saves one level in the step paths, and its handlers still compensate the whole order.
   if (isPlain) return composite({ ...shape, children: [...(shape['children'] as readonly Shape[]), recordedIn(result).shape] });
   return sequence(activity, result);
 };
 
 const called = Symbol('called workflow');
 
-/** The workflow behind a recorded call. */
+/** Returns the workflow that a recorded call refers to. */
 export const calledBy = (shape: object): Workflow | undefined => (shape as { readonly [called]?: Workflow })[called];
 
 /**
- * Runs another workflow as a child, an order of its own with this body. It succeeds when that completes, with what it
- * answers as `.output`; it fails only once all that the child did is undone: with one of the faults in the child's
- * `toCaller`, or `ChildNotCompleted`. Undoing it undoes the child, unless `.undo(…)` names another step.
+ * Runs another workflow as a called order with this body. It succeeds when that order completes; `.output` is its answer. It fails after
+ * the called order is undone: with one of its `toCaller` faults, or with `ChildNotCompleted`. Its undo compensates the called order,
+ * unless `.undo(…)` names another step.
  */
 export const call = <I, R, C extends string>(workflow: Workflow<I, R, C>, order: In<I>): StepActivity<C, R> => {
   const { name, version, toCaller = [] } = workflow;

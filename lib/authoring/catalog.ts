@@ -6,7 +6,7 @@ import type { WorkflowDefinition } from '#core/definition/definition';
 import type { AnyOperation } from './agent.ts';
 import type { App, Written } from './workflow.ts';
 
-/** What the steps of one workflow were written with, by name (`payment.charge`), and what the workflows take that it calls. */
+/** Returns the operations and called workflows of one workflow, by name (`payment.charge`). */
 export const catalogOf = ({ operations, called }: Written): Catalog => ({
   schemasOf(agent, operation) {
     if (agent === workflowsAgent) return orderOf(called.get(operation));
@@ -17,7 +17,7 @@ export const catalogOf = ({ operations, called }: Written): Catalog => ({
 
 const orderOf = (workflow: WorkflowDefinition | undefined): OperationSchemas => (workflow ? { input: workflow.order } : {});
 
-/** All that the agents of an app can do, and all its workflows; there is nothing else to ask for. */
+/** Returns all operations of an app's agents, and all its workflows. No step can use anything else. */
 export function catalogOfApp({ workflows, agents }: Pick<App, 'workflows' | 'agents'>): Catalog {
   const operations = agents.flatMap((agent) =>
     Object.entries(agent.operations).map(([name, each]) => [`${agent.name}.${name}`, each] as const),
@@ -34,7 +34,7 @@ export function catalogOfApp({ workflows, agents }: Pick<App, 'workflows' | 'age
 
 const known = new WeakMap<AnyOperation, OperationSchemas>();
 
-/** What is on the wire: the input before the agent's own schema changes its form, the output after. */
+/** Returns the schemas of what is on the wire: the input before the agent's schema transforms it, the output after. */
 export function schemasOf(operation: AnyOperation): OperationSchemas {
   const schemas = known.get(operation) ?? {
     input: z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any', override: acceptAnything }) as JsonObject,
@@ -46,7 +46,7 @@ export function schemasOf(operation: AnyOperation): OperationSchemas {
 
 type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
 
-/** What coerces, catches or changes its input first takes more than the JSON Schema of its type says. */
+/** Schemas that coerce, catch or preprocess accept more input than the JSON Schema of their type says. */
 const acceptAnything: Override = ({ zodSchema, jsonSchema }) => {
   const { def } = zodSchema._zod;
   const isLenient =

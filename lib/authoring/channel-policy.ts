@@ -1,33 +1,33 @@
-/** What becomes of messages of one channel that can't be processed (PM: the questions that each application answers for itself). */
+/** How one channel treats messages that cannot be processed (PM: the questions that each application answers for itself). */
 export interface ChannelPolicy {
-  /** Failures of one conversation that are no more than that; one more is poison. Some are normal: an order before its new customer. */
+  /** Failures of one conversation until its message becomes a dead letter. Some are normal: an order before its new customer. */
   readonly maxFailures: number;
-  /** What can be judged by its content, such as text that is no message: dead-lettered at once, or counted like any failure. */
+  /** Whether content that can never be processed, such as invalid JSON, is dead-lettered at once or counted like other failures. */
   readonly judge: 'at once' | 'count';
-  /** Types of messages that live so briefly that one which fails is dropped. */
+  /** Types of short-lived messages. A failed one is dropped. */
   readonly drop: readonly string[];
-  /** Whether the log shows what was in a message that failed; secrets are in it as they came. */
+  /** Whether logs contain the body of a failed message. Secrets appear in it unredacted. */
   readonly logsBody: boolean;
-  /** Whether log and story say who sent it. */
+  /** Whether logs and history name the sender of a failed message. */
   readonly logsSender: boolean;
-  /** Poison ends its conversation: the sender is told that it can't be processed. Or only a person is told, and it goes on. */
+  /** With `ends`, a dead letter ends its conversation and the sender is notified. With `goes on`, only an operator is. */
   readonly conversation: 'ends' | 'goes on';
-  /** Messages that a function takes at once, 1 to 10; one of them at a time is the most careful, and the slowest. */
+  /** Messages that a function receives at once, 1 to 10. With 1, a failure affects no other message, but throughput is lowest. */
   readonly batchSize: number;
-  /** Failures in a row, of whatever conversations, after which the channel is closed until an operator opens it. */
+  /** Failures in a row, across conversations, that close the channel until an operator opens it. */
   readonly closesAfter: number;
 }
 
-/** By the name of the channel; what is not said has its default. */
+/** Policies by channel name. Each missing field has its default. */
 export type ChannelPolicies = { readonly [channel: string]: Partial<ChannelPolicy> };
 
-/** SQS hands over no more at once, and Lambda waits before it calls a function with more. */
+/** SQS delivers at most 10 messages at once. For larger batches Lambda would wait before it calls the function. */
 const batchMax = 10;
 
-/** What is wrong with policies, each with its place and what it takes. */
+/** Returns one problem for each invalid value, with its place and the valid range. */
 export const channelProblems = (channels: ChannelPolicies): readonly string[] =>
   Object.entries(channels).flatMap(([channel, { batchSize = batchMax }]) =>
     Number.isInteger(batchSize) && batchSize >= 1 && batchSize <= batchMax
       ? []
-      : [`channels.${channel}.batchSize is ${JSON.stringify(batchSize)}; it is a whole number from 1 to ${batchMax}.`],
+      : [`channels.${channel}.batchSize: expected a whole number from 1 to ${batchMax}, got ${JSON.stringify(batchSize)}.`],
   );

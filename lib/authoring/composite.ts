@@ -5,19 +5,19 @@ import { expression, fieldOf, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
 import type { StepActivity } from './step.ts';
 
-/** Those faults of F that are P, or extend it; all of them are kinds of the root, `AnyFault`. */
+/** The faults of F that are P or extend it. Every fault extends the root, `AnyFault`. */
 type Within<F extends string, P extends string> = P extends '*' ? F : Extract<F, P | `${P}/${string}`>;
 
-/** The engine's own faults may come from anywhere. */
+/** Accepts a fault that F contains. Any activity can raise the engine's own faults. */
 type Raised<F extends string, P extends string> = P extends '*' | 'Engine' | `Engine/${string}`
   ? unknown
   : [Within<F, P>] extends [never]
     ? { 'nothing in here raises this fault, or a handler before took it': P }
     : unknown;
 
-/** A fault as its handler sees it. */
+/** A fault as its handler reads it. */
 export interface CaughtFault {
-  /** The last part of its type: `CardDeclined`. */
+  /** The last part of the fault's type: `CardDeclined`. */
   readonly type: string;
   readonly message: string;
   /** Path of the activity that raised it: `order/charge`. */
@@ -25,34 +25,34 @@ export interface CaughtFault {
   readonly data: Json;
 }
 
-/** What a fault handler goes by. */
+/** The argument of a fault handler. */
 export interface Caught<C extends string = string> {
   readonly fault: Ref<CaughtFault>;
-  /** Undoes what was completed inside the composite whose handler this is, newest first. */
+  /** Undoes what was completed inside the composite of this handler, newest first. */
   compensate(): Activity<never>;
-  /** Raises the same fault again, as it was, for handlers further out: with its type, class, data and source. */
+  /** Raises the same fault for outer handlers, with its type, class, data and source unchanged. */
   rethrow(): Activity<C>;
 }
 
-/** A composite whose last handler takes every fault: there is none behind it. */
+/** A composite with a handler for every fault. It takes no further handlers. */
 export interface Handled<out F extends string> extends Activity<F> {
-  /** The step that takes back what this has done as a whole: see `Composite`. */
+  /** Names the step that undoes this composite as a whole: see `Composite`. */
   undo(step: StepActivity<string, unknown>): Handled<F>;
 }
 
-/** An activity with others inside it. It may handle their faults. */
+/** An activity with children. It may handle their faults. */
 export interface Composite<out F extends string> extends Activity<F> {
   /**
-   * Handles a fault, and all that extend it: what is at work inside is canceled, then the handler runs, and the order
-   * goes on after the composite. Handlers are tried in the order in which they are written, so the most special comes first.
+   * Handles a fault and all faults that extend it. Running children are canceled, the handler runs, and the order continues after the
+   * composite. Handlers are tried in the order of their declaration, so declare the most specific first.
    */
   on<P extends string, G extends string = never>(
     fault: FaultType<P> & Raised<F, P>,
     handler: (caught: Caught<Within<F, P>>) => Activity<G>,
   ): P extends '*' ? Handled<G> : Composite<Exclude<F, Within<F, P>> | G>;
   /**
-   * The step that takes back what this has done as a whole, once it has succeeded: instead of what its parts name as their
-   * own undo. Until then, what its parts did is taken back part by part.
+   * Names one step that undoes this composite once it has succeeded, in place of the undo of each child. Before it succeeds, its children
+   * are undone one by one.
    */
   undo(step: StepActivity<string, unknown>): Composite<F>;
 }
@@ -89,7 +89,7 @@ interface Handler {
   readonly do: Shape;
 }
 
-/** A handler stands beside the children of its composite, so it needs a name that none of them has. */
+/** A handler is a sibling of the composite's children, so its name must differ from theirs. */
 function handlerOf({ name, path }: FaultType, body: Activity<string>, before: readonly Handler[]): Handler {
   const { shape, fixed } = recordedIn(body);
   const short = `on-${name}`;

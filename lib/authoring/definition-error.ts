@@ -1,4 +1,4 @@
-/** A definition that cannot be loaded. The message names every problem with its place. */
+/** An invalid definition. The message names every problem with its place. */
 export class DefinitionError extends Error {
   override readonly name = 'DefinitionError';
 }

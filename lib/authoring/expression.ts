@@ -2,21 +2,21 @@ import { isObject } from '#core/data/json';
 
 declare const value: unique symbol;
 
-/** A CEL expression that yields a T. In the definition it stands as `{"$cel": "…"}`. */
+/** A CEL expression that yields a T. The definition holds it as `{"$cel": "…"}`. */
 export interface Expr<out T> {
   readonly [value]: T;
 }
 
-/** An expression whose fields are expressions again: `order.address.city`. */
+/** An expression whose fields are expressions too: `order.address.city`. */
 export type Ref<T> = Expr<T> &
   (T extends readonly unknown[] ? unknown : T extends object ? { readonly [K in keyof T]-?: Ref<T[K]> } : unknown);
 
-/** What may stand where a T is wanted: a literal, an expression, or a mixture of both. */
+/** The input type for a T: a literal, an expression, or a mixture of both. */
 export type In<T> =
   | Expr<T>
   | (T extends readonly (infer U)[] ? readonly In<U>[] : T extends object ? { readonly [K in keyof T]: In<T[K]> } : T);
 
-/** What there is in the end where this was written: the other way round than `In`. */
+/** The type that a value has after evaluation: the inverse of `In`. */
 export type ValueOf<V> =
   V extends Expr<infer T>
     ? T
@@ -28,7 +28,7 @@ export type ValueOf<V> =
 
 const source = Symbol('cel');
 
-/** A path that records itself: every field read from it is the path of that field. */
+/** Creates a path that records itself: reading a field returns the path of that field. */
 export const expression = <T>(text: string): Ref<T> =>
   new Proxy(
     {},
@@ -42,15 +42,15 @@ export const expression = <T>(text: string): Ref<T> =>
     },
   ) as Ref<T>;
 
-/** A field by its name; in brackets where the name would be something else in CEL: `steps["ship-eu"]`, `order["in"]`. */
+/** Returns the path of a field. Names that mean something else in CEL are quoted: `steps["ship-eu"]`, `order["in"]`. */
 export const fieldOf = (path: string, name: string): string =>
   /^(?!(?:in|true|false|null)$)[A-Za-z_]\w*$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
 
-/** The CEL text behind an expression. */
+/** Returns the CEL text of an expression. */
 export const celOf = (hole: unknown): string => {
   const text = isObject(hole) ? (hole as { readonly [source]?: string })[source] : undefined;
   if (text === undefined)
-    throw new TypeError(`An expression is wanted here (a path such as order.total, or cel\`…\`), not ${String(JSON.stringify(hole))}.`);
+    throw new TypeError(`Expected an expression (a path such as order.total, or cel\`…\`), got ${String(JSON.stringify(hole))}.`);
   return text;
 };
 
@@ -59,11 +59,11 @@ const operand = (hole: unknown): string => {
   return /^[\w.]+$/.test(text) ? text : `(${text})`;
 };
 
-/** Plain CEL with typed holes: cel<boolean>`${order.total} > 100.0`. */
+/** Creates a CEL expression with typed holes: cel<boolean>`${order.total} > 100.0`. */
 export const cel = <T>(parts: TemplateStringsArray, ...holes: readonly Expr<unknown>[]): Expr<T> =>
   expression(parts.reduce((text, part, index) => text + operand(holes[index - 1]) + part));
 
-/** A text with typed holes: text`Order ${orderId} is on its way.` */
+/** Creates a text with typed holes: text`Order ${orderId} is on its way.` */
 export const text = (parts: TemplateStringsArray, ...holes: readonly Expr<string | number>[]): Expr<string> => {
   const pieces = parts.flatMap((part, index) => [
     ...(part === '' ? [] : [JSON.stringify(part)]),
@@ -72,14 +72,14 @@ export const text = (parts: TemplateStringsArray, ...holes: readonly Expr<string
   return expression(pieces.length === 0 ? '""' : pieces.join(' + '));
 };
 
-/** The sum over a list. The function runs once, while the definition is made, and leaves CEL behind. */
+/** Creates the sum over a list. The function runs once, when the workflow is defined, and records CEL. */
 export const sum = <T>(list: Expr<readonly T[]>, of: (item: Ref<T>) => Expr<number>): Expr<number> =>
   expression(`sum(${operand(list)}.map(item, ${celOf(of(expression('item')))}))`);
 
-/** What a path leads to, or something else where there is nothing: a field that may be missing, a step that need not have run. */
+/** Reads a path, or returns a default if the field is missing or the step has not run. */
 export const orElse = <T>(path: Expr<T>, otherwise: NonNullable<NoInfer<T>> | Expr<NonNullable<NoInfer<T>>>): Expr<NonNullable<T>> => {
   const [, root, fields] = /^(\w+)((?:\.\w+|\["(?:[^"\\]|\\.)*"\])+)$/.exec(celOf(path)) ?? [];
-  if (root === undefined || fields === undefined) throw new TypeError(`A path is wanted here, such as order.note, not ${celOf(path)}.`);
+  if (root === undefined || fields === undefined) throw new TypeError(`Expected a path such as order.note, got ${celOf(path)}.`);
   const optional = fields.replaceAll(/\.(\w+)|\[("(?:[^"\\]|\\.)*")\]/g, (_, name, quoted) => (name ? `.?${name}` : `[?${quoted}]`));
   return expression<NonNullable<T>>(
     `orElse(${root}${optional}, ${isExpression(otherwise) ? celOf(otherwise) : JSON.stringify(otherwise)})`,

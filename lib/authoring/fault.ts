@@ -1,48 +1,48 @@
 import { anyFault, operatorAsked, transient } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
 
-/** A declared fault. Its path names its ancestors too, most general first: `Refused/CardDeclined`. */
+/** A declared fault. Its path contains its ancestors, most general first: `Refused/CardDeclined`. */
 export interface FaultType<P extends string = string> {
   readonly path: P;
   readonly name: string;
 }
 
-/** Declares a fault, or a kind of another one: `fault('CardDeclined', Refused)`. */
+/** Declares a fault, or a kind of another fault: `fault('CardDeclined', Refused)`. */
 export const fault = <const N extends string, P extends string = never>(
   name: N,
   kindOf?: FaultType<P>,
 ): FaultType<[P] extends [never] ? N : `${P}/${N}`> => {
   if (!/^[A-Z][A-Za-z0-9]{0,63}$/.test(name))
-    throw new TypeError(`"${name}" is no name for a fault: a capital letter, then letters and digits, at most 64.`);
-  if (name === operatorAsked) throw new TypeError(`"${name}" is no fault: it says that a person is asked. Call yours something else.`);
-  if (name === 'Engine') throw new TypeError('"Engine" is the kind of the engine\'s own faults: handle it as EngineFault.');
+    throw new TypeError(`Invalid fault name "${name}": begin with a capital letter, and use at most 64 letters and digits.`);
+  if (name === operatorAsked) throw new TypeError(`"${name}" is reserved for questions to an operator. Choose another fault name.`);
+  if (name === 'Engine') throw new TypeError('"Engine" is the kind of the engine\'s own faults. Handle it as EngineFault.');
   if (name === transient)
-    throw new TypeError('"Transient" is the kind of the faults that may pass: declare yours as fault(\'BankBusy\', TransientFault).');
+    throw new TypeError('"Transient" is the kind of all transient faults. Declare yours as fault(\'BankBusy\', TransientFault).');
   return { name, path: kindOf ? `${kindOf.path}/${name}` : name } as FaultType<[P] extends [never] ? N : `${P}/${N}`>;
 };
 
 /**
- * The kind of declared faults that may pass: `fault('BankBusy', TransientFault)`. A retry around the step tries again after one, and
- * a handler may take it; with neither, the step is requested again when its time is over.
+ * The kind of declared faults that are temporary: `fault('BankBusy', TransientFault)`. A retry or a handler may take one. Without either,
+ * the step is requested again after its deadline.
  */
 export const TransientFault: FaultType<'Transient'> = { name: transient, path: transient };
 
-/** The root of all faults, those that nobody declared included: `.on(AnyFault, …)` stands last. */
+/** The root of all faults, undeclared ones included. Declare `.on(AnyFault, …)` last. */
 export const AnyFault: FaultType<'*'> = { name: 'AnyFault', path: anyFault };
 
-/** What an operation answers when the service said no. Made by `call.failed(…)`. */
+/** The result of an operation that the service refused. Created by `call.failed(…)`. */
 export interface Failed<F extends string> {
   readonly failed: FaultType<F>;
   readonly message: string;
   readonly data?: JsonObject;
 }
 
-/** Thrown by an operation for a failure that asking again can't mend, under a type that need not be declared. */
+/** An error for operations to throw when a new attempt cannot help. Its type need not be declared. */
 export class PermanentFailure extends Error {
   override readonly name = 'PermanentFailure';
   readonly type: string;
   readonly data: JsonObject | undefined;
-  /** The effect may exist although no usable answer came. */
+  /** Whether the effect may exist although no usable answer came. */
   readonly outcomeUnknown: boolean;
 
   constructor(
@@ -57,14 +57,14 @@ export class PermanentFailure extends Error {
   }
 }
 
-/** Thrown by an operation for a failure that may pass. Anything else that is thrown is taken for one, too. */
+/** An error for operations to throw after a temporary failure. Any other exception counts as one, too. */
 export class TransientFailure extends Error {
   override readonly name = 'TransientFailure';
-  /** The service asked to be left alone for so long. */
+  /** How long the service asked its clients to wait. */
   readonly retryAfterMs: number | undefined;
-  /** The service was not even reached (no connection): it is certain that nothing was done. */
+  /** Whether it is certain that the service was not reached, so that no effect exists. */
   readonly nothingSent: boolean;
-  /** What the step fails with when the tries are used up, where the operation declares it: instead of `ServiceUnavailable`. */
+  /** The declared fault of the step after its last try. The default is `ServiceUnavailable`. */
   readonly fault: FaultType<`Transient/${string}`> | undefined;
 
   constructor(
@@ -84,9 +84,8 @@ export class TransientFailure extends Error {
 }
 
 /**
- * Thrown by an operation that has done nothing, because what it was given can't be processed as it is, and perhaps can later: an
- * order before its new customer. It is given the same again until the channel's `maxFailures`; then the message is dead-lettered
- * for a person, and its step fails.
+ * An error for operations to throw when they did nothing, and the same message may succeed later: an order before its new customer. The
+ * message is redelivered up to the channel's `maxFailures`. Then it becomes a dead letter, and its step fails.
  */
 export class UnprocessableMessage extends Error {
   override readonly name = 'UnprocessableMessage';

@@ -2,7 +2,7 @@ import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type Composite, composite } from './composite.ts';
 import { celOf, type Expr, expression, fieldOf, type Ref, type ValueOf } from './expression.ts';
 
-/** Repeats an activity while a condition holds, which is asked before each turn. */
+/** Repeats an activity while a condition holds. The condition is evaluated before each turn. */
 export const repeatWhile = <F extends string>(
   condition: Expr<boolean>,
   activity: Activity<F>,
@@ -12,11 +12,11 @@ export const repeatWhile = <F extends string>(
 /** A turn of a `forEach` with `until` or `collect`. */
 export interface Turn<out F extends string, out C = never> {
   readonly do: Activity<F>;
-  /** Asked as each turn closes, and may read what its steps answered; once it holds, the other turns are canceled. */
+  /** A condition evaluated after each turn; it may read the outputs of the turn's steps. When it holds, the other turns are canceled. */
   readonly until?: Expr<boolean>;
   /**
-   * What each turn comes to, from what its steps answered: an expression, or values with expressions in them. The loop then
-   * has an `output`, a list of them in the order of the entries.
+   * The result of each turn: an expression, or values with expressions in them. The loop's `output` lists these results in the order of
+   * the items.
    */
   readonly collect?: C;
 }
@@ -29,19 +29,19 @@ export type EntryOf<L extends List> = L extends Expr<readonly (infer T)[]> ? T :
 export type TurnOf<T, F extends string, C = never> = (item: Ref<T>, index: Expr<number>) => Activity<F> | Turn<F, C>;
 
 export interface ForEachOptions {
-  /** Turns at work at the same time: 1 is one after the other; 20 where it says nothing. */
+  /** Turns that run at the same time. 1 runs them one after the other; the default is 20. */
   readonly maxConcurrency?: number;
 }
 
-/** A loop that collects what its turns come to. */
+/** A loop that collects a result from each turn. */
 export interface Collecting<out F extends string, O> extends Composite<F> {
-  /** One entry for each turn that succeeded, in the order of the items. Available once the loop is complete. */
+  /** One result for each turn that succeeded, in the order of the items. Available once the loop is complete. */
   readonly output: Ref<O[]>;
 }
 
 /**
- * Does something for each entry of a list. It is named for the list (`order.items`: `items`), unless `.named(…)` says
- * otherwise. The function runs when the workflow is described, once for each name.
+ * Runs a turn for each item of a list. Its name is the last part of the list's path (`order.items`: `items`), unless `.named(…)` sets one.
+ * The function runs when the workflow is defined, once for each name.
  */
 export function forEach<const L extends List, F extends string = never, const C = never>(
   list: L,

@@ -4,15 +4,15 @@ import { linearPattern } from '#core/definition/pattern';
 import { DefinitionError } from './definition-error.ts';
 
 /**
- * A schema of what clients and people send, as JSON Schema.
+ * Returns the JSON Schema for data from clients and operators.
  *
- * @throws DefinitionError for a pattern that could keep the process busy, or that means something else in JSON Schema.
+ * @throws DefinitionError for a pattern that can backtrack without bound, or that JSON Schema reads differently.
  */
 export const checkedSchemaOf = (schema: z.ZodType, where: string, params: z.core.ToJSONSchemaParams = {}): JsonObject => {
   const { $schema: _, ...plain } = z.toJSONSchema(schema, {
     ...params,
     override: ({ zodSchema, jsonSchema, path }) => {
-      // zod writes several patterns as parts that name no type, and reads a part without a type as "anything".
+      // zod writes several patterns as parts without a type, and reads a part without a type as "anything".
       for (const part of jsonSchema.type === 'string' ? (jsonSchema.allOf ?? []) : []) if (typeof part === 'object') part.type = 'string';
       for (const pattern of patternsOf(zodSchema)) checkPattern(pattern, `${where}${path.map((part) => `/${part}`).join('')}`);
     },
@@ -20,7 +20,7 @@ export const checkedSchemaOf = (schema: z.ZodType, where: string, params: z.core
   return plain;
 };
 
-/** The patterns that its author wrote; those of zod's own formats (`z.email()`, `z.iso.date()`) do not backtrack. */
+/** Returns the patterns of the author. The formats of zod (`z.email()`, `z.iso.date()`) do not backtrack. */
 function patternsOf({ _zod: { def } }: z.core.$ZodTypes): readonly RegExp[] {
   return (def.checks ?? []).flatMap(({ _zod: { def: check } }) =>
     'format' in check && check.format === 'regex' && 'pattern' in check && check.pattern instanceof RegExp ? [check.pattern] : [],
@@ -31,10 +31,10 @@ function checkPattern(pattern: RegExp, where: string): void {
   const flags = pattern.flags.replace(/[gyuvd]/g, '');
   if (flags !== '')
     throw new DefinitionError(
-      `${where}: the pattern ${pattern} has the flag "${flags}", which a JSON Schema cannot hold. Write the pattern without it: [A-Za-z] instead of /[a-z]/i.`,
+      `${where}: pattern ${pattern} has the flag "${flags}", which JSON Schema does not support. Write it without the flag: [A-Za-z] instead of /[a-z]/i.`,
     );
   if (linearPattern(pattern.source)) return;
   throw new DefinitionError(
-    `${where}: RE2 does not take the pattern ${pattern}: a pattern for what clients send may not look ahead or behind, nor refer back to a group, because a short text could then keep the process busy for seconds. Write it without, or check that part in an operation.`,
+    `${where}: RE2 does not support the pattern ${pattern}. Remove lookahead, lookbehind and backreferences, which let a short text block the process for seconds, or check that part in an operation.`,
   );
 }

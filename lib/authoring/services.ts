@@ -1,28 +1,28 @@
 import type { Json } from '#core/data/json';
 
-/** What the process that runs an app tells it. A listener's trouble is its own: it is logged, and orders go on. */
+/** Events that a host sends to its app. If a listener throws, the host logs the error and continues. */
 export interface HostEvents {
-  /** The process works: the services of the app are started. */
+  /** The host works, and the services of the app are started. */
   started: { readonly hostId: string; readonly role: string };
-  /** The process ends in order, or gives up for `error`. In Lambda nothing says when a process ends. */
+  /** The host stops in order, or gives up because of `error`. Lambda never sends this event. */
   stopped: { readonly hostId: string; readonly role: string; readonly error?: unknown };
-  /** An order waits for a person, because nothing handles its fault (WF). */
+  /** An order is blocked and waits for a person, because no handler takes its fault (WF). */
   workflowTerminated: {
     readonly orderId: string;
     readonly workflow: { readonly name: string; readonly version: number };
     readonly fault: { readonly type: string; readonly class: string; readonly message: string; readonly source?: string } | null;
   };
-  /** A service of the runtime, or of the app, failed in what concerns one order, or in general (WF). */
+  /** A service of the runtime or of the app failed, for one order or in general (WF). */
   servicesExceptionNotHandled: { readonly service: string; readonly orderId?: string; readonly error: unknown };
 }
 
-/** Listeners of an app for events of its host. */
+/** The app's listeners for the events of its host. */
 export type HostListeners = { readonly [E in keyof HostEvents]?: (detail: HostEvents[E]) => void | Promise<void> };
 
 /** An order that a service submits. */
 export interface ServiceSubmission {
   readonly client: string;
-  /** The client's own name for this submission: the same key again is the same order. */
+  /** The client's own key for this submission. The same key again returns the same order. */
   readonly idempotencyKey: string;
   readonly workflow?: string;
   readonly order: Json;
@@ -34,24 +34,24 @@ export type ServiceSubmitted =
   | { readonly outcome: 'invalid'; readonly problems: readonly { readonly pointer: string; readonly detail: string }[] }
   | { readonly outcome: 'key-reused' };
 
-/** Given to a service of the app when a process starts it (WF: runtime services). No base class. */
+/** The argument of a service's `start` (WF: runtime services). No base class is needed. */
 export interface ServiceRuntime {
-  /** Names the process. */
+  /** The name of the process. */
   readonly hostId: string;
-  /** `local` where one process runs everything; in Lambda the name of the function: `scheduler`. */
+  /** `local` if one process runs everything; in Lambda, the name of the function, such as `scheduler`. */
   readonly role: string;
   readonly clock: { now(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> };
-  /** In Lambda only functions that take orders in have the right to it: `api`, `submissions`. */
+  /** Submits an order. In Lambda only the functions `api` and `submissions` have the permission to. */
   submit(submission: ServiceSubmission): Promise<ServiceSubmitted>;
-  /** Says that it failed in what concerns one order, or in general; the host and other services go on. */
+  /** Reports a failure, for one order or in general. The host and other services continue. */
   raiseServicesExceptionNotHandled(error: unknown, orderId?: string): void;
 }
 
-/** Something of the app's own that lives as long as the process. */
+/** A service of the app that runs as long as the process. */
 export interface RuntimeService {
   readonly name: string;
-  /** Called once in a process, before it takes any work. An error keeps the process from starting. */
+  /** Called once in a process, before it takes any work. If it throws, the process does not start. */
   start(runtime: ServiceRuntime): void | Promise<void>;
-  /** When the process has drained. Lambda ends a process without it. */
+  /** Called when the process has drained. Lambda ends a process without this call. */
   stop?(): void | Promise<void>;
 }

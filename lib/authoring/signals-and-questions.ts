@@ -4,24 +4,23 @@ import type { Expr, In } from './expression.ts';
 import { checkedSchemaOf } from './schema.ts';
 import { type AnsweringActivity, recordAnswering } from './step.ts';
 
-/** An activity that waits for a signal, which brings along an O. */
+/** An activity that waits for a signal with an O as its payload. */
 export interface SignalActivity<O> extends AnsweringActivity<never, O> {
-  /** Name of the signal. */
+  /** The name of the signal. */
   readonly signal: string;
 }
 
 /** An activity that asks a person, who answers with an O. */
 export interface QuestionActivity<O> extends AnsweringActivity<never, O> {
-  /** Its own name, by which it is answered. */
+  /** The name of the question, which the answer refers to. */
   readonly question: string;
 }
 
 const received = { io: 'input', unrepresentable: 'any' } as const;
 
 /**
- * Waits for a signal from outside (`POST /orders/{id}/signals/{name}`); one that came before is taken. What it brings
- * along has this schema, and is read as `.output`. Without `withinSeconds` it waits for as long as it takes; else the
- * fault `NoSignal` is raised.
+ * Waits for a signal from outside (`POST /orders/{id}/signals/{name}`), or takes one that is already there. `.output` is its payload,
+ * checked against the schema. After `withinSeconds` it raises `NoSignal`; without that option it waits without a limit.
  */
 export const waitFor = <S extends z.ZodType>(
   signal: string,
@@ -39,7 +38,7 @@ export const waitFor = <S extends z.ZodType>(
     () => ({ signal }),
   );
 
-/** Holds the order until an operator answers. The answer has this schema, and is read as `.output`. */
+/** Blocks the order until an operator answers. `.output` is the answer, checked against the schema. */
 export const askOperator = <S extends z.ZodType>(
   name: string,
   { question, answer, details }: { readonly question: In<string>; readonly answer: S; readonly details?: Data },

@@ -1,31 +1,33 @@
 import { type Activity, record, recordedIn, type Shape } from './activity.ts';
 import { expression, fieldOf, type Ref } from './expression.ts';
 
-/** An activity that closes with an answer. */
+/** An activity that completes with an output. */
 export interface AnsweringActivity<out F extends string, O> extends Activity<F> {
-  /** What it will have answered, for expressions of later activities. */
+  /** The output, for expressions of later activities. */
   readonly output: Ref<O>;
 }
 
-/** A step in the making: an operation of an agent, called like a function. */
+/** A step, as its author builds it: an operation of an agent, called like a function. */
 export interface StepActivity<out F extends string, O> extends AnsweringActivity<F, O> {
   /**
-   * The step that takes back what this one did, from what this one answered. It runs when a scope around it is
-   * compensated, and is repeated until it succeeds: its own faults go nowhere.
+   * Names the step that undoes this one, built from its output. It runs when a surrounding scope is compensated, and repeats until it
+   * succeeds; no handler takes its faults.
    */
   undo<G extends string>(by: (output: Ref<O>) => StepActivity<G, unknown>): StepActivity<F, O>;
   /**
-   * Seconds for all attempts of the step together. When they are over it fails with `DeadlineExceeded`, which a handler may take; whether
-   * it was done is found out before it is undone.
+   * Limits all attempts of the step together, in seconds. After that it fails with `DeadlineExceeded`, which a handler may take. Before
+   * any undo, the engine confirms whether the effect exists.
    */
   within(seconds: number): StepActivity<F, O>;
-  /** There is nothing to take back: what it did is meant to stay when a scope around it is compensated. `check` then asks for no undo. */
+  /**
+   * Declares that this step needs no undo: its effect stays when a surrounding scope is compensated. `check` then accepts it without one.
+   */
   noUndo(): StepActivity<F, O>;
 }
 
 export type UndoBy<O> = (output: Ref<O>) => Activity<string>;
 
-/** The undo is recorded anew under each name: it says the name under which the step is read. */
+/** Records the undo again for each name, because the undo refers to the step by its name. */
 export const recordStep = <F extends string, O>(shape: Shape, undoBy?: UndoBy<O>): StepActivity<F, O> => {
   const output = expression<O>(fieldOf('steps', shape.name));
   const undo = undoBy ? { undo: { ...recordedIn(undoBy(output)).shape, name: 'undo' } } : {};
@@ -38,7 +40,7 @@ export const recordStep = <F extends string, O>(shape: Shape, undoBy?: UndoBy<O>
   }) as StepActivity<F, O>;
 };
 
-/** An activity that answers and has nothing to undo. Its answer is read under its name, so that is the author's to choose. */
+/** Creates an activity with an output and no undo. Expressions read the output by the name, so the name is the author's choice. */
 export const recordAnswering = <A extends AnsweringActivity<never, unknown>>(
   shape: Shape,
   membersOf: (shape: Shape) => object = () => ({}),

@@ -16,15 +16,15 @@ import type { HostListeners, RuntimeService } from './services.ts';
 
 declare const types: unique symbol;
 
-/** A workflow, with the types of what it takes and answers, and of the faults that go to whoever calls it. */
+/** A workflow, with the types of its input and its answer, and the faults that reach its caller. */
 export type Workflow<I = unknown, R = unknown, C extends string = never> = WorkflowDefinition & {
   readonly [types]?: { readonly input: (input: I) => void; readonly answer: R; readonly faults: C };
 };
 
-/** What may pass is asked again where nobody handles it. */
+/** The faults that need a handler or an operator. An unhandled transient fault does not: its step is requested again. */
 type Unhandled<F extends string, P extends string> = Exclude<F, P | `${P}/${string}` | `Transient/${string}`>;
 
-/** Every fault that can leave the workflow is named as one that goes to an operator, or this does not compile. */
+/** Compiles only if every fault that can leave the workflow is in `toOperator` or `toCaller`. */
 type Complete<F extends string, P extends string> = [Unhandled<F, P>] extends [never]
   ? unknown
   : { 'neither handled here nor sent to an operator': Unhandled<F, P> };
@@ -35,18 +35,18 @@ interface Options<O extends z.ZodType, P extends string, C extends string> {
   /** Schema of the order's body. */
   readonly order: O;
   readonly toOperator?: readonly FaultType<P>[];
-  /** Faults that go to the workflow that calls this one, once all that it did is undone; in an order of its own, to an operator. */
+  /** Faults that reach the calling workflow after everything here is undone. In an order without a caller they go to an operator. */
   readonly toCaller?: readonly FaultType<C>[];
-  /** Seconds for the whole order. */
+  /** Time limit of the whole order, in seconds. */
   readonly completeWithinSeconds?: number;
   readonly recover?: 'step' | 'order';
   readonly maxFailures?: number;
   readonly onExhausted?: OnExhausted;
-  /** With `onExhausted: 'wait'`: seconds until a step above the threshold is requested again. At most a year. */
+  /** With `onExhausted: 'wait'`: seconds until a step above the failure limit is requested again. At most a year. */
   readonly longWaitSeconds?: number;
 }
 
-/** Describes a workflow. The function runs once; what it returns becomes plain data. */
+/** Defines a workflow. The function runs once, and its result becomes plain data. */
 export function defineWorkflow<O extends z.ZodType, F extends string, P extends string = never, C extends string = never, R = unknown>(
   name: string,
   { order, toOperator = [], toCaller = [], ...options }: Options<O, P, C>,
@@ -72,7 +72,7 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
   return definition;
 }
 
-/** What a workflow was written with, beside the data that it leaves. */
+/** The operations and workflows behind a definition, which the plain data does not contain. */
 export interface Written {
   readonly operations: ReadonlyMap<string, AnyOperation>;
   readonly called: ReadonlyMap<string, WorkflowDefinition>;
@@ -89,12 +89,12 @@ function foundIn(root: Shape): Written {
 }
 
 /**
- * The operations that a workflow's steps ask for, by name (`payment.charge`), with their schemas: for test kits.
- * None of a definition that was not written here: plain data knows no schemas.
+ * Returns the operations of a workflow's steps by name (`payment.charge`), with their schemas, for test kits. Empty for a definition
+ * loaded as plain data, which has no schemas.
  */
 export const operationsOf = (workflow: WorkflowDefinition): Written['operations'] => written.get(workflow)?.operations ?? new Map();
 
-/** The workflows that a workflow calls, by name and version (`ship-one@1`); none of one that was not written here. */
+/** Returns the workflows that a workflow calls, by name and version (`ship-one@1`). Empty for a definition loaded as plain data. */
 export const calledIn = (workflow: WorkflowDefinition): Written['called'] => written.get(workflow)?.called ?? new Map();
 
 const entry = <T, V>(found: T | undefined, of: (found: T) => readonly [string, V]): readonly (readonly [string, V])[] =>
@@ -107,8 +107,8 @@ function* shapesIn(shape: unknown): Generator<object> {
 }
 
 /**
- * The root is named `order`. What has a name of its own that somebody may say, and what would have no room for a second
- * activity, is put into a sequence; its handlers go along, so that they end the order as those of any root do.
+ * Returns the root, which is always named `order`. A sequence wraps activities with a fixed name, and activities that take no second
+ * child. Their handlers move to the sequence, so that they still end the order.
  */
 function rootOf(activity: Activity<string>): Shape {
   const { shape, fixed } = recordedIn(activity);
@@ -123,38 +123,38 @@ function rootOf(activity: Activity<string>): Shape {
   };
 }
 
-/** What an app brings along for trying it on one machine. Nothing of it is deployed. */
+/** Stand-ins and samples for a trial on one machine. A deployment ignores it. */
 export interface LocalTrial {
   /**
-   * Starts stand-ins for the remote services, when the environment names none. What it returns as `environment` is
-   * set for the agents; `dataFolder` is where the stand-ins may keep their own data.
+   * Starts stand-ins for the remote services, unless the environment names real ones. The returned `environment` is set for the agents;
+   * stand-ins may keep their data in `dataFolder`.
    */
   start?(context: {
     readonly dataFolder: string;
   }): Promise<{ readonly environment: { readonly [name: string]: string }; readonly about: string; close(): Promise<void> }>;
-  /** Variables that name the real services: with any of them set, no stand-ins are started. */
+  /** Environment variables that name the real services. If any is set, no stand-in starts. */
   readonly variables?: readonly string[];
-  /** A folder of `*.json`, each the body of a `POST /orders`: submitted on a first start. */
+  /** A folder of `*.json`, each the body of a `POST /orders`. The first start submits them. */
   readonly samples?: URL;
 }
 
-/** What a system runs: its workflows, and the agents that they ask. */
+/** The workflows and agents that a system runs. */
 export interface App {
   readonly workflows: readonly WorkflowDefinition[];
   readonly agents: readonly AgentDefinition[];
   readonly local?: LocalTrial;
-  /** What becomes of messages that can't be processed, by channel: an agent's name, `submissions` or `wake-ups`. */
+  /** How messages that cannot be processed are treated, by channel: an agent's name, `submissions` or `wake-ups`. */
   readonly channels?: ChannelPolicies;
-  /** Started in each process that runs the app, on one machine and in Lambda. */
+  /** Services that each process of the app starts, on one machine and in Lambda. */
   readonly services?: readonly RuntimeService[];
-  /** What the app does when its host tells it something. */
+  /** Listeners for the events of the host. */
   readonly on?: HostListeners;
 }
 
 /**
- * Puts workflows and agents together. A step whose agent or operation is missing keeps the system from starting.
+ * Defines an app from workflows and agents. The system does not start if a step's agent or operation is missing.
  *
- * @throws DefinitionError that names every policy of a channel that is wrong.
+ * @throws DefinitionError that names every invalid channel policy.
  */
 export function defineApp({
   workflows,

@@ -8,8 +8,8 @@ export interface Access {
 }
 
 /**
- * A token signed with the key of the data folder. Without a key there is none: making one would not help, because the
- * system that listens has another.
+ * Returns a token signed with the key of the data folder, or undefined without a key. A new key would not help: the running
+ * system would not accept it.
  */
 export async function tokenFor({ role, client }: Access, dataFolder: string): Promise<string | undefined> {
   if (!existsSync(join(dataFolder, 'issuer.json'))) return undefined;

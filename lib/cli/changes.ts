@@ -1,7 +1,7 @@
 import { isEnded, type OrderView, questionType, type StepView, timeOf } from './orders.ts';
 import { spanText } from './text.ts';
 
-/** What happened to an order between two looks at it, one line each; undefined before the first look. */
+/** Returns the changes between two views of an order, one line each. `before` is undefined for the first view. */
 export function changesBetween(before: OrderView | undefined, after: OrderView): readonly string[] {
   const steps = (after.steps ?? []).flatMap((step) => {
     const earlier = before?.steps?.find(({ path }) => path === step.path);
@@ -15,32 +15,33 @@ function orderChange(before: OrderView | undefined, after: OrderView): readonly 
   if (after.suspended && !before?.suspended) return ['suspended by an operator'];
   if (!after.suspended && before?.suspended) return ['resumed'];
   if (after.processState === before?.processState) return [];
-  if (after.processState === 'Pending') return [before ? 'given back: waits to be taken up again' : 'waits to be taken up'];
-  return before?.processState === 'Error' && after.processState === 'Processing' ? ['at work again'] : [];
+  if (after.processState === 'Pending') return [before ? 'pending again: waits for a scheduler' : 'pending: waits for a scheduler'];
+  return before?.processState === 'Error' && after.processState === 'Processing' ? ['running again'] : [];
 }
 
 function stepChange(before: StepView | undefined, after: StepView, order: OrderView): string | undefined {
-  const asked = after.attempts > 1 ? ` (attempt ${after.attempts})` : '';
+  const attempt = after.attempts > 1 ? ` (attempt ${after.attempts})` : '';
   if (after.status === before?.status && after.attempts === before.attempts && after.result === before.result) return undefined;
   switch (after.status) {
     case 'Initialized':
       return undefined;
     case 'Executing':
-      return after.attempts > 1 ? `${after.name} asked again${asked}` : `${after.name} asked`;
+      return after.attempts > 1 ? `${after.name} requested again${attempt}` : `${after.name} requested`;
     default:
-      return `${after.name} ${statusText(after, order)}${took(after)}${asked}`;
+      return `${after.name} ${statusText(after, order)}${took(after)}${attempt}`;
   }
 }
 
-/** How a step stands, in a word or two; a fault is named where the order tells it. */
+/** Returns the status of a step in a few words, with the type of its fault if the order shows it. */
 export function statusText({ status, result, path }: StepView, { fault }: Pick<OrderView, 'fault'>): string {
   if (result === 'Succeeded') return 'ok';
   if (result === 'Canceled') return 'canceled';
-  // The step that was undone says so; its undo has done what it was asked for.
+  // The original step was undone; its undo step succeeded.
   if (result === 'Compensated') return path.endsWith('/undo') ? 'ok' : 'undone';
   if (result === 'Faulted' || status === 'Faulting') return fault?.source === path ? `failed: ${fault.type}` : 'failed';
   return (
-    { Initialized: 'not begun', Executing: 'asked', Canceling: 'is being canceled', Compensating: 'is being undone' }[status] ?? status
+    { Initialized: 'not started', Executing: 'requested', Canceling: 'is being canceled', Compensating: 'is being undone' }[status] ??
+    status
   );
 }
 

@@ -1,6 +1,6 @@
 import type { QueueDepth } from '#ports/queues';
 
-/** A channel as the API shows it: what this command line reads of it. */
+/** A channel in the API's response, with the fields that the command line reads. */
 export interface ChannelView {
   readonly name: string;
   readonly open: boolean;
@@ -22,4 +22,4 @@ export interface ChannelView {
 
 export const channelPath = (name: string): string => `/channels/${encodeURIComponent(name)}`;
 
-export const channelText = ({ open, letsGo }: ChannelView): string => (open ? (letsGo ? 'open, lets go what waited' : 'open') : 'closed');
+export const channelText = ({ open, letsGo }: ChannelView): string => (open ? (letsGo ? 'open, releasing messages' : 'open') : 'closed');

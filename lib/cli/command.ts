@@ -7,35 +7,35 @@ import type { Api } from './http.ts';
 import type { Terminal } from './terminal.ts';
 import type { Paint } from './text.ts';
 
-/** What a command gets to work with: the settings that every command takes, and the ways to the system. */
+/** The context of a command: the common settings, and access to the system. */
 export interface Cli {
   readonly terminal: Terminal;
   readonly paint: Paint;
-  /** Output for machines. */
+  /** Whether to print JSON for machines. */
   readonly json: boolean;
   readonly config: Config;
   readonly dataFolder: string;
-  /** Where the system listens. */
+  /** The URL of the system. */
   readonly url: string;
-  /** Writes the command's result: the data as JSON, or the text for people. */
+  /** Writes the command's result: the data as JSON with `--json`, else the text. */
   print(data: unknown, text: () => string): void;
-  /** The HTTP API with a token of that role: the given one, or one signed with the data folder's key. */
+  /** Returns the HTTP API with a token of that role: the given token, or one signed with the data folder's key. */
   api(role: Role, client?: string): Promise<Api>;
-  /** Opens the data folder's store for one piece of work. Rejects with SetupError where there is none. */
+  /** Opens the store of the data folder while `work` runs. Rejects with SetupError when there is no store. */
   withData<T>(work: (embedded: Embedded) => Promise<T>): Promise<T>;
-  /** Opens the store that the system uses, a table on AWS as well, for one piece of work. Rejects with SetupError as `withData`. */
+  /** Opens the system's store, embedded or on AWS, while `work` runs. Rejects with SetupError when there is no store. */
   withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
 }
 
 /** One command: a file in `commands/`. */
 export interface CliCommand<O extends object = object> {
-  /** With the words of its group: `order list`. */
+  /** The name with its group: `order list`. */
   readonly name: string;
   readonly summary: string;
-  /** Its `--data` is what it sends, and not the data folder: that comes from REDRESS_DATA. */
+  /** Set when `--data` of this command is the payload to send. The data folder then comes from REDRESS_DATA. */
   readonly sendsData?: true;
   /** Adds arguments and options. */
   declare?(command: Command): Command;
-  /** Resolves with the exit code, when it is not 0. */
+  /** Runs the command; resolves with its exit code, or undefined for 0. */
   run(cli: Cli, options: O, args: readonly string[]): Promise<number | undefined>;
 }

@@ -5,16 +5,16 @@ import { SetupError } from '#ports/errors';
 import type { Store } from '#ports/store';
 import type { Config } from '#runtime/config';
 
-/** Opens the store of the data folder for as long as the work takes. A folder without one stays without. */
+/** Opens the store of the data folder while `work` runs. Never creates a store. */
 export async function withData<T>({ adapters }: Config, dataFolder: string, work: (embedded: Embedded) => Promise<T>): Promise<T> {
   if (adapters === 'aws')
-    throw new SetupError('This command reads the embedded store, and REDRESS_ADAPTERS=aws uses none.', 'Unset REDRESS_ADAPTERS.');
-  // Not at the top: commands that only call the API start faster without the store.
+    throw new SetupError('This command reads the embedded store, but REDRESS_ADAPTERS=aws uses DynamoDB.', 'Unset REDRESS_ADAPTERS.');
+  // Imported here, because commands that only call the API start faster without the store.
   const { dataFile, openEmbedded } = await import('#adapters/sqlite/open');
   if (!existsSync(dataFile(dataFolder)))
     throw new SetupError(
-      `There is no store in the data folder ${dataFolder}.`,
-      'Name the folder that the system uses with --data or REDRESS_DATA; npm start makes it.',
+      `The data folder ${dataFolder} has no store.`,
+      "Name the system's data folder with --data or REDRESS_DATA. npm start creates one.",
     );
   const embedded = openEmbedded(dataFolder, { clock: systemClock });
   try {
@@ -24,7 +24,7 @@ export async function withData<T>({ adapters }: Config, dataFolder: string, work
   }
 }
 
-/** Opens the table that the environment names, with the credentials that the SDK finds. */
+/** Opens the table that the environment names, with the credentials that the AWS SDK finds, while `work` runs. */
 export async function withTable<T>(
   environment: { readonly [name: string]: string | undefined },
   work: (store: Store) => Promise<T>,

@@ -3,7 +3,7 @@ import type { Api } from './http.ts';
 import { textOption } from './options.ts';
 import { listed, type Time } from './orders.ts';
 
-/** A message that was dead-lettered, as lists of the API show it. */
+/** A dead letter in the API's lists. */
 export interface MessageView {
   readonly id: string;
   readonly channel: string;
@@ -16,7 +16,7 @@ export interface MessageView {
   readonly handling: { readonly action: string; readonly by: string; readonly at: Time } | null;
 }
 
-/** By name as the API takes it; none of them given means all messages of the channel. */
+/** Filter options of the dead-letter commands. Without any, all messages of the channel match. */
 export interface MessageFilter {
   readonly type?: string;
   readonly order?: string;
@@ -26,10 +26,10 @@ export interface MessageFilter {
 
 export const declareFilter = (command: Command): Command =>
   command
-    .option('--type <type>', 'only these: request, reply, submission', textOption)
-    .option('--order <id>', 'only those about this order: its whole id', textOption)
-    .option('--queue <name>', 'only those of this queue: payment-requests', textOption)
-    .option('--because <text>', 'only those with this in the reason for which they were dead-lettered', textOption);
+    .option('--type <type>', 'only messages of this type: request, reply, submission', textOption)
+    .option('--order <id>', 'only messages about this order (full id)', textOption)
+    .option('--queue <name>', 'only messages of this queue: payment-requests', textOption)
+    .option('--because <text>', 'only messages whose reason contains this text', textOption);
 
 export const filterOf = ({ type, order, queue, because }: MessageFilter) => ({
   ...(type === undefined ? {} : { type }),
@@ -42,7 +42,7 @@ export const deadLetterPath = (channel: string, rest = ''): string => `/channels
 
 export const messagePath = (channel: string, id: string, rest = ''): string => deadLetterPath(channel, `/${encodeURIComponent(id)}${rest}`);
 
-/** Those beside the agents' own: submissions, wake-ups, and calls of other orders. */
+/** Channels that belong to no agent: submissions, wake-ups, and calls of other orders. */
 const engineChannels = ['submissions', 'wake-ups', 'workflows'];
 
 export async function channelNames(api: Api): Promise<readonly string[]> {
@@ -55,7 +55,7 @@ interface TreatedView extends MessageView {
   readonly errors: readonly { readonly pointer: string; readonly detail: string }[];
 }
 
-/** All that fit the filter, in as many calls as that takes. */
+/** Treats all messages that match the filter, in as many calls as needed. */
 export async function treatAll(
   api: Api,
   channel: string,

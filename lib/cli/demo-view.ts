@@ -4,7 +4,7 @@ import type { Problem } from './errors.ts';
 import { type OrderView, type StepView, stateText } from './orders.ts';
 import { type Paint, printable, type Style, shortened } from './text.ts';
 
-/** One order of the demo, as far as it is known. */
+/** One order of the demo, with its latest known state. */
 export interface DemoRow {
   readonly name: string;
   order?: OrderView;
@@ -16,7 +16,7 @@ export interface DemoView {
   end(): void;
 }
 
-/** A table that is written anew with each change where the screen has room for it, else a line for each change. */
+/** Creates a table that is redrawn with each change. If the screen is too small, prints one line for each change. */
 export function createDemoView({ terminal, paint, json }: Pick<Cli, 'terminal' | 'paint' | 'json'>, rows: readonly DemoRow[]): DemoView {
   const nameWidth = Math.max(...rows.map(({ name }) => name.length));
   const isLive = terminal.isScreen && !json && terminal.size().rows > rows.length + 2;
@@ -42,7 +42,7 @@ export function createDemoView({ terminal, paint, json }: Pick<Cli, 'terminal' |
 
 const stateWidth = 38;
 
-/** No line is wider than the screen: one that wrapped would be drawn over the one below. */
+/** Returns a row no wider than the screen: a wrapped line would break the redrawing. */
 export function rowText(
   row: DemoRow,
   { nameWidth, columns, paint }: { readonly nameWidth: number; readonly columns: number; readonly paint: Paint },
@@ -78,13 +78,13 @@ const stepText = (step: StepView, order: OrderView): string => {
   return `${step.name} ${step.status === 'Executing' ? '...' : statusText(step, order)}${attempt}`;
 };
 
-/** `5 orders: 2 completed, 3 wait for an operator` */
+/** Returns a summary such as `5 orders: 2 completed, 3 waiting for an operator`. */
 export function summaryOf(rows: readonly DemoRow[]): string {
   const ends = Map.groupBy(rows, (row) =>
     row.problem
       ? 'refused'
       : row.order?.processState === 'Error'
-        ? 'for an operator to decide'
+        ? 'waiting for an operator'
         : row.order
           ? stateText(row.order)
           : 'not submitted',

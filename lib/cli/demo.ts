@@ -10,11 +10,11 @@ import type { Api } from './http.ts';
 import { isEnded } from './orders.ts';
 import { readSubmission, type SubmissionBody } from './submission-file.ts';
 
-/** A wrong order is part of the show; a wrong token is not. */
+/** The demo submits invalid orders on purpose. Other refusals, such as a wrong token, end it. */
 const refusesTheOrder = (error: unknown): error is RefusedError =>
   error instanceof RefusedError && [400, 413, 422].includes(error.problem.status);
 
-/** Submits every order of a folder at once and shows how each ends; 0 when all of them have. */
+/** Submits all orders of a folder at once and shows how each ends; resolves with 0 when all have ended. */
 export async function runDemo(cli: Cli, { samples, waitMs }: { readonly samples: string; readonly waitMs: number }): Promise<number> {
   const files = filesIn(samples);
   const submissions = await Promise.all(files.map((file) => readSubmission(join(samples, file), cli.terminal)));
@@ -72,7 +72,7 @@ function filesIn(folder: string): readonly string[] {
     if (files.length > 0) return files.sort();
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    throw new UsageError(`There is no folder ${folder}. ${remedy}`);
+    throw new UsageError(`The folder ${folder} does not exist. ${remedy}`);
   }
-  throw new UsageError(`There are no orders (*.json) in ${folder}. ${remedy}`);
+  throw new UsageError(`The folder ${folder} has no orders (*.json). ${remedy}`);
 }

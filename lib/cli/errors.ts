@@ -1,4 +1,4 @@
-/** What the system says against a request, in the fields of RFC 9457. */
+/** The problem details of a refused request (RFC 9457). */
 export interface Problem {
   readonly title: string;
   readonly status: number;
@@ -8,11 +8,11 @@ export interface Problem {
   readonly errors?: readonly { readonly pointer?: string; readonly code?: string; readonly detail?: string }[];
 }
 
-/** The system was asked and said no. Exit code 1. */
+/** The system refused the request. Exit code 1. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly problem: Problem;
-  /** How long to wait, as the system asks for. */
+  /** The Retry-After of the response. */
   readonly retryAfterMs: number | undefined;
 
   constructor(problem: Problem, retryAfterMs?: number) {
@@ -22,23 +22,23 @@ export class RefusedError extends Error {
   }
 }
 
-/** Nothing was found, or nothing may be done; the message says what to do instead. Exit code 1. */
+/** The command found nothing, or may not proceed; the message says what to do instead. Exit code 1. */
 export class FailedError extends Error {
   override readonly name = 'FailedError';
 }
 
-/** The command cannot mean what was typed. Exit code 2. */
+/** The arguments or options are invalid. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Nobody answers at the system's URL. Exit code 3. */
+/** The system does not answer at its URL. Exit code 3. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
   readonly url: string;
 
   constructor(url: string, reason: string) {
-    super(`Nobody answers at ${url}: ${reason}.`);
+    super(`Cannot reach ${url}: ${reason}.`);
     this.url = url;
   }
 }

@@ -5,9 +5,9 @@ import type { Api } from './http.ts';
 import { isEnded, type OrderView, orderPath } from './orders.ts';
 
 export interface Following {
-  /** Called with every state of the order that is new, the first one included. */
+  /** Called with the first and with every changed view of the order. */
   readonly seen: (order: OrderView, before: OrderView | undefined) => void;
-  /** Called once each time that the system can't be reached or has no time; the look is repeated. */
+  /** Called once for each outage of the system; the request is repeated meanwhile. */
   readonly lost?: (error: Error) => void;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
@@ -15,10 +15,10 @@ export interface Following {
 
 const lookEveryMs = 100;
 const lookEveryMaxMs = 1_000;
-/** A system that is stopped and started again is back within this time. */
+/** Enough for a restart of the system. */
 const patienceMs = 30_000;
 
-/** Looks at an order until it has ended, or until the signal aborts; resolves with its last state. */
+/** Polls an order until it has ended or the signal aborts; resolves with its last view. */
 export async function followOrder(
   api: Api,
   orderId: string,
@@ -45,7 +45,7 @@ export async function followOrder(
       if (!(error instanceof Error) || !passes(error)) throw error;
       if (lostAt === undefined && order) lost?.(error);
       lostAt ??= clock.now();
-      // Whoever was never seen is not waited for: the address is probably wrong.
+      // If the first request already fails, the URL is probably wrong: do not wait for a restart.
       if (!order || clock.now() - lostAt > patienceMs) throw error;
       waitMs = (error instanceof RefusedError && error.retryAfterMs) || lookEveryMaxMs;
     }

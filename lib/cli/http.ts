@@ -3,7 +3,7 @@ import { type Problem, RefusedError, UnreachableError, UsageError } from './erro
 export interface Answer<T> {
   readonly status: number;
   readonly etag: string | undefined;
-  /** The submission was answered before: this is the first answer again. */
+  /** Whether this is the stored response to an earlier call with the same idempotency key. */
   readonly replayed: boolean;
   readonly body: T;
 }
@@ -13,7 +13,7 @@ export interface Call {
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** The system's HTTP API. A call rejects with RefusedError or UnreachableError, and answers in every other case. */
+/** The system's HTTP API. A call rejects with RefusedError, UnreachableError or UsageError. */
 export interface Api {
   readonly url: string;
   call<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, call?: Call): Promise<Answer<T>>;
@@ -55,12 +55,12 @@ export function createApi({
   };
 }
 
-/** A token or key with letters that no HTTP header takes is the caller's mistake, not the network's. */
+/** Creates the request; a token or key with characters that are invalid in an HTTP header is a usage error. */
 function requestOf(url: string, options: RequestInit): Request {
   try {
     return new Request(url, options);
   } catch (error) {
-    throw new UsageError(`This cannot be asked over HTTP: ${(error as Error).message}`);
+    throw new UsageError(`Invalid HTTP request: ${(error as Error).message}`);
   }
 }
 
@@ -73,12 +73,12 @@ async function answered(url: string, request: Request): Promise<{ response: Resp
   }
 }
 
-/** fetch hides what happened in the cause, and a host with several addresses once more below that. */
+/** Returns the reason of a failed fetch. It is in the cause or, for a host with several addresses, in the errors of the cause. */
 function reasonOf(error: unknown): string {
   const { name, cause, message } = error as Error & { cause?: Error & { code?: string; errors?: readonly Error[] } };
   if (name === 'TimeoutError') return 'no answer in time';
   if (cause?.code === 'ECONNREFUSED') return 'connection refused';
-  if (cause?.message === 'bad port') return 'the port is reserved for another protocol, and fetch refuses to ask it';
+  if (cause?.message === 'bad port') return 'fetch blocks this port, which is reserved for another protocol';
   return cause?.errors?.[0]?.message || cause?.message || message;
 }
 
@@ -86,7 +86,7 @@ function refusal(response: Response, text: string): RefusedError {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const isProblem = response.headers.get('content-type')?.includes('json') ?? false;
   const told = isProblem ? (jsonOf(text) as Partial<Problem> | undefined) : undefined;
-  const detail = told ? {} : { detail: 'This is not an answer of Redress: does something else listen there? See --url.' };
+  const detail = told ? {} : { detail: 'The response is not from Redress. Does another program listen there? Check --url.' };
   const title = `Answered ${response.status} ${response.statusText}`.trim();
   return new RefusedError({ title, status: response.status, ...detail, ...told }, Number.isNaN(seconds) ? undefined : seconds * 1000);
 }

@@ -3,32 +3,32 @@ import { InvalidArgumentError } from 'commander';
 const unitsMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const yearMs = 365 * unitsMs.d;
 
-/** `30s`, `15m`, `12h`, `7d`, in milliseconds. */
+/** Parses `30s`, `15m`, `12h`, `7d` into milliseconds. */
 export function spanOption(value: string): number {
   const [, number, unit] = /^(\d{1,9})([smhd])$/.exec(value) ?? [];
   const ms = Number(number) * unitsMs[unit as keyof typeof unitsMs];
   if (ms > 0 && ms <= yearMs) return ms;
-  throw new InvalidArgumentError('Give it like 30s, 15m, 12h or 7d, a year at the most.');
+  throw new InvalidArgumentError('Expected a time span such as 30s, 15m, 12h or 7d, at most one year.');
 }
 
-/** A whole number from `min` to `max`. */
+/** Parses a whole number from `min` to `max`. */
 export const wholeOption =
   (min: number, max: number) =>
   (value: string): number => {
     const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= min && number <= max) return number;
-    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
   };
 
-/** Seconds, with a fraction if need be. */
+/** Parses seconds, with or without a fraction. */
 export function secondsOption(value: string): number {
   const seconds = /^\d{1,9}(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
   if (seconds <= 86_400 * 365) return seconds;
-  throw new InvalidArgumentError('Give a number of seconds.');
+  throw new InvalidArgumentError('Expected a number of seconds.');
 }
 
-/** Text that says something. */
+/** Accepts text that is not blank. */
 export function textOption(value: string): string {
   if (value.trim() !== '') return value;
-  throw new InvalidArgumentError('It is empty.');
+  throw new InvalidArgumentError('Expected text that is not empty.');
 }

@@ -23,7 +23,7 @@ export interface FaultView {
   readonly source?: string;
 }
 
-/** An order as the API shows it: what this command line reads of it. */
+/** An order in the API's response, with the fields that the command line reads. */
 export interface OrderView {
   readonly orderId: string;
   readonly reference?: string | null;
@@ -33,24 +33,24 @@ export interface OrderView {
   readonly suspended?: boolean;
   readonly failureCount?: number;
   readonly completeBy?: Time | null;
-  /** Of a suspended order. */
+  /** Seconds until completeBy after the order is resumed; suspended orders only. */
   readonly remainingSeconds?: number | null;
   readonly submittedAt: Time;
   readonly updatedAt: Time;
   readonly fault?: FaultView | null;
   readonly steps?: readonly StepView[];
-  /** Why it is where it is, in a sentence. */
+  /** A sentence that explains the current state. */
   readonly explanation?: string | null;
 }
 
 export const orderPath = (orderId: string): string => `/orders/${encodeURIComponent(orderId)}`;
 
-/** Nothing happens to the order any more, unless a person does something. */
+/** Whether the order is finished or waits for a person. */
 export const isEnded = ({ processState }: OrderView): boolean => processState === 'Processed' || processState === 'Error';
 
 const pageMax = 100;
 
-/** The items of a list, over as many pages as they take; at most `limit`. */
+/** Returns at most `limit` items of a list, from as many pages as needed. */
 export async function listed<T>(
   api: Api,
   path: string,
@@ -74,36 +74,36 @@ const wholeId = /^ord_[a-z2-7]{52}$/;
 const lookedAtMax = 10_000;
 const namedMax = 5;
 
-/** The order that is meant by an id or the beginning of one, with or without its `ord_`. */
+/** Resolves an order's id or its beginning, with or without `ord_`, to the full id. */
 export async function resolveOrderId(api: Api, given: string): Promise<string> {
-  // Lists for people end a shortened id with this mark.
+  // Lists on a screen end a shortened id with this mark.
   const text = given.replace(/…$/, '');
   if (wholeId.test(text)) return text;
-  if (text === '') throw new UsageError('The id of the order is empty.');
+  if (text === '') throw new UsageError('The order id is empty.');
   const beginnings = [text, `ord_${text}`];
   const newest = await listed<OrderView>(api, '/orders', {}, lookedAtMax);
   const matching = newest.map(({ orderId }) => orderId).filter((orderId) => beginnings.some((beginning) => orderId.startsWith(beginning)));
   const [only, ...others] = matching;
   if (only === undefined)
     throw new FailedError(
-      `There is no order whose id begins with ${text}${newest.length === lookedAtMax ? ` among the newest ${lookedAtMax}` : ''}. See: redress order list`,
+      `No order id begins with ${text}${newest.length === lookedAtMax ? ` among the newest ${lookedAtMax} orders` : ''}. List the orders: redress order list`,
     );
   if (others.length === 0) return only;
   const named = matching.slice(0, namedMax).join(', ');
   throw new UsageError(
-    `${text} is the beginning of ${matching.length} orders: ${named}${matching.length > namedMax ? ', and others' : ''}. Give more of the id.`,
+    `${text} matches ${matching.length} orders: ${named}${matching.length > namedMax ? ', and others' : ''}. Give more characters of the id.`,
   );
 }
 
-/** What the fault of an order is called that waits for an answer. */
+/** The fault type of an order that waits for an answer. */
 export const questionType = 'OperatorAsked';
 
-/** How an order stands, in a few words: `completed`, `waits for an operator: CardDeclined`. */
+/** Returns the state of an order in a few words: `completed`, `waits for an operator: CardDeclined`. */
 export function stateText({ processState, outcome, fault, suspended }: OrderView): string {
   if (processState === 'Processed') return outcome ?? 'processed';
   if (processState === 'Error' && fault?.type === questionType) return `waits for an answer: ${fault.message ?? ''}`;
   if (processState === 'Error') return `waits for an operator${fault ? `: ${fault.type}` : ''}`;
-  return `${processState === 'Pending' ? 'waits to be taken up' : 'at work'}${suspended ? ', suspended' : ''}`;
+  return `${processState === 'Pending' ? 'pending' : 'running'}${suspended ? ', suspended' : ''}`;
 }
 
 export const timeOf = (time: Time): number => new Date(time).getTime();

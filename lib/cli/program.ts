@@ -4,29 +4,29 @@ import type { CliCommand } from './command.ts';
 import type { Terminal } from './terminal.ts';
 
 const groups: { readonly [name: string]: string } = {
-  order: 'submits orders, looks at them and puts them right',
-  workflow: 'what is known of a workflow before any order runs on it',
-  breaker: 'remote services that are away',
-  channel: 'lists, closes and opens channels, and reads queues of the data folder',
-  'dead-letter': 'messages that cannot be processed: lists, repairs and discards them',
-  client: 'clients of the API and what they may name',
+  order: 'Submit orders, inspect them and repair them',
+  workflow: 'Check and draw workflows before orders use them',
+  breaker: 'Show circuit breakers of remote services',
+  channel: 'Inspect, close and open channels; read queues',
+  'dead-letter': 'List, resubmit and discard dead letters',
+  client: 'Register the clients of the API',
 };
 
 const exitCodes = 'Exit codes: 0 done, 1 refused, 2 wrong use, 3 cannot reach the system.';
 
 type Run = (command: CliCommand, options: object, args: readonly string[]) => Promise<void>;
 
-/** The command line as commander sees it; wrong use throws a CommanderError instead of ending the process. */
+/** Builds the commander program. Wrong use throws a CommanderError instead of ending the process. */
 export function programOf(commands: readonly CliCommand[], terminal: Terminal, run: Run): Command {
   const program = settled(new Command('redress'), terminal)
     .description('The command line of Redress, for operators and scripts.')
-    .version(version(), '-V, --version', 'prints the version')
-    .helpOption('-h, --help', 'prints this')
-    .helpCommand('help [command]', 'prints what a command takes')
-    .option('--json', 'output for machines: data only, stable')
-    .option('--url <url>', 'where the system listens (REDRESS_URL, else this machine at PORT)')
-    .option('--token <token>', "signs in with this token (REDRESS_TOKEN, else one signed with the data folder's key)")
-    .option('--data <folder>', 'the data folder (REDRESS_DATA, else .redress)')
+    .version(version(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'Print the help of a command')
+    .option('--json', 'print JSON for machines, in a stable format')
+    .option('--url <url>', 'URL of the system (REDRESS_URL, else http://127.0.0.1:PORT)')
+    .option('--token <token>', "token to sign in with (REDRESS_TOKEN, else one signed with the data folder's key)")
+    .option('--data <folder>', 'data folder (REDRESS_DATA, else .redress)')
     .addHelpText('after', `\n${exitCodes}`);
 
   for (const command of commands) {
@@ -34,7 +34,7 @@ export function programOf(commands: readonly CliCommand[], terminal: Terminal, r
     const parent = second === undefined ? program : groupOf(program, first, terminal);
     const leaf = settled(parent.command(second ?? first), terminal)
       .summary(command.summary)
-      .description(`${capitalised(command.summary)}.`);
+      .description(`${command.summary}.`);
     command.declare?.(leaf);
     leaf.action(() => run(command, leaf.optsWithGlobals(), leaf.args));
   }
@@ -45,9 +45,7 @@ function groupOf(program: Command, name: string, terminal: Terminal): Command {
   const summary = groups[name] ?? name;
   return (
     program.commands.find((command) => command.name() === name) ??
-    settled(program.command(name), terminal)
-      .summary(summary)
-      .description(`${capitalised(summary)}.`)
+    settled(program.command(name), terminal).summary(summary).description(`${summary}.`)
   );
 }
 
@@ -61,8 +59,6 @@ const settled = (command: Command, terminal: Terminal): Command =>
       getOutHelpWidth: () => terminal.size().columns,
       getErrHelpWidth: () => terminal.size().columns,
     });
-
-const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function version(): string {
   const root = import.meta.url.endsWith('.ts') ? '../../' : '../../../';

@@ -3,7 +3,7 @@ import { FailedError, type Problem, RefusedError, UnreachableError, UsageError }
 import type { Terminal } from './terminal.ts';
 import { printable, spanText } from './text.ts';
 
-/** Says what went wrong and what to do about it; returns the exit code. */
+/** Prints the error and its remedy; returns the exit code. */
 export function report(
   error: unknown,
   { say }: Pick<Terminal, 'say'>,
@@ -21,12 +21,12 @@ function reported(error: unknown, showStack: boolean): { readonly lines: readonl
   if (error instanceof UsageError) return one(error.message, 2);
   if (error instanceof SetupError) return one(`${error.message} ${error.remedy}`, 2);
   if (error instanceof UnreachableError)
-    return one(`${error.message} Is it running? npm start runs it; --url or REDRESS_URL names another place.`, 3);
+    return one(`${error.message} Start the system with npm start, or name its URL with --url or REDRESS_URL.`, 3);
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  return showStack ? { lines: [`redress: ${stack}`], exitCode: 1 } : one(`${message} (LOG_LEVEL=debug shows where)`, 1);
+  return showStack ? { lines: [`redress: ${stack}`], exitCode: 1 } : one(`${message} (set LOG_LEVEL=debug for the stack trace)`, 1);
 }
 
-/** Everything that the system says against a request, the reasons each on a line. */
+/** Returns the lines of a problem, with one line for each reason. */
 export function problemLines({ title, status, detail, code, errors = [], requestId }: Problem, retryAfterMs?: number): readonly string[] {
   const place = (pointer: string | undefined) => (pointer ? `${pointer}  ` : '');
   return [

@@ -16,7 +16,7 @@ export interface Surroundings {
   readonly terminal: Terminal;
 }
 
-/** Settings that every command takes. */
+/** The options of every command. */
 interface CommonOptions {
   readonly json?: boolean;
   readonly url?: string;
@@ -34,7 +34,7 @@ export async function runCli(args: readonly string[], { environment, terminal }:
     await program.parseAsync(helpForm(args), { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has said it already, with a suggestion where it has one.
+    // Commander has already printed the error, with a suggestion if it has one.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     return report(error, terminal, environment);
   }
@@ -43,7 +43,7 @@ export async function runCli(args: readonly string[], { environment, terminal }:
 const settingsOf = ({ sendsData }: CliCommand, { data, ...settings }: CommonOptions): CommonOptions =>
   sendsData || data === undefined ? settings : { ...settings, data };
 
-/** Commander's own `help` knows a group, but not a command in it. */
+/** Rewrites `help order list` to `order list --help`: commander's `help` accepts a group, but not a command in it. */
 const helpForm = ([first, ...rest]: readonly string[]): readonly string[] =>
   first === 'help' && rest.length > 1 ? [...rest, '--help'] : first === undefined ? rest : [first, ...rest];
 
@@ -55,8 +55,7 @@ function cliOf(
   const config = readConfig(environment);
   const dataFolder = data ?? config.dataFolder;
   const url = givenUrl ?? (environment['REDRESS_URL'] || `http://127.0.0.1:${config.port}`);
-  if (!/^https?:\/\/./.test(url) || !URL.canParse(url))
-    throw new UsageError(`${url} is not the address of a system. Give one like http://127.0.0.1:3000.`);
+  if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw new UsageError(`Expected a URL such as http://127.0.0.1:3000, got ${url}.`);
   return {
     terminal,
     json,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { UsageError } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The body of a `POST /orders`, as far as this command line looks at it. */
+/** The body of a `POST /orders`, with the fields that the command line reads. */
 export interface SubmissionBody {
   readonly order: unknown;
   readonly workflow?: unknown;
@@ -10,14 +10,14 @@ export interface SubmissionBody {
   readonly [field: string]: unknown;
 }
 
-/** Reads a submission from a file, or from the input when it is called `-`. A bare order is put into one. */
+/** Reads a submission from a file, or from standard input for `-`. Wraps a bare order into a submission. */
 export async function readSubmission(file: string, terminal: Pick<Terminal, 'readInput'>): Promise<SubmissionBody> {
   const value = await readJson(file, terminal);
   const isSubmission = typeof value === 'object' && value !== null && Object.hasOwn(value, 'order');
   return isSubmission ? (value as SubmissionBody) : { order: value };
 }
 
-/** JSON as it was typed; `@file` reads it from there, `@-` from the input. */
+/** Parses JSON given as text, as `@file`, or as `@-` for standard input. */
 export async function readData(data: string, terminal: Pick<Terminal, 'readInput'>): Promise<unknown> {
   return data.startsWith('@') ? readJson(data.slice(1), terminal) : parsed(data, data);
 }
@@ -27,7 +27,7 @@ const readJson = async (file: string, terminal: Pick<Terminal, 'readInput'>): Pr
 
 function parsed(text: string, name: string): unknown {
   try {
-    // Some editors put a byte order mark before it.
+    // Some editors write a byte order mark.
     return JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
     throw new UsageError(`${name} is not JSON: ${(error as Error).message}.`);
@@ -39,8 +39,8 @@ function textOf(file: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new UsageError(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${message}.`);
+    throw new UsageError(code === 'ENOENT' ? `The file ${file} does not exist.` : `Cannot read ${file}: ${message}.`);
   }
 }
 
-const nameOf = (file: string): string => (file === '-' ? 'The input' : file);
+const nameOf = (file: string): string => (file === '-' ? 'Standard input' : file);

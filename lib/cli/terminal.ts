@@ -1,24 +1,24 @@
 import { text as textOf } from 'node:stream/consumers';
 
-/** Where a command reads and writes; data and talk are kept apart, so that data can be piped. */
+/** The input and output of a command. Data and messages are separate, so that data can be piped. */
 export interface Terminal {
-  /** Data, for whoever reads the output. */
+  /** Writes data to standard output. */
   readonly write: (text: string) => void;
-  /** Talk, for the person who waits. */
+  /** Writes a message for the person to standard error. */
   readonly say: (line: string) => void;
   readonly readInput: () => Promise<string>;
-  /** Somebody can be asked, and can answer. */
+  /** Whether a person can answer a prompt. */
   readonly canAsk: boolean;
-  /** The output is a screen on which lines may be written again. */
+  /** Whether the output is a screen whose lines can be redrawn. */
   readonly isScreen: boolean;
-  /** Of the output: `NO_COLOR` and pipes have none. */
+  /** Whether the output has colors: not with `NO_COLOR` or in a pipe. */
   readonly colours: boolean;
   readonly size: () => { readonly columns: number; readonly rows: number };
 }
 
 export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
-  // `redress ... | head` closes the pipe when it has seen enough: that is no failure.
+  // `redress ... | head` closes the pipe early, which is not a failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;

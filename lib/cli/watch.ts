@@ -5,7 +5,7 @@ import type { Api } from './http.ts';
 import { questionType } from './orders.ts';
 import { printable } from './text.ts';
 
-/** Prints each change of an order until it has ended; 0 when it is completed, else 1. With `--json` it prints the order as it ended. */
+/** Prints each change of an order until it has ended; resolves with 0 if it completed, else 1. With `--json`, prints only its last state. */
 export async function watch(cli: Cli, api: Api, orderId: string): Promise<number> {
   const { terminal, json } = cli;
   const tell = json ? terminal.say : (line: string) => terminal.write(`${line}\n`);
@@ -13,10 +13,10 @@ export async function watch(cli: Cli, api: Api, orderId: string): Promise<number
     seen(after, before) {
       for (const line of changesBetween(before, after)) tell(printable(line));
     },
-    lost: ({ message }) => terminal.say(`${printable(message)} Trying again...`),
+    lost: ({ message }) => terminal.say(`${printable(message)} Retrying...`),
   });
   if (json) cli.print(order, () => '');
-  if (order?.fault?.type === questionType) terminal.say(`Answer it: redress order answer ${orderId} --data JSON`);
-  else if (order?.processState === 'Error') terminal.say(`Put right what is wrong, then: redress order resubmit ${orderId} --reason TEXT`);
+  if (order?.fault?.type === questionType) terminal.say(`Answer the question: redress order answer ${orderId} --data JSON`);
+  else if (order?.processState === 'Error') terminal.say(`Correct the cause, then run: redress order resubmit ${orderId} --reason TEXT`);
   return order?.outcome === 'completed' ? 0 : 1;
 }

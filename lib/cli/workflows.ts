@@ -5,15 +5,15 @@ import { isObject } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { UsageError } from './errors.ts';
 
-/** What a command about workflows takes. */
+/** Options of the commands about workflows. */
 export interface WorkflowOptions {
   readonly workflow?: string;
 }
 
 export const declareWorkflows = (command: Command): Command =>
-  command.argument('<module>', 'file that exports workflows, or an app').option('--workflow <name>', 'only the workflow of this name');
+  command.argument('<module>', 'file that exports workflows or an app').option('--workflow <name>', 'only the workflow with this name');
 
-/** The workflows that a module exports, or those of its app. Rejects with UsageError where there is none. */
+/** Returns the workflows that a module exports, or those of its app. Rejects with UsageError when there are none. */
 export async function workflowsOf(file: string, { workflow: wanted }: WorkflowOptions): Promise<readonly WorkflowDefinition[]> {
   const module = await moduleAt(file);
   const exported = Object.values(module).flatMap((value) =>
@@ -21,9 +21,10 @@ export async function workflowsOf(file: string, { workflow: wanted }: WorkflowOp
   );
   const workflows = [...new Set(exported)].filter(isWorkflow);
   if (workflows.length === 0)
-    throw new UsageError(`${file} exports no workflow and no app: export what defineWorkflow or defineApp returns.`);
+    throw new UsageError(`${file} exports no workflow and no app. Export the result of defineWorkflow or defineApp.`);
   const chosen = wanted === undefined ? workflows : workflows.filter(({ name }) => name === wanted);
-  if (chosen.length === 0) throw new UsageError(`${file} has no workflow ${wanted}, but ${workflows.map(({ name }) => name).join(', ')}.`);
+  if (chosen.length === 0)
+    throw new UsageError(`${file} has no workflow ${wanted}. It has: ${workflows.map(({ name }) => name).join(', ')}.`);
   return chosen;
 }
 
@@ -31,7 +32,7 @@ async function moduleAt(file: string): Promise<object> {
   try {
     return (await import(pathToFileURL(resolve(file)).href)) as object;
   } catch (error) {
-    throw new UsageError(`${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`Cannot load ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

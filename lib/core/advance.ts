@@ -26,17 +26,18 @@ import { withSignal } from '#core/engine/memory';
 import { noAnswer } from '#core/engine/no-answer';
 import { isKept, recordable, refused } from '#core/engine/size-limit';
 import { orderTime, restoreTimes, suspend } from '#core/engine/suspension';
-import { type Inputs, type Subject, type Transition, TransitionBuilder } from '#core/engine/transition-builder';
+import type { Inputs, Subject, Transition } from '#core/engine/transition';
+import { TransitionBuilder } from '#core/engine/transition-builder';
 
-export type { Inputs, Subject, Transition } from '#core/engine/transition-builder';
+export type { Inputs, Subject, Transition } from '#core/engine/transition';
 
 /**
- * The whole engine: what an event does to an instance. Pure: no clock, no chance, no I/O, and no exception for a fault.
- * An event that is a repetition, or that comes too late, leaves the very same state and asks for nothing.
+ * Applies one event to one instance. Pure: it reads no clock, draws no random number, does no I/O and throws for no
+ * fault. A repeated or late event returns the same state object, without commands or facts.
  */
-export function advance(program: Program, subject: Subject, state: State, event: Event, handed: Inputs = {}): Transition {
-  const builder = new TransitionBuilder(program, subject, state, event, rules, handed);
-  happen(builder, event);
+export function advance(program: Program, subject: Subject, state: State, event: Event, inputs: Inputs = {}): Transition {
+  const builder = new TransitionBuilder(program, subject, state, event, rules, inputs);
+  applyEvent(builder, event);
   builder.drain();
   if (builder.blockingPath() !== undefined) blockOrContinue(builder);
   return builder.finish();
@@ -44,7 +45,7 @@ export function advance(program: Program, subject: Subject, state: State, event:
 
 const rules = { applyOutcome, notifyParent, block: askPerson, refused };
 
-function happen(builder: TransitionBuilder, event: Event): void {
+function applyEvent(builder: TransitionBuilder, event: Event): void {
   const { state } = builder;
   switch (event.type) {
     case 'started':
@@ -101,8 +102,8 @@ function start(builder: TransitionBuilder, { stepMs, called }: Extract<Event, { 
 }
 
 function reply(builder: TransitionBuilder, event: Extract<Event, { type: 'replied' }>): void {
-  const done = lateSuccess(builder, event);
-  if (done !== undefined) return takeAnswer(builder, done, event.reply);
+  const donePath = lateSuccess(builder, event);
+  if (donePath !== undefined) return takeReply(builder, donePath, event.reply);
   const path = requestedPath(builder, event.requestId);
   if (path === undefined || (!isCalled(builder, path) && orderTime(builder, event.sentAt) > (builder.local(path) as StepState).completeBy))
     return;
@@ -110,26 +111,29 @@ function reply(builder: TransitionBuilder, event: Extract<Event, { type: 'replie
   const isBlocked = builder.state.phase !== 'running';
   if (isTooEarly(builder, path, event))
     return isBlocked ? undefined : builder.setLocal(path, pausedUntil(builder.local(path) as StepState, builder.event.at, event));
-  takeAnswer(builder, path, event.reply);
+  takeReply(builder, path, event.reply);
 }
 
-function takeAnswer(builder: TransitionBuilder, path: string, given: StepReply): void {
+function takeReply(builder: TransitionBuilder, path: string, given: StepReply): void {
   if (builder.state.phase === 'running') answer(builder, path, given);
   else builder.record(path, recordable(builder, path, given));
 }
 
 type Replied = Extract<Event, { type: 'replied' }>;
 
-/** Not found is not "never": what was asked last may still have been on its way to the service when it was looked for. */
+/** Whether a "not found" is too early to count: the last request may still have been on its way to the service at that time. */
 function isTooEarly(builder: TransitionBuilder, path: string, { sentAt, clocksApartMs = 0, reply }: Replied): boolean {
   const { mode, until } = builder.local(path) as StepState;
   return mode === 'confirm' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
 }
 
-/** Where it is past that time already, by a clock that is ahead of the one that answered, as long as that one still has to go. */
+/**
+ * Returns the state of a step that repeats its lookup once the last request has had its time. If our clock already
+ * shows that time, the agent's clock is behind: the step waits as long as the agent's clock still needs.
+ */
 function pausedUntil(local: StepState, at: number, { sentAt, clocksApartMs = 0 }: Replied): StepState {
-  const then = (local.until ?? local.completeBy) + clocksApartMs;
-  return { ...local, phase: 'waitingToRetry', completeBy: then > at ? then : at + then - sentAt };
+  const dueAt = (local.until ?? local.completeBy) + clocksApartMs;
+  return { ...local, phase: 'waitingToRetry', completeBy: dueAt > at ? dueAt : at + dueAt - sentAt };
 }
 
 function answer(builder: TransitionBuilder, path: string, reply: StepReply): void {
@@ -141,22 +145,24 @@ function answer(builder: TransitionBuilder, path: string, reply: StepReply): voi
   builder.drain();
 }
 
-/** The path whose outstanding asking has this id. Any other asking of the step, older or of another epoch, is void. */
+/** Returns the path of the step whose open request has this id. Replies to other attempts, or to another epoch, are ignored. */
 function requestedPath(builder: TransitionBuilder, requestId: string): string | undefined {
   const path = stepOfRequest(builder.subject.orderId, requestId);
   const activity = path === undefined ? undefined : builder.state.activities[path];
   if (path === undefined || !activity || activity.reply) return undefined;
   const local = activity.local as StepState | undefined;
   if (local?.phase !== 'requested') return undefined;
-  // A child ends once, however often it was asked for: its answer belongs to the effect, not to one asking.
+  // A called order ends once, however often its caller has requested it: the reply belongs to the effect, not to one
+  // attempt.
   if (isCalled(builder, path)) return generationOf(requestId) === local.generation ? path : undefined;
   return local.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, local) === requestId ? path : undefined;
 }
 
 /**
- * The path of a step that any attempt has done, as its answer says now, however late. It counts where no later attempt can find
- * that out: the operation runs at most once, or the step is blocked because its outcome is unknown. It counts as well where only
- * that is wanted: the step is canceled or confirmed. What has been undone is undone, too.
+ * Returns the path of a step that any of its attempts has done, however late the reply. A late success counts in two
+ * cases. First, if no later attempt can find out the outcome: the operation runs at most once, or the step is blocked
+ * because its outcome is unknown. Second, if the order needs only the outcome: an undo, a confirmation, or a canceled
+ * step.
  */
 function lateSuccess(builder: TransitionBuilder, { requestId, reply: given }: Replied): string | undefined {
   const path = stepOfRequest(builder.subject.orderId, requestId);
@@ -165,7 +171,7 @@ function lateSuccess(builder: TransitionBuilder, { requestId, reply: given }: Re
   const local = activity.local as StepState | undefined;
   const node = builder.node(path);
   if (!local || !isRemote(node)) return undefined;
-  // The order is blocked because the state has no room for this very answer.
+  // The order is blocked because this very output does not fit into the state.
   if (recordable(builder, path, given) !== given) return undefined;
   if (generationOf(requestId) !== local.generation || attemptOf(requestId) > local.attempt) return undefined;
   if (local.mode) return local.phase === 'requested' || local.phase === 'waitingToRetry' ? path : undefined;
@@ -174,7 +180,7 @@ function lateSuccess(builder: TransitionBuilder, { requestId, reply: given }: Re
   return isBlocked || isOnce ? path : undefined;
 }
 
-/** Whether it is the engine itself that answers. */
+/** Whether the engine itself answers: the step calls another order. */
 const isCalled = (builder: TransitionBuilder, path: string): boolean => {
   const node = builder.node(path);
   return isRemote(node) && node.agent === workflowsAgent;
@@ -185,7 +191,7 @@ function extend(builder: TransitionBuilder, event: Extract<Event, { type: 'heart
   if (path === undefined || builder.state.phase === 'blocked') return;
   const step = nodeAt(builder.program, path);
   const local = builder.local(path) as StepState;
-  // An asking that was canceled is not waited for any longer than it was.
+  // A heartbeat does not extend the wait for a canceled attempt.
   if (local.mode === 'cancel') return;
   const longestMs = isRemote(step) ? (step.longestSeconds ?? 0) * 1000 : 0;
   const completeBy = Math.min(event.completeBy, local.since + longestMs, builder.state.endBy ?? Infinity, local.limit ?? Infinity);
@@ -195,7 +201,7 @@ function extend(builder: TransitionBuilder, event: Extract<Event, { type: 'heart
   builder.fact({ type: 'StepExtended', path, attemptId: attemptIdOf(local), completeBy });
 }
 
-/** The oldest activity that waits for it; with none, it is kept. */
+/** Delivers a signal to the oldest activity that waits for it. Otherwise the state keeps it, as long as there is room. */
 function signal(builder: TransitionBuilder, { name, payload }: Extract<Event, { type: 'signaled' }>): void {
   const waiting =
     builder.state.phase === 'running' ? Object.keys(builder.state.activities).find((path) => awaits(builder, path, name)) : undefined;
@@ -214,11 +220,11 @@ function awaits(builder: TransitionBuilder, path: string, name: string): boolean
   return node.activity === 'waitFor' && node.signal === name && status === 'Executing' && local !== undefined;
 }
 
-/** What came while the order was held or suspended. */
+/** Delivers the signals that came while the order was blocked or suspended. */
 function deliverSignals(builder: TransitionBuilder): void {
   for (const kept of builder.state.signals ?? []) {
     const waiting = Object.keys(builder.state.activities).find((path) => awaits(builder, path, kept.name));
-    // What goes on may have taken the next one itself.
+    // An activity that continues may have taken the next signal itself.
     if (waiting === undefined || !builder.continues() || !builder.state.signals?.includes(kept)) continue;
     const next = builder
       .behavior(waiting)
@@ -246,28 +252,28 @@ function wake(builder: TransitionBuilder, path: string): void {
   builder.drain();
 }
 
-function repeatWhere(builder: TransitionBuilder, which: (local: StepState) => boolean): void {
+function repeatWhere(builder: TransitionBuilder, isDue: (local: StepState) => boolean): void {
   for (const [path, activity] of Object.entries(builder.state.activities)) {
     if (!isRemote(nodeAt(builder.program, path)) || activity.reply || activity.local === undefined) continue;
     if (builder.event.type === 'expired' && waitsLong(builder, path)) continue;
-    if (builder.continues() && builder.activity(path) && !builder.activity(path)?.awaitsPerson && which(activity.local as StepState))
+    if (builder.continues() && builder.activity(path) && !builder.activity(path)?.awaitsPerson && isDue(activity.local as StepState))
       repeat(builder, path);
   }
 }
 
-/** Not beyond its own time limit. */
+/** Whether a step over its failure limit is still in its pause. The pause never exceeds the step's own time limit. */
 function waitsLong(builder: TransitionBuilder, path: string): boolean {
   const { limit = Infinity } = (builder.local(path) ?? {}) as Partial<StepState>;
   return Math.min(builder.activity(path)?.waitsUntil ?? 0, limit) > builder.event.at;
 }
 
-/** A new claim takes up every step that the former one left open, under the same idempotency keys. */
+/** After a new claim, repeats every step that the former claim left open, under the same idempotency keys. */
 function reclaim(builder: TransitionBuilder): void {
   repeatWhere(builder, ({ epoch, mode }) => epoch !== builder.event.epoch && mode !== 'cancel');
   if (builder.state.phase === 'running') wakeAll(builder);
 }
 
-/** The order is in Error already: whatever its handlers say, a person decides. */
+/** Blocks the order. It is in Error already, so a person decides, whatever its handlers say. */
 function exhaust(builder: TransitionBuilder, { path, fault }: Extract<Event, { type: 'exhausted' }>): void {
   const late =
     path !== undefined && builder.state.activities[path]
@@ -276,14 +282,15 @@ function exhaust(builder: TransitionBuilder, { path, fault }: Extract<Event, { t
   const at = late ?? rootPath;
   const local = builder.local(at) as StepState | undefined;
   const raised = { ...(fault ?? noAnswerTo(builder, at)), source: at };
-  // What undoes, settles or is being canceled goes on with that afterwards, as do waits and handlers.
+  // An undo, a confirmation or a cancellation continues after the resubmission, as do waits and handlers. They keep
+  // their state.
   if (isRemote(builder.node(at)) && builder.activity(at)?.status === 'Executing' && !local?.mode) builder.faulting(at, raised, true);
   builder.block(at, raised);
 }
 
 function overdue(builder: TransitionBuilder, path: string): void {
   const local = builder.local(path) as StepState | undefined;
-  // What was answered "not now" waits for its time to pass, as if the agent had been silent.
+  // A step whose agent replied "not now" is treated as if the agent had not replied.
   const waits = local?.phase === 'requested' || local?.phase === 'failedForNow';
   if (waits && !local.mode && local.completeBy <= builder.event.at) raise(builder, path, noAnswerTo(builder, path));
 }
@@ -294,8 +301,9 @@ function noAnswerTo(builder: TransitionBuilder, path: string): Fault {
 }
 
 /**
- * The failed activity first, unless its answer came after all; then what waited meanwhile, and what has expired. Where it
- * fails again at once, the others still go as far as they can before the order is held anew.
+ * Repeats the failed activity first, unless a late success has arrived. Then come the events recorded meanwhile, and
+ * then the expired steps. If the activity fails again at once, the others still run as far as they can before the order
+ * is blocked again.
  */
 function resubmit(builder: TransitionBuilder, path: string, completeWithinSeconds: number | undefined): void {
   const { at, epoch } = builder.event;
@@ -308,18 +316,18 @@ function resubmit(builder: TransitionBuilder, path: string, completeWithinSecond
   else if (failed?.awaitsPerson || (!failed?.reply && (mode === 'undo' || mode === 'confirm'))) repeat(builder, path, failed?.reply);
 
   const waits = ({ phase }: StepState) => phase === 'requested' || phase === 'failedForNow';
-  takeUp(builder, (local) => !local.mode && waits(local) && (local.completeBy <= at || local.epoch !== epoch));
+  continueAll(builder, (local) => !local.mode && waits(local) && (local.completeBy <= at || local.epoch !== epoch));
 }
 
-/** What is late is left to the supervisor, as ever: it has not been counted yet, or the next event asks again. */
+/** Resumes a suspended order. Late steps stay with the supervisor: it has not counted them yet, or its next event repeats them. */
 function resume(builder: TransitionBuilder): void {
   restoreTimes(builder);
   builder.continuesWhileBlocked = true;
-  takeUp(builder, () => false);
+  continueAll(builder, () => false);
 }
 
-/** What came while nothing went on; then what is to be asked again, and what is due. */
-function takeUp(builder: TransitionBuilder, isRequestedAgain: (local: StepState) => boolean): void {
+/** Applies the recorded replies and signals, then repeats open requests, then wakes whatever is due. */
+function continueAll(builder: TransitionBuilder, isRequestedAgain: (local: StepState) => boolean): void {
   answerRecorded(builder);
   deliverSignals(builder);
   repeatWhere(builder, isRequestedAgain);
@@ -334,7 +342,10 @@ function answerRecorded(builder: TransitionBuilder): void {
   }
 }
 
-/** `late` is what came after all while the order was held; a definite "no" makes the next asking a new effect. */
+/**
+ * Executes an activity again. `late` is the reply that arrived while the order was blocked: after a definite refusal
+ * the next attempt is a new effect.
+ */
 function repeat(builder: TransitionBuilder, path: string, late?: StepReply): void {
   endWait(builder, path);
   const behavior = builder.behavior(path);
@@ -346,7 +357,7 @@ function repeat(builder: TransitionBuilder, path: string, late?: StepReply): voi
   builder.drain();
 }
 
-/** Of several faults in one instant the others wait until a person has dealt with the first. */
+/** Blocks for the first of several simultaneous faults. The others wait until a person has dealt with it. */
 function blockOrContinue(builder: TransitionBuilder): void {
   for (const path of [builder.blockingPath() ?? rootPath, ...Object.keys(builder.state.activities)]) {
     const { fault, awaitsPerson: waits } = builder.activity(path) ?? {};
@@ -357,15 +368,15 @@ function blockOrContinue(builder: TransitionBuilder): void {
   }
 }
 
-/** What a held order could not go on with is given up first; what came meanwhile is what its steps did. */
+/** Ends the order. Whatever blocked it is given up first; replies that came meanwhile then count as the work of its steps. */
 function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' | 'compensated'): void {
   restoreTimes(builder);
   forgetLate(builder);
-  const { blocked: held, activities } = builder.state;
+  const { blocked, activities } = builder.state;
   const waiting = Object.keys(activities).filter((path) => activities[path]?.awaitsPerson);
-  if (held) builder.unblock(held.path);
+  if (blocked) builder.unblock(blocked.path);
   endOrder(builder, outcome);
-  // What cleans up goes on, but not with that.
+  // An activity that cleans up continues, but without the steps that waited for a person.
   for (const path of waiting) cancel(builder, path);
   builder.drain();
   answerRecorded(builder);

@@ -1,7 +1,7 @@
 import type { DrawnNode, NodeKind } from '#core/views/diagram';
 import { type Type, widthOf, wrapped } from './text.ts';
 
-/** Text as it is set: its lines, and how much room they take. */
+/** Text set in lines, with its size. */
 export interface SetText {
   readonly lines: readonly { readonly text: string; readonly face: Type['face']; readonly size: number }[];
   readonly width: number;
@@ -28,7 +28,7 @@ const below = (above: SetText, more: SetText): SetText => ({
 export const frameTitle = (title: string): SetText => set(title, { size: 12, face: 'bold' }, { widthMax: 300, linesMax: 3 });
 export const edgeLabel = (label: string): SetText => set(label, { size: 11, face: 'mono' }, { widthMax: 190, linesMax: 3 });
 
-/** What a node of a drawing looks like before anybody knows where it is. Pixels. */
+/** A node of a drawing with its size, before it has a position. Pixels. */
 export interface Box {
   readonly node: DrawnNode;
   readonly text: SetText;
@@ -36,7 +36,7 @@ export interface Box {
   readonly height: number;
 }
 
-/** Room beside the text that its shape takes. */
+/** Horizontal space that the shape takes beside its text. */
 const marginX: { readonly [kind in NodeKind]?: number } = { choice: 52, undo: 26, begin: 36, end: 36, wait: 46, compensate: 46, raise: 46 };
 
 export function boxOf(node: DrawnNode): Box {
@@ -46,7 +46,7 @@ export function boxOf(node: DrawnNode): Box {
   const head = set(title, name, { widthMax: 230, linesMax: 4 });
   const text = detail === undefined ? head : below(head, set(detail, { size: 11, face: 'mono' }, { widthMax: 230, linesMax: 3 }));
   const width = Math.max(kind === 'end' ? 60 : 90, text.width + (marginX[kind] ?? 28));
-  // Even numbers, so that whatever is centred on whole pixels has whole pixels for its edges.
+  // Even sizes, so that a box centered on a whole pixel has whole pixels for its edges.
   return { node, text, width: even(width), height: even(text.height + (kind === 'undo' ? 10 : 17)) };
 }
 

@@ -23,34 +23,34 @@ export interface PlacedFrame extends Rectangle {
 
 export interface PlacedEdge {
   readonly edge: DrawnEdge;
-  /** From its beginning to its end; it goes down, or from left to right where it is an undo's. */
+  /** Points from its beginning to its end: downwards, or from left to right for an undo. */
   readonly points: readonly Point[];
-  /** With the middle of its label. */
+  /** The label, with its center. */
   readonly label: (SetText & Point) | undefined;
 }
 
-/** A drawing with the place of everything. Whole pixels, from 0 and 0. */
+/** A drawing with all positions, in whole pixels from 0 and 0. */
 export interface Layout {
   readonly width: number;
   readonly height: number;
-  /** Those farther in come later. */
+  /** Frames, outer ones first. */
   readonly frames: readonly PlacedFrame[];
   readonly boxes: readonly PlacedBox[];
   readonly edges: readonly PlacedEdge[];
 }
 
-/** What a block or a whole level holds, around the line that the flow goes along, which is at 0. */
+/** The extent of a block or level around the flow line, which is at 0. */
 interface Area {
   readonly frames: readonly PlacedFrame[];
   readonly boxes: readonly PlacedBox[];
   readonly edges: readonly PlacedEdge[];
 }
 
-/** One thing of a level: a node with its undo, or a frame with all that is in it. */
+/** One item of a level: a node with its undo, or a frame with its content. */
 interface Block {
   readonly id: string;
   readonly area: Area;
-  /** From the line of the flow to either side. */
+  /** The distance from the flow line to the left side. */
   readonly left: number;
   readonly right: number;
   readonly height: number;
@@ -61,8 +61,8 @@ const gaps = { rank: 38, node: 34, edge: 22, undo: 62, frame: 20, title: 14, cor
 const margin = 20;
 
 /**
- * Places each frame's inside by itself, by dagre, and then the frame as one block of what is around it: workflows are
- * properly nested, so that arrows need only go from block to block.
+ * Lays out the inside of each frame with dagre, then treats the frame as one block of its surroundings. Workflows are properly nested, so
+ * every arrow connects blocks of one level.
  */
 export function layOut({ items }: Drawing): Layout {
   const { area, bounds } = levelOf(items);
@@ -117,7 +117,7 @@ function frameBlock(frame: DrawnFrame): Block {
   return { id: frame.id, area: { ...inside, frames: [around, ...inside.frames] }, left, right, height, isFrame: true };
 }
 
-/** Arrows between blocks of this level; one that begins or ends deeper does so at the frame that it crosses. */
+/** Returns the arrows between blocks of this level. An arrow into a deeper level ends at the frame that it crosses. */
 function liftedEdges(items: readonly DrawnItem[]): readonly DrawnEdge[] {
   const blockOf = new Map<string, string>();
   const claim = (item: DrawnItem, block: string): void => {
@@ -139,7 +139,7 @@ function liftedEdges(items: readonly DrawnItem[]): readonly DrawnEdge[] {
 const edgesIn = (items: readonly DrawnItem[]): readonly DrawnEdge[] =>
   items.flatMap((item) => (item.item === 'edge' ? [item] : item.item === 'frame' ? edgesIn(item.items) : []));
 
-/** What dagre makes of a level: where each block is, and each arrow, by its position in the list. */
+/** The layout of a level by dagre: the position of each block and arrow, in the order of the list. */
 interface Arrangement {
   readonly places: ReadonlyMap<string, Place>;
   readonly edges: readonly PlacedEdge[];
@@ -161,7 +161,7 @@ function placed(blocks: readonly Block[], edges: readonly DrawnEdge[]) {
 
 const aligns = [undefined, 'UL', 'UR', 'DL', 'DR'] as const;
 
-/** Of the ways in which dagre can align a level, the one whose flow goes straight down, with branches in their order. */
+/** Returns the straightest of dagre's alignments: the flow goes straight down, and the branches keep their order. */
 function arranged(blocks: readonly Block[], edges: readonly DrawnEdge[]): Arrangement {
   const isLine = new Set(edges.map(({ from }) => from)).size === edges.length && new Set(edges.map(({ to }) => to)).size === edges.length;
   const [first, ...others] = (isLine ? aligns.slice(0, 1) : aligns).flatMap((align) => {
@@ -174,7 +174,7 @@ function arranged(blocks: readonly Block[], edges: readonly DrawnEdge[]): Arrang
 const labelOf = ({ label }: DrawnEdge): SetText | undefined => (label === undefined ? undefined : edgeLabel(label));
 
 function graphOf(blocks: readonly Block[], edges: readonly DrawnEdge[], align: (typeof aligns)[number]): Graph {
-  // dagre centres a block on the flow's line although its undo sticks out to the right: the gaps make up for that.
+  // dagre centers a block on the flow line although its undo extends to the right. The gaps compensate for that.
   const leans = blocks.map(({ left, right }) => (right - left) / 2);
   const lean = Math.max(0, ...leans) - Math.min(0, ...leans);
   const graph = new Graph({ multigraph: true });
@@ -188,7 +188,7 @@ function graphOf(blocks: readonly Block[], edges: readonly DrawnEdge[], align: (
   return graph;
 }
 
-/** As dagre has it (side 1), or mirrored (-1). */
+/** Runs dagre, as it is (side 1) or mirrored (-1). */
 function arrangement(blocks: readonly Block[], edges: readonly DrawnEdge[], graph: Graph, side: number): Arrangement {
   const at = ({ x = 0, y = 0 }: Partial<Point>): Point => ({ x: Math.round(side * x), y: Math.round(y) });
   const places = straightened(new Map(blocks.map((block) => [block.id, { block, ...at(headOf(block, graph.node(block.id))) }])), edges);
@@ -201,7 +201,10 @@ function arrangement(blocks: readonly Block[], edges: readonly DrawnEdge[], grap
   return { places, edges: drawn };
 }
 
-/** Where a level ends, alone in its row, stands below the frame that leads to it, and not between that and its handlers. */
+/**
+ * Moves the end of a level below the frame that leads to it, if it is alone in its row. Otherwise it stands between the frame and its
+ * handlers.
+ */
 function straightened(places: ReadonlyMap<string, Place>, edges: readonly DrawnEdge[]): ReadonlyMap<string, Place> {
   const all = [...places.values()];
   const [end, ...others] = all.filter(({ block }) => edges.every(({ from }) => from !== block.id));
@@ -212,7 +215,7 @@ function straightened(places: ReadonlyMap<string, Place>, edges: readonly DrawnE
   return new Map(places).set(end.block.id, { ...end, x: first.x });
 }
 
-/** How far arrows are off their line, and how many go against the order of the definition, faults last. Pixels. */
+/** Measures a layout in pixels: how far arrows are off their line, and how many violate the order of the definition, faults last. */
 function crookedness({ places, edges }: Arrangement): number {
   let off = 0;
   const last = new Map<string, number>();
@@ -237,16 +240,16 @@ interface Place extends Point {
   readonly block: Block;
 }
 
-/** The point of its line of the flow at the top. */
+/** Returns the top point of a block's flow line. */
 const headOf = ({ height }: Block, { x = 0, y = 0 }: Partial<Point>): Point => ({ x, y: y - height / 2 });
 
-/** From the foot of one block to the head of the other; a fault leaves its frame where that is nearest to its handler. */
+/** Returns the ends of an arrow, from the foot of one block to the head of the other. A fault leaves its frame nearest to its handler. */
 function ends(from: Place | undefined, to: Place | undefined, between: readonly Point[], kind: DrawnEdge['kind']): readonly Point[] {
   if (!from || !to) return [];
   const { left, right, height } = from.block;
   const next = between[0]?.x ?? to.x;
   const x = kind === 'fault' ? Math.min(Math.max(next, from.x - left + gaps.corner), from.x + right - gaps.corner) : from.x;
-  // What goes straight down to the last bend bends there.
+  // An arrow that goes straight down to its last bend turns there.
   const last = between.at(-1);
   const bends = last && last.x === (between.at(-2)?.x ?? x) ? between.slice(0, -1) : between;
   return [{ x, y: from.y + height }, ...bends, { x: to.x, y: to.y }];

@@ -1,4 +1,4 @@
-/** Everything is within the drawing's own class, so that a page that it is put into keeps its looks. */
+/** The style sheet. Each rule is within the drawing's own class, so that an embedding page keeps its style. */
 
 interface Colours {
   readonly paper: string;
@@ -6,7 +6,7 @@ interface Colours {
   readonly faint: string;
   readonly frame: string;
   readonly line: string;
-  /** Filling and outline. */
+  /** Fill and outline. */
   readonly step: readonly [string, string];
   readonly choice: readonly [string, string];
   readonly plain: readonly [string, string];

@@ -5,8 +5,7 @@ import { styleSheet } from './style.ts';
 import { escaped } from './text.ts';
 
 /**
- * A workflow as an SVG document: complete in itself, in the colours of its reader's light or dark mode, the same bytes
- * each time.
+ * Returns a workflow as a self-contained SVG document, in the colors of the reader's light or dark mode. Equal drawings have equal bytes.
  */
 export function svgOf(drawing: Drawing): string {
   const { width, height, frames, boxes, edges } = layOut(drawing);
@@ -25,7 +24,7 @@ export function svgOf(drawing: Drawing): string {
   return `${opening}\n${parts.join('\n')}\n</svg>\n`;
 }
 
-/** For those who hear it instead of seeing it. */
+/** Describes the drawing for screen readers. */
 function summaryOf(boxes: readonly PlacedBox[]): string {
   const steps = boxes.filter(({ node }) => node.kind === 'step').map(({ node }) => node.title);
   return steps.length > 0 ? `Steps: ${steps.join(', ')}.` : 'No steps.';
@@ -71,7 +70,7 @@ const shapes: { readonly [kind in NodeKind]?: Shape } = {
 
 type Icon = (x: number, y: number) => string;
 
-/** An arrow in a circle, around a point. */
+/** Draws an arrow in a circle around a point. */
 const again: Icon = (x, y) =>
   `M${x + 5} ${y}A5 5 0 1 1 ${x + 2} ${y - 4.6}M${x - 1} ${y - 6.6}L${x + 2.4} ${y - 4.6}L${x + 0.6} ${y - 1.4}`;
 const clock: Icon = (x, y) => `M${x - 6} ${y}a6 6 0 1 0 12 0a6 6 0 1 0 -12 0M${x} ${y - 3.5}V${y}L${x + 2.5} ${y + 1.5}`;
@@ -89,7 +88,7 @@ function edgeSvg({ edge, points }: PlacedEdge): string {
   return `<g class="edge ${edge.kind}"><path d="M${start.x} ${start.y}${line}"/>${tip}</g>`;
 }
 
-/** Straight down, and across with rounded corners: near where it begins, or where it ends as long as nothing is in between. */
+/** Draws a line straight down and across, with rounded corners. It turns near its beginning, or near its end if nothing is in between. */
 const curve = (points: readonly Point[]): string =>
   points
     .slice(1)
@@ -100,7 +99,7 @@ const curve = (points: readonly Point[]): string =>
     })
     .join('');
 
-/** Half the way between two ranks. */
+/** Half the distance between two ranks. */
 const turn = 19;
 const radiusMax = 8;
 
@@ -122,7 +121,7 @@ function labelSvg({ edge, label }: PlacedEdge, frames: readonly PlacedFrame[]): 
   return [`<g class="label ${edge.kind}${isInside ? ' inside' : ''}"><title>${escaped(edge.label)}</title>${box}${text}</g>`];
 }
 
-/** Lines around a point, which is their middle, or the left end of their middle. */
+/** Draws lines of text around a point: their center, or the left end of their middle. */
 function textSvg({ lines }: SetText, { x, y }: Point, anchor: 'middle' | 'start' = 'middle'): string {
   const first = y - ((lines.length - 1) * leading) / 2 + 4;
   return lines

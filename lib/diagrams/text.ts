@@ -1,12 +1,12 @@
-/** How wide text may be, whatever font a reader has: no measure of one font, but enough for those that are usual. */
+/** Estimates the width of text in any font: an upper bound for the usual ones. */
 
 export interface Type {
-  /** Pixels. */
+  /** Font size in pixels. */
   readonly size: number;
   readonly face: 'sans' | 'bold' | 'mono';
 }
 
-/** Widths in units of the size; anything else is as wide as a letter. */
+/** Widths in units of the font size. Any other character is as wide as a letter. */
 const classes: readonly (readonly [characters: RegExp, width: number])[] = [
   [/[iljI.,:;'|!]/, 0.33],
   [/[ ftr()[\]{}/\\"-]/, 0.42],
@@ -27,7 +27,7 @@ export function widthOf(text: string, { size, face }: Type): number {
   return width * size * (face === 'bold' ? boldFactor : 1);
 }
 
-/** Lines of at most that width, broken where words end or parts of a path begin; what is left out at the end is told by a mark. */
+/** Breaks text into lines at words or path separators. A mark replaces what does not fit. */
 export function wrapped(text: string, type: Type, { widthMax, linesMax }: { widthMax: number; linesMax: number }): readonly string[] {
   const fits = (line: string) => widthOf(line, type) <= widthMax;
   const lines = [''];
@@ -42,10 +42,10 @@ export function wrapped(text: string, type: Type, { widthMax, linesMax }: { widt
   return [...shown.slice(0, linesMax - 1), shortened(last, fits)];
 }
 
-/** With the space after it, or the mark before which a path may be broken. */
+/** Splits text into words, each with the space or separator that follows it. */
 const wordsOf = (text: string): readonly string[] => text.match(/\s*[^\s./_,-]*[./_,-]*\s*/gu)?.filter((word) => word !== '') ?? [];
 
-/** A word that is too long for any line is cut. */
+/** Cuts a word that is too long for a line. */
 function pieces(word: string, fits: (line: string) => boolean): readonly string[] {
   const cut: string[] = [];
   let piece = '';
@@ -65,7 +65,7 @@ function shortened(line: string, fits: (line: string) => boolean): string {
   return `${characters.join('').trimEnd()}…`;
 }
 
-/** What XML allows, as text or inside quotation marks. */
+/** Characters that XML does not allow. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML has no place for.
 const unfit = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
 const entities: { readonly [character: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };

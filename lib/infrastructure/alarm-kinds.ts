@@ -2,25 +2,25 @@ import { Duration } from 'aws-cdk-lib';
 import type { IMetric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import type { OrderProcessing } from './order-processing.ts';
 
-/** Something that an alarm looks at: a queue, a function, or the whole system. */
+/** The subject of one alarm: a queue, a function, or the whole system. */
 export interface Watched {
-  /** Tells it from the others of its kind. */
+  /** The id among the alarms of its kind. */
   readonly id: string;
-  /** Begins the alarm's sentence. */
+  /** The subject of the alarm's description. */
   readonly what: string;
   readonly metric: IMetric;
-  /** Its own, where the kind's does not fit. */
+  /** The threshold of this subject, in place of the kind's. */
   readonly threshold?: number;
 }
 
-/** One kind of alarm: what it looks at, and when it speaks. Its article in `docs/runbook.md` has the same name. */
+/** One kind of alarm, with its subjects and threshold. An article of `docs/operations/runbook.md` has the same name. */
 export interface AlarmKind {
-  /** Ends the alarm's sentence. */
+  /** The rest of the alarm's description: what happened, and the first action. */
   readonly says: string;
-  /** Speaks above it; or below it, where silence itself is the trouble. */
+  /** The alarm fires above this value; with `below`, below it. */
   readonly threshold: number;
   readonly below?: boolean;
-  /** Periods of the metric in a row. */
+  /** Consecutive periods of the metric over the threshold. */
   readonly periods: number;
   readonly watched: (system: OrderProcessing) => readonly Watched[];
 }
@@ -46,57 +46,57 @@ const eachQueue = ({ queues: all }: OrderProcessing, isMeant: (name: string) => 
 
 const isDead = (name: string): boolean => name.endsWith('-dead');
 
-/** By name. The names stand in `docs/runbook.md`, each over what to do. */
+/** All alarm kinds by name. Each name is the heading of an article in `docs/operations/runbook.md`. */
 export const alarmKinds = {
   MessageDeadLettered: {
-    says: 'has kept a message that cannot be processed as a dead letter.',
+    says: 'has kept a message that cannot be processed as a dead letter. Resubmit or discard it.',
     threshold: 0,
     periods: 1,
     watched: (all) => system('The function dead-letter', all.metrics.counted('messageDeadLettered', 'dead-letter', total)),
   },
   DeadLettersNotRead: {
-    says: 'holds messages that were given up, or delivered too often, and that the dead-letter function has not kept.',
+    says: 'holds messages that the dead-letter function has not kept for 15 minutes. Check that this function runs.',
     threshold: 0,
     periods: 15,
     watched: (all) => eachQueue(all, isDead, 'depth'),
   },
   QueueBackedUp: {
-    says: 'has a message that waits for more than five minutes.',
+    says: 'has a message older than five minutes. Check that its function runs and is not too slow.',
     threshold: 300,
     periods: 5,
     watched: (all) => eachQueue(all, (name) => !isDead(name), 'age'),
   },
   FunctionFails: {
-    says: 'fails.',
+    says: 'fails. Read its log; if a deployment caused it, roll back.',
     threshold: 0,
     periods: 1,
     watched: (all) => eachJob(all, ({ function: job }) => job.metricErrors(total)),
   },
   FunctionThrottled: {
-    says: 'is throttled: it wants more instances than it may have.',
+    says: 'is throttled: it needs more instances than it may have. Reserve concurrency, or raise the quota.',
     threshold: 0,
     periods: 3,
     watched: (all) => eachJob(all, ({ function: job }) => job.metricThrottles(total)),
   },
   FunctionNearItsTime: {
-    says: 'takes nearly as long as it may.',
+    says: 'runs for nearly as long as its timeout. Find out whether its service or the table is slow.',
     threshold: 25_000,
     periods: 3,
-    // The supervisor works through its whole minute, and is meant to.
+    // The supervisor uses its whole minute by design.
     watched: (all) =>
       eachJob(all, ({ function: job }) => job.metricDuration({ ...fiveMinutes, statistic: 'p99' }))
         .filter(({ id }) => id !== 'supervisor')
         .map((watched) => ({ ...watched, threshold: 0.9 * all.job(watched.id).spec.timeoutMs })),
   },
   SupervisorSilent: {
-    says: 'has not looked for late orders for ten minutes: nothing is healed meanwhile.',
+    says: 'has not looked for overdue orders for ten minutes: late orders do not recover. Check its schedule and its log.',
     threshold: 1,
     below: true,
     periods: 2,
     watched: (all) => system('The supervisor', all.metrics.counted('supervisorPass', 'supervisor', total)),
   },
   ServiceAway: {
-    says: 'has not found its remote service for ten minutes: orders that need it wait.',
+    says: 'has not reached its remote service for ten minutes: orders that need it wait. Check the service and the network.',
     threshold: 0,
     periods: 2,
     watched: (all) =>
@@ -105,54 +105,54 @@ export const alarmKinds = {
       ),
   },
   ChannelClosed: {
-    says: 'finds a channel closed: what needs it waits until an operator opens it.',
+    says: 'reports a closed channel: orders that need it wait. Correct the cause, then open the channel.',
     threshold: 0,
     periods: 1,
     watched: (all) => system('The supervisor', all.metrics.counted('channelClosed', 'supervisor', total)),
   },
   LateDetection: {
-    says: 'sees deadlines more than a minute late.',
+    says: 'detects deadlines more than a minute late. Check the number of overdue orders and the table.',
     threshold: 60_000,
     periods: 3,
     watched: (all) => system('The supervisor', all.metrics.detectionDelay(fiveMinutes)),
   },
   AlertsUndelivered: {
-    says: 'could not be delivered to the operators.',
+    says: 'could not be delivered to the operators. Read it from the queue of undelivered alerts, and repair the topic.',
     threshold: 0,
     periods: 1,
     watched: ({ announcements }) => system('An alert', announcements.undelivered.metricApproximateNumberOfMessagesVisible(minute)),
   },
   ApiFails: {
-    says: 'answers with 5xx.',
+    says: 'answers with 5xx. Check the log of its function, the table and the token issuer.',
     threshold: 0,
     periods: 3,
     watched: ({ entrance }) => system('The API', entrance.api.metricServerError(total)),
   },
   ApiSlow: {
-    says: 'takes more than three seconds for one call in a hundred.',
+    says: 'takes more than three seconds for one call in a hundred. Check cold starts and the table.',
     threshold: 3000,
     periods: 3,
     watched: ({ entrance }) => system('The API', entrance.api.metricLatency({ ...fiveMinutes, statistic: 'p99' })),
   },
   TableThrottled: {
-    says: 'refuses requests because there are too many.',
+    says: 'is throttled: it refuses requests. Check for a sudden load, and raise its throughput.',
     threshold: 0,
     periods: 3,
     watched: ({ table }) =>
       ['Read', 'Write'].map((kind) => ({
         id: kind.toLowerCase(),
-        what: `The table, asked to ${kind.toLowerCase()},`,
+        what: `The table, for ${kind.toLowerCase()} requests,`,
         metric: table.metric(`${kind}ThrottleEvents`, total),
       })),
   },
   TableFails: {
-    says: 'answers with errors of its own.',
+    says: 'answers with internal errors. Check the AWS Health Dashboard and the encryption key.',
     threshold: 0,
     periods: 3,
     watched: ({ table }) =>
       ['BatchGetItem', 'PutItem', 'TransactWriteItems'].map((Operation) => ({
         id: Operation,
-        what: `The table, asked for ${Operation},`,
+        what: `The table, for ${Operation} requests,`,
         metric: table.metric('SystemErrors', { ...total, dimensionsMap: { TableName: table.tableName, Operation } }),
       })),
   },

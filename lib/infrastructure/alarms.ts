@@ -4,7 +4,7 @@ import { Construct } from 'constructs';
 import { type AlarmKind, alarmKinds } from './alarm-kinds.ts';
 import type { OrderProcessing } from './order-processing.ts';
 
-/** Thresholds by the names of the alarms in `docs/runbook.md`: `{ QueueBackedUp: 600 }`. */
+/** Thresholds by the names of the alarms in `docs/operations/runbook.md`: `{ QueueBackedUp: 600 }`. */
 export type AlarmThresholds = { readonly [K in keyof typeof alarmKinds]?: number };
 
 export interface AlarmsProps {
@@ -13,7 +13,7 @@ export interface AlarmsProps {
   readonly thresholds: AlarmThresholds;
 }
 
-/** Every alarm tells the operators, and has an article under its name in `docs/runbook.md`. */
+/** The alarms of a deployment. Every alarm notifies the operators and has an article in `docs/operations/runbook.md`. */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
 
@@ -25,12 +25,12 @@ export class Alarms extends Construct {
       watched(system).map(({ id, what, metric, threshold: own }) => {
         const alarm = new Alarm(this, `${kind}-${id}`, {
           alarmName: `${name}-${kind}-${id}`,
-          alarmDescription: `${what} ${says} What to do: docs/runbook.md, ${kind}.`,
+          alarmDescription: `${what} ${says} What to do: docs/operations/runbook.md, ${kind}.`,
           metric,
           threshold: thresholds[kind] ?? own ?? threshold,
           evaluationPeriods: periods,
           comparisonOperator: below ? ComparisonOperator.LESS_THAN_THRESHOLD : ComparisonOperator.GREATER_THAN_THRESHOLD,
-          // Where silence is the trouble, no figures are silence too.
+          // For an alarm about silence, missing data means silence too.
           treatMissingData: below ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
         });
         alarm.addAlarmAction(action);

@@ -6,41 +6,41 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import { buildSync } from 'esbuild';
 import { SetupError } from '#ports/errors';
 
-/** The sources here, or the compiled form in the package. */
+/** The sources in the repository, or the compiled form in the package. */
 const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const own = (path: string): string => fileURLToPath(new URL(`../../${path}${ending}`, import.meta.url));
 
 /**
- * Packages written for CommonJS ask for Node's own modules with `require`, which a module does not have. esbuild does not see a
- * banner: a name in it that an app imports as well (`createRequire`) would be declared twice, and no function would start.
+ * Defines `require` for CommonJS packages, which load Node's modules with it. esbuild does not rename identifiers in a banner: a
+ * name that an app also imports (`createRequire`) would be declared twice, and no function would start.
  */
 const banner = `import { createRequire as __redressRequire } from 'node:module'; const require = __redressRequire(import.meta.url);`;
 
-/** Code for Lambda, and the folder it lies in. */
+/** Code for Lambda, and its folder. */
 export interface Bundle {
   readonly code: Code;
   readonly folder: string;
 }
 
 /**
- * One file of `functions/` with the user's app as code for Lambda: `index.handler`. The same sources give the same
- * bytes, so that a deployment replaces no function that did not change.
+ * Bundles one file of `functions/` and the user's app for Lambda (`index.handler`). The same sources give the same bytes, so that
+ * a deployment replaces only changed functions.
  *
- * @throws SetupError when there is no such app.
+ * @throws SetupError when the app does not exist.
  */
 export function bundle(file: string, app: string): Bundle {
   const entry = resolve(app);
-  if (!existsSync(entry)) throw new SetupError(`There is no app at ${entry}.`, 'Name the module whose default export is the app.');
+  if (!existsSync(entry)) throw new SetupError(`The app ${entry} does not exist.`, 'Name the module whose default export is the app.');
   const name = `${file} ${entry}`;
   const outdir = bundled.get(name) ?? build(file, entry);
   bundled.set(name, outdir);
   return { code: Code.fromAsset(outdir), folder: outdir };
 }
 
-/** Folders: several stacks of one program share what they have in common. */
+/** Bundle folders by source: several stacks of one program share them. */
 const bundled = new Map<string, string>();
 
-/** CDK copies what is in it; it is gone when the program ends. */
+/** Creates a temporary folder, which is removed when the program ends. CDK copies its content. */
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'redress-bundle-'));
   if (bundled.size === 0) process.once('exit', () => [...bundled.values()].map((each) => rmSync(each, { recursive: true, force: true })));
@@ -57,7 +57,7 @@ function build(file: string, entry: string): string {
   ].join('\n');
   buildSync({
     stdin: { contents, resolveDir: dirname(entry), sourcefile: 'index.ts', loader: 'ts' },
-    // Paths of packages get into the code: as seen from the app they are the same wherever somebody stands who deploys.
+    // Package paths become part of the code. Relative to the app, they do not depend on the working directory of the deployment.
     absWorkingDir: dirname(entry),
     outdir,
     entryNames: 'index',
@@ -69,7 +69,7 @@ function build(file: string, entry: string): string {
     target: 'node24',
     conditions: ending === '.ts' ? ['redress-source'] : [],
     mainFields: ['module', 'main'],
-    // Names stay as they are written: a stack trace in a log must say where it was.
+    // Identifiers are not minified, so that stack traces stay readable.
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'none',

@@ -4,7 +4,7 @@ import type { OrderProcessing } from './order-processing.ts';
 
 const period = { period: Duration.minutes(1) };
 
-/** One page that answers: do orders come in, do they move, does anything wait. */
+/** Creates the dashboard: whether orders come in, make progress and wait. */
 export function orderDashboard(system: OrderProcessing, { name }: { readonly name: string }): Dashboard {
   const { entrance, jobs, queues, table, metrics } = system;
   const all = [...jobs.values()];
@@ -18,12 +18,12 @@ export function orderDashboard(system: OrderProcessing, { name }: { readonly nam
     defaultInterval: Duration.hours(3),
     widgets: [
       [
-        graph('Calls of the API', [
+        graph('API calls', [
           entrance.api.metricCount(period),
           entrance.api.metricClientError(period),
           entrance.api.metricServerError(period),
         ]),
-        graph('How long they take', [
+        graph('API latency', [
           entrance.api.metricLatency({ ...period, statistic: 'p50' }),
           entrance.api.metricLatency({ ...period, statistic: 'p99' }),
         ]),
@@ -36,14 +36,14 @@ export function orderDashboard(system: OrderProcessing, { name }: { readonly nam
           12,
         ),
         graph(
-          'Seconds the oldest has waited',
+          'Age of the oldest message, seconds',
           waiting.map((queue) => queues.queue(queue).metricApproximateAgeOfOldestMessage({ ...period, label: queue })),
           12,
         ),
       ],
       [
-        graph('Deadlines that passed', [metrics.counted('expiryCounted', 'supervisor')]),
-        graph('Seen so late, ms', [metrics.detectionDelay()]),
+        graph('Expired deadlines', [metrics.counted('expiryCounted', 'supervisor')]),
+        graph('Detection delay, ms', [metrics.detectionDelay()]),
         graph('Orders the supervisor looked at', [metrics.looked()]),
       ],
       [
@@ -58,7 +58,7 @@ export function orderDashboard(system: OrderProcessing, { name }: { readonly nam
           8,
         ),
         graph(
-          'Messages nobody could process',
+          'Messages in dead-letter queues',
           dead.map((queue) => queues.queue(queue).metricApproximateNumberOfMessagesVisible({ ...period, label: queue })),
           8,
         ),

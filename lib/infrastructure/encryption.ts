@@ -3,11 +3,11 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 
-/** One key of the customer's own for everything that is stored or under way: table, queues, bus, topic, logs, secret. */
+/** Creates one customer managed key for all stored and transmitted data: table, queues, bus, topic, logs, secret. */
 export function encryptionKey(scope: Construct, { name, removalPolicy }: { name: string; removalPolicy: RemovalPolicy }): Key {
   const key = new Key(scope, 'Key', {
     alias: `alias/${name}`,
-    description: `Everything that ${name} stores or sends`,
+    description: `Encrypts all data of ${name}`,
     enableKeyRotation: true,
     pendingWindow: Duration.days(30),
     removalPolicy,
@@ -22,9 +22,9 @@ export function encryptionKey(scope: Construct, { name, removalPolicy }: { name:
         conditions,
       }),
     );
-  // Alarms send to an encrypted topic.
+  // Alarms publish to an encrypted topic.
   use('cloudwatch', { StringEquals: { 'aws:SourceAccount': account } });
-  // Rules send there, too, and to an encrypted queue. They do not say in whose name: with a condition, nothing would arrive.
+  // Rules publish to the encrypted topic and queue. Their requests carry no source account, so a condition would block them.
   use('events');
   const logGroups = Stack.of(scope).formatArn({
     service: 'logs',

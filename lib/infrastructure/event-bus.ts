@@ -15,12 +15,12 @@ export interface AnnouncementsProps {
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** The bus that every announcement goes over, and the topic that gets those a person must see (F-59). */
+/** The bus of all announcements, and the topic for those that a person must see (F-59). */
 export class Announcements extends Construct {
   readonly bus: EventBus;
   readonly topic: Topic;
   readonly rule: Rule;
-  /** Alerts that the topic did not take for a day. */
+  /** Alerts that could not be delivered to the topic for a day. */
   readonly undelivered: Queue;
 
   constructor(scope: Construct, id: string, { name, key, removalPolicy }: AnnouncementsProps) {
@@ -34,12 +34,12 @@ export class Announcements extends Construct {
     });
     this.bus = new EventBus(this, 'Bus', {
       eventBusName: name,
-      description: 'What Redress announces',
+      description: 'Announcements of Redress',
       kmsKey: key,
       deadLetterQueue: this.undelivered,
     });
     this.bus.applyRemovalPolicy(removalPolicy);
-    // CDK sees to this for rules only.
+    // CDK adds this permission for rules only, not for a bus.
     this.undelivered.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal('events.amazonaws.com')],
@@ -64,7 +64,7 @@ export class Announcements extends Construct {
     );
     this.rule = new Rule(this, 'ToOperators', {
       eventBus: this.bus,
-      description: 'What a person must see',
+      description: 'Announcements that a person must see',
       eventPattern: { source: [eventSource], detailType: [...alertTypes] },
       targets: [new SnsTopic(this.topic, { deadLetterQueue: this.undelivered, maxEventAge: Duration.hours(24), retryAttempts: 185 })],
     });

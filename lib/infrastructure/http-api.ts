@@ -13,11 +13,11 @@ export interface EntranceProps {
   readonly key: IKey;
   readonly logRetention: RetentionDays;
   readonly removalPolicy: RemovalPolicy;
-  /** Requests a second, and at one moment, beyond which API Gateway itself refuses. */
+  /** Requests a second and burst size beyond which API Gateway refuses requests. */
   readonly throttle: { readonly rateLimit: number; readonly burstLimit: number };
 }
 
-/** What is written of each call: nothing of its content. */
+/** The access log line of each call, without any of its content. */
 const accessLine = {
   requestId: '$context.requestId',
   time: '$context.requestTime',
@@ -30,7 +30,7 @@ const accessLine = {
   error: '$context.integrationErrorMessage',
 };
 
-/** The HTTP API: every request goes to the one function, which also answers what it does not know. */
+/** The HTTP API. One function answers every request, including those to unknown routes. */
 export class Entrance extends Construct {
   readonly api: HttpApi;
   readonly url: string;

@@ -22,15 +22,15 @@ import type { FunctionSpec } from '#runtime/topology';
 import type { OrderQueues } from './order-queues.ts';
 import { type Permissions, tellsOfClosing } from './permissions.ts';
 
-/** What may be set for each function; without it there is a default that works. */
+/** Optional settings of one function. */
 export interface JobSettings {
-  /** MiB; the share of CPU grows with it. */
+  /** MiB; CPU grows with it. */
   readonly memorySize?: number;
-  /** Instances that no other function of the account can take away, and at the same time the most there will be: two or more for each queue. */
+  /** Instances reserved for this function, and also its maximum: at least two for each queue. */
   readonly reservedConcurrency?: number;
-  /** Batches at work at the same time for each of its queues, 2 to 1000 (50, or its share of what is reserved). */
+  /** Concurrent batches for each of its queues, 2 to 1000 (50, or its share of the reserved instances). */
   readonly maxConcurrency?: number;
-  /** Variables of its environment: where an agent's service is, for example. */
+  /** Environment variables, such as the URL of an agent's service. */
   readonly environment?: { readonly [name: string]: string };
 }
 
@@ -41,7 +41,7 @@ export interface JobProps {
   readonly settings: JobSettings;
   readonly permissions: Permissions;
   readonly queues: OrderQueues;
-  /** What stands before a queue's name in its ARN. */
+  /** The prefix of a queue's ARN before the queue's name. */
   readonly queueArns: string;
   readonly tableArn: string;
   readonly busArn: string;
@@ -53,21 +53,21 @@ export interface JobProps {
   readonly tracing: boolean;
 }
 
-/** SQS, EventBridge and Secrets Manager use a data key in the caller's name; DynamoDB asks for the rest, too. */
+/** KMS actions: SQS, EventBridge and Secrets Manager use a data key in the caller's name; DynamoDB needs more actions. */
 const keyOfQueues = ['kms:Decrypt', 'kms:GenerateDataKey'];
 const keyOfTable = [...keyOfQueues, 'kms:DescribeKey', 'kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
 
-/** All that agents and the supervisor may announce. */
+/** The only announcement that agents and the supervisor may publish. */
 const closingType: DetailType = 'Channel Closed';
 
 const memoryDefault = 512;
-/** The supervisor works all the time, and only asks and waits. */
+/** The supervisor runs all the time, but mostly waits for I/O. */
 const memoryOf: { readonly [file: string]: number } = { supervisor: 256 };
 const concurrencyDefault = 50;
-/** Lambda takes no less. */
+/** The minimum of Lambda. */
 const concurrencyMin = 2;
 
-/** One function of the system with a role of its own: it may do what `permissions.ts` says, and what the platform does in its name. */
+/** One function of the system with its own role. The role allows what `permissions.ts` lists, and what Lambda does in its name. */
 export class Job extends Construct {
   readonly function: LambdaFunction;
   readonly spec: FunctionSpec;
@@ -83,8 +83,8 @@ export class Job extends Construct {
     this.permissions = props.permissions;
     if (spec.timeoutMs > runs.maxMs)
       throw new SetupError(
-        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s with its answer, and Lambda stops after ${runs.maxMs / 1000}.`,
-        'Shorten its longestSeconds and completeWithinSeconds, or STEP_COMPLETE_WITHIN_SECONDS where it names none, or run this agent elsewhere on the same queues with REDRESS_ADAPTERS=aws.',
+        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s with its reply, but Lambda allows at most ${runs.maxMs / 1000} s.`,
+        'Reduce its longestSeconds and completeWithinSeconds (or STEP_COMPLETE_WITHIN_SECONDS, if it sets none), or run this agent outside Lambda on the same queues with REDRESS_ADAPTERS=aws.',
       );
     const logGroup = new LogGroup(this, 'Log', {
       retention: props.logRetention,
@@ -107,7 +107,7 @@ export class Job extends Construct {
       description: `Redress: ${spec.name}`,
       timeout: Duration.millis(spec.timeoutMs),
       memorySize: settings.memorySize ?? memoryOf[spec.file] ?? memoryDefault,
-      // Scheduler, agent, reply, scheduler: such a chain of queues is what Lambda's loop detection would cut after 16 hops.
+      // Lambda's loop detection would cut the chain scheduler, agent, scheduler after 16 hops.
       recursiveLoop: RecursiveLoop.ALLOW,
       tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
       environment: { ...environment, ...spec.environment, ...consumers, REDRESS_ROLE: spec.name, ...settings.environment },
@@ -123,14 +123,14 @@ export class Job extends Construct {
         maxConcurrency,
         reportBatchItemFailures: true,
       });
-      // Lambda asks at once whether the role may poll.
+      // Lambda checks on creation that the role may poll.
       mapping.node.addDependency(this.role);
       return mapping;
     });
     if (props.permissions.closes.length > 0) this.maySetValves('OwnValves', [this]);
   }
 
-  /** Lets it open and shut what feeds these jobs. A policy of its own: the role is there before they are. */
+  /** Allows this function to enable and disable the mappings of these functions. A separate policy, because the role exists before they do. */
   maySetValves(id: string, jobs: readonly Job[]): void {
     const mappings = { service: 'lambda', resource: 'event-source-mapping', resourceName: '*', arnFormat: ArnFormat.COLON_RESOURCE_NAME };
     const policy = new Policy(this, id, {
@@ -149,8 +149,8 @@ export class Job extends Construct {
 }
 
 /**
- * For each queue of a function. Event sources know nothing of a reservation: what they take beyond it is turned away, waits for its
- * visibility, and is a dead letter after some deliveries.
+ * Returns the maximum concurrency of each queue. Event sources ignore reserved concurrency: a batch beyond it is throttled, waits
+ * for its visibility timeout, and becomes a dead letter after some deliveries.
  */
 function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency, maxConcurrency }: JobSettings): number {
   if (reservedConcurrency === undefined || sources.length === 0) return maxConcurrency ?? concurrencyDefault;
@@ -159,9 +159,9 @@ function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency
   const wanted = each * sources.length;
   if (wanted <= reservedConcurrency) return each;
   throw new SetupError(
-    `${name} reads ${sources.length} queues with up to ${each} batches at once each: that is ${wanted} instances, and reservedConcurrency is ${reservedConcurrency}.`,
+    `${name} consumes ${sources.length} queues with up to ${each} concurrent batches each: this needs ${wanted} instances, but reservedConcurrency is ${reservedConcurrency}.`,
     share < concurrencyMin
-      ? `Set its reservedConcurrency to ${concurrencyMin * sources.length} or more, or leave it out.`
+      ? `Set its reservedConcurrency to ${concurrencyMin * sources.length} or more, or omit it.`
       : `Set its maxConcurrency to ${share} or less, or its reservedConcurrency to ${wanted} or more.`,
   );
 }
@@ -207,7 +207,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
       'ForAllValues:StringEquals': { 'events:source': eventSource, 'events:detail-type': closingType },
     }),
     ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
-    // What the platform does in the function's name.
+    // Permissions for what Lambda does in the function's name.
     ...allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], arns(spec.sources.map(({ queue }) => queue))),
     ...allow(usesTable(permissions) ? keyOfTable : keyOfQueues, [key.keyArn], { StringEquals: { 'kms:ViaService': services } }),
     ...allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroupArn]),
@@ -218,7 +218,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
 const usesTable = ({ table, notesAskings, breakers, documents }: Permissions): boolean =>
   table.length + breakers.length + documents.length > 0 || notesAskings;
 
-/** Services that use the key when this function calls them. */
+/** Returns the services that use the key in this function's name. */
 const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>
   new Set([
     ...(usesTable(permissions) ? ['dynamodb'] : []),

@@ -4,20 +4,20 @@ import { pathToFileURL } from 'node:url';
 import { Token } from 'aws-cdk-lib';
 import { SetupError } from '#ports/errors';
 
-/** Variables of a function; what only CloudFormation will know is a token of the CDK. */
+/** Environment variables of a function. A value that only CloudFormation knows is a CDK token. */
 export interface FunctionEnvironment {
   readonly [name: string]: string;
 }
 
 const loadMsMax = 60_000;
-/** Several stacks of one program share their bundles. */
+/** Checked bundles: several stacks of one program share them. */
 const loaded = new Set<string>();
 
 /**
- * Loads a bundle in a process of its own, as Lambda does: a function that does not start is found here and not after the
- * deployment. The system's own variables are left out, so that loading ends there and nothing is called.
+ * Loads a bundle in a separate process, as Lambda does, to find a function that does not start before its deployment. The system's
+ * variables are omitted, so that loading stops before any call to AWS.
  *
- * @throws SetupError with what the bundle threw.
+ * @throws SetupError with the error of the bundle.
  */
 export function checkThatItLoads(folder: string, entry: string, environment: FunctionEnvironment, withinMs: number = loadMsMax): void {
   const ofTheApp = Object.entries(environment).filter(([name]) => !name.startsWith('REDRESS_'));
@@ -35,18 +35,18 @@ export function checkThatItLoads(folder: string, entry: string, environment: Fun
   if (error && !isLate) throw error;
   const [, thrown] = stdout.match(/\nREDRESS-LOAD (.*)\n$/) ?? [];
   if (thrown === '') return void loaded.add(checked);
-  // An app may need a variable while it is loaded that nobody knows yet. No variable mends a syntax error.
+  // The app may need a variable that is unknown before the deployment. A syntax error does not depend on variables.
   if (!isComplete && !thrown?.startsWith('SyntaxError')) return;
   throw new SetupError(
-    `The app ${entry} does not load in Lambda: ${thrown ?? (isLate ? `it was still loading after ${withinMs / 1000} s` : 'the process ended before it was loaded')}.`,
-    'Load it with `node` from its bundle: what it imports must work in one file, and it may need variables (`agentEnvironment`).',
+    `The app ${entry} does not load in Lambda: ${thrown ?? (isLate ? `it did not finish loading within ${withinMs / 1000} s` : 'the process ended before it was loaded')}.`,
+    'Check that its imports work in a single bundled file, and that `agentEnvironment` has the variables it needs.',
   );
 }
 
 const program = (file: string): string => `
   const outcome = await import(${JSON.stringify(pathToFileURL(file).href)}).then(
     () => '',
-    (error) => String(error?.message).startsWith('The configuration for AWS is wrong') ? '' : String(error).replaceAll('\\n', ' ').slice(0, 500),
+    (error) => String(error?.message).startsWith('Invalid configuration for AWS') ? '' : String(error).replaceAll('\\n', ' ').slice(0, 500),
   );
   process.stdout.write('\\nREDRESS-LOAD ' + outcome + '\\n', () => process.exit(0));
 `;

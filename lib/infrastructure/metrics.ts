@@ -3,7 +3,7 @@ import { Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { metricNamespace } from '#ports/telemetry';
 import type { OrderProcessing } from './order-processing.ts';
 
-/** What the system counts of itself, and what the platform counts of it, as metrics for alarms and dashboards. */
+/** Metrics of the system and of its platform, for alarms and dashboards. */
 export class OrderMetrics {
   readonly #system: OrderProcessing;
 
@@ -11,7 +11,7 @@ export class OrderMetrics {
     this.#system = system;
   }
 
-  /** Something that a role counts or measures: `expiryCounted`, `detectionDelayMs`. */
+  /** Returns a metric that a role counts or measures: `expiryCounted`, `detectionDelayMs`. */
   counted(metricName: string, role: string, options: MetricOptions = {}): Metric {
     return new Metric({
       namespace: metricNamespace,
@@ -23,7 +23,7 @@ export class OrderMetrics {
     });
   }
 
-  /** Alerts that went out: each is an order or a message that waits for a person. */
+  /** Returns the number of alerts: each is an order or a message that waits for a person. */
   alerts(options: MetricOptions = {}): Metric {
     return new Metric({
       namespace: 'AWS/Events',
@@ -35,12 +35,12 @@ export class OrderMetrics {
     });
   }
 
-  /** How long a deadline had passed when the supervisor saw it, in milliseconds (F-47). */
+  /** Returns the time from a deadline to its detection by the supervisor, in milliseconds (F-47). */
   detectionDelay(options: MetricOptions = {}): Metric {
     return this.counted('detectionDelayMs', 'supervisor', { statistic: 'p99', ...options });
   }
 
-  /** Orders that the supervisor looked at: what its passes cost follows it (F-47). */
+  /** Returns the number of orders that the supervisor examined, which determines the cost of its passes (F-47). */
   looked(options: MetricOptions = {}): Metric {
     return this.counted('supervisorLooked', 'supervisor', options);
   }

@@ -3,74 +3,74 @@ import type { IConstruct } from 'constructs';
 import { responseQueuePrefix } from '#ports/queues';
 import type { OrderProcessing } from './order-processing.ts';
 
-/** Findings of cdk-nag that are meant to be so, each at the one place where it is, with its reason. */
+/** Acknowledges intended findings of cdk-nag, each at its one construct and with its reason. */
 export function acknowledgeFindings(system: OrderProcessing): void {
   const { jobs, queues, announcements, entrance, users, cursorSecret, tracing } = system;
   const say = (at: IConstruct, id: string, reason: string): void => Validations.of(at).acknowledge({ id, reason });
 
   for (const { role, function: job, mappings, permissions, spec, valvePolicies } of jobs.values()) {
     if (tracing)
-      say(role, 'AwsSolutions::AwsSolutions-IAM5[Resource::*]', 'X-Ray takes traces from anywhere: its two actions know no resources.');
-    else
-      say(job, 'Serverless::Serverless-LambdaTracing', 'Traces cost more than the runs where there is little to do: a prop turns them on.');
+      say(role, 'AwsSolutions::AwsSolutions-IAM5[Resource::*]', 'The two X-Ray actions do not support resource-level permissions.');
+    else say(job, 'Serverless::Serverless-LambdaTracing', 'At low load, traces cost more than the runs. The `tracing` prop enables them.');
     if (permissions.answersClients)
       say(
         role,
         `AwsSolutions::AwsSolutions-IAM5[Resource::${shown(system, 'sqs', `${responseQueuePrefix}*`)}]`,
-        `Clients bring their own queues, in this account and region, and an administrator registers them by name: ${responseQueuePrefix}*.`,
+        `Clients own their response queues in this account and region, and an administrator registers them by name: ${responseQueuePrefix}*.`,
       );
     say(
       job,
       'Serverless::Serverless-LambdaDLQ',
-      'What fails goes back to its queue and from there to its dead letters, or to the caller; a run of the supervisor is not made up for: the next one finds what is due.',
+      'A failed message returns to its queue and then goes to the dead-letter queue; a failed call returns to its caller. A failed run of the supervisor is not repeated, because the next run finds all due orders.',
     );
     if (spec.schedules.length > 0)
       say(
         job,
         'Serverless::Serverless-LambdaAsyncFailureDestination',
-        'A start that is given up tells nobody anything: the next one finds what is due, and an alarm speaks when there is none.',
+        'A failed start carries no information: the next run finds all due orders, and an alarm fires when no run succeeds.',
       );
     for (const policy of valvePolicies)
       for (const resource of ['*', shown(system, 'lambda', 'event-source-mapping:*')])
         say(
           policy,
           `AwsSolutions::AwsSolutions-IAM5[Resource::${resource}]`,
-          'To list event source mappings knows no resources; to change one is allowed by the function that it feeds.',
+          'Listing event source mappings does not support resource-level permissions; changing one is restricted by its function.',
         );
     for (const mapping of mappings)
       say(
         mapping,
         'Serverless::Serverless-LambdaEventSourceMappingDestination',
-        'Event sources on SQS have no such destination: the queue has dead letters.',
+        'SQS event sources do not support this destination. The queue has a dead-letter queue.',
       );
   }
 
   for (const name of queues.names.filter((name) => !queues.queue(name).deadLetterQueue)) {
-    say(queues.queue(name), 'AwsSolutions::AwsSolutions-SQS3', 'Here is where messages end, and a person or an alarm takes over.');
-    say(queues.queue(name), 'Serverless::Serverless-SQSRedrivePolicy', 'Here is where messages end, and a person or an alarm takes over.');
+    const reason = 'This is a dead-letter queue itself. An alarm and a person handle its messages.';
+    say(queues.queue(name), 'AwsSolutions::AwsSolutions-SQS3', reason);
+    say(queues.queue(name), 'Serverless::Serverless-SQSRedrivePolicy', reason);
   }
   for (const rule of ['AwsSolutions::AwsSolutions-SQS3', 'Serverless::Serverless-SQSRedrivePolicy'])
-    say(announcements.undelivered, rule, 'It is the dead-letter queue of the bus, its rules and its schedules.');
+    say(announcements.undelivered, rule, 'This is the dead-letter queue of the bus, its rules and its schedules.');
 
   say(
     entrance,
     'AwsSolutions::AwsSolutions-APIG4',
-    'The function checks every token itself, here as on one machine, so that a refusal is problem+json too; /health and /openapi.json are for anyone.',
+    'The function verifies every token itself, as on one machine, so that refusals are problem+json; /health and /openapi.json are public.',
   );
   say(
     cursorSecret,
     'AwsSolutions::AwsSolutions-SMG4',
-    'It signs positions in lists, which grant nothing: who may see an order is decided by his token alone. docs/runbook.md says how to change it.',
+    'It signs list cursors, which grant no access: the token alone decides who may see an order. docs/operations/runbook.md describes how to change it.',
   );
   if (users)
     say(
       users.pool,
       'AwsSolutions::AwsSolutions-COG8',
-      'The plus plan costs five times as much for each operator; a one-time password is required of everybody.',
+      'The plus plan costs five times as much for each operator. Every user must have a one-time password.',
     );
 }
 
-/** An ARN as a finding shows it: what is known only at deployment stands in angle brackets. */
+/** Returns an ARN as findings show it, with deployment-time values in angle brackets. */
 function shown(system: OrderProcessing, service: string, resource: string): string {
   const { region, account } = Stack.of(system);
   return `arn:<AWS::Partition>:${service}:${region}:${Token.isUnresolved(account) ? '<AWS::AccountId>' : account}:${resource}`;

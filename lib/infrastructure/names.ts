@@ -2,35 +2,34 @@ import { Token } from 'aws-cdk-lib';
 import { clientIdPattern } from '#api/authentication';
 import { SetupError } from '#ports/errors';
 
-/** Queues are called `<name>-<queue>`: what stands before has 40 letters at most (`REDRESS_QUEUE_PREFIX`). */
+/** The longest name of a deployment. Queue names begin with `<name>-`, and this prefix has at most 40 characters (`REDRESS_QUEUE_PREFIX`). */
 const nameMax = 39;
 const namePattern = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
-/** Cognito takes none of them in the name of a domain. */
+/** Words that Cognito forbids in the name of a domain. */
 const reserved = ['aws', 'amazon', 'cognito'];
 
 export interface DeploymentNames {
   readonly name: string;
   readonly clients: readonly string[];
-  /** Whether the stack makes a user pool, whose domain has the name as well. */
+  /** Whether the stack creates a user pool, whose domain also has the name. */
   readonly hasUserPool: boolean;
 }
 
-/** @throws SetupError for what AWS would refuse in the middle of a deployment, or the functions when they start. */
+/** Checks names. @throws SetupError for a name that AWS would refuse during the deployment, or the functions at their start. */
 export function checkNames({ name, clients, hasUserPool }: DeploymentNames): void {
   if (!Token.isUnresolved(name) && (name.length > nameMax || !namePattern.test(name)))
     throw new SetupError(
-      `"${name}" cannot name a deployment: expected 1 to ${nameMax} lowercase letters, digits and "-", with a letter or digit at both ends.`,
-      `Set \`name\` of OrderProcessing to something like "${suggested(name)}".`,
+      `Invalid deployment name "${name}": expected 1 to ${nameMax} lowercase letters, digits and "-", with a letter or digit at both ends.`,
+      `Set \`name\` of OrderProcessing to a name such as "${suggested(name)}".`,
     );
   const word = hasUserPool ? reserved.find((each) => name.includes(each)) : undefined;
   if (word)
     throw new SetupError(
-      `"${name}" cannot name a deployment with a user pool: Cognito reserves "${word}" in the names of domains.`,
-      'Choose another `name`, or give an `issuer` of your own.',
+      `Invalid deployment name "${name}": Cognito forbids "${word}" in the domain of the user pool.`,
+      'Choose another `name`, or set `issuer` to use your own issuer.',
     );
   const client = clients.find((each) => !Token.isUnresolved(each) && !clientIdPattern.test(each));
-  if (client !== undefined)
-    throw new SetupError(`"${client}" cannot be the id of a client: expected ${clientIdPattern}.`, 'Correct it in `clients`.');
+  if (client !== undefined) throw new SetupError(`Invalid client id "${client}": expected ${clientIdPattern}.`, 'Correct it in `clients`.');
 }
 
 function suggested(name: string): string {

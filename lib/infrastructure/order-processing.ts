@@ -35,61 +35,61 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly app: App;
   /** Path of the module whose default export is `app`; it is bundled into each function. */
   readonly entry: string;
-  /** Names this deployment among those of the account and region (`redress`); queues are called `<name>-<queue>`. */
+  /** The name of this deployment, unique in its account and region (`redress`); queues are named `<name>-<queue>`. */
   readonly name?: string;
-  /** The system's variables, as `README.md` names them: `{ MAX_FAILURES: '5' }`. */
+  /** The system's variables, as listed in `README.md`: `{ MAX_FAILURES: '5' }`. */
   readonly variables?: { readonly [name: string]: string };
-  /** By the names of the functions: `api`, `scheduler`, `agent-payment`. */
+  /** Settings by function name: `api`, `scheduler`, `agent-payment`. */
   readonly functions?: { readonly [name: string]: JobSettings };
-  /** For the functions of agents: where their services are. */
+  /** Environment variables of the agents' functions, such as the URLs of their services. */
   readonly agentEnvironment?: { readonly [name: string]: string };
-  /** A function for each agent (default), or one for them all (F-36). */
+  /** One function for each agent (default), or one for all agents (F-36). */
   readonly agents?: Cut['agents'];
-  /** Whose tokens the API believes (default: a user pool of its own). */
+  /** The issuer whose tokens the API accepts (default: a new user pool). */
   readonly issuer?: ExternalIssuer;
   /** Programs that submit orders; each gets an app client of the user pool. */
   readonly clients?: readonly string[];
-  /** How often the supervisor is started, at least a minute (default); within each run it looks every few seconds (F-47). */
+  /** The interval between starts of the supervisor, at least a minute (default); within each run it makes a pass every few seconds (F-47). */
   readonly supervisorEvery?: Duration;
-  /** Changes thresholds; `false` makes no alarms. */
+  /** Thresholds that differ from the defaults; `false` creates no alarms. */
   readonly alarms?: AlarmThresholds | false;
-  /** Finished orders are forgotten after so long (never). */
+  /** The time after which finished orders are deleted (never). */
   readonly retention?: Duration;
-  /** How often the whole table is looked through for what its index may have missed (every six hours): it reads every item. */
+  /** The interval between scans of the whole table for orders that the index missed (six hours). A scan reads every item. */
   readonly sweepEvery?: Duration;
   readonly logRetention?: RetentionDays;
-  /** X-Ray (off): a system with little to do has nearly every run traced, which costs more than the runs. */
+  /** Enables X-Ray (off). At low load nearly every run is traced, which costs more than the runs. */
   readonly tracing?: boolean;
   readonly throttle?: EntranceProps['throttle'];
-  /** What becomes of the table, the key and the user pool when the stack is destroyed (kept). */
+  /** Whether the table, the key and the user pool are kept when the stack is destroyed (kept). */
   readonly removalPolicy?: RemovalPolicy;
 }
 
 /**
- * The whole system: takes orders at `url`, brings each to a good end, and tells operators on `alerts`.
+ * The whole system: takes orders at `url`, runs each to a defined end, and alerts operators on `alerts`.
  *
  * ```ts
  * new OrderProcessing(this, 'Orders', { app, entry: 'app.ts', agentEnvironment: { PAYMENT_URL: 'https://…' } });
  * ```
  *
- * @throws SetupError where the app is not to be found or does not load, a name or a variable is wrong, or Lambda does not do what is asked for.
+ * @throws SetupError when the app does not exist or does not load, a name or a variable is invalid, or a setting exceeds a limit of Lambda.
  */
 export class OrderProcessing extends Construct {
-  /** Where the API is. */
+  /** The URL of the API. */
   readonly url: string;
   readonly table: TableV2;
   readonly bus: EventBus;
   readonly queues: OrderQueues;
-  /** `operator-alerts`: what a person must see. */
+  /** The topic `operator-alerts` with the announcements that a person must see. */
   readonly alerts: ITopic;
   readonly key: Key;
   readonly metrics: OrderMetrics;
-  /** Undefined where another issuer was given. */
+  /** The user pool; undefined with another issuer. */
   readonly users: UserPoolIssuer | undefined;
-  /** By name: `scheduler`, `agent-payment`. */
+  /** The functions by name: `scheduler`, `agent-payment`. */
   readonly jobs: ReadonlyMap<string, Job>;
   readonly queuePrefix: string;
-  /** ARN of the queues that clients may bring: their names begin alike. */
+  /** ARN pattern of the clients' response queues, which share a name prefix. */
   readonly responseQueues: string;
   readonly cursorSecret: Secret;
   readonly tracing: boolean;
@@ -144,7 +144,7 @@ export class OrderProcessing extends Construct {
         sweepEvery: props.sweepEvery ?? Duration.hours(6),
       });
     this.metrics = new OrderMetrics(this);
-    // Whoever looks less often sees deadlines later, and knows.
+    // Rarer starts of the supervisor detect deadlines later by design, so the threshold follows them.
     const LateDetection = props.supervisorEvery?.toMilliseconds() ?? 60_000;
     if (props.alarms !== false) new Alarms(this, 'Alarms', { system: this, name, thresholds: { LateDetection, ...props.alarms } });
     orderDashboard(this, { name });
@@ -171,7 +171,7 @@ export class OrderProcessing extends Construct {
     const queueArns = Stack.of(this).formatArn({ service: 'sqs', resource: this.queuePrefix, arnFormat: ArnFormat.NO_RESOURCE_NAME });
     const bundles = new Map([...new Set(functions.map(({ file }) => file))].map((file) => [file, bundle(file, entry)]));
     const bundleOf = (file: string) => bundles.get(file) as Bundle;
-    // The app is the same in all functions: one that has the agents' variables shows that it loads, and one without them.
+    // All functions load the same app, so two checks are enough: one with the agents' variables and one without.
     for (const { file, name } of functions.filter(({ file: each }) => each === 'scheduler' || each === 'agent'))
       checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...ofRole[file], ...settings[name]?.environment });
     return new Map(
@@ -212,16 +212,16 @@ export class OrderProcessing extends Construct {
 
   job(name: string): Job {
     const job = this.jobs.get(name);
-    if (!job) throw new Error(`There is no function ${name}; there are ${[...this.jobs.keys()].join(', ')}.`);
+    if (!job) throw new Error(`Unknown function ${name}; expected one of ${[...this.jobs.keys()].join(', ')}.`);
     return job;
   }
 
-  /** Lets a program post submissions as messages. It must also be registered as a sender of its client: `PUT /clients/{id}`. */
+  /** Allows a program to submit orders as messages. It must also be registered as a sender of its client: `PUT /clients/{id}`. */
   grantSubmit(grantee: IGrantable): Grant {
     return this.queues.queue(queueNames.submissions).grantSendMessages(grantee);
   }
 
-  /** Lets a person's or a program's role hear the alerts, and look after messages that were given up or not delivered. */
+  /** Allows a role to subscribe to alerts, and to read, delete and redrive dead letters and undelivered alerts. */
   grantOperate(grantee: IGrantable): Grant {
     const dead = this.queues.names.filter((name) => name.endsWith('-dead'));
     const others = this.queues.names.filter((name) => !dead.includes(name));
@@ -236,7 +236,7 @@ export class OrderProcessing extends Construct {
   }
 }
 
-/** Variables that only CloudFormation will know are read by the functions alone. */
+/** Reads the step timeout from the variables. Ignores values that only CloudFormation knows. */
 function stepMsIn(variables: OrderProcessingProps['variables'] = {}): number {
   const known = Object.fromEntries(Object.entries(variables).filter(([, value]) => !Token.isUnresolved(value)));
   return readConfig({ REDRESS_ADAPTERS: 'aws', ...known }).stepMs;

@@ -7,16 +7,16 @@ import { type FunctionSpec, redriveIn } from '#runtime/topology';
 
 export interface OrderQueuesProps {
   readonly functions: readonly FunctionSpec[];
-  /** What stands before the name of each queue: the functions find them by name. */
+  /** The prefix of each queue's name, by which the functions find it. */
   readonly prefix: string;
   readonly key: IKey;
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** A key for the data of so long: ten times fewer calls of KMS than by default. */
+/** How long SQS reuses a data key: a tenth of the KMS calls of the default. */
 const dataKeyReuse = Duration.hours(1);
 
-/** Every queue of the system, and its dead letters. */
+/** All queues of the system, with their dead-letter queues. */
 export class OrderQueues extends Construct {
   readonly #queues: ReadonlyMap<string, Queue>;
 
@@ -49,10 +49,10 @@ export class OrderQueues extends Construct {
     this.#queues = made;
   }
 
-  /** By the system's own name for it: `payment-requests`. */
+  /** Returns a queue by its name without the prefix: `payment-requests`. */
   queue(name: string): Queue {
     const queue = this.#queues.get(name);
-    if (!queue) throw new Error(`There is no queue ${name}; there are ${this.names.join(', ')}.`);
+    if (!queue) throw new Error(`Unknown queue ${name}; expected one of ${this.names.join(', ')}.`);
     return queue;
   }
 

@@ -9,21 +9,21 @@ export interface OrderTableProps {
   readonly key: IKey;
   readonly removalPolicy: RemovalPolicy;
   readonly deletionProtection: boolean;
-  /** Units a second that a new table serves from its first minute; without them it grows into the load. */
+  /** Units a second that a new table serves from its first minute; without them, its capacity grows with the load. */
   readonly warmThroughput?: { readonly readUnitsPerSecond: number; readonly writeUnitsPerSecond: number };
-  /** Further regions, each with the ARN of a key there (F-09). The system itself runs in one of them at a time. */
+  /** Further regions, each with the ARN of a key there (F-09). The system runs in one region at a time. */
   readonly replicas?: readonly { readonly region: string; readonly keyArn: string }[];
 }
 
 /**
- * The state store: all orders, their states, their journals.
+ * Creates the table of the state store: all orders with their states and journals.
  *
- * @throws SetupError in a stack without a region: a table that may have replicas names the key of each of them.
+ * @throws SetupError in a stack without a region, which CDK needs to assign the keys of replicas.
  */
 export function orderTable(scope: Construct, props: OrderTableProps): TableV2 {
   const { key, removalPolicy, deletionProtection, warmThroughput, replicas = [] } = props;
   if (Token.isUnresolved(Stack.of(scope).region))
-    throw new SetupError('The stack has no region.', "Give it one: env: { region: 'eu-central-1' }.");
+    throw new SetupError('The stack has no region.', "Set one: env: { region: 'eu-central-1' }.");
   const [partition, sort] = tableShape.KeySchema;
   const keyArns = Object.fromEntries(replicas.map(({ region, keyArn }) => [region, keyArn]));
   return new TableV2(scope, 'Table', {

@@ -5,29 +5,29 @@ import { agentOfRequests, queueNames } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
 import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
 
-/** What one function's role may do, in the words of the system; nothing else is allowed. */
+/** The complete permissions of one function's role, in the terms of the system. */
 export interface Permissions {
   /** Actions on the table, as IAM names them without `dynamodb:`. */
   readonly table: readonly string[];
-  /** Whether it notes in the table what may be asked for only once, in the partitions that are for that and in no other. */
+  /** Whether it records the intents of at-most-once requests in the table, in their partitions only. */
   readonly notesAskings: boolean;
-  /** Agents of which it says in the table that their services are away, each in a partition of its own and in no other. */
+  /** Agents whose circuit breakers it writes, each in its own partition only. */
   readonly breakers: readonly string[];
-  /** What it does to documents in the table, and in which collections of them: these partitions, and no other. */
+  /** The document actions it may use, in the listed partitions only. */
   readonly documents: readonly DocumentRights[];
-  /** Queues that it shuts when handling what comes on them fails again and again: it says so in the table, and announces it. */
+  /** Queues whose channel it closes after repeated failures; it records this in the table and announces it. */
   readonly closes: readonly string[];
-  /** Whether it sees to what follows from all those records: the mappings are so, whoever changed them, and people are told. */
+  /** Whether it reconciles the event source mappings with the channels' records, and alerts people. */
   readonly keepsChannels: boolean;
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
   readonly sendsTo: readonly string[];
-  /** Queues of which it says how long a message stays hidden. */
+  /** Queues whose messages' visibility timeout it may change. */
   readonly holds: readonly string[];
-  /** Queues of which it is told how much lies in them. */
+  /** Queues whose depth it may read. */
   readonly looksInto: readonly string[];
-  /** Whether it also sends to the response queues that clients have registered. */
+  /** Whether it sends to the response queues that clients have registered. */
   readonly answersClients: boolean;
   /** Whether it announces on the bus. */
   readonly announces: boolean;
@@ -35,7 +35,7 @@ export interface Permissions {
   readonly readsCursorSecret: boolean;
 }
 
-/** Actions as IAM names them without `dynamodb:`. */
+/** Actions on documents, as IAM names them without `dynamodb:`, and the partitions they are limited to. */
 export interface DocumentRights {
   readonly actions: readonly string[];
   readonly partitions: readonly string[];
@@ -59,7 +59,7 @@ const none: Permissions = {
 
 const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay.name, indexes.byReference.name];
 
-/** What the scheduler does with an order, wherever it runs: load it, write it, ask agents, tell the client and the bus. */
+/** Permissions of the scheduler in any function: load and write orders, send requests, notify the client and the bus. */
 const scheduling = (app: Cast): Permissions => ({
   ...none,
   table: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'],
@@ -72,7 +72,7 @@ const scheduling = (app: Cast): Permissions => ({
   announces: true,
 });
 
-/** It reads and writes the attributes on top, wakes the scheduler, and sees how much lies unread: it asks no agent, and tells nobody of orders (F-54). */
+/** Permissions of the supervisor: it updates heads, wakes the scheduler and reads queue depths. It sends no requests and announces no orders (F-54). */
 const supervising = (app: Cast): Permissions => ({
   ...none,
   table: ['GetItem', 'UpdateItem'],
@@ -81,10 +81,10 @@ const supervising = (app: Cast): Permissions => ({
   looksInto: replyQueuesOf(app),
 });
 
-/** By the file of the function. */
+/** Permissions by the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({
-    // What was dead-lettered goes to its queue again, whichever that is.
+    // The API resubmits dead letters to any queue.
     ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queueNames.replies(name))]),
     documents: [{ actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.deadLetters) }],
     looksInto: consumedBy(app),
@@ -93,9 +93,9 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   }),
   children: (spec, app) => ({ ...judging(spec, withQueues(scheduling(app), answers(app))), answersClients: false }),
   submissions: (spec, app) => judging(spec, scheduling(app)),
-  // It also puts back what meets a lease, or that lost too many races.
+  // The scheduler also requeues a message that meets a lease or has lost too many races.
   scheduler: (spec, app) => judging(spec, scheduling(app)),
-  // And an agent one whose service is away.
+  // An agent also requeues a request while its circuit breaker is open.
   agent: (spec, { agents }) => {
     const names = new Set(spec.sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
     return {
@@ -135,8 +135,8 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
 };
 
 /**
- * What comes from a queue is judged: failures are counted, and what fails too often goes to the dead letters; where everything
- * fails, the channel is closed. A message that only a newer version can process is put back where it came from.
+ * Adds the permissions of the failure policy: count failures, dead-letter a message that fails too often, close a channel whose
+ * messages all fail, and requeue a message that only a newer version can process.
  */
 function judging(spec: FunctionSpec, given: Permissions): Permissions {
   const from = sourcesOf(spec);
@@ -146,7 +146,7 @@ function judging(spec: FunctionSpec, given: Permissions): Permissions {
   return { ...withQueues(given, [...from, ...from.map(queueNames.deadLetters)]), documents, holds: from, closes: from };
 }
 
-/** Queues that functions consume, except dead-letter queues: those are consumed whatever is wrong. */
+/** Returns the queues that can be closed: all consumed queues except dead-letter queues. */
 const consumedBy = (app: Cast): readonly string[] =>
   topologyOf(app)
     .flatMap(sourcesOf)
@@ -160,7 +160,7 @@ const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(source
 
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 
-/** Where an order that was called tells its end. */
+/** Returns the reply queue of called orders, if the app has any. */
 const answers = (app: Cast): readonly string[] => (hasCalls(app.workflows) ? [queueNames.callReplies] : []);
 
 const withQueues = (given: Permissions, more: readonly string[]): Permissions => ({
@@ -168,11 +168,11 @@ const withQueues = (given: Permissions, more: readonly string[]): Permissions =>
   sendsTo: [...new Set([...given.sendsTo, ...more])],
 });
 
-/** Whether it is a role's to say on the bus that a channel was closed, whatever else it may announce. */
+/** Whether a role may announce on the bus that a channel was closed. */
 export const tellsOfClosing = ({ closes, keepsChannels }: Permissions): boolean => closes.length > 0 || keepsChannels;
 
 export function permissionsOf(spec: FunctionSpec, app: Cast): Permissions {
   const of = permissions[spec.file];
-  if (!of) throw new Error(`lib/infrastructure/permissions.ts does not say what ${spec.file} may do.`);
+  if (!of) throw new Error(`The table in lib/infrastructure/permissions.ts has no entry for ${spec.file}.`);
   return of(spec, app);
 }

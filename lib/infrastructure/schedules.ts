@@ -6,9 +6,9 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import type { FunctionSpec, SupervisorTask } from '#runtime/topology';
 
-/** How often the supervisor is started: within one run it looks again every few seconds (F-47). */
+/** The length of one run of the supervisor, which makes a pass every few seconds (F-47). */
 const runMs = 60_000;
-/** What a run leaves of its minute for its last look. */
+/** The end of the minute, reserved for the last pass. */
 const lastLookMs = 3_000;
 
 export interface ScheduleProps {
@@ -19,12 +19,12 @@ export interface ScheduleProps {
   readonly sweepEvery: Duration;
 }
 
-/** A start that found nobody is kept for so long, by EventBridge as by Lambda; neither keeps it for less. */
+/** How long EventBridge and Lambda keep an undelivered start: the minimum of both. */
 const startedWithin = Duration.minutes(1);
 
 /**
- * Starts a function by its schedules. A run that is missed is not made up for: the next one finds what is due. EventBridge only
- * hands the start over; Lambda would then keep one that is throttled for six hours, and repeat twice one that fails.
+ * Creates the schedules of a function. A missed run is not repeated, because the next one finds all due orders. Without these
+ * settings, Lambda would keep a throttled start for six hours and retry a failed one twice.
  */
 export function startBySchedule(scope: Construct, { spec, target, undelivered, startEvery, sweepEvery }: ScheduleProps): readonly Rule[] {
   if (spec.schedules.length > 0) target.configureAsyncInvoke({ maxEventAge: startedWithin, retryAttempts: 0 });

@@ -6,24 +6,24 @@ export interface OrderStackProps extends StackProps {
   readonly orders: OrderProcessingProps;
 }
 
-/** The system in a stack of its own, and what it puts out. */
+/** A stack with the system and its outputs. */
 export class OrderStack extends Stack {
   readonly orders: OrderProcessing;
 
   constructor(scope: Construct, id: string, { orders, ...props }: OrderStackProps) {
-    super(scope, id, { description: 'Redress: brings orders to a good end', ...props });
+    super(scope, id, { description: 'Redress: durable order processing', ...props });
     this.orders = new OrderProcessing(this, 'Orders', orders);
     const { url, alerts, table, bus, queuePrefix, users } = this.orders;
     const put = (name: string, description: string, value: string): void => void new CfnOutput(this, name, { description, value });
-    put('ApiUrl', 'Where orders are posted', url);
+    put('ApiUrl', 'URL of the API', url);
     put('AlertsTopicArn', 'Subscribe operators here', alerts.topicArn);
     put('TableName', 'REDRESS_TABLE', table.tableName);
     put('BusName', 'REDRESS_BUS', bus.eventBusName);
     put('QueuePrefix', 'REDRESS_QUEUE_PREFIX', queuePrefix);
     if (!users) return;
     put('UserPoolId', 'Invite the first operator here', users.pool.userPoolId);
-    put('UserPoolClientId', 'For people', users.people.userPoolClientId);
+    put('UserPoolClientId', 'App client for people', users.people.userPoolClientId);
     for (const [program, client] of users.programs)
-      put(`Client${program.replace(/[^A-Za-z0-9]/g, '')}`, `For ${program}`, client.userPoolClientId);
+      put(`Client${program.replace(/[^A-Za-z0-9]/g, '')}`, `App client for ${program}`, client.userPoolClientId);
   }
 }

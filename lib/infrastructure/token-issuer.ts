@@ -13,28 +13,28 @@ import {
 } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
 
-/** An issuer of the user's own instead of the stack's user pool. */
+/** An external token issuer in place of the stack's user pool. */
 export interface ExternalIssuer {
-  /** As it stands in the tokens' `iss`. */
+  /** The `iss` of its tokens. */
   readonly issuer: string;
   readonly audience: string;
-  /** Its public keys as a JWKS, where they are not to be fetched from the issuer. */
+  /** Its public keys as a JWKS; without them, the API fetches them from the issuer. */
   readonly keys?: string;
 }
 
 export interface UserPoolIssuerProps {
   readonly name: string;
   readonly removalPolicy: RemovalPolicy;
-  /** Programs that submit orders, each with an app client of its own (client credentials). */
+  /** Programs that submit orders; each gets an app client (client credentials). */
   readonly clients: readonly string[];
 }
 
 export const userRoles = ['client', 'operator', 'admin'] as const;
 
-/** The stack's own issuer: people sign in and are in groups, programs have app clients and scopes. */
+/** The stack's user pool as issuer: people sign in and have groups, programs have app clients and scopes. */
 export class UserPoolIssuer extends Construct {
   readonly pool: UserPool;
-  /** For people: the console and the command line. */
+  /** The app client for people: the console and the command line. */
   readonly people: UserPoolClient;
   readonly programs: ReadonlyMap<string, UserPoolClient>;
 
@@ -58,7 +58,7 @@ export class UserPoolIssuer extends Construct {
     const domainPrefix = `${name}-${Stack.of(this).account}`;
     this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
     this.people = this.pool.addClient('People', {
-      // Beside programs that speak SRP: whoever administers the account can sign people in by the AWS command line.
+      // Besides SRP, an administrator of the account can sign people in with the AWS command line.
       authFlows: { userSrp: true, adminUserPassword: true },
       accessTokenValidity: Duration.hours(1),
       idTokenValidity: Duration.hours(1),
@@ -66,7 +66,7 @@ export class UserPoolIssuer extends Construct {
       preventUserExistenceErrors: true,
       enableTokenRevocation: true,
       disableOAuth: true,
-      // Who somebody speaks for is not for himself to say.
+      // Users must not choose their client themselves.
       readAttributes: new ClientAttributes().withStandardAttributes({ email: true }).withCustomAttributes('client'),
       writeAttributes: new ClientAttributes().withStandardAttributes({ givenName: true, familyName: true }),
     });
@@ -84,7 +84,7 @@ export class UserPoolIssuer extends Construct {
     );
   }
 
-  /** What the `api` function is told of it. */
+  /** The variables that configure the `api` function for this issuer. */
   get environment(): { readonly [name: string]: string } {
     const programs = [...this.programs].map(([program, { userPoolClientId }]) => [userPoolClientId, program]);
     return {

@@ -1,23 +1,23 @@
 /**
- * What all instances of an agent know of its remote service, since it was last away: it stays as it is in good weather,
- * when nobody reads it. Times are milliseconds since 1970.
+ * A circuit breaker, shared by all instances of an agent. Agents write it when the remote service goes down or recovers; while
+ * the service is healthy, they do not read it. Times are milliseconds since 1970.
  */
 export interface Breaker {
   readonly agent: string;
-  /** Rises by one at every write, from 1: its fence. */
+  /** Starts at 1 and rises by one with every write. It fences the writes. */
   readonly rev: number;
   readonly openedAt: number;
-  /** From then on one instance may make one call, to see whether the service is back. */
+  /** From this time on, one instance may make one call to find out whether the service is back. */
   readonly probeAt: number;
-  /** Calls that found it still away. */
+  /** Number of probes that began in this outage. The pause between probes grows with it. */
   readonly failedProbes: number;
-  /** Since when it is back; null while it is away. */
+  /** When the service came back; null while it is down. */
   readonly closedAt: number | null;
 }
 
 /**
- * Keeps one record for each agent whose service was ever away. Whoever writes names the rev that he read, 0 where there was
- * nothing; `refused` carries what stands there, or null.
+ * Store of the circuit breakers: one record for each agent whose service was ever down. A writer passes the `rev` that it read,
+ * or 0 if there was no record. `refused` carries the current record, or null.
  */
 export interface Breakers {
   breaker(agent: string): Promise<Breaker | undefined>;
@@ -27,14 +27,14 @@ export interface Breakers {
   ): Promise<{ readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: Breaker | null }>;
 }
 
-/** Closed: as if there were none. Half-open: it is back, and what waited for it comes a little at a time. */
+/** `closed`: the service is healthy. `half-open`: the service is back, and the waiting requests are released gradually. */
 export type Phase = 'closed' | 'open' | 'half-open';
 
 const firstProbeMs = 5_000;
 const probeMaxMs = 60_000;
-/** After so long without a call an instance looks before its next one: somebody may have found out something meanwhile. */
+/** An instance that was idle for this long reads the breaker before its next call: another instance may have opened it. */
 export const restedMs = 10_000;
-/** However short it was away, so long nothing that is late counts. */
+/** The shortest half-open phase. Late steps do not count as failures during that phase. */
 const releaseMinMs = 10_000;
 
 export const phaseOf = (breaker: Breaker | undefined, now: number): Phase => {
@@ -43,9 +43,9 @@ export const phaseOf = (breaker: Breaker | undefined, now: number): Phase => {
   return now < releasedBy(breaker, breaker.closedAt) ? 'half-open' : 'closed';
 };
 
-/** `chance` spreads those who probe, from 0 to 1. */
+/** Returns the breaker after it opens. `random`, from 0 to 1, spreads the times of the probes. */
 export function opened(agent: string, before: Breaker | undefined, now: number, random: number): Breaker {
-  // Away again before all that waited was let go: it is the same absence, and is looked at no more often than before.
+  // A service that fails again while half-open continues the same outage, and its probes do not become more frequent.
   const again = before && phaseOf(before, now) !== 'closed';
   const failedProbes = again ? before.failedProbes : 0;
   return {
@@ -58,7 +58,7 @@ export function opened(agent: string, before: Breaker | undefined, now: number, 
   };
 }
 
-/** Whoever writes this is the one who may call; where he is not heard of again, the next one may. */
+/** Returns the breaker with a probe begun. The instance that writes it may call; if it crashes, another may after `probeAt`. */
 export const probing = (breaker: Breaker, now: number, random: number): Breaker => ({
   ...breaker,
   rev: breaker.rev + 1,
@@ -71,30 +71,33 @@ export const closed = (breaker: Breaker, now: number): Breaker => ({ ...breaker,
 const pauseMs = (failedProbes: number, random: number): number =>
   Math.round(Math.min(probeMaxMs, firstProbeMs * 2 ** Math.min(failedProbes, 10)) * (0.75 + random / 2));
 
-/** All that waited is let go within three quarters of the time for which the service was away. */
+/** Returns how long the half-open phase lasts: three quarters of the outage. All waiting requests are released within it. */
 const releaseMs = ({ openedAt }: Breaker, closedAt: number): number => Math.max(releaseMinMs, 0.75 * (closedAt - openedAt));
 
-/** When the last of those who waited has had his turn. */
+/** Returns when the last waiting request has been released. */
 export const releasedBy = (breaker: Breaker, closedAt: number): number => closedAt + releaseMs(breaker, closedAt);
 
-/** When somebody who has waited since then has his turn: in the order in which they came, evenly spread. */
+/** Returns when a request that has waited since `waitingSince` is released. Requests are released oldest first, evenly spread. */
 export function turnOf(breaker: Breaker, waitingSince: number): number {
   const { openedAt, closedAt } = breaker;
   if (closedAt === null) return breaker.probeAt;
-  // Asked since, and had no luck: it has had its turn.
+  // This request was sent after the service came back, so it does not wait for a turn.
   if (waitingSince >= closedAt) return closedAt;
   const place = (waitingSince - openedAt) / Math.max(1, closedAt - openedAt);
   return Math.round(closedAt + releaseMs(breaker, closedAt) * Math.min(1, Math.max(0, place)));
 }
 
-/** Since when those have waited who have had no turn yet; all of them, for a clock that is behind the one that says it is back. */
+/**
+ * Returns since when the oldest request that is not released yet has waited. A clock that is behind the writer's finds that
+ * none is released.
+ */
 function waitingFrom({ openedAt, closedAt, ...breaker }: Breaker, now: number): number {
   if (closedAt === null) return openedAt;
   const share = (now - closedAt) / releaseMs({ openedAt, closedAt, ...breaker }, closedAt);
   return Math.round(openedAt + Math.min(1, Math.max(0, share)) * (closedAt - openedAt));
 }
 
-/** Whether an asking that should have been answered by `dueAt` was behind it for some of its time: then it is not late. */
+/** Whether an outage overlapped the time of a request that was due at `dueAt`. Such a request does not count as late. */
 export const coversLateStep = (breaker: Breaker | undefined, dueAt: number, stepMs: number, now: number): boolean =>
   breaker !== undefined &&
   (phaseOf(breaker, now) !== 'closed' ||

@@ -1,8 +1,8 @@
-/** The only source of time outside the core, which gets its time in the events. */
+/** The only source of time outside of the core. The core receives its time in events. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Resolves after so long, or at once when the signal aborts; it never rejects. */
+  /** Resolves after `ms`, or at once when the signal aborts. It never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -21,14 +21,14 @@ export const systemClock: Clock = {
     }),
 };
 
-/** A clock that stands still until it is told to go on; whoever sleeps wakes in the order of his time. */
+/** A clock that stands still until a test moves it. Sleepers wake in the order of their times. */
 export interface ManualClock extends Clock {
   advance(ms: number): Promise<void>;
-  /** Time goes on to when the next one wakes, and no further; false where nobody sleeps. */
+  /** Moves the clock to the next sleeper's time and wakes it; resolves to false if there are no sleepers. */
   next(): Promise<boolean>;
-  /** The same, as long as that is not later than so many milliseconds since 1970. */
+  /** Does the same as `next`, but only for a sleeper due by `end`, in milliseconds since 1970. */
   nextBy(end: number): Promise<boolean>;
-  /** Time goes on by so much at once: who wakes meanwhile wakes once, at the end of it. */
+  /** Moves the clock by `ms` in one step. Sleepers that are due in between wake once, at the end. */
   jump(ms: number): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export function manualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
   };
 }
 
-/** Lets everything that is ready to run, run: a few turns of the event loop. */
+/** Waits for a few turns of the event loop, so that all pending work runs. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 };

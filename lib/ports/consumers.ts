@@ -1,4 +1,4 @@
-/** Opens and shuts what feeds the functions from queues; the same again changes nothing. */
+/** Control of the consumers (on AWS, event source mappings) that pass messages from queues to functions. `set` is idempotent. */
 export interface Consumers {
   set(queues: readonly string[], state: 'open' | 'closed'): Promise<void>;
 }

@@ -3,18 +3,18 @@ import type { Json } from '#core/data/json';
 import type { Program } from '#core/definition/program';
 import type { StateRecord } from './records.ts';
 
-/** The workflows and agents of the app that this system runs. */
+/** Definitions of the app's workflows and agents. */
 export interface Definitions {
-  /** The exact version; an order stays with the one that it started on. */
+  /** Returns the exact version. An order keeps the version that it started with. */
   program(name: string, version: number): Program | undefined;
-  /** What an order goes on by; undefined where its version is not part of the app, or has changed since the order began. */
+  /** Returns the program of an order; undefined if the app lacks its version, or the version has changed since the order began. */
   programOf(order: Pick<StateRecord, 'workflow' | 'definition'>): Program | undefined;
-  /** What a new order of this name starts on. */
+  /** Returns the newest version, which new orders start with. */
   newest(name: string): Program | undefined;
   names(): readonly string[];
-  /** Whether an output is what the operation's schema promises. */
+  /** Whether an output matches the operation's schema. */
   isOutput(agent: string, operation: string, output: Json): boolean;
   readonly agents: readonly AgentDefinition[];
-  /** What their author should know of, although they run: `fulfil-order@1, order/confirm: It has no undo …`. */
+  /** Warnings about definitions that can run nevertheless: `fulfil-order@1, order/confirm: It has no undo …`. */
   readonly warnings: readonly string[];
 }

@@ -6,7 +6,7 @@ export interface Delivery extends Received {
   readonly queue: string;
 }
 
-/** The queue that a record came from, without the prefix of the deployment. */
+/** Returns the queue of a record, without the prefix of the deployment. */
 export const queueOf = ({ eventSourceARN }: Pick<SQSRecord, 'eventSourceARN'>, prefix = ''): string => {
   const name = eventSourceARN.slice(eventSourceARN.lastIndexOf(':') + 1);
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
@@ -23,6 +23,6 @@ export const deliveryOf = (record: SQSRecord): Delivery => ({
   receipt: record.receiptHandle,
 });
 
-/** Whose work a record is, where that is known. */
+/** Returns the message group of a record, if SQS names one. */
 export const groupIn = ({ attributes }: Pick<SQSRecord, 'attributes'>): { readonly group?: string } =>
   groupOf({ group: attributes.MessageGroupId });

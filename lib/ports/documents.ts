@@ -1,25 +1,25 @@
 import type { JsonObject } from '#core/data/json';
 
-/** A record that is no order: what a channel is, how often a message failed, a message that was dead-lettered. */
+/** A record beside the orders: the state of a channel, the failure count of a message, a dead letter. */
 export interface Document {
-  /** Whose it is and what it is: made in `collections`. */
+  /** Name of its collection, from `collections`. */
   readonly collection: string;
-  /** Sorts within its collection; at most 1,024 bytes. */
+  /** Sort key within its collection; at most 1,024 bytes. */
   readonly id: string;
-  /** Rises by one at every write, from 1: its fence. */
+  /** Starts at 1 and rises by one with every write. It fences the writes. */
   readonly rev: number;
   readonly content: JsonObject;
-  /** Milliseconds since 1970: from then on it may be gone. */
+  /** Milliseconds since 1970. From then on the store may remove the document. */
   readonly expiresAt?: number;
 }
 
 /**
- * Keeps documents. Whoever writes or removes one names the rev that he read, 0 where there was nothing; `refused` carries what
- * stands there, or null.
+ * Store of documents. A writer passes the `rev` that it read, or 0 if there was no document. `refused` carries the current
+ * document, or null.
  */
 export interface Documents {
   document(collection: string, id: string): Promise<Document | undefined>;
-  /** By id, from behind `after`; at most `limit`. */
+  /** Returns at most `limit` documents in the order of their ids, after the id `after`. */
   documents(collection: string, after: string | undefined, limit: number): Promise<readonly Document[]>;
   putDocument(document: Document, loadedRev: number): Promise<DocumentWrite>;
   removeDocument(collection: string, id: string, loadedRev: number): Promise<DocumentWrite>;
@@ -27,20 +27,20 @@ export interface Documents {
 
 export type DocumentWrite = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: Document | null };
 
-/** One for each channel, so that whoever may write to one can write to no other: rights go by the collection. */
+/** Names of the collections. Permissions are granted per collection, so each channel has its own. */
 export const collections = {
-  /** Whether a channel is open, under the id `CHANNEL`. */
+  /** State of a channel, under the id `CHANNEL`. */
   channel: (channel: string) => `CHANNEL#${channel}`,
-  /** Names of the channels that are closed, or were not long ago: whoever must know reads one collection, not all channels. */
+  /** Names of the channels that are closed or were closed recently. Hosts read this one collection instead of every channel. */
   channels: 'CHANNELS',
-  /** How often handling a message failed, by its conversation. */
+  /** Failure counts of messages, by conversation. */
   tracks: (channel: string) => `TRACK#${channel}`,
-  /** Messages that were dead-lettered, by the time at which they were sent. */
+  /** Dead letters, by the time at which the message was sent. */
   deadLetters: (channel: string) => `DEAD-LETTER#${channel}`,
-  /** Idempotency keys of calls that an order has no room for any more. */
+  /** Idempotency keys of API calls, moved out of an order whose state is full. */
   calls: (orderId: string) => `CALLS#${orderId}`,
-  /** What steers each version of a workflow, under the version, as it was when it was first started. */
+  /** The recorded definition of each version of a workflow, as it first ran. The id is the version. */
   workflow: (name: string) => `WORKFLOW#${name}`,
-  /** How far the sweep has come through all orders. */
+  /** Position of the sweep through all orders. */
   sweep: 'SWEEP',
 } as const;

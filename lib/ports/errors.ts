@@ -1,32 +1,30 @@
 import type { OrderRecord } from './records.ts';
 
-/** Another host has this instance to itself. It does not say who: that is nobody else's business (LOCK). */
+/** Another host holds the lease of this instance. The error does not name the host, which is internal (LOCK). */
 export class InstanceLockedError extends Error {
   override readonly name = 'InstanceLockedError';
   readonly orderId: string;
-  /** Milliseconds since 1970: then the lease runs out, unless its holder renews it. */
+  /** When the lease expires unless its holder renews it: milliseconds since 1970. */
   readonly heldUntil: number;
 
   constructor(orderId: string, heldUntil: number) {
-    super(
-      `The order ${orderId} is held by someone at work on it, until ${new Date(heldUntil).toISOString()} at the latest. Try again then.`,
-    );
+    super(`Order ${orderId} is locked by a host that works on it, until ${new Date(heldUntil).toISOString()}. Try again then.`);
     this.orderId = orderId;
     this.heldUntil = heldUntil;
   }
 }
 
-/** A stored record that makes no sense: damaged, or written by a newer version. It concerns this order alone. */
+/** A stored record that cannot be decoded: it is damaged, or a newer version wrote it. Other orders are not affected. */
 export class UnreadableRecordError extends Error {
   override readonly name = 'UnreadableRecordError';
   readonly orderId: string;
   readonly reason: string;
   /**
-   * Milliseconds since 1970: until then it may only be that this process is older than the record. Later, and where it is
-   * 0, another version must be deployed. Undefined of what no version can read.
+   * Milliseconds since 1970. Until then a rollout may explain that this process is older than the record. After it, or if it is
+   * 0, an operator must deploy another version. Undefined if no version can read the record.
    */
   readonly newerUntil: number | undefined;
-  /** What was submitted, where that much can be read. */
+  /** The order as submitted, if that part is readable. */
   readonly order: OrderRecord | undefined;
 
   constructor(orderId: string, reason: string, newerUntil?: number, order?: OrderRecord) {
@@ -38,7 +36,7 @@ export class UnreadableRecordError extends Error {
   }
 }
 
-/** Reads a state; where that cannot be done, the error knows the order that it belongs to. */
+/** Returns the state that `read` decodes; adds the order to an UnreadableRecordError. */
 export function stateBehind<T>(order: OrderRecord, read: () => T): T {
   try {
     return read();
@@ -48,34 +46,34 @@ export function stateBehind<T>(order: OrderRecord, read: () => T): T {
   }
 }
 
-/** So long after it was written, whoever does not know a version may only not be replaced yet by a newer process. */
+/** How long a rollout may take: for this long after a write, older processes may meet a version that they do not know. */
 export const rolloutMs = 3_600_000;
 
-/** For a record of another schema version. `writtenAt`: milliseconds since 1970, where that can be read. */
+/** Returns the error for a record of another schema version. `writtenAt`: milliseconds since 1970, if readable. */
 export function unknownVersion(orderId: string, version: unknown, writtenAt: unknown): UnreadableRecordError {
   const isNewer = typeof version === 'number' && version > 1 && typeof writtenAt === 'number';
-  const reason = `it has the schema version ${String(version).slice(0, 40)}, and this program reads 1`;
+  const reason = `it has schema version ${String(version).slice(0, 40)}, expected 1`;
   return new UnreadableRecordError(orderId, reason, isNewer ? writtenAt + rolloutMs : undefined);
 }
 
-/** A message that only a newer version of the program, or of the app, can process; `message` says why. */
+/** A message that only a newer version of the program or of the app can process. `message` says why. */
 export class NewerMessageError extends Error {
   override readonly name = 'NewerMessageError';
 }
 
-/** A message that nobody can make sense of: undecodable, of a type that there never was, or not what its type must be. */
+/** A message that no version can decode: not JSON, of an unknown type, or not valid for its type. */
 export class UnreadableMessageError extends Error {
   override readonly name = 'UnreadableMessageError';
 }
 
-/** The store, or what carries it, is gone: nothing can be accepted or done until it is back. */
+/** The store, or the technology under it, is unavailable. The system neither accepts nor processes anything until it is back. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
-  /** True when it won't come back by itself, so that the host must stop. */
+  /** True if the store will not recover without a person, so that the host must stop. */
   readonly fatal: boolean;
-  /** What a person must do, where that follows from what happened. */
+  /** Instruction for the operator, if the cause implies one. */
   readonly remedy: string | undefined;
-  /** True when the store takes no more at the moment: nothing was written, and trying at once makes it worse. */
+  /** True if the store throttles. The store wrote nothing, and an immediate retry adds to the load. */
   readonly throttled: boolean;
 
   constructor(
@@ -89,12 +87,12 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** The store takes this neither now nor later: it is larger than an item may be, or not in a form that it knows. Nothing was written. */
+/** The store will never accept this write: the item is too large or malformed. The store wrote nothing. */
 export class StoreRefusesError extends Error {
   override readonly name = 'StoreRefusesError';
 }
 
-/** Something about the surroundings that a person must mend first; `remedy` says how. Ends the program with exit code 2. */
+/** A fault in the setup that a person must correct; `remedy` says how. It ends the program with exit code 2. */
 export class SetupError extends Error {
   override readonly name = 'SetupError';
   readonly remedy: string;
@@ -105,12 +103,12 @@ export class SetupError extends Error {
   }
 }
 
-/** The state of an order, or its history in one write, would be larger than can be stored. Nothing is stored. */
+/** The state of an order, or the history of one write, exceeds the size limit of the store. The scheduler wrote nothing. */
 export class StateTooLargeError extends Error {
   override readonly name = 'StateTooLargeError';
 }
 
-/** What was about to be written breaks what must hold: nothing of it is stored. */
+/** A write would violate an invariant, so it was not sent to the store. */
 export class InvariantError extends Error {
   override readonly name = 'InvariantError';
 }

@@ -3,14 +3,14 @@ import type { DetailType } from './records.ts';
 
 /** A message on the event bus. */
 export interface Announcement {
-  /** The same when sent twice; also in the detail. */
+  /** Unchanged if the announcement is sent twice; `detail` repeats it. */
   readonly id: string;
   readonly detailType: DetailType;
   readonly detail: JsonObject;
 }
 
-/** Tells the event bus, at least once. */
+/** Publisher of announcements to the event bus, at least once. */
 export interface Publisher {
-  /** Answers with the ids that were not taken; a bus takes some and refuses others in one call. */
+  /** Resolves to the ids that the bus refused. A bus may refuse some entries of a call and accept the others. */
   publish(announcements: readonly Announcement[]): Promise<{ readonly failed: readonly string[] }>;
 }

@@ -5,14 +5,14 @@ import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { NewerMessageError } from './errors.ts';
 import { groupOf, type Outgoing } from './queues.ts';
 
-/** Names of the queues; every implementation puts its own prefix before them. */
+/** Names of the queues. Each adapter adds its own prefix. */
 export const queueNames = {
   requests: (agent: string) => `${agent}-requests`,
   replies: (agent: string) => `${agent}-replies`,
   /** Wake-ups for the scheduler. */
   wakeUps: 'wake-ups',
   submissions: 'submissions',
-  /** Of orders that call others, to the engine, and back. */
+  /** Requests of orders that call other orders; `callReplies` holds the answers. */
   calls: `${workflowsAgent}-requests`,
   callReplies: `${workflowsAgent}-replies`,
   /** A client's own response queue, by the id under which it is registered. */
@@ -20,33 +20,33 @@ export const queueNames = {
   deadLetters: (queue: string) => `${queue}-dead`,
 } as const;
 
-/** The agent whose reply queue this is; undefined for any other queue. */
+/** Returns the agent of a reply queue; undefined for any other queue. */
 export const agentOfReplies = (queue: string): string | undefined =>
   queue.endsWith('-replies') ? queue.slice(0, -'-replies'.length) : undefined;
 
-/** The agent whose request queue this is; undefined for any other queue. */
+/** Returns the agent of a request queue; undefined for any other queue. */
 export const agentOfRequests = (queue: string): string | undefined =>
   queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
 
-/** Of every message between the roles. Whoever changes one reads the version before, too, and sends this one. */
+/** Version of all messages between the roles. A new version must also read messages of the one before. */
 export const messageVersion = 1;
 
-/** What is wrong with a message of a later version, which whoever runs that can read; undefined for any other. */
+/** Returns the error for a message of a later version, which newer processes can read; undefined for any other message. */
 export function newerProblem(message: unknown): NewerMessageError | undefined {
   const version = isObject(message) ? message['v'] : undefined;
   const isNewer = typeof version === 'number' && Number.isSafeInteger(version) && version > messageVersion;
-  return isNewer ? new NewerMessageError(`The message has the version ${version}, and this program reads ${messageVersion}.`) : undefined;
+  return isNewer ? new NewerMessageError(`Expected a message of version ${messageVersion}, got version ${version}.`) : undefined;
 }
 
 const time = z.iso.datetime();
-/** Whatever JSON.parse gave. */
+/** Any result of JSON.parse. */
 const json = z.custom<Json>((value) => value !== undefined);
 const id = z.string().min(1).max(2048);
 
-/** The short name of a fault, as agents give it: `CardDeclined`. */
+/** Pattern of the short fault names that agents return: `CardDeclined`. */
 export const faultName = /^[A-Z][A-Za-z0-9]{0,63}$/;
 
-/** What every asking, and all that is said to it, is named by. */
+/** Fields that identify an attempt, in its request and in every message about it. */
 export const attemptFields = {
   v: z.literal(messageVersion),
   requestId: id,
@@ -58,7 +58,7 @@ export const attemptFields = {
 
 type AttemptFields = { readonly [K in keyof typeof attemptFields]: z.infer<(typeof attemptFields)[K]> };
 
-/** One that contradicts the very asking that it names speaks for none. A cancellation says neither epoch nor attempt. */
+/** Whether the fields of a message agree with its request id. A cancellation has neither epoch nor attempt. */
 export const namesItsAttempt = ({
   requestId,
   orderId,
@@ -72,24 +72,24 @@ export const Request = z.object({
   type: z.literal('request'),
   operation: id,
   completeBy: time,
-  /** Time left when it was sent: whoever's clock is wrong takes the smaller of both. */
+  /** Time left when it was sent. The agent uses the earlier of both deadlines, because its clock may be wrong. */
   remainingMs: z.number(),
   idempotencyKey: id,
   input: json,
-  /** Only whether the effect under this key exists is wanted; a permanent failure says that it does not. */
+  /** The request only confirms the outcome: whether the effect under this key exists. A permanent failure means that it does not. */
   confirming: z.literal(true).optional(),
-  /** The first asking under its key, although not the first of its step: the ones before were refused for certain. */
+  /** The first request under its key, although not the first of its step. The earlier ones were definitely refused. */
   newKey: z.literal(true).optional(),
-  /** How often its agent has put it back, because its service was away. */
+  /** How often the agent has requeued it, because the service was down. */
   requeued: z.int().min(1).optional(),
-  /** A copy of this request may have been sent before, and served. */
+  /** A copy of this request may have been sent and served before. */
   resent: z.literal(true).optional(),
 });
 export type Request = z.infer<typeof Request>;
 
 /**
- * Whether something may have been done under the key already: by an earlier asking, an earlier try of this one before it was put
- * back, or a copy of it. A refusal by whoever does not know the key says nothing of that.
+ * Whether an earlier request, a try before a requeue, or a copy may have had the effect already. A refusal from an agent that
+ * did not check the key does not rule that out.
  */
 export const isRepeated = ({
   attempt,
@@ -100,7 +100,7 @@ export const isRepeated = ({
 }: Pick<Request, 'attempt' | 'newKey' | 'confirming' | 'requeued' | 'resent'>): boolean =>
   confirming === true || resent === true || requeued !== undefined || (attempt > 1 && newKey !== true);
 
-/** An asking is not wanted any more: whoever is at work on it stops if he can. */
+/** A cancellation of a request. The agent that works on the request stops if it can. */
 export const Cancel = z.object({
   v: z.literal(messageVersion),
   type: z.literal('cancel'),
@@ -111,7 +111,7 @@ export const Cancel = z.object({
 });
 export type Cancel = z.infer<typeof Cancel>;
 
-/** What an agent takes in. */
+/** Messages that an agent accepts. */
 export const ToAgent = z.discriminatedUnion('type', [Request, Cancel]);
 export type ToAgent = z.infer<typeof ToAgent>;
 
@@ -135,9 +135,9 @@ export const Reply = z.object({
       status: z.literal('rejected'),
       code: z.literal(500),
       message: z.string(),
-      /** Where the message is kept for a person. */
+      /** Id of the dead letter that keeps the message for an operator. */
       deadLetter: z.string().optional(),
-      /** Whoever tried to process it may have done it. */
+      /** An attempt to process the message may have had the effect. */
       outcomeUnknown: z.literal(true).optional(),
     }),
   ]),
@@ -150,11 +150,11 @@ export type Heartbeat = z.infer<typeof Heartbeat>;
 export const WakeUp = z.object({ v: z.literal(messageVersion), type: z.literal('wake-up'), orderId: id, sentAt: time });
 export type WakeUp = z.infer<typeof WakeUp>;
 
-/** Within the same bounds as a call of the API: an order is the same whichever way it comes. */
+/** A submission from the queue. It has the same limits as a submission through the API. */
 export const SubmissionMessage = z.object({
   v: z.literal(messageVersion),
   type: z.literal('submission'),
-  idempotencyKey: z.string().regex(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters are wanted'),
+  idempotencyKey: z.string().regex(/^[\x20-\x7e]{1,255}$/, 'Expected 1 to 255 printable ASCII characters'),
   client: z.string(),
   workflow: z.string().max(64).optional(),
   order: json,
@@ -166,7 +166,7 @@ export type SubmissionMessage = z.infer<typeof SubmissionMessage>;
 
 export type StatusKind = 'received' | 'refused' | 'delayed' | 'completed' | 'failed';
 
-/** What the scheduler takes in from queues. */
+/** Messages that the scheduler accepts from queues. */
 export const ToScheduler = z.discriminatedUnion('type', [Reply, Heartbeat, WakeUp]);
 export type ToScheduler = z.infer<typeof ToScheduler>;
 
@@ -199,13 +199,13 @@ export const cancelMessage = (orderId: string, { requestId, path, idempotencyKey
   idempotencyKey,
 });
 
-/** An order, and its client where he is known: whoever cannot read an order does not know him. */
+/** An order and its client. The client is absent if the order's record is unreadable. */
 export interface Whose {
   readonly orderId: string;
   readonly client?: string;
 }
 
-/** On its way to the scheduler, as work of the order's client. */
+/** Returns a wake-up for the scheduler, in the group of the order's client. */
 export const wakeUpOf = ({ orderId, client }: Whose, now: number): Outgoing => ({
   queue: queueNames.wakeUps,
   body: JSON.stringify(wakeUpMessage(orderId, now)),

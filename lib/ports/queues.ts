@@ -3,31 +3,31 @@ export interface Outgoing {
   readonly queue: string;
   /** JSON text. */
   readonly body: string;
-  /** At most 15 minutes; what must wait longer is a deadline in the state. */
+  /** At most 15 minutes. A longer wait is a deadline in the state. */
   readonly delayMs?: number;
-  /** Whose work it is: the client of the order. Who sends much makes those who send little wait no longer for it. */
+  /** The order's client. Queues are fair across clients: a client with many messages does not delay the others. */
   readonly group?: string;
 }
 
 export interface Received {
   readonly messageId: string;
   readonly body: string;
-  /** How often it has been delivered, this time included. */
+  /** Number of deliveries, including this one. */
   readonly receiveCount: number;
   /** Milliseconds since 1970. */
   readonly sentAt: number;
-  /** Who sent it, where the channel knows. */
+  /** The sender's id, if the queue reports it. */
   readonly senderId?: string;
-  /** As it was sent, where the channel knows: whoever sends what follows from a message hands it on. */
+  /** The message's group, if the queue reports it. Messages that result from this one carry the same group. */
   readonly group?: string;
-  /** Names this delivery; a later delivery of the same message makes it void. */
+  /** Handle of this delivery. A later delivery of the same message makes it void. */
   readonly receipt: string;
 }
 
-/** Clients' own queues have names that begin so, in every deployment: they are not the system's, and bear no prefix of it. */
+/** Prefix of the clients' own queues. They do not belong to a deployment, so its prefix is not added. */
 export const responseQueuePrefix = 'redress-response-';
 
-/** The longest delay that a queue knows. */
+/** The longest delay that a queue supports. */
 export const delayMaxMs = 900_000;
 
 export interface QueueDepth {
@@ -38,32 +38,32 @@ export interface QueueDepth {
 }
 
 /**
- * Queues in the manner of SQS: at least once, in no particular order, fair to groups. Every message may come twice, late, or, after
- * its retention, never. A `send` that rejects may have sent some of it, or all.
+ * Queues with the guarantees of SQS: at least once, unordered, fair across groups. A message may be delivered twice or late, and
+ * it is lost after its retention. A `send` that rejects may have sent none, some or all of the messages.
  */
 export interface Queues {
   send(messages: readonly Outgoing[]): Promise<void>;
-  /** Waits up to `waitMs` for at least one message; what is received is invisible to others for `visibilityMs`. */
+  /** Waits up to `waitMs` for at least one message. Received messages are invisible to other consumers for `visibilityMs`. */
   receive(
     queue: string,
     options: { readonly max: number; readonly visibilityMs: number; readonly waitMs: number; readonly signal?: AbortSignal },
   ): Promise<readonly Received[]>;
-  /** Takes messages off the queue. A receipt that is void is passed over. */
+  /** Deletes messages from the queue. Void receipts are ignored. */
   acknowledge(queue: string, receipts: readonly string[]): Promise<void>;
-  /** Makes messages visible again after so long. A receipt that is void is passed over. */
+  /** Makes messages visible again after `afterMs`. Void receipts are ignored. */
   release(queue: string, receipts: readonly string[], afterMs: number): Promise<void>;
   depth(queue: string): Promise<QueueDepth>;
 }
 
-/** Sends for one group: what follows from a message of that group. */
+/** Returns queues that send all messages in one group: the group of the message that caused them. */
 export const inGroup = (queues: Pick<Queues, 'send'>, group: string | undefined): Pick<Queues, 'send'> =>
   group === undefined ? queues : { send: (messages) => queues.send(messages.map((message) => ({ ...message, group }))) };
 
-/** The group of what follows from a message: its own. */
+/** Returns the group of a message, as a field for the messages that result from it. */
 export const groupOf = ({ group }: { readonly group?: string | undefined }): { readonly group?: string } =>
   group === undefined ? {} : { group };
 
-/** Where a message goes that was delivered too often without success. */
+/** Redrive policy: the queue that receives messages with too many deliveries. */
 export interface Redrive {
   readonly maxReceiveCount: number;
   readonly deadLetterQueue: string;

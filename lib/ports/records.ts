@@ -3,10 +3,10 @@ import type { Json, JsonObject } from '#core/data/json';
 import type { OnExhausted } from '#core/definition/definition';
 import type { Subject } from '#core/engine/transition';
 
-/** The asking for which an order was made: that of a call in another order. */
+/** The request that created a called order: the request of a call in its caller. */
 export interface CallerRef {
   readonly orderId: string;
-  /** Of the call. */
+  /** Path of the call in the caller. */
   readonly path: string;
   readonly requestId: string;
   readonly attempt: number;
@@ -20,40 +20,40 @@ export interface OrderRecord {
   readonly reference?: string;
   readonly workflow: { readonly name: string; readonly version: number };
   readonly body: Json;
-  /** SHA-256 of all that was submitted: the same key with another hash is a mistake of the client. */
+  /** SHA-256 of the whole submission. The same key with another hash is an error of the client. */
   readonly hash: string;
   /** Id of the client's registered response queue. */
   readonly responseChannel?: string;
   /** Milliseconds since 1970. */
   readonly submittedAt: number;
-  /** Of each of its effects: where an order of the same id may have been forgotten, the second of its submission. */
+  /** First generation of each effect. If an order of the same id may have been forgotten, it is the submission's Unix second. */
   readonly firstGeneration?: number;
-  /** The order that called this one, with its asking. */
+  /** The caller of this order and its request. */
   readonly caller?: CallerRef;
-  /** The very bytes of the 202 answer. */
+  /** Body of the 202 response, byte for byte. */
   readonly answer: string;
 }
 
-/** What the core sees of an order. */
+/** Returns the part of an order that the core sees. */
 export const subjectOf = ({ orderId, body: order, firstGeneration }: OrderRecord): Subject => ({ orderId, order, firstGeneration });
 
 export type ProcessState = 'Pending' | 'Processing' | 'Processed' | 'Error';
 export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 'terminated';
 
-/** What the next deadline is about. Only `step` and `claim` count as failures when they pass. */
+/** Reason for the next deadline. Only `step` and `claim` count as failures when they pass. */
 export interface DueFor {
   readonly kind: 'unclaimed' | 'step' | 'claim' | 'request' | 'timer' | 'outbox' | 'unsent' | 'reminder' | 'suspended';
   readonly path?: string;
   readonly agent?: string;
-  /** How often what is due was late before; absent for never. */
+  /** How often the same step or claim was late before; absent if never. */
   readonly failures?: number;
-  /** Something was counted as late, and has been given until then: milliseconds since 1970. */
+  /** After a lateness was counted, the extended deadline: milliseconds since 1970. */
   readonly waitsUntil?: number;
-  /** Its step was late through no fault of its agent, whose service was away or whose answers nobody read: since when it waits, milliseconds since 1970. */
+  /** Since when the step waits, if an outage of the service or unread replies explain its lateness: milliseconds since 1970. */
   readonly waitingSince?: number;
 }
 
-/** Why an order waits for a person, as shown outside. */
+/** The reason why an order is blocked, as shown to operators and clients. */
 export interface FaultSummary {
   /** `CardDeclined` */
   readonly type: string;
@@ -65,13 +65,13 @@ export interface FaultSummary {
   readonly data?: Json;
 }
 
-/** Something to be told outside, kept in the state until it is known to have been told. */
+/** An announcement or a status message, kept in the state until its delivery is certain. */
 export type OutboxEntry = {
-  /** The same when sent twice. */
+  /** Unchanged if the entry is sent twice. */
   readonly id: string;
-  /** Sending failed: from now on only a seen acknowledgement clears it. */
+  /** A send failed. From then on only an observed acknowledgement clears the entry. */
   readonly unproven?: true;
-  /** Requests that were sent after it: the reply to one of them proves that it was sent. */
+  /** Requests that were sent after the entry. A reply to one of them proves that the entry was sent. */
   readonly provenBy?: readonly string[];
 } & (
   | { readonly kind: 'announcement'; readonly detailType: DetailType; readonly detail: JsonObject }
@@ -90,104 +90,104 @@ export const detailTypes = [
 ] as const;
 export type DetailType = (typeof detailTypes)[number];
 
-/** Those that a person must see; the others are for whoever wants to know. */
+/** Announcements that are alerts: a person must act on them. */
 export const alertTypes = detailTypes.filter((type) => type !== 'Order Processed');
 
-/** What others did to an order without reading its instance, for the journal: the scheduler writes it down with its next write. */
+/** A fact from a role that does not read the instance. The scheduler adds it to the journal with its next write. */
 export type Note = { readonly at: number } & (
   | { readonly type: 'DeadlineExpired'; readonly path?: string; readonly failureCount: number }
   | { readonly type: 'OrderReset'; readonly failureCount: number }
   | { readonly type: 'ThresholdExceeded'; readonly path?: string; readonly failureCount: number }
   | { readonly type: 'DeadlineMoved'; readonly path?: string; readonly reason: string }
-  /** `before`: it was in Error already, for something else. */
+  /** `before`: the order was in Error already, for another reason. */
   | { readonly type: 'RecordUnreadable'; readonly reason: string; readonly before?: 'Error' }
-  /** What a person did with a message that was dead-lettered. `message`: its id there. */
+  /** An operator's action on a dead letter; `message` is its id. */
   | { readonly type: 'MessageResubmitted'; readonly message: string; readonly by: string; readonly reason: string; readonly edited?: true }
   | { readonly type: 'MessageDiscarded'; readonly message: string; readonly by: string; readonly reason: string }
 );
 
-/** The state of one order: what roles decide on without knowing the workflow, and the instance itself in `blob`. */
+/** The state of one order. Roles decide on its fields without knowing the workflow; `blob` holds the instance. */
 export interface StateRecord {
   readonly schemaVersion: 1;
   readonly orderId: string;
-  /** The order's own, for lists of states: milliseconds since 1970. */
+  /** Copied from the order, for lists of states: milliseconds since 1970. */
   readonly submittedAt: number;
-  /** Rises by one at every write. */
+  /** Rises by one with every write. */
   readonly rev: number;
-  /** Rises by one at each claim and each reset. With `rev` it fences every write. */
+  /** Rises by one with each claim and each reset. Together with `rev` it fences every write. */
   readonly epoch: number;
-  /** Id of the host that claimed the order, until it is finished or reset (SAS). */
+  /** Id of the host that claimed the order, until the order is finished or reset (SAS). */
   readonly lockedBy: string | null;
-  /** By when what is at work now must be done (SAS); milliseconds since 1970. */
+  /** Deadline of the current work (SAS): milliseconds since 1970. */
   readonly completeBy: number | null;
   readonly processState: ProcessState;
   readonly outcome: Outcome | null;
-  /** The most that any step at work was late; with `recover: 'order'`, too. A step that passes takes its count along. */
+  /** The highest failure count of the steps at work, also with `recover: 'order'`. The count of a step ends with the step. */
   readonly failureCount: number;
-  /** Rises by one each time the order goes into Error; makes ids of alerts. */
+  /** Rises by one each time the order enters Error. It is part of the ids of alerts. */
   readonly errorGen: number;
-  /** By an operator: nothing new is begun, and no time passes for it; only what it has to tell is due. */
+  /** An operator suspended the order: it begins no work, and its time stands still. Only its outbox can be due. */
   readonly suspended: boolean;
-  /** Of the time of what is at work, what is left while it is suspended; else null. */
+  /** Time left for the current work while the order is suspended; else null. */
   readonly remainingMs: number | null;
   readonly fault: FaultSummary | null;
-  /** Lease: who has the instance to himself, and until when (LOCK). */
+  /** Lease of the instance: its holder, and with `heldUntil` its end (LOCK). */
   readonly heldBy: string | null;
   readonly heldUntil: number | null;
   /** The exact next deadline. */
   readonly nextDueAt: number | null;
   readonly nextDueFor: DueFor | null;
-  /** Where and when the supervisor looks for it: never later than `nextDueAt`, often earlier. */
+  /** The worklist that lists the order. Its time there, `worklistAt`, is never later than `nextDueAt` and often earlier. */
   readonly worklist: 'due' | 'error' | null;
   readonly worklistAt: number | null;
   readonly recover: 'step' | 'order';
   readonly maxFailures: number;
   readonly onExhausted: OnExhausted;
-  /** How long a step above the threshold is left alone, with `onExhausted: 'wait'`; absent: an hour. */
+  /** With `onExhausted: 'wait'`, the pause of a step above its failure limit; absent: an hour. */
   readonly longWaitMs?: number | undefined;
   readonly stepMs: number;
   readonly client: string;
   readonly responseChannel: string | null;
   readonly statusSeq: number;
   readonly workflow: { readonly name: string; readonly version: number };
-  /** Hash of what steers that version, as it was when the order began; null of an order of an older program. */
+  /** Hash of the definition with which the order began; null for an order of an older program. */
   readonly definition: string | null;
-  /** Ids of the events that the last write took in. */
+  /** Ids of the events that the last write applied. */
   readonly lastBy: readonly string[];
-  /** The last four writes: whose write it was, when the answer got lost. */
+  /** Ids of the last four writes. A writer that lost the store's answer finds its own id here. */
   readonly writeIds: readonly { readonly id: string; readonly rev: number }[];
   readonly outbox: readonly OutboxEntry[];
   readonly notes: readonly Note[];
   readonly updatedAt: number;
-  /** JSON of the instance; only the scheduler looks inside. */
+  /** JSON of the instance. Only the scheduler reads it. */
   readonly blob: string;
 }
 
-/** The record without the instance: all that the supervisor may see. */
+/** The record without the instance. The supervisor sees only this. */
 export type StateHead = Omit<StateRecord, 'blob'>;
 
-/** A client of the API and what it may name. */
+/** A client of the API, with the channels and senders that it may name. */
 export interface ClientRecord {
   readonly id: string;
   readonly responseChannels: readonly string[];
-  /** SQS sender ids that may post submissions in its name. */
+  /** SQS sender ids that may send submissions on its behalf. */
   readonly senders: readonly string[];
 }
 
 /**
- * What the ids of an order's announcements begin with. An order that is submitted under the same key after the first was
- * forgotten has the same id: those who drop what they were told before must hear of both.
+ * Returns the prefix of the ids of an order's announcements. An order submitted under the same key after the first was forgotten
+ * has the same order id. The time of submission tells the two apart for subscribers that drop duplicates.
  */
 export const announcedAs = ({ orderId, submittedAt }: Pick<StateHead, 'orderId' | 'submittedAt'>): string => `${orderId}@${submittedAt}`;
 
 export const shardCount = 16;
 
-/** Spreads orders evenly over the numbers below 2^32. */
+/** Returns a hash below 2^32 that spreads orders evenly. */
 export const hashOf = (orderId: string): number => {
   let hash = 0;
   for (let index = 0; index < orderId.length; index++) hash = (hash * 31 + orderId.charCodeAt(index)) >>> 0;
   return hash;
 };
 
-/** The shard of the worklist in which an order stands: its id is a hash already. */
+/** Returns the shard of the worklist for an order. */
 export const shardOf = (orderId: string): number => hashOf(orderId) % shardCount;

@@ -6,31 +6,31 @@ import type { Announcement } from './event-bus.ts';
 import type { Outgoing } from './queues.ts';
 import type { ClientRecord, OrderRecord, Outcome, ProcessState, StateHead, StateRecord } from './records.ts';
 
-/** What stood in the store when a write came: the write counts only for exactly this. */
+/** Precondition of a write: the store applies the write only if the record has exactly this epoch and rev. */
 export interface Fence {
   readonly epoch: number;
   readonly rev: number;
 }
 
-/** Losing a race is an answer: `refused` carries the record that won, or null where there is none. */
+/** Result of a write. A lost race is a result, not an error: `refused` carries the record that won, or null if there is none. */
 export type Write = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: StateRecord | null };
 
-/** What may travel in the transaction of a write, where store, channel and publisher share one. */
+/** Messages, announcements and pages that the store may include in the transaction of a write. */
 export interface SentWithWrite {
   readonly messages: readonly Outgoing[];
   readonly announcements: readonly Announcement[];
-  /** Entries of the journal that the write drops from the state. */
+  /** Journal entries that the write removes from the state. */
   readonly page?: Page;
-  /** Entries of the undo list that the write drops from the state. */
+  /** Undo entries that the write removes from the state. */
   readonly undoPage?: UndoPage;
   /**
-   * Pages of the journal for which the state of this very write has no room: behind the page that was put aside under the same rev.
-   * They are part of the write's transaction in every store.
+   * Pages of journal entries from this same write that do not fit into its state. They follow the page that was stored under the
+   * same rev. In every store they are part of the write's transaction.
    */
   readonly overflow?: readonly Page[];
 }
 
-/** A page of the journal, put aside: its entries, oldest first. */
+/** A page of the journal, stored outside of the state. Its entries are oldest first. */
 export type Page = readonly { readonly seq: number; readonly [key: string]: Json }[];
 
 export interface OrderFilter {
@@ -38,7 +38,7 @@ export interface OrderFilter {
   readonly state?: ProcessState;
   readonly outcome?: Outcome;
   readonly workflow?: string;
-  /** Short type: `CardDeclined`. */
+  /** Short fault type: `CardDeclined`. */
   readonly fault?: string;
   readonly reference?: string;
   /** Milliseconds since 1970, both exclusive. */
@@ -46,7 +46,7 @@ export interface OrderFilter {
   readonly submittedBefore?: number;
 }
 
-/** A place in a list, newest first. */
+/** A position in a list of orders, newest first. */
 export interface ListPosition {
   readonly submittedAt: number;
   readonly orderId: string;
@@ -54,83 +54,83 @@ export interface ListPosition {
 
 export interface OrderPage {
   readonly items: readonly { readonly order: OrderRecord; readonly state: StateHead }[];
-  /** Where the list goes on; absent at its end. A page may hold fewer than was asked for, even none, and not be the last. */
+  /** Position of the next page; absent at the end. A page may hold fewer orders than `limit`, even none, and not be the last. */
   readonly next?: ListPosition;
 }
 
 export interface SweepPage {
   readonly ids: readonly string[];
-  /** The place where it goes on; absent where all orders were looked at. */
+  /** Position of the next page; absent at the end of the sweep. */
   readonly next?: string;
 }
 
-/** One asking for an effect that may be asked for only once. */
+/** Intent to send a request whose effect may be requested only once. */
 export interface Intent {
   readonly orderId: string;
   readonly idempotencyKey: string;
   readonly requestId: string;
 }
 
-/** Where agents note what they are about to ask a service for that has no idempotency: all that they may write. */
+/** Log of intents to call services that are not idempotent. Agents may write only this and the circuit breakers. */
 export interface IntentLog {
   /**
-   * Notes the asking where none stands under its key. `noted`: nobody else may ask any more, until it is withdrawn since
-   * nothing was sent. `refused` tells which stands there: perhaps the same one, delivered twice.
+   * Records the intent unless its key has one. `recorded`: this request owns the effect until it calls `withdraw()`, because it
+   * sent nothing. `refused` names the recorded request: perhaps this same request, delivered twice.
    */
   recordIntent(
-    asking: Intent,
+    intent: Intent,
   ): Promise<{ readonly outcome: 'recorded'; withdraw(): Promise<void> } | { readonly outcome: 'refused'; readonly requestId: string }>;
 }
 
 /**
- * Keeps orders and their states. A promise that rejects means that the store is not to be had, or that nobody knows
- * whether the write happened: whoever wrote loads again and looks for his `writeId`. Rejected with StoreRefusesError, nothing
- * was written, and never will be: it is too large.
+ * Store of orders and their states. A rejection means that the store is unavailable, or that the outcome of a write is unknown.
+ * The writer then loads the record and looks for its write id. StoreRefusesError means that nothing was written and a retry
+ * cannot succeed, because the item is too large.
  */
 export interface Store extends IntentLog, Breakers, Documents {
-  /** True where `along` is part of the write's own transaction: what was written is then sent as well, or neither. */
+  /** True if `sentWithWrite` is part of the write's transaction: either both the write and the sends happen, or neither. */
   readonly writesAndSendsAtomically: boolean;
 
-  /** Writes both records or neither. `exists` carries the order that was there first, of the same id. */
+  /** Writes both records or neither. `exists` carries the earlier order of the same id. */
   create(
     order: OrderRecord,
     state: StateRecord,
     sentWithWrite: SentWithWrite,
   ): Promise<{ readonly outcome: 'written' } | { readonly outcome: 'exists'; readonly order: OrderRecord }>;
-  /** Both records as of one moment; undefined where there is no such order. Rejects with UnreadableRecordError. */
+  /** Returns a consistent view of both records; undefined if the order does not exist. May reject with UnreadableRecordError. */
   load(orderId: string): Promise<{ readonly order: OrderRecord; readonly state: StateRecord } | undefined>;
-  /** The state without its instance. Rejects with UnreadableRecordError. */
+  /** Returns the state without its instance. May reject with UnreadableRecordError. */
   head(orderId: string): Promise<StateHead | undefined>;
-  /** Replaces the state where the fence holds. */
+  /** Replaces the state if the fence matches. */
   update(state: StateRecord, when: Fence, sentWithWrite: SentWithWrite): Promise<Write>;
-  /** Replaces the state without touching its instance. */
+  /** Replaces the state but keeps its instance, if the fence matches. */
   patch(head: StateHead, when: Fence): Promise<Write>;
 
-  /** Ids of orders in a shard of the worklist with a time up to `until`, oldest first. A proposal: the record decides. */
+  /** Returns ids from a shard of the worklist with a time up to `until`, oldest first. They are candidates: the record decides. */
   due(worklist: 'due' | 'error', shard: number, until: number, limit: number): Promise<readonly string[]>;
   /**
-   * Looks at so many orders, from behind a place, for what the worklist may have missed: those that have a deadline; there may
-   * be others among them, or none at all.
+   * Returns orders that the worklist may have missed: `limit` orders are examined, after the position `after`. The page has every
+   * examined order with a deadline; it may have others too, or none.
    */
   sweep(after: string | undefined, limit: number): Promise<SweepPage>;
 
-  /** Puts a page of the journal aside under the rev at which it was read; the same again changes nothing. */
+  /** Stores a page of the journal under the rev at which it was read. Idempotent. */
   putPage(orderId: string, rev: number, page: Page): Promise<void>;
   pages(orderId: string): Promise<readonly Page[]>;
-  /** Puts a page of the undo list aside under the rev at which it was read; the same again changes nothing. */
+  /** Stores a page of the undo list under the rev at which it was read. Idempotent. */
   putUndoPage(orderId: string, rev: number, page: UndoPage): Promise<void>;
-  /** The page that was put aside under a rev; undefined where there is none. */
+  /** Returns the page that was stored under a rev; undefined if there is none. */
   undoPage(orderId: string, rev: number): Promise<UndoPage | undefined>;
 
-  /** Newest first, from behind `after`; at most `limit`. Records that can't be read are passed over. */
+  /** Returns at most `limit` orders, newest first, after the position `after`. Unreadable records are skipped. */
   list(filter: OrderFilter, after: ListPosition | undefined, limit: number): Promise<OrderPage>;
 
   putClient(client: ClientRecord): Promise<void>;
   client(id: string): Promise<ClientRecord | undefined>;
   clients(): Promise<readonly ClientRecord[]>;
 
-  /** Forgets orders that were finished before then, with all that belongs to them; at most `limit`. Returns how many. */
+  /** Deletes at most `limit` orders that finished before `finishedBefore`, with all their records. Returns how many. */
   forget(finishedBefore: number, limit: number): Promise<number>;
-  /** Whether `forget` ever forgot an order here. What DynamoDB has removed by itself it does not know. */
+  /** Whether `forget` ever deleted an order. Items that DynamoDB expires (TTL) are not included. */
   hasForgotten(): Promise<boolean>;
 }

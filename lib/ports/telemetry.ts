@@ -1,6 +1,6 @@
 import type { JsonObject } from '#core/data/json';
 
-/** Fields that logs and the journal share, so that one leads to the other: orderId, requestId, seq (F-168). */
+/** Log fields. The named ones also stand in the journal, so that a person can find one from the other (F-168). */
 export interface LogFields {
   readonly orderId?: string;
   readonly requestId?: string;
@@ -11,29 +11,29 @@ export interface LogFields {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface Telemetry {
-  /** Whether lines of this level are written at all: what is costly to put together need not be. */
+  /** Whether lines of this level are written. Callers use it to skip fields that are costly to compute. */
   logs(level: LogLevel): boolean;
   log(level: LogLevel, message: string, fields?: LogFields): void;
-  /** Counts something: `staleReply`, `claimLost`. */
+  /** Increments a counter: `staleReply`, `claimLost`. */
   count(metric: string, by?: number): void;
   counts(): Readonly<Record<string, number>>;
-  /** Measures something, in the unit that its name says: `detectionDelayMs`. */
+  /** Records a value in the unit of the metric's name: `detectionDelayMs`. */
   measure(metric: string, value: number): void;
-  /** What was counted and measured since the last time, as one object that CloudWatch reads out of the log; undefined when there is nothing. */
+  /** Returns counts and measurements since the last call, as a log object of CloudWatch's embedded metric format; undefined if none. */
   embeddedMetrics(): JsonObject | undefined;
 }
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 const valueCharactersMax = 2048;
-/** As many values as CloudWatch takes of one metric at a time. */
+/** CloudWatch accepts at most this many values of one metric in a log object. */
 const valuesMax = 100;
 
-/** Where CloudWatch shows what this system counts and measures; its dimension is `role`. */
+/** CloudWatch namespace of the metrics. Their dimension is `role`. */
 export const metricNamespace = 'Redress';
 
 const unitOf = (metric: string): string => (metric.endsWith('Ms') ? 'Milliseconds' : 'Count');
 
-/** One JSON object a line. A value can't break out of its line, nor fill it: control characters are escaped, long texts cut. */
+/** Returns telemetry that logs one JSON object per line. It escapes control characters and truncates long texts. */
 export function createTelemetry({
   level = 'info',
   write = (line) => void process.stderr.write(line),
@@ -89,6 +89,6 @@ const short = (_: string, value: unknown): unknown => {
   return typeof value === 'string' && value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value;
 };
 
-/** JSON escapes below U+0020 itself; a terminal also acts on these: C1 controls, line separators, and marks that turn the direction of writing. */
+/** Characters that terminals act on but JSON does not escape: C1 controls, line separators, bidirectional marks. */
 const unsafe = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -8,24 +8,24 @@ import type { Emit, SystemEvents } from './system.ts';
 
 export interface AppServicesOptions {
   readonly app: Pick<App, 'services' | 'on'>;
-  /** Services beside those of the app. */
+  /** Services in addition to those of the app. */
   readonly services?: readonly RuntimeService[];
   readonly hostId: string;
   readonly role: string;
   readonly ports: { readonly clock: Clock; readonly telemetry: Telemetry; readonly publisher: Publisher };
-  /** Who else hears of it. */
+  /** Also receives every event. */
   readonly emit?: Emit;
 }
 
-/** What an app has in the process that runs it: its own services, and what it listens to. */
+/** The app's services and event listeners in one process. */
 export interface AppServices {
   readonly emit: Emit;
-  /** Starts each once; where one fails, those before it are stopped, and the process does not start. */
+  /** Starts the services one after another. If one fails, stops the earlier ones and rejects. */
   start(submit: ServiceRuntime['submit']): Promise<void>;
   stop(): Promise<void>;
-  /** Tells the app that the process gives up. */
+  /** Notifies the app that the process stops because of an error. */
   failed(error: unknown): void;
-  /** Resolves when what listeners and services have begun is done: Lambda freezes what is left. */
+  /** Resolves when all work of listeners and services is done. Lambda freezes unfinished work after a run. */
   settled(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function createAppServices({ app, services = [], hostId, role, ports, emi
 
   function tell<E extends keyof HostEvents>(event: E, detail: HostEvents[E]): void {
     const listener = app.on?.[event];
-    if (listener) track(Promise.resolve(detail).then(listener), 'listener of the app failed', { event });
+    if (listener) track(Promise.resolve(detail).then(listener), 'app listener failed', { event });
   }
 
   const told: { readonly [E in keyof SystemEvents]: (detail: SystemEvents[E]) => void } = {
@@ -83,9 +83,9 @@ export function createAppServices({ app, services = [], hostId, role, ports, emi
     clock,
     submit,
     raiseServicesExceptionNotHandled(error, orderId) {
-      telemetry.log('error', 'service exception', { service: name, error, ...(orderId ? { orderId } : {}) });
+      telemetry.log('error', 'service raised an exception', { service: name, error, ...(orderId ? { orderId } : {}) });
       emit('servicesExceptionNotHandled', { service: name, error, ...(orderId ? { orderId } : {}) });
-      track(announce(name, error, orderId), 'service exception not announced', { service: name });
+      track(announce(name, error, orderId), 'cannot announce service exception', { service: name });
     },
   });
 

@@ -8,7 +8,7 @@ const onOff = z.enum(['on', 'off']).transform((value) => value === 'on');
 const seconds = z.coerce.number().positive().max(86_400);
 const wholeNumber = z.coerce.number().int().min(0);
 
-/** Every variable that the system reads, with its default for one machine. Nothing else reads the environment. */
+/** Every variable of the configuration, with its default for one machine. */
 const Environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -29,7 +29,7 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'off']).default('warn'),
 });
 
-/** Where time, network and functions are shared with others; what is set counts there, too. */
+/** Defaults on AWS, where clocks differ and networks are slower. Variables that are set override them. */
 const onAws = {
   SUPERVISOR_PERIOD_SECONDS: String(steps.periodMs / 1000),
   STEP_COMPLETE_WITHIN_SECONDS: String(steps.stepMs / 1000),
@@ -45,13 +45,13 @@ export interface Config {
   readonly supervisorPeriodMs: number;
   readonly stepMs: number;
   readonly maxFailures: number;
-  /** With `onExhausted: 'wait'`: how long a step above the threshold is left alone. */
+  /** With `onExhausted: 'wait'`, the pause before a step over its failure limit is requested again. */
   readonly longWaitMs: number;
   readonly lockPolicy: (typeof lockPolicies)[number];
   readonly claimOnSubmit: boolean;
   readonly announceProcessed: boolean;
   readonly clockToleranceMs: number;
-  /** As many orders of one client are taken in by one process, on the average; undefined: as many as come. */
+  /** The average rate of submissions that one process accepts from one client; undefined: no limit. */
   readonly clientOrdersPerSecond: number | undefined;
   readonly retentionMs: number | undefined;
   readonly defaultWorkflow: string;
@@ -59,9 +59,9 @@ export interface Config {
 }
 
 /**
- * The configuration, read once. Empty variables count as absent.
+ * Reads the configuration. Empty variables count as absent.
  *
- * @throws SetupError that names every variable that is wrong, and what it takes.
+ * @throws SetupError that names every wrong variable and its expected value.
  */
 export function readConfig(environment: { readonly [name: string]: string | undefined }): Config {
   const given = Object.fromEntries(
@@ -70,7 +70,7 @@ export function readConfig(environment: { readonly [name: string]: string | unde
   const parsed = Environment.safeParse({ ...(given['REDRESS_ADAPTERS'] === 'aws' ? onAws : {}), ...given });
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}=${given[String(path[0])]}: ${message}`);
-    throw new SetupError(`The configuration is wrong: ${problems.join('; ')}.`, 'Correct or unset these variables.');
+    throw new SetupError(`The configuration is invalid: ${problems.join('; ')}.`, 'Correct or unset these variables.');
   }
   const variables = parsed.data;
   return {

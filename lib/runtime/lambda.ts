@@ -17,12 +17,12 @@ import { advancesOrders } from './topology.ts';
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** What runs in one Lambda function: a file of `functions/`, with the user's app. */
+/** The content of one Lambda function: a file of `functions/` with the user's app. */
 export interface LambdaOptions {
   readonly app: App;
   readonly create: CreateFunction;
   readonly environment: Environment;
-  /** Takes what was counted, one line a run; CloudWatch reads it out of what Lambda prints. */
+  /** Prints the metrics of a run as one line, from which CloudWatch extracts them. */
   readonly print?: (line: string) => void;
 }
 
@@ -30,12 +30,12 @@ const toLog = (line: string): void => void process.stdout.write(line);
 
 export type LambdaHandler = (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>) => Promise<unknown>;
 
-/** What is left of a run's time when work is given up, so that its end can still be told. */
+/** Work stops this long before the run's timeout, so that the run can still report its results. */
 const marginMs = 1000;
 
 /**
- * Runs a function of the system in Lambda. Everything is put together from the environment once, while Lambda starts
- * the function; a start that fails is tried again by the next event.
+ * Creates the Lambda handler of a function. The system is built from the environment once, during the cold start; the next event
+ * retries a failed start.
  */
 export function inLambda({ app, create, environment, print = toLog }: LambdaOptions): LambdaHandler {
   const telemetry = createTelemetry({ level: readConfig(environment).logLevel, role: environment['REDRESS_ROLE'] ?? 'lambda' });
@@ -59,7 +59,7 @@ export function inLambda({ app, create, environment, print = toLog }: LambdaOpti
     try {
       return await run(isQueueEvent(event) ? withPlainNames(event, prefix) : event, { stopping: ending.signal });
     } finally {
-      // What is still at work when a run ends is frozen, perhaps for hours.
+      // Lambda freezes unfinished work when a run ends, perhaps for hours.
       await services.settled();
       clearTimeout(timer);
       const metrics = telemetry.embeddedMetrics();
@@ -78,33 +78,33 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
   const services = createAppServices({ app, hostId, role: environment['REDRESS_ROLE'] ?? 'lambda', ports });
   const cursorKey = await cursorKeyIn(environment);
   const system = createSystem(app, config, { ...ports, issuer, cursorKey }, { hostId, emit: services.emit });
-  // As many reads as there are definitions, in a cold start alone. Which orders are under way it would take too long to find out.
+  // One read for each definition, in a cold start only. A search for unfinished orders would take too long (decision 21).
   if (advancesOrders.has(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
   const { warnings } = system.definitions;
-  if (warnings.length > 0) telemetry.log('warn', 'what check says of the workflows', { warnings });
+  if (warnings.length > 0) telemetry.log('warn', 'workflows have warnings', { warnings });
   const given = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
   await services.start(system.submit);
   const run = create({ system, environment: given, accepting: () => true }) as (event: unknown, invocation: Invocation) => unknown;
   return { run, services };
 }
 
-/** Functions that nobody calls with a token believe none. */
+/** The issuer of functions that take no tokens: it accepts none. */
 const nobody: Issuer = { issuer: 'none', audience: 'none', keys: { keys: [] } };
 
-/** All instances of the API sign list cursors with the same key; the other functions make none, and may not read it. */
+/** Reads the key with which all instances of the API sign list cursors. Other functions create no cursors and may not read it. */
 async function cursorKeyIn(environment: Environment): Promise<Uint8Array> {
   const SecretId = environment['REDRESS_CURSOR_SECRET'];
   if (!SecretId) return new Uint8Array(32);
   const client = new SecretsManagerClient({});
   const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId }));
   client.destroy();
-  if (SecretString.length < 32) throw new Error(`The secret ${SecretId} is too short for a key.`);
+  if (SecretString.length < 32) throw new Error(`The secret ${SecretId} is too short for a key: expected at least 32 characters.`);
   return Buffer.from(SecretString, 'utf8');
 }
 
 const isQueueEvent = (event: unknown): event is SQSEvent => isObject(event) && Array.isArray(event['Records']);
 
-/** Inside the system, queues have the names that it gave them, whatever the deployment puts before those. */
+/** Removes the deployment's prefix from queue names. */
 const withPlainNames = (event: SQSEvent, prefix: string): SQSEvent => ({
   Records: event.Records.map((record) => {
     const { eventSourceARN } = record;

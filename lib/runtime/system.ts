@@ -17,34 +17,34 @@ import { createSubmission, type Submit } from '#roles/submission/submission';
 import type { Config } from './config.ts';
 import { visibilityOf } from './visibility.ts';
 
-/** The four ports and what every role needs beside them; one per process. */
+/** The ports of the roles, and what the roles need beside them; one per process. */
 export interface Ports {
   readonly store: Store;
   readonly queues: Queues;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** Who signs the tokens that the API believes. */
+  /** The issuer whose tokens the API accepts. */
   readonly issuer: Issuer;
   /** Signs list cursors. */
   readonly cursorKey: Uint8Array;
-  /** Where something beside the system feeds the functions; else whoever does it looks at the channels' records himself. */
+  /** The event source mappings, on AWS. The local host reads the channels' records itself. */
   readonly consumers?: Consumers | undefined;
-  /** Removes what nobody needs any more, where the ports do not do so by themselves. */
+  /** Removes expired data, if the ports do not do so themselves. */
   readonly tidy?: (() => Promise<void>) | undefined;
 }
 
-/** What the host may be told of. */
+/** Events of the system for the host. */
 export interface SystemEvents {
-  /** An order is held because nothing handles its fault (WF). */
+  /** An order is blocked because its fault has no handler (WF). */
   workflowTerminated: { readonly orderId: string; readonly record: StateRecord };
-  /** A runtime service failed in what concerns one instance, or said so itself (WF: ServicesExceptionNotHandled). */
+  /** A runtime service failed for one instance, or reported an exception (WF: ServicesExceptionNotHandled). */
   servicesExceptionNotHandled: { readonly service: string; readonly orderId?: string; readonly error: unknown };
 }
 
 export type Emit = <E extends keyof SystemEvents>(event: E, detail: SystemEvents[E]) => void;
 
-/** The roles on their ports: what every function is made from. */
+/** The roles on their ports, from which every function is created. */
 export interface System extends Ports {
   readonly config: Config;
   readonly app: App;
@@ -54,15 +54,15 @@ export interface System extends Ports {
   readonly scheduler: Scheduler;
   readonly submit: Submit;
   readonly emit: Emit;
-  /** Told of what becomes of messages. */
+  /** Counts the outcomes of messages for each channel. */
   readonly channelHealth: ChannelHealth;
-  /** For how many milliseconds a message of this queue is invisible while a process works on it. */
+  /** The visibility timeout of a queue's messages, in milliseconds. */
   readonly visibilityMsOf: (queue: string) => number;
-  /** What this process has met of them. */
+  /** The outages that this process has seen. */
   readonly outages: Outages;
 }
 
-/** Whoever starts often in one process may load the definitions once, and give them each time. */
+/** Options of a system. A process that starts several systems can load the definitions once and pass them. */
 export interface SystemOptions {
   readonly hostId: string;
   readonly emit?: Emit;
@@ -100,5 +100,5 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth, outages, visibilityMsOf };
 }
 
-/** Different for every process, also for two that start at the same time. */
+/** Returns a random id, different for every process. */
 export const newHostId = (): string => `host-${randomBytes(6).toString('hex')}`;

@@ -6,59 +6,59 @@ import { queueNames } from '#ports/messages';
 import type { Redrive } from '#ports/queues';
 import { channelOf, policyOf } from '#roles/channels/policy';
 
-/** A queue that feeds a function, as SQS event source mappings do. */
+/** A queue that feeds a function, like an SQS event source mapping. */
 export interface QueueSource {
   readonly queue: string;
   readonly batchSize: number;
-  /** Batches at work at the same time on one machine. */
+  /** Most concurrent batches on one machine. */
   readonly concurrency: number;
-  /** On one machine, what is not acknowledged by then is delivered once more; what is deployed says `hiddenMs`. */
+  /** The visibility timeout on one machine. On AWS, `hiddenMs` gives it. */
   readonly visibilityMs: number;
-  /** Deliveries without success before the message goes to the dead letters. */
+  /** Failed deliveries before the message goes to the dead-letter queue. */
   readonly maxReceiveCount: number;
 }
 
-/** What a schedule tells the supervisor. */
+/** The input of the supervisor's schedules. */
 export interface SupervisorTask {
   readonly task: 'pass' | 'sweep';
-  /** One run goes on looking for so long, as often as the supervisor's period says; else it looks once. */
+  /** How long one run repeats its passes, once every supervisor period; without it, one pass. */
   readonly repeatForMs?: number;
 }
 
-/** Something that happens again and again; the period of the passes is the system's configuration. */
+/** A schedule of a function. The configuration sets the period of the supervisor's passes. */
 export interface Schedule {
   readonly input: SupervisorTask;
   readonly everyMs: number | 'supervisor period';
 }
 
-/** One function of the system: a file in `functions/`, and what makes it run. */
+/** One function of the system: a file in `functions/` with its triggers. */
 export interface FunctionSpec {
   readonly name: string;
-  /** The file's name without its ending. */
+  /** The file name without its extension. */
   readonly file: string;
-  /** Handed to the function as its environment. */
+  /** Environment variables of the function. */
   readonly environment: { readonly [name: string]: string };
   readonly sources: readonly QueueSource[];
   readonly schedules: readonly Schedule[];
   readonly trigger: 'http' | 'queue' | 'schedule';
-  /** The longest that one run of it takes. */
+  /** The longest time of one run. */
   readonly timeoutMs: number;
-  /** In which turn it is stopped: what brings new work first, the scheduler last. */
+  /** The turn in which the host stops it: first the sources of new work, last the scheduler. */
   readonly stopsIn: 1 | 2;
 }
 
-/** How the functions are cut. */
+/** How agents are divided among functions. */
 export interface Cut {
-  /** A function for each agent, or one that serves them all (F-36). What comes of an order is the same. */
+  /** One function for each agent, or one for all agents (F-36). The outcome of an order is the same. */
   readonly agents?: 'each' | 'together';
 }
 
 export interface TopologyOptions extends Cut {
-  /** The system's time for a step whose operation names none. */
+  /** The default time limit of a step, for operations without one. */
   readonly stepMs?: number | undefined;
 }
 
-/** Functions that begin orders and go on with them: only they compare the app's workflows with what is recorded. */
+/** The functions that start and advance orders. Only they compare the app's workflows with the recorded definitions. */
 export const advancesOrders: ReadonlySet<string> = new Set(['api', 'submissions', 'children', 'scheduler']);
 
 const schedulerVisibilityMs = 30_000;
@@ -67,7 +67,7 @@ const hourMs = 3_600_000;
 
 type MakeSource = (queue: string, visibilityMs: number, concurrency: number) => QueueSource;
 
-/** Failures of its own end a message long before its queue gives it up. */
+/** Creates queue sources. The redrive count is high: the failure policy dead-letters a message long before its queue would. */
 const sourcesFor =
   ({ channels }: Cast): MakeSource =>
   (queue, visibilityMs, concurrency) => {
@@ -77,7 +77,7 @@ const sourcesFor =
 
 const plain = { environment: {}, sources: [], schedules: [] } as const;
 
-/** All functions of the system and the queues between them: what the local host runs, and what is deployed. */
+/** Returns all functions of the system and the queues between them, for the local host and the deployment. */
 export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = steps.stepMs }: TopologyOptions = {}): readonly FunctionSpec[] {
   const { agents } = app;
   const source = sourcesFor(app);
@@ -106,13 +106,13 @@ export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = steps.ste
   ];
 }
 
-/** Where whoever is asked answers. */
+/** The reply queues of all agents, and of called orders. */
 export const replyQueuesOf = (app: Cast): readonly string[] => [
   ...app.agents.map(({ name }) => queueNames.replies(name)),
   ...(hasCalls(app.workflows) ? [queueNames.callReplies] : []),
 ];
 
-/** What the functions and queues follow from. */
+/** The parts of an app that determine its functions and queues. */
 export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows' | 'channels'>>;
 
 const agentFunction = (name: string, agents: readonly AgentDefinition[], source: MakeSource, stepMs: number): FunctionSpec => ({
@@ -126,7 +126,7 @@ const agentFunction = (name: string, agents: readonly AgentDefinition[], source:
   stopsIn: 1,
 });
 
-/** What the longest operation of an agent may take; `otherwiseMs` of one that names no time of its own. */
+/** Returns the time limit of an agent's longest operation; `otherwiseMs` counts for an operation without one. */
 const longestMs = ({ operations }: AgentDefinition, otherwiseMs: number): number =>
   Math.max(
     0,
@@ -145,7 +145,7 @@ const supervisorFunction = (name: string, schedule: Schedule, timeoutMs: number)
   stopsIn: 1,
 });
 
-/** Where each queue's messages go that were delivered too often; a dead-letter queue's own stay where they are. */
+/** Returns the redrive policy of each queue. Dead-letter queues have none. */
 export const redriveIn = (functions: readonly FunctionSpec[]): ((queue: string) => Redrive | undefined) => {
   const counts = new Map(functions.flatMap(({ sources }) => sources.map((source) => [source.queue, source.maxReceiveCount])));
   return (queue) => {

@@ -3,8 +3,8 @@ import type { Config } from './config.ts';
 import { topologyOf } from './topology.ts';
 
 /**
- * For how many milliseconds a message of a queue stays invisible while a process works on it: as long as one run of its function may
- * take. On one machine the event source extends the time while it works, so that a process that dies hides nothing for so long.
+ * Returns the visibility timeout of a queue in milliseconds: at least the longest run of its function. On one machine the event
+ * source extends a shorter timeout while it works, so that after a crash the messages are redelivered soon.
  */
 export function visibilityOf(app: App, { adapters, stepMs }: Pick<Config, 'adapters' | 'stepMs'>): (queue: string) => number {
   const all = new Map(

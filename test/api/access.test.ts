@@ -7,7 +7,7 @@ import { routes } from '#api/routes';
 import { wakeUpMessage } from '#ports/messages';
 import { type Asked, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
-/** What each token may act as. */
+/** The roles of each token. */
 const granted: { readonly [who in Who]: readonly Role[] } = {
   acme: ['client'],
   other: ['client'],
@@ -17,7 +17,7 @@ const granted: { readonly [who in Who]: readonly Role[] } = {
   visitor: [],
 };
 
-/** A request that is well-formed for its row, so that only access decides. */
+/** A well-formed request for each call, so that only access decides. */
 const cancel = 'POST /orders/{id}/cancel';
 const signal = 'POST /orders/{id}/signals/{name}';
 const wellFormed: { readonly [call: string]: Asked } = {
@@ -33,7 +33,7 @@ const wellFormed: { readonly [call: string]: Asked } = {
   'POST /channels/{name}/open': { body: {} },
 };
 
-test('every call is open to the roles of its row and to nobody else, and an order of another client is no order (OWASP API1, API5)', async () => {
+test('every call is open only to the roles of its row, and an order of another client is not found (OWASP API1, API5)', async () => {
   const { ask, orderInError, deadLetter } = startApi();
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(await orderInError('k3'), 0) });
   const toCancel = await orderInError('k2');
@@ -66,7 +66,7 @@ test('every call is open to the roles of its row and to nobody else, and an orde
   }
 });
 
-test("another client's order is answered byte for byte like one that never existed", async () => {
+test("another client's order gets the same answer, byte for byte, as one that never existed", async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
   const never = `ord_${'a'.repeat(52)}`;
@@ -83,7 +83,7 @@ test("another client's order is answered byte for byte like one that never exist
   }
 });
 
-test('a client cannot give an instruction, register a client or see the others, and changes nothing by trying', async () => {
+test('a client cannot give an instruction, register a client or list clients, and the attempt changes nothing', async () => {
   const { ask, orderInError, stored } = startApi();
   const orderId = await orderInError('k');
   const before = await stored();
@@ -108,7 +108,7 @@ const [publicKey] = issuer.keys.keys;
 const ours = { alg: 'ES256', kid: publicKey?.kid ?? '' };
 
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-/** Claims as they are: the local issuer's `sign` would put them right. */
+/** Signs claims unchanged; the `sign` of the local issuer would correct them. */
 const signed = (claims: object, header: object = {}): Promise<string> =>
   new SignJWT(claims as JWTPayload).setProtectedHeader({ ...ours, ...header }).sign(pair.privateKey);
 const signedText = (text: string): Promise<string> => new CompactSign(Buffer.from(text)).setProtectedHeader(ours).sign(pair.privateKey);
@@ -125,7 +125,7 @@ const raw = (header: unknown, payload: unknown, signature = 'AAAA') =>
     .concat(signature)
     .join('.');
 
-test('a token that anything is wrong with is refused in the same words, whatever it is', async () => {
+test('every invalid token is refused with the same answer, whatever its error', async () => {
   const { ask, stored } = startApi({ issuer: known });
   const { ask: askLocal } = startApi();
   const before = await stored();
@@ -205,7 +205,7 @@ test('a token that anything is wrong with is refused in the same words, whatever
   assert.equal(await stored(), before);
 });
 
-test('a good token grants what it claims in so many words, and no more', async () => {
+test('a valid token grants exactly the roles that it claims', async () => {
   const { ask } = startApi({ issuer: known });
   const claims: readonly [object, number][] = [
     [{ roles: ['client'] }, 200],
@@ -228,7 +228,7 @@ test('a good token grants what it claims in so many words, and no more', async (
     assert.equal((await ask('GET', '/orders', { token: await signed({ ...good, ...change }) })).status, status, JSON.stringify(change));
 });
 
-test('a token is good until it expires, however often it was used before', async () => {
+test('a token is valid until it expires, however often it was used', async () => {
   const { ask, clock } = startApi();
   const token = await issuer.sign({ role: 'operator', expiresInSeconds: 10 });
   assert.equal((await ask('GET', '/orders', { token })).status, 200);
@@ -238,13 +238,13 @@ test('a token is good until it expires, however often it was used before', async
   assert.equal((await ask('GET', '/orders', { token })).status, 401);
 });
 
-test('keys that cannot be had say nothing against a token', async () => {
+test('when the keys are unavailable, a token is not refused: the answer is 503', async () => {
   const { ask } = startApi({ issuer: { ...known, keys: () => Promise.reject(new TypeError('fetch failed')) } });
   const { status, json } = await ask('GET', '/orders', { token: await signed(good) });
   assert.deepEqual([status, json.code], [503, 'unavailable']);
 });
 
-test('an admin registers clients and sees them all', async () => {
+test('an admin registers clients and lists them', async () => {
   const { ask, store } = startApi();
   const record = { responseChannels: ['redress-response-a', 'redress-response-b'], senders: ['AIDAEXAMPLE', 'AROAEXAMPLE:session'] };
   for (const id of ['zeta', 'acme', 'b.2_c-d'])

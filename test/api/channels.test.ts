@@ -5,7 +5,7 @@ import { startApi } from './support.ts';
 const operator = { as: 'operator' } as const;
 const because = { ...operator, body: { reason: 'the bank moves' } };
 
-test('F-108: an operator closes a channel and sees who did it, when and why; opened, what waited is being let go', async () => {
+test('F-108: when an operator closes a channel, it shows who, when and why; after opening, waiting orders are released', async () => {
   const { ask, clock } = startApi();
   const channel = async () => {
     const { json } = await ask('GET', '/channels', operator);
@@ -26,7 +26,7 @@ test('F-108: an operator closes a channel and sees who did it, when and why; ope
   assert.partialDeepStrictEqual(await channel(), { open: true, letsGo: false });
 });
 
-test('F-108: to open what is open, or to close what is closed, is a conflict; a channel that nobody knows is not found', async () => {
+test('F-108: opening an open channel or closing a closed one is a conflict; an unknown channel is not found', async () => {
   const { ask, store } = startApi();
   const open = { ...operator, body: {} };
   const refused = await ask('POST', '/channels/payment/open', open);
@@ -46,13 +46,13 @@ test('F-108: to open what is open, or to close what is closed, is a conflict; a 
   );
 });
 
-test('F-108: of two operators at the same time one closes it, and the other learns that it is closed', async () => {
+test('F-108: when two operators close a channel at once, one closes it, and the other gets a conflict', async () => {
   const { ask } = startApi();
   const answers = await Promise.all([1, 2].map(() => ask('POST', '/channels/stock/close', because)));
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409]);
 });
 
-test('F-108: no channel is closed without a reason, nor by a client', async () => {
+test('F-108: closing a channel needs a reason, and no client may do it', async () => {
   const { ask } = startApi();
   assert.equal((await ask('POST', '/channels/payment/close', { ...operator, body: {} })).status, 422);
   assert.equal((await ask('POST', '/channels/payment/close', { ...because, as: 'acme' })).status, 403);
@@ -69,7 +69,7 @@ test("F-108: the engine's own queues are channels, too: submissions and wake-ups
   assert.equal((await ask('POST', '/channels/submissions/close', because)).status, 200);
 });
 
-test('F-108: with a canary the service counts as away until one request was answered, and nothing is taken for ten seconds', async () => {
+test('F-108: with a canary the service counts as away until one request is answered, and no message is received for ten seconds', async () => {
   const { ask, clock, store } = startApi();
   await ask('POST', '/channels/payment/close', because);
   const closedAt = clock.now();

@@ -7,7 +7,7 @@ import { routes } from '#api/routes';
 import { wakeUpMessage } from '#ports/messages';
 import { type Asked, goodSubmission, startApi } from './support.ts';
 
-test('the published contract has every call that is served, and no other one', async () => {
+test('the published contract lists exactly the calls that are served', async () => {
   const { ask } = startApi();
   const { json: document } = await ask('GET', '/openapi.json');
   assert.equal(document.openapi, '3.1.1');
@@ -46,7 +46,7 @@ test('the published contract has every call that is served, and no other one', a
   assert.ok(list.every(({ required }: { required: boolean }) => !required));
 });
 
-test('every answer is what the contract says, for every role', async () => {
+test('every answer conforms to the contract, for every role', async () => {
   const { ask, orderInError, submitOrder, deadLetter } = startApi();
   const orderId = await orderInError('k');
   await submitOrder('k2');
@@ -87,7 +87,7 @@ test('every answer is what the contract says, for every role', async () => {
   assert.ok(checked >= 25, String(checked));
 });
 
-test('a person who opens the address learns what it is, and nothing on the page runs or is loaded', async () => {
+test('a browser gets a page that explains the API, without scripts or external resources', async () => {
   const { ask } = startApi();
   const { status, headers, text } = await ask('GET', '/', { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
   assert.deepEqual([status, headers.get('content-type')], [200, 'text/html; charset=utf-8']);

@@ -4,7 +4,7 @@ import { acquireLease } from '#roles/scheduler/lease';
 import { card, goodOrder, startApi, type Who } from './support.ts';
 
 type Body = { [field: string]: unknown };
-/** A system in which messages can be dead-lettered, as the dead-letter function does it. */
+/** A system whose test can keep dead letters as the dead-letter function does. */
 function withDeadLetter(change: Parameters<typeof startApi>[0] = {}) {
   const system = startApi(change);
   const { ask, queues, deadLetter } = system;
@@ -18,7 +18,7 @@ function withDeadLetter(change: Parameters<typeof startApi>[0] = {}) {
     return JSON.parse(message.body) as Body;
   }
 
-  /** An order whose first request was dead-lettered, since something in it is wrong. */
+  /** An order whose first request was changed by `wrong` and dead-lettered. */
   async function orderWith(wrong: Body, key = 'k'): Promise<{ orderId: string; id: string; request: Body }> {
     const orderId = await system.submitOrder(key);
     const request = await taken('stock');
@@ -51,7 +51,7 @@ const replyTo = ({ orderId, requestId, epoch, attempt, path }: Body, output: unk
 
 const lines = (entries: readonly Body[], type: string) => entries.filter((entry) => entry['type'] === type);
 
-test('F-120: what was dead-lettered is listed, oldest first, by its filters and in pages, without its bodies', async () => {
+test('F-120: dead letters are listed oldest first, with filters and in pages, without their bodies', async () => {
   const { deadLetter, list, ask } = withDeadLetter();
   const ids = [
     await deadLetter({ queue: 'stock-requests', body: { type: 'request', orderId: 'ord_1' } }),
@@ -79,7 +79,7 @@ test('F-120: what was dead-lettered is listed, oldest first, by its filters and 
     assert.equal((await ask('GET', path, { as: 'operator' })).status, status, path);
 });
 
-test('F-120: a message is shown with its story, and without the secrets of the order that it is about', async () => {
+test('F-120: a dead letter is shown with its failures, and without the secrets of its order', async () => {
   const { orderWith, answer, taken, deadLetter, show, submitOrder } = withDeadLetter();
   await submitOrder('k');
   await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
@@ -97,7 +97,7 @@ test('F-120: a message is shown with its story, and without the secrets of the o
   assert.equal((await show('payment', other)).status, 404, 'of another channel');
 });
 
-test('F-120: a message is mended and resubmitted, its order goes on and completes, and its history says who did it, and why', async () => {
+test('F-120: when a message is edited and resubmitted, its order completes, and its history names the operator and the reason', async () => {
   const { orderWith, resubmit, answer, list, ask, history, depth } = withDeadLetter();
   const { orderId, id, request } = await orderWith({ input: { sku: 7 } });
   const { status, json } = await resubmit('stock', id, { body: request, reason: 'the article is called tea' });
@@ -115,7 +115,7 @@ test('F-120: a message is mended and resubmitted, its order goes on and complete
   assert.deepEqual(Object.keys(seen ?? {}).toSorted(), ['at', 'seq', 'type'], 'a client learns that, and no more');
 });
 
-test('F-120: what does not fit its queue is 422 with pointers, and nothing is sent or changed', async () => {
+test('F-120: a body that does not fit its queue is 422 with pointers, and nothing is sent or changed', async () => {
   const { orderWith, resubmit, deadLetter, depth, show } = withDeadLetter();
   const { id, request, orderId } = await orderWith({ operation: 'reserv' });
   const wrong: readonly [unknown, string, string][] = [
@@ -141,7 +141,7 @@ test('F-120: what does not fit its queue is 422 with pointers, and nothing is se
   assert.equal((await resubmit('stock', answered)).json.errors[0].pointer, '/body/result/output/reservationId');
 });
 
-test('a secret that is left as it was shown stays what it was; where it is moved or quoted, it must be given', async () => {
+test('a redacted secret keeps its value if its place is unchanged; if it is moved or quoted, it must be given', async () => {
   const { answer, taken, deadLetter, show, resubmit, submitOrder } = withDeadLetter();
   await submitOrder('k');
   await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
@@ -155,7 +155,7 @@ test('a secret that is left as it was shown stays what it was; where it is moved
   assert.deepEqual((await taken('payment'))['input'], { reservationId: 'r-1', card });
 });
 
-test('what nobody waits for any more is not sent: its effect could come after it was undone', async () => {
+test('a message that no order waits for is not sent, because its effect could follow its own undo', async () => {
   const { orderWith, resubmit, depth, ask, clock, deadLetter } = withDeadLetter();
   const { orderId, id, request } = await orderWith({});
   const refused = async (message: string, says: RegExp) => {
@@ -164,15 +164,15 @@ test('what nobody waits for any more is not sent: its effect could come after it
     assert.match(json.errors[0].detail, says);
   };
   await clock.advance(10_001);
-  await refused(id, /time was over/);
+  await refused(id, /deadline of this request passed/);
   await ask('POST', `/orders/${orderId}/cancel`, { as: 'acme', body: { reason: 'too late' } });
-  await refused(id, /Nobody waits for this asking of order\/reserve any more/);
+  await refused(id, /no longer waits for this request of order\/reserve/);
   const body = { ...request, orderId: 'ord_x', requestId: 'ord_x/order/reserve/1#1.1' };
-  await refused(await deadLetter({ queue: 'stock-requests', body }), /There is no order ord_x/);
+  await refused(await deadLetter({ queue: 'stock-requests', body }), /Order ord_x does not exist/);
   assert.equal(await depth('stock-requests'), 0);
 });
 
-test('F-120: a message is discarded with a reason, which stands in the history; the second time it is not there', async () => {
+test('F-120: a message is discarded with a reason, which the history shows; the second time it is not found', async () => {
   const { orderWith, discard, list, history } = withDeadLetter();
   const { orderId, id } = await orderWith({});
   for (const body of [{}, { reason: ' ' }]) assert.equal((await discard('stock', id, body)).json.errors[0].pointer, '/reason');
@@ -185,7 +185,7 @@ test('F-120: a message is discarded with a reason, which stands in the history; 
   assert.deepEqual([line?.['by'], line?.['reason'], others], ['olga', 'nobody needs it', []]);
 });
 
-test('F-120: of operators who treat a message at the same time one has it, and the others are told', async () => {
+test('F-120: when several operators resolve a message at once, one succeeds and the others are refused', async () => {
   const { orderWith, resubmit, discard, depth, history } = withDeadLetter();
   const { orderId, id } = await orderWith({});
   const answers = await Promise.all([
@@ -202,7 +202,7 @@ test('F-120: of operators who treat a message at the same time one has it, and t
   assert.equal(await depth('stock-requests'), done[0]?.status === 202 ? 1 : 0);
 });
 
-test('F-120: what broke off between its note and its sending is still there, says so, and is sent twice only by who knows', async () => {
+test('F-120: a resubmission that broke off before its send is still listed, says so, and is sent twice only by an operator who confirms', async () => {
   const { orderWith, deadLetter, queues, resubmit, show, list, depth, clock, history } = withDeadLetter();
   const { orderId, request } = await orderWith({});
   const id = await deadLetter({ queue: 'stock-replies', body: replyTo(request, { reservationId: 'r-1' }) });
@@ -217,14 +217,14 @@ test('F-120: what broke off between its note and its sending is still there, say
   assert.deepEqual([soon.status, /half a minute/.test(soon.json.errors[0].detail)], [409, true], 'perhaps it is still at work');
   await clock.advance(30_000);
   const unaware = await resubmit('stock', id);
-  assert.deepEqual([unaware.status, /not known whether it was sent/.test(unaware.json.errors[0].detail)], [409, true]);
+  assert.deepEqual([unaware.status, /may have been sent/.test(unaware.json.errors[0].detail)], [409, true]);
   assert.equal(await depth('stock-replies'), 0);
   assert.equal((await resubmit('stock', id, { again: true })).status, 202);
   assert.deepEqual([await depth('stock-replies'), (await list('stock', '?queue=stock-replies')).items], [1, []]);
   assert.equal(lines(await history(orderId), 'MessageResubmitted').length, 2, 'both attempts are told');
 });
 
-test('what was begun and broken off can be discarded, or, where it was a discarding, resubmitted', async () => {
+test('an interrupted resubmission can be discarded, and an interrupted discard can be resubmitted', async () => {
   const { orderWith, deadLetter, store, resubmit, discard, list, clock } = withDeadLetter();
   const { removeDocument } = store;
   const { request } = await orderWith({});
@@ -238,7 +238,7 @@ test('what was begun and broken off can be discarded, or, where it was a discard
   assert.deepEqual((await list('stock', '?queue=stock-replies')).items, []);
 });
 
-test('an order that somebody has to himself is left alone, and its message stays as it was', async () => {
+test('when another host holds the lease of an order, its message is not resolved and does not change', async () => {
   const { orderWith, resubmit, discard, store, clock, depth, show } = withDeadLetter();
   const { orderId, id } = await orderWith({});
   const lease = await acquireLease(store, orderId, { holder: 'holder_canary', leaseMs: 8000, clock });
@@ -250,7 +250,7 @@ test('an order that somebody has to himself is left alone, and its message stays
   assert.equal((await resubmit('stock', id)).status, 202);
 });
 
-test('F-120: a submission is mended and becomes an order once its sender is registered, and never before', async () => {
+test('F-120: an edited submission becomes an order only after its sender is registered', async () => {
   const { deadLetter, resubmit, ask, show, history, list } = withDeadLetter();
   const body = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'by-message', order: { ...goodOrder, quantity: 0 } };
   const id = await deadLetter({ queue: 'submissions', body, senderId: 'robot' });
@@ -262,7 +262,7 @@ test('F-120: a submission is mended and becomes an order once its sender is regi
   await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [], senders: ['somebody-else'] } });
   assert.match((await resubmit('submissions', id, mended)).json.errors[0].detail, /robot is not registered for the client acme/);
   await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [], senders: ['robot'] } });
-  assert.match((await resubmit('submissions', nameless)).json.errors[0].detail, /have the client send it again/);
+  assert.match((await resubmit('submissions', nameless)).json.errors[0].detail, /Ask the client to send it again/);
 
   assert.equal((await resubmit('submissions', id, { ...mended, dryRun: true })).status, 200);
   assert.deepEqual((await ask('GET', '/orders', { as: 'acme' })).json.items, []);
@@ -274,7 +274,7 @@ test('F-120: a submission is mended and becomes an order once its sender is regi
   assert.deepEqual((await list('submissions')).items.length, 1);
 });
 
-test('F-120: many are treated in one call by a filter, and a dry run says before what would become of each', async () => {
+test('F-120: one call resolves many messages by a filter, and its dry run shows the outcome of each', async () => {
   const { orderWith, bulk, list, depth, resubmit } = withDeadLetter();
   const [good, bad, other] = [await orderWith({}, 'k1'), await orderWith({ operation: 'reserv' }, 'k2'), await orderWith({}, 'k3')];
   const outcomes = ({ items }: { items: Body[] }) => items.map(({ id, outcome }) => [id, outcome]);
@@ -302,7 +302,7 @@ test('F-120: many are treated in one call by a filter, and a dry run says before
     assert.equal((await bulk('stock', body)).status, 422);
 });
 
-test('F-120: who discards what is not there, and sends no body, is told that it is not there', async () => {
+test('F-120: when an unknown message is discarded without a body, the answer is not found', async () => {
   const { ask, deadLetter } = withDeadLetter();
   const id = await deadLetter({ queue: 'submissions', body: {} });
   const discard = async (path: string) => (await ask('DELETE', `/channels/${path}`, { as: 'operator' })).status;
@@ -310,7 +310,7 @@ test('F-120: who discards what is not there, and sends no body, is told that it 
   assert.equal(await discard(`submissions/dead-letters/${id}`), 415);
 });
 
-test('of a filter that few messages fit, 500 are looked at for one page, and the next page goes on there', async () => {
+test('a filter with few matches scans 500 messages per page, and the next page continues there', async () => {
   const { ask, deadLetter } = startApi();
   for (let message = 1; message <= 501; message++)
     await deadLetter({ queue: 'stock-requests', body: {}, reason: message < 500 ? 'Common.' : `Rare ${message}.` });

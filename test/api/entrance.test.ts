@@ -17,7 +17,7 @@ import { goodSubmission, startApi, tokens } from './support.ts';
 const folder = mkdtempSync(join(tmpdir(), 'redress-issuer-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a data folder has one key, whoever opens it, and nobody else may read it', async () => {
+test('a data folder has one key, whichever process opens it, and no other user may read it', async () => {
   const data = join(folder, 'new', 'data');
   const [first, second] = [openLocalIssuer(data), openLocalIssuer(data)];
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('processes that start at the same moment agree on one key', async () => {
   assert.deepEqual(readdirSync(data), ['issuer.json']);
 });
 
-test('a key file that is damaged, or a folder that is none, says what to do', () => {
+test('a damaged key file, or a path that is not a folder, gives an error with a remedy', () => {
   const data = join(folder, 'damaged');
   openLocalIssuer(data);
   for (const text of ['', '{', '{}', readFileSync(join(data, 'issuer.json'), 'utf8').replace('P-256', 'P-257')]) {
@@ -73,7 +73,7 @@ const event = (method: string, rawPath: string, more: Partial<APIGatewayProxyEve
     ...more,
   }) as APIGatewayProxyEventV2;
 
-test('behind the gateway an order is taken and shown as anywhere else', async () => {
+test('behind the gateway an order is accepted and shown as elsewhere', async () => {
   const handle = gatewayHandler(startApi().api);
   const headers = { authorization: `Bearer ${tokens.acme}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
   const body = Buffer.from(JSON.stringify(goodSubmission)).toString('base64');
@@ -116,7 +116,7 @@ test('behind the gateway even the oddest request gets an answer of the API', asy
 const register = { responseChannels: [], senders: ['new'] };
 const acme = { id: 'acme', responseChannels: [], senders: ['old'] };
 
-test('behind the gateway, which decodes the path, no client is taken for another one', async () => {
+test('behind the gateway, which decodes the path, no client is mistaken for another', async () => {
   const { api, store } = startApi();
   const handle = gatewayHandler(api);
   await store.putClient(acme);
@@ -142,7 +142,7 @@ test('behind the gateway, which decodes the path, no client is taken for another
   assert.equal(await put('/clients/b.2_c-d'), 200);
 });
 
-test('the local server hands on the path as the gateway does', async (context) => {
+test('the local server passes on the path as the gateway does', async (context) => {
   const { api, store } = startApi();
   const telemetry = createTelemetry({ level: 'off' });
   const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry });
@@ -160,7 +160,7 @@ test('the local server hands on the path as the gateway does', async (context) =
   assert.deepEqual(await store.clients(), [{ ...acme, ...register }]);
 });
 
-test('a body that is too large is refused in words, also where nobody says beforehand how large it is', async (context) => {
+test('a body that is too large gets a problem, even without a content length', async (context) => {
   const { api } = startApi();
   const telemetry = createTelemetry({ level: 'off' });
   const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry });

@@ -22,7 +22,7 @@ async function withOrderInError() {
   return { ...system, orderId, instruct, head };
 }
 
-test('an operator resubmits the failed step: only that one is asked again, and the order goes on (F-60)', async () => {
+test('when an operator resubmits the failed step, only that step is requested again, and the order continues (F-60)', async () => {
   const { instruct, ask, answer, orderId, head } = await withOrderInError();
   const { status, json, headers } = await instruct(resubmit, `"${(await head()).rev}"`);
   assert.deepEqual([status, json], [202, { orderId, rev: (await head()).rev, processState: 'Processing' }]);
@@ -39,7 +39,7 @@ test('an operator resubmits the failed step: only that one is asked again, and t
   assert.deepEqual([late.status, late.json.code, late.json.errors.length], [409, 'infeasible', 1]);
 });
 
-test('an instruction is tried out first: the plan is shown, and nothing is changed', async () => {
+test('the dry run of an instruction shows the plan and changes nothing', async () => {
   const { instruct, orderId, stored } = await withOrderInError();
   const before = await stored();
   const { status, json } = await instruct({ ...resubmit, dryRun: true });
@@ -50,7 +50,7 @@ test('an instruction is tried out first: the plan is shown, and nothing is chang
   assert.equal(await stored(), before);
 });
 
-test('an instruction that is given wrongly is refused, and nothing is changed', async () => {
+test('a malformed instruction is refused and changes nothing', async () => {
   const { instruct, stored, head } = await withOrderInError();
   const before = await stored();
   const current = `"${(await head()).rev}"`;
@@ -86,7 +86,7 @@ test('an instruction that is given wrongly is refused, and nothing is changed', 
   assert.equal(await stored(), before);
 });
 
-test('an order whose time is over needs a new one before it goes on', async () => {
+test('an order whose time limit has passed continues only with a new one', async () => {
   const { instruct, clock, head } = await withOrderInError();
   await clock.advance(3_600_001);
   const current = `"${(await head()).rev}"`;
@@ -96,7 +96,7 @@ test('an order whose time is over needs a new one before it goes on', async () =
   assert.equal((await instruct({ ...resubmit, completeWithinSeconds: 600 }, current)).status, 202);
 });
 
-test('an order that somebody holds is locked for others, who learn when, not who (F-15)', async () => {
+test('when another host holds the lease of an order, the order is locked: the answer says until when, not by whom (F-15)', async () => {
   const { instruct, store, clock, orderId, head } = await withOrderInError();
   await acquireLease(store, orderId, { holder: 'holder_canary', leaseMs: 30_000, clock });
   const held = await head();
@@ -122,7 +122,7 @@ test('an order whose instance is damaged is still shown, and cannot be resubmitt
   assert.equal((await head()).rev, rev + 1);
 });
 
-test('an order is suspended and resumed: what is left of its time is shown, and a dry run says until when it would have (F-60)', async () => {
+test('a suspended order shows its remaining time, and the dry run of a resumption shows its new deadline (F-60)', async () => {
   const { ask, submitOrder, store, clock } = startApi();
   const orderId = await submitOrder('k');
   const instruct = async (body: object) =>
@@ -140,7 +140,7 @@ test('an order is suspended and resumed: what is left of its time is shown, and 
   const left = Math.ceil((Date.parse(completeBy) - clock.now()) / 1000);
   assert.deepEqual([order.suspended, order.completeBy, order.remainingSeconds, order.processState], [true, null, left, 'Processing']);
   assert.deepEqual([order.steps[0].status, order.steps[0].completeBy], ['Executing', null]);
-  assert.match(order.explanation, /^Suspended by an operator at .*: its time stands still, and nothing is begun until it is resumed\.$/);
+  assert.match(order.explanation, /^Suspended by an operator at .*: its time stands still, and no activity starts until it is resumed\.$/);
 
   await clock.advance(3_600_000);
   const planned = (await instruct({ kind: 'resume', dryRun: true })).json;
@@ -156,12 +156,12 @@ test('an order is suspended and resumed: what is left of its time is shown, and 
   assert.equal((await ask('POST', `/orders/${orderId}/instructions`, { as: 'acme', body: { kind: 'suspend', reason: 'x' } })).status, 403);
 });
 
-test('an order that nobody has taken up says that it is suspended (F-11)', async () => {
+test('an unclaimed order shows that it is suspended (F-11)', async () => {
   const { ask, submitOrder } = startApi({ claimOnSubmit: false });
   const orderId = await submitOrder('k');
   const body = { kind: 'suspend', reason: 'the stock is counted' };
   const { status } = await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers: { 'if-match': '"1"' }, body });
   const { explanation, remainingSeconds, processState } = (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json;
   assert.deepEqual([status, remainingSeconds, processState], [202, null, 'Pending']);
-  assert.match(explanation, /not taken up until it is resumed/);
+  assert.match(explanation, /does not start until it is resumed/);
 });

@@ -34,7 +34,7 @@ const setOf = (...signers: readonly Signer[]): string => JSON.stringify({ keys: 
 const inline = { REDRESS_ISSUER: pool, REDRESS_AUDIENCE: 'redress', REDRESS_ISSUER_KEYS: setOf(rsa, ec) };
 const operator = { sub: 'olga', aud: 'redress', roles: ['operator'] };
 
-/** The API as it believes tokens under these variables. */
+/** The API with the issuer of these variables. */
 function apiWith(variables: { readonly [name: string]: string }) {
   const issuer = readIssuer(variables) ?? assert.fail('nobody is configured');
   return startApi({ issuer });
@@ -50,13 +50,13 @@ function complaintAbout(variables: { readonly [name: string]: string }): SetupEr
   return assert.fail('nothing is said against it');
 }
 
-test('without REDRESS_ISSUER nobody is configured, and an empty variable is none', () => {
+test('without REDRESS_ISSUER no issuer is configured, and an empty variable counts as absent', () => {
   assert.equal(readIssuer({}), undefined);
   assert.equal(readIssuer({ REDRESS_ISSUER: '', PATH: '/bin' }), undefined);
   assert.deepEqual(readIssuer({ ...inline, REDRESS_CLIENTS: '', REDRESS_ISSUER_JWKS_URL: '' })?.audience, ['redress']);
 });
 
-test('all variables that are wrong are named at once, each with what it takes, and the remedy', () => {
+test('all invalid variables are named at once, each with its allowed values and the remedy', () => {
   const { message, remedy } = complaintAbout({
     REDRESS_ISSUER: 'cognito',
     REDRESS_AUDIENCE: ' , ',
@@ -67,51 +67,51 @@ test('all variables that are wrong are named at once, each with what it takes, a
   });
   for (const name of ['ISSUER', 'AUDIENCE', 'ISSUER_KEYS', 'ISSUER_JWKS_URL', 'CLAIMS', 'CLIENTS'])
     assert.match(message, new RegExp(`\\bREDRESS_${name}: `));
-  assert.match(remedy, /^Correct these variables; /);
+  assert.match(remedy, /^Correct these variables, /);
 });
 
-test('what a variable must not be is said of that variable', () => {
+test('the error about an invalid variable names that variable', () => {
   const fetched = { REDRESS_ISSUER: pool, REDRESS_AUDIENCE: 'redress' };
   const wrong: readonly [object, RegExp][] = [
-    [{ REDRESS_AUDIENCE: '' }, /REDRESS_AUDIENCE: it is missing\.$/],
-    [{ REDRESS_ISSUER: 'ftp://example.org' }, /REDRESS_ISSUER: an address such as https:/],
-    [{ REDRESS_ISSUER: 'https://user@example.org' }, /REDRESS_ISSUER: an address such as https:/],
-    [{ REDRESS_ISSUER: 'https://:secret@example.org' }, /REDRESS_ISSUER: an address such as https:/],
-    [{ REDRESS_ISSUER: 'https://example.org/?pool=1' }, /REDRESS_ISSUER: an address such as https:/],
+    [{ REDRESS_AUDIENCE: '' }, /REDRESS_AUDIENCE: missing\.$/],
+    [{ REDRESS_ISSUER: 'ftp://example.org' }, /REDRESS_ISSUER: expected a URL such as https:/],
+    [{ REDRESS_ISSUER: 'https://user@example.org' }, /REDRESS_ISSUER: expected a URL such as https:/],
+    [{ REDRESS_ISSUER: 'https://:secret@example.org' }, /REDRESS_ISSUER: expected a URL such as https:/],
+    [{ REDRESS_ISSUER: 'https://example.org/?pool=1' }, /REDRESS_ISSUER: expected a URL such as https:/],
     [{ REDRESS_ISSUER: 'http://example.org' }, /REDRESS_ISSUER: its keys would be fetched without https/],
-    [{ REDRESS_ISSUER_JWKS_URL: 'http://127.0.0.1.example.org/' }, /REDRESS_ISSUER_JWKS_URL: an address with https is wanted/],
-    [{ REDRESS_ISSUER_JWKS_URL: 'file:///etc/keys' }, /REDRESS_ISSUER_JWKS_URL: an address with https is wanted/],
-    [{ ...inline, REDRESS_ISSUER_JWKS_URL: 'https://example.org/' }, /REDRESS_ISSUER_JWKS_URL: it says nothing beside/],
-    [{ REDRESS_CLIENTS: '{"app":"acme"}' }, /REDRESS_CLIENTS: it says nothing without REDRESS_CLAIMS=cognito/],
-    [{ REDRESS_CLAIMS: 'cognito', REDRESS_CLIENTS: '["acme"]' }, /REDRESS_CLIENTS: JSON such as/],
-    [{ REDRESS_CLAIMS: 'cognito', REDRESS_CLIENTS: '{"app":7}' }, /REDRESS_CLIENTS: JSON such as/],
-    [{ REDRESS_ISSUER_KEYS: 'https://example.org/keys' }, /REDRESS_ISSUER_KEYS: a JWKS is wanted/],
-    [{ REDRESS_ISSUER_KEYS: '{"keys":[]}' }, /REDRESS_ISSUER_KEYS: a JWKS is wanted/],
-    [{ REDRESS_ISSUER_KEYS: '{"keys":[7]}' }, /REDRESS_ISSUER_KEYS: key 1 is no key/],
-    [{ REDRESS_ISSUER_KEYS: setOf(ec, { ...rsa, kid: ec.kid, publicJwk: { ...rsa.publicJwk, kid: ec.kid } }) }, /"kid" of its own/],
-    [{ REDRESS_ISSUER_KEYS: setOf(ec, { ...rsa, publicJwk: { ...rsa.publicJwk, kid: undefined as never } }) }, /"kid" of its own/],
+    [{ REDRESS_ISSUER_JWKS_URL: 'http://127.0.0.1.example.org/' }, /REDRESS_ISSUER_JWKS_URL: expected an https URL/],
+    [{ REDRESS_ISSUER_JWKS_URL: 'file:///etc/keys' }, /REDRESS_ISSUER_JWKS_URL: expected an https URL/],
+    [{ ...inline, REDRESS_ISSUER_JWKS_URL: 'https://example.org/' }, /REDRESS_ISSUER_JWKS_URL: cannot be combined with/],
+    [{ REDRESS_CLIENTS: '{"app":"acme"}' }, /REDRESS_CLIENTS: requires REDRESS_CLAIMS=cognito/],
+    [{ REDRESS_CLAIMS: 'cognito', REDRESS_CLIENTS: '["acme"]' }, /REDRESS_CLIENTS: expected JSON such as/],
+    [{ REDRESS_CLAIMS: 'cognito', REDRESS_CLIENTS: '{"app":7}' }, /REDRESS_CLIENTS: expected JSON such as/],
+    [{ REDRESS_ISSUER_KEYS: 'https://example.org/keys' }, /REDRESS_ISSUER_KEYS: expected a JWKS/],
+    [{ REDRESS_ISSUER_KEYS: '{"keys":[]}' }, /REDRESS_ISSUER_KEYS: expected a JWKS/],
+    [{ REDRESS_ISSUER_KEYS: '{"keys":[7]}' }, /REDRESS_ISSUER_KEYS: key 1 is not an object/],
+    [{ REDRESS_ISSUER_KEYS: setOf(ec, { ...rsa, kid: ec.kid, publicJwk: { ...rsa.publicJwk, kid: ec.kid } }) }, /different "kid"/],
+    [{ REDRESS_ISSUER_KEYS: setOf(ec, { ...rsa, publicJwk: { ...rsa.publicJwk, kid: undefined as never } }) }, /different "kid"/],
   ];
   for (const [change, expected] of wrong) assert.match(complaintAbout({ ...fetched, ...change }).message, expected, JSON.stringify(change));
   for (const good of ['http://127.0.0.1:9229/pool', 'http://localhost/pool', 'http://[::1]:1/pool', `${pool}/`])
     assert.equal(readIssuer({ ...fetched, REDRESS_ISSUER: good })?.issuer, good);
 });
 
-test('a key that is private, or that signs in another way, is refused, and nothing of it is said again', () => {
+test('a private key, or one with another algorithm, is refused without quoting it', () => {
   const jwkOf = (key: KeyObject) => ({ ...(key.export({ format: 'jwk' }) as JWK), kid: 'k' });
   const { privateKey: p384, publicKey: publicP384 } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
   const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey;
   const given: readonly [string, object | string, RegExp][] = [
-    ['an EC key with its private half', jwkOf(ec.privateKey), /key 1 is private/],
-    ['an RSA key with its private half', jwkOf(rsa.privateKey), /key 1 is private/],
-    ['a secret', { kty: 'oct', k: 'c2VjcmV0LW9mLXRoZS1pc3N1ZXI' }, /key 1 is private/],
-    ['a private key of another curve', jwkOf(p384), /key 1 is private/],
-    ['a private key in a text that is cut off', JSON.stringify({ keys: [jwkOf(ec.privateKey)] }).slice(0, -3), /a JWKS is wanted/],
-    ['a private key as PEM', ec.privateKey.export({ format: 'pem', type: 'pkcs8' }) as string, /a JWKS is wanted/],
-    ['a public key of another curve', jwkOf(publicP384), /key 1 is no public key for signatures with ES256 or RS256/],
-    ['an RSA key that is too short', jwkOf(short), /key 1 is no public key/],
-    ['a key for encryption', { ...rsa.publicJwk, use: 'enc' }, /key 1 is no public key/],
-    ['a key for another algorithm', { ...rsa.publicJwk, alg: 'PS256' }, /key 1 is no public key/],
-    ['a key that is damaged', { ...ec.publicJwk, x: 'AAAA' }, /key 1 is no public key/],
+    ['an EC key with its private half', jwkOf(ec.privateKey), /key 1 is a private key/],
+    ['an RSA key with its private half', jwkOf(rsa.privateKey), /key 1 is a private key/],
+    ['a secret', { kty: 'oct', k: 'c2VjcmV0LW9mLXRoZS1pc3N1ZXI' }, /key 1 is a private key/],
+    ['a private key of another curve', jwkOf(p384), /key 1 is a private key/],
+    ['a private key in a text that is cut off', JSON.stringify({ keys: [jwkOf(ec.privateKey)] }).slice(0, -3), /expected a JWKS/],
+    ['a private key as PEM', ec.privateKey.export({ format: 'pem', type: 'pkcs8' }) as string, /expected a JWKS/],
+    ['a public key of another curve', jwkOf(publicP384), /key 1 is not a public key for ES256 or RS256 signatures/],
+    ['an RSA key that is too short', jwkOf(short), /key 1 is not a public key/],
+    ['a key for encryption', { ...rsa.publicJwk, use: 'enc' }, /key 1 is not a public key/],
+    ['a key for another algorithm', { ...rsa.publicJwk, alg: 'PS256' }, /key 1 is not a public key/],
+    ['a key that is damaged', { ...ec.publicJwk, x: 'AAAA' }, /key 1 is not a public key/],
   ];
   for (const [what, key, expected] of given) {
     const REDRESS_ISSUER_KEYS = typeof key === 'string' ? key : JSON.stringify({ keys: [key] });
@@ -121,7 +121,7 @@ test('a key that is private, or that signs in another way, is refused, and nothi
   }
 });
 
-test('tokens of an issuer that is given with its keys are believed, whichever of the audiences they are for', async () => {
+test('tokens of an issuer with inline keys are accepted for each of the audiences', async () => {
   const { ask } = apiWith({ ...inline, REDRESS_AUDIENCE: 'console, redress,console' });
   const expected: readonly [string, number][] = [
     [await signedBy(rsa, operator), 200],
@@ -152,7 +152,7 @@ const machine = { token_use: 'access', sub: 'acme-app', client_id: 'acme-app', s
 test('Cognito: groups and scopes give the roles, an attribute or the app client gives the client', async () => {
   const { ask } = apiWith(cognito);
   const clientUser = { ...idToken, 'cognito:groups': ['client'], 'custom:client': 'acme' };
-  /** What each may do: submit as a client, list as an operator, register clients as an admin. */
+  /** The rights of each token: submit as a client, list as an operator, register clients as an admin. */
   const tokens: readonly [string, object, string][] = [
     ['an operator who signed in', idToken, 'list'],
     ['an admin who signed in', { ...idToken, 'cognito:groups': ['sales', 'admin'] }, 'list register'],
@@ -188,14 +188,14 @@ test('Cognito: groups and scopes give the roles, an attribute or the app client 
   }
 });
 
-test('Cognito: what a program submits is an order of the client that its app client stands for', async () => {
+test('Cognito: an order that a program submits belongs to the client of its app client', async () => {
   const { ask, store } = apiWith(cognito);
   const body = { order: { sku: 'tea', quantity: 1, card: 'tok' } };
   const { json } = await ask('POST', '/orders', { token: await signedBy(rsa, machine), headers: { 'idempotency-key': 'k' }, body });
   assert.equal((await store.load(json.orderId))?.order.client, 'acme');
 });
 
-test('Cognito: a token that is of another kind than it says, for another app client or of another pool, is refused', async () => {
+test('Cognito: a token of the wrong kind, for another app client or of another pool is refused', async () => {
   const { ask } = apiWith(cognito);
   const { token_use: _, ...kindless } = idToken;
   const refused: { readonly [why: string]: object } = {
@@ -224,7 +224,7 @@ test('Cognito: a token that is of another kind than it says, for another app cli
   assert.equal((await ask('GET', '/orders', { token: await signedBy(otherPool, idToken) })).status, 401, 'signed by another pool');
 });
 
-/** An issuer that shows its keys over HTTP, until it is told to do something else. */
+/** An issuer that serves its keys over HTTP, until the test changes that. */
 async function startIssuer(t: TestContext, ...signers: readonly Signer[]) {
   const asked: string[] = [];
   const shows =
@@ -248,12 +248,12 @@ async function startIssuer(t: TestContext, ...signers: readonly Signer[]) {
     variables: { REDRESS_ISSUER: url, REDRESS_AUDIENCE: 'redress' },
     show: (...keys: readonly Signer[]) => void (answer = shows(...keys)),
     do: (other: RequestListener) => void (answer = other),
-    /** A token of its own, different each time: what is known already is not looked at again. */
+    /** A different token each time, because a known token is not verified again. */
     token: (signer: Signer, jti: string) => signedBy(signer, { ...operator, iss: url, jti }),
   };
 }
 
-test('the keys of an issuer are fetched once from the address that it is known for, or from the one that is given', async (t) => {
+test('the keys of an issuer are fetched once, from its well-known address or from the configured one', async (t) => {
   const issuer = await startIssuer(t, rsa);
   const { ask } = apiWith(issuer.variables);
   for (const jti of ['1', '2', '3']) assert.equal((await ask('GET', '/orders', { token: await issuer.token(rsa, jti) })).status, 200);
@@ -264,7 +264,7 @@ test('the keys of an issuer are fetched once from the address that it is known f
   assert.deepEqual(issuer.asked.slice(1), ['/keys']);
 });
 
-test('while the keys cannot be had, calls are told to come again, and they come through as soon as the issuer is back', async (t) => {
+test('while the keys are unavailable, calls get 503 with retry-after, and succeed as soon as the issuer is back', async (t) => {
   const issuer = await startIssuer(t, rsa);
   const { ask } = apiWith(issuer.variables);
   const trouble: { readonly [what: string]: RequestListener } = {
@@ -287,7 +287,7 @@ test('while the keys cannot be had, calls are told to come again, and they come 
   assert.equal((await ask('GET', '/orders', { token })).status, 200);
 });
 
-test('a new key is known within a minute, a withdrawn one counts for ten, and made-up key ids do not make the issuer busy', async (t) => {
+test('a new key works within a minute, a withdrawn key for another ten, and invented key ids cause no extra fetches', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: seconds * 1000 });
   const issuer = await startIssuer(t, rsa);
   const { ask, clock } = apiWith(issuer.variables);

@@ -15,7 +15,7 @@ const step = (index: number, bytes: number, status = 'Closed') => ({
 });
 const bytesOf = (value: unknown): number => JSON.stringify(value).length;
 
-test('S23 a thousand steps of 7 KB each: outputs are left out where the answer would be too long, and it says where they can be read', () => {
+test('S23 with a thousand steps of 7 KB each, outputs beyond the limit are left out, and the answer says where to read them', () => {
   const { steps, ...more } = boundedSteps(
     'ord_x',
     listOf(1000, (index) => step(index, 7000)),
@@ -29,7 +29,7 @@ test('S23 a thousand steps of 7 KB each: outputs are left out where the answer w
   assert.ok(bytesOf(steps) < lambdaMax);
 });
 
-test('S23 of very many steps closed ones are left out, never one that is alive', () => {
+test('S23 with very many steps, closed steps are left out, never a running one', () => {
   const all = [...listOf(30_000, (index) => step(index, 0)), step(30_000, 10, 'Executing')];
   const { steps, stepsLeftOut } = boundedSteps('ord_x', all);
   assert.equal(steps.at(-1)?.path, 'order/s30000');
@@ -44,12 +44,12 @@ test('S23 a step that fits to the byte is shown, and one that is a byte longer i
   assert.equal(boundedSteps('ord_x', [named('x'.repeat(room + 1))]).steps.length, 0);
 });
 
-test('S23 few short steps are shown as they are', () => {
+test('S23 few short steps are shown unchanged', () => {
   const all = listOf(10, (index) => step(index, 1000));
   assert.deepEqual(boundedSteps('ord_x', all), { steps: all });
 });
 
-test('S23 a page of the history ends where it would be too long, and holds one entry at least', () => {
+test('S23 a page of the history ends at the size limit, and holds at least one entry', () => {
   const entry = { seq: 1, output: 'x'.repeat(200_000) };
   const page = boundedPage(listOf(100, () => entry));
   assert.ok(page.length > 5 && bytesOf(page) <= answerLimits.history + 1000);
@@ -63,7 +63,7 @@ const printing = defineWorkflow('fulfil-order', { version: 1, order: z.object({}
   sequence(...listOf(12, (index) => press.print({}).noUndo().named(`page-${index}`))),
 );
 
-test('S23, F-159: an order with twelve answers of 200 KB is shown in an answer of bounded length, and its history in pages that leave out none', async () => {
+test('S23, F-159: an order with twelve outputs of 200 KB has an answer of bounded length, and a history whose pages leave out none', async () => {
   const { ask, submitOrder, answer } = startApi({ app: defineApp({ workflows: [printing], agents: [press] }) });
   const orderId = await submitOrder('k', { body: { order: {} } });
   for (let page = 0; page < 12; page++) await answer('press', { status: 'succeeded', output: { text: `${page}`.padEnd(200_000, 'x') } });

@@ -35,8 +35,8 @@ async function withQuestion() {
   return { ...system, orderId, show, instruct, resubmit };
 }
 
-describe('an order that waits for an answer', () => {
-  test('it is in Error, with the question and its details; that is told once, and not as a failure', async () => {
+describe('an order with a question to a person', () => {
+  test('is in Error with the question and its details, announced once and not as a failure', async () => {
     const { show, publisher, orderId } = await withQuestion();
     const { processState, fault } = await show();
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe('an order that waits for an answer', () => {
     assert.ok(!JSON.stringify(publisher.published(0, 100)).includes('canary'), orderId);
   });
 
-  test('its answer is given with a resubmission, and read by what follows', async () => {
+  test('gets its answer with a resubmission, and later steps read it', async () => {
     const { resubmit, queues, show } = await withQuestion();
     assert.equal((await resubmit({ answer: { price: 7 }, dryRun: true })).json.requests[0].path, 'order/tell');
     assert.equal((await resubmit({ answer: { price: 7 } })).status, 202);
@@ -69,7 +69,7 @@ describe('an order that waits for an answer', () => {
     assert.equal((await show()).processState, 'Processing');
   });
 
-  test('without an answer it stays, and one that is not as the workflow says is refused with pointers', async () => {
+  test('stays blocked without an answer, and an invalid answer is refused with pointers', async () => {
     const { resubmit, stored } = await withQuestion();
     const before = await stored();
     const missing = await resubmit();
@@ -86,7 +86,7 @@ describe('an order that waits for an answer', () => {
     assert.equal(await stored(), before);
   });
 
-  test('an order that is in Error for a fault takes no answer', async () => {
+  test('is the only kind that accepts an answer: an order in Error for a fault refuses one', async () => {
     const { orderInError, ask } = startApi();
     const orderId = await orderInError('k');
     const body = { kind: 'resubmit', reason: 'r', answer: 1, dryRun: true };
@@ -96,7 +96,7 @@ describe('an order that waits for an answer', () => {
 });
 
 describe('the plan of an undo', () => {
-  test('an operator sees what would be undone, in order, without secrets; a dry run of compensate shows the same', async () => {
+  test('shows an operator what would be undone, in order, without secrets, like the dry run of compensate', async () => {
     const { ask, orderId, instruct } = await withQuestion();
     const { status, json } = await ask('GET', `/orders/${orderId}/plan`, { as: 'operator' });
     assert.equal(status, 200);
@@ -112,7 +112,7 @@ describe('the plan of an undo', () => {
     assert.deepEqual([dry.status, dry.json.undo], [200, plan]);
   });
 
-  test('a scope that is not there is a bad parameter, an order that is not there is not found, and clients see none', async () => {
+  test('is a bad parameter for an unknown scope, not found for an unknown order, and forbidden for clients', async () => {
     const { ask, orderId } = await withQuestion();
     const plan = async (query: string, as: 'operator' | 'acme' = 'operator', id = orderId) =>
       (await ask('GET', `/orders/${id}/plan${query}`, { as })).json.code;
@@ -123,7 +123,7 @@ describe('the plan of an undo', () => {
     assert.deepEqual([await plan('', 'operator', 'ord_no'), await plan('', 'acme')], ['not-found', 'forbidden']);
   });
 
-  test('an order whose instance is damaged is planned by its journal', async () => {
+  test('is computed from the journal if the instance is damaged', async () => {
     const { ask, orderId, database } = await withQuestion();
     const { blob } = database.prepare('SELECT blob FROM states').get() as { blob: string };
     database.prepare('UPDATE states SET blob = ?').run(blob.replace(/"state":.*/, '"sta'));
@@ -136,7 +136,7 @@ describe('the plan of an undo', () => {
   });
 });
 
-describe('an undo that will not succeed', () => {
+describe('an undo that keeps failing', () => {
   async function stuck() {
     const system = await withQuestion();
     await system.instruct({ kind: 'compensate', reason: 'r' });
@@ -146,7 +146,7 @@ describe('an undo that will not succeed', () => {
     return { ...system, refuse, mark };
   }
 
-  test('a person marks it as done, with a reason, and the order goes on to its end', async () => {
+  test('can be marked as done by a person with a reason, and the order continues to its end', async () => {
     const { refuse, mark, show, publisher, ask, orderId } = await stuck();
     await refuse();
     assert.ok(publisher.published(0, 100).some(({ detailType }) => detailType === 'Compensation Stuck'));
@@ -161,7 +161,7 @@ describe('an undo that will not succeed', () => {
     );
   });
 
-  test('it is named by its step, or by its undo, as the alert does', async () => {
+  test('is named by its step or by its undo, as the alert does', async () => {
     const { refuse, mark } = await stuck();
     await refuse();
     const wrong = await mark({ path: 'order/price' });
@@ -171,7 +171,7 @@ describe('an undo that will not succeed', () => {
     assert.equal((await mark({ path: 'order/charge/undo' })).status, 202);
   });
 
-  test('an undo that has not failed yet is left to its agent, and an order without one has nothing to mark', async () => {
+  test('cannot be marked before it has failed, and an order without one has nothing to mark', async () => {
     const { mark, stored } = await stuck();
     const before = await stored();
     const early = await mark();

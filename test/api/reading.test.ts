@@ -26,7 +26,7 @@ const operatorFields = ['client', 'rev', 'epoch', 'lockedBy', 'heldBy'];
 
 type Step = { [field: string]: unknown };
 
-test('an order shows every step of its workflow, in its order, from the first moment to the last (F-05, F-32, F-33, F-61)', async () => {
+test('an order shows every step of its workflow in order, from submission to end (F-05, F-32, F-33, F-61)', async () => {
   const { ask, submitOrder, answer, clock } = startApi();
   const orderId = await submitOrder('k');
   const look = async () => {
@@ -64,7 +64,7 @@ test('an order shows every step of its workflow, in its order, from the first mo
   assert.deepEqual([done.processState, done.outcome, done.course], ['Processed', 'completed', Array(4).fill('Closed Succeeded 1')]);
 });
 
-test('an order that waits for an operator shows why, and which step failed', async () => {
+test('an order that waits for an operator shows the reason and the failed step', async () => {
   const { ask, orderInError } = startApi();
   const { json } = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'acme' });
   assert.equal(json.processState, 'Error');
@@ -87,7 +87,7 @@ test('an order that waits for an operator shows why, and which step failed', asy
   );
 });
 
-test('a client sees its order from outside; operators and admins see who is at work on it, too (F-08)', async () => {
+test('a client sees its order from outside; operators and admins also see its host (F-08)', async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
   const client = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
@@ -110,7 +110,7 @@ test('a client sees its order from outside; operators and admins see who is at w
   }
 });
 
-test('operators are told in a sentence why an order is where it is; it says the same as long as the ETag does', async () => {
+test('operators get one sentence that explains the state of an order, and it is stable for one ETag', async () => {
   const { ask, submitOrder, orderInError, clock } = startApi();
   const held = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'operator' });
   assert.equal(held.json.explanation, 'Waits for a person: CardDeclined at order/charge.');
@@ -124,7 +124,7 @@ test('operators are told in a sentence why an order is where it is; it says the 
   assert.deepEqual([later.headers.get('etag'), later.text], [first.headers.get('etag'), first.text]);
 });
 
-test('of an order that was dead-lettered, or that is not of its workflow any more, nothing is said that would be wrong', async () => {
+test('the explanation is null for a quarantined order, and for one that no longer fits its workflow', async () => {
   const { ask, submitOrder, store, queues, clock, database } = startApi();
   const explained = async (orderId: string) => (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json.explanation;
   const telemetry = createTelemetry({ level: 'off' });
@@ -145,7 +145,7 @@ test('of an order that was dead-lettered, or that is not of its workflow any mor
   assert.equal(await explained(changed), null);
 });
 
-test('what an operation marks as secret in its answer is masked for operators as well', async () => {
+test('a secret in the output of an operation is redacted for operators as well', async () => {
   const { ask, submitOrder, answer } = startApi();
   const orderId = await submitOrder('k');
   await answer('stock', { status: 'succeeded', output: { reservationId: `r ${card}` } });
@@ -157,7 +157,7 @@ test('what an operation marks as secret in its answer is masked for operators as
   }
 });
 
-test('an order that has not changed is not sent again', async () => {
+test('an unchanged order is not sent again', async () => {
   const { ask, submitOrder, answer } = startApi();
   const orderId = await submitOrder('k');
   const first = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
@@ -172,7 +172,7 @@ test('an order that has not changed is not sent again', async () => {
   assert.deepEqual([changed.status, changed.headers.get('etag')], [200, '"2"']);
 });
 
-test('an order whose journal has gone into pages shows the same steps and a history without gaps', async () => {
+test('an order with paged-out journal shows the same steps and a history without gaps', async () => {
   const { ask, orderInError, store, answer } = startApi();
   const orderId = await orderInError('k');
   for (let turn = 0; turn < 12; turn++) {
@@ -210,7 +210,7 @@ test('an order whose journal has gone into pages shows the same steps and a hist
   );
 });
 
-test('the history tells an operator everything, and a client what concerns it', async () => {
+test('the history shows an operator everything, and a client what concerns it', async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
   await ask('POST', `/orders/${orderId}/instructions`, {
@@ -235,7 +235,7 @@ test('the history tells an operator everything, and a client what concerns it', 
     assert.ok(!own.text.includes(hidden), hidden);
 });
 
-test('F-168: the history names each request by the id under which it was sent', async () => {
+test('F-168: the history names each request by its request id', async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
   const all = (await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'operator' })).json.items as Step[];
@@ -244,7 +244,7 @@ test('F-168: the history names each request by the id under which it was sent', 
   assert.ok(all.every((entry) => !('attemptId' in entry)));
 });
 
-test('F-08: a list shows a client nothing of who is at work on its orders, and operators who it is', async () => {
+test('F-08: a list shows operators the host of an order, and never a client', async () => {
   const { ask, submitOrder } = startApi();
   const orderId = await submitOrder('k');
   const own = await ask('GET', '/orders', { as: 'acme' });
@@ -272,7 +272,7 @@ async function tenOrders() {
   return { ...system, ids, submittedAt };
 }
 
-test('a list of orders is newest first, in pages that leave out none and repeat none', async () => {
+test('a list of orders is newest first, in pages without gaps and repetitions', async () => {
   const { ask, ids, submitOrder } = await tenOrders();
   for (const [as, wanted] of [
     ['operator', ids],
@@ -302,7 +302,7 @@ test('a list of orders is newest first, in pages that leave out none and repeat 
   ]);
 });
 
-test('a list of orders can be narrowed', async () => {
+test('a list of orders can be filtered', async () => {
   const { ask, ids, answer, submittedAt } = await tenOrders();
   await answer('stock', { status: 'succeeded', output: { reservationId: 'r' } });
   await answer('payment', { status: 'failed', fault: { type: 'CardDeclined', class: 'unexpected', permanent: true, message: 'no' } });
@@ -330,7 +330,7 @@ test('a list of orders can be narrowed', async () => {
   assert.deepEqual((await ask('GET', '/orders?reference=early', { as: 'acme' })).json.items.length, 2);
 });
 
-test('a list that is asked for wrongly says which parameter, and what is possible', async () => {
+test('an invalid parameter of a list is named, with the allowed values', async () => {
   const { ask } = startApi();
   const wrong: readonly [string, string, string?][] = [
     ['state=Done', '/state', 'Pending, Processing, Processed, Error'],
@@ -357,7 +357,7 @@ test('a list that is asked for wrongly says which parameter, and what is possibl
     ['reference=', '/reference'],
     [`reference=${'r'.repeat(129)}`, '/reference'],
     ['nonsense=1', '/nonsense', 'state, outcome, workflow, fault, reference'],
-    ['a[__proto__][x]=1', '', 'Known here'],
+    ['a[__proto__][x]=1', '', 'Unknown parameter'],
     ['__proto__=1', '/__proto__'],
     ['state=Error&state=Error', ''],
     ['reference=%ff', ''],
@@ -373,7 +373,7 @@ test('a list that is asked for wrongly says which parameter, and what is possibl
     assert.equal((await ask('GET', path, { as: 'operator' })).status, 400, path);
 });
 
-test('a cursor is good for the caller and the list that it was made for, and only as it was made', async () => {
+test('a cursor works only unchanged, for the same caller and the same list', async () => {
   const { ask, ids } = await tenOrders();
   const next = async (path: string, as: Who): Promise<string> => (await ask('GET', path, { as })).json.next;
   const cursor = await next('/orders?limit=2', 'acme');
@@ -404,7 +404,7 @@ test('a cursor is good for the caller and the list that it was made for, and onl
     await refused(`/orders?cursor=${forged}`, 'acme', String(forged));
 });
 
-test('X-45: an operator sees whether the service behind an agent is away, since when, and when somebody looks again', async () => {
+test('X-45: an operator sees whether the service of an agent is away, since when, and when the next probe is due', async () => {
   const { ask, store, clock } = startApi();
   const openedAt = clock.now();
   const away = { agent: 'payment', rev: 1, openedAt, probeAt: openedAt + 5000, failedProbes: 0, closedAt: null };

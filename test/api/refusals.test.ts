@@ -11,7 +11,7 @@ const json = (headers: { [name: string]: string } = {}) => ({ ...submission.head
 const note = (value: string): string => JSON.stringify({ order: { ...goodOrder, note: 'NOTE' } }).replace('"NOTE"', value);
 const nested = (levels: number): string => note('['.repeat(levels - 2) + ']'.repeat(levels - 2));
 const { bytesMax, depthMax, fieldsMax, entriesMax, charactersMax } = bodyLimits;
-/** Fields of the rest of the body. */
+/** The number of fields in the rest of the body. */
 const others = 5;
 
 const bodies: readonly [string, string | Uint8Array<ArrayBuffer>, number, string, string?][] = [
@@ -75,7 +75,7 @@ const bodies: readonly [string, string | Uint8Array<ArrayBuffer>, number, string
   ],
   ['too large, in many bytes', note(JSON.stringify('\u20ac'.repeat(bytesMax / 3 + 1))), 413, 'too-large'],
 ];
-test('a body that could mean two things, or costs too much, is refused before anybody looks at its meaning', async () => {
+test('an ambiguous or costly body is refused before its validation', async () => {
   const { ask, stored } = startApi();
   const before = await stored();
   for (const [why, text, status, code, pointer] of bodies) {
@@ -94,7 +94,7 @@ const good: readonly [string, string][] = [
   ['white space', ` \n\t${JSON.stringify(goodSubmission, null, 2)}\r\n`],
   ['a name that only looks forbidden', note('{"__proto":1,"toString":2,"hasOwnProperty":3}')],
 ];
-test('a body at the very limit is taken', async () => {
+test('a body at the size limit is accepted', async () => {
   const { ask } = startApi();
   for (const [why, text] of good) {
     const { status, json: answer } = await ask('POST', '/orders', { ...submission, headers: json({ 'idempotency-key': why }), text });
@@ -151,7 +151,7 @@ const calls: readonly [string, string, Asked, number, string][] = [
   ['POST', '/orders', { ...submission, headers: json({ 'content-length': String(bytesMax + 1) }) }, 413, 'too-large'],
   ['POST', '/orders?dry=1', submission, 400, 'bad-parameter'],
 ];
-test('a call that does not fit is refused, and leaves nothing behind', async () => {
+test('an invalid call is refused, and leaves nothing behind', async () => {
   const { ask, stored } = startApi();
   const before = await stored();
   for (const [method, path, asked, status, code] of calls) {
@@ -162,7 +162,7 @@ test('a call that does not fit is refused, and leaves nothing behind', async () 
   assert.equal(await stored(), before);
 });
 
-test('a call that fits in another way is taken', async () => {
+test('each valid variant of a call is accepted', async () => {
   const { ask } = startApi();
   for (const type of ['application/json', 'Application/JSON; Charset=UTF-8', 'application/json;charset="utf-8"'])
     assert.equal((await ask('POST', '/orders', { ...submission, headers: json({ 'content-type': type }) })).status, 202, type);
@@ -174,7 +174,7 @@ test('a call that fits in another way is taken', async () => {
   }
 });
 
-test('what is wrong is said in a fixed order: the route, who calls, the form, the meaning, the order', async () => {
+test('errors are checked in a fixed order: the route, the caller, the form, the schema, the order', async () => {
   const { ask } = startApi();
   const wrong = { accept: 'text/html', 'content-type': 'text/plain' };
   const path = '/orders/absent/instructions';
@@ -194,7 +194,7 @@ test('what is wrong is said in a fixed order: the route, who calls, the form, th
     assert.equal((await ask(method, where, asked)).status, status, JSON.stringify(asked));
 });
 
-test('an order that cannot be stored is refused with 503, and a bug with 500 that tells nothing', async () => {
+test('when an order cannot be stored, the answer is 503; a bug is 500 without details', async () => {
   const failing = (error: Error) => new Proxy({} as Store, { get: () => () => Promise.reject(error) });
   const gone = new StoreUnavailableError('/secret/folder is gone', { fatal: true });
   const outages: readonly [Parameters<typeof startApi>[0], number, string][] = [
@@ -232,7 +232,7 @@ test('an order that cannot be stored is refused with 503, and a bug with 500 tha
   }
 });
 
-test('no refusal repeats what was sent, and no log line holds a body or a token', async () => {
+test('no refusal repeats the request, and no log line contains a body or a token', async () => {
   const { ask, lines, orderInError } = startApi();
   const orderId = await orderInError('idempotency_canary');
   const canary = '<script>canary</script>';
@@ -278,7 +278,7 @@ test('no refusal repeats what was sent, and no log line holds a body or a token'
   assert.deepEqual([entries[0].orderId, entries[0].route], [orderId, '/orders']);
 });
 
-test('every status of the table has a title and a sentence of its own', () => {
+test('every status of the table has a distinct title and detail', () => {
   const said = Object.values(problems).flatMap(({ title, detail }) => [title, detail]);
   assert.equal(new Set(said).size, said.length);
 });

@@ -38,7 +38,7 @@ async function withOrder(change: Parameters<typeof startApi>[0] = {}) {
 }
 
 describe('a signal from outside', () => {
-  test('what waits for it goes on, and reads what it brought along; a secret of it is in no history', async () => {
+  test('continues the step that waits for it with its payload; a secret in it is in no history', async () => {
     const { signal, answer, orderId, history, queues } = await withOrder();
     await answer('desk', filed);
     const { status, json, headers } = await signal('visa', visa);
@@ -55,7 +55,7 @@ describe('a signal from outside', () => {
     assert.ok(!told.includes('canary'));
   });
 
-  test('one that comes before anything waits for it is kept', async () => {
+  test('is stored if it arrives before a step waits for it', async () => {
     const { signal, answer, show } = await withOrder();
     assert.equal((await signal('visa', visa)).status, 202);
     assert.equal((await signal('ticket', 7)).status, 202);
@@ -64,13 +64,13 @@ describe('a signal from outside', () => {
     assert.deepEqual([(await show()).processState, (await show()).outcome], ['Processed', 'completed']);
   });
 
-  test('an order that nobody has claimed yet keeps it, and stays unclaimed', async () => {
+  test('is stored in a Pending order, which stays unclaimed', async () => {
     const { signal, show } = await withOrder({ claimOnSubmit: false });
     assert.equal((await signal('visa', visa)).json.processState, 'Pending');
     assert.equal((await show()).lockedBy, null);
   });
 
-  test('the same key again changes nothing more, also after it was taken, and when the order has ended', async () => {
+  test('has no further effect under the same key, even after it was consumed or the order has ended', async () => {
     const { signal, answer, history } = await withOrder();
     const once = await signal('visa', visa, { key: 'one' });
     assert.equal(once.headers.get('idempotent-replayed'), null);
@@ -88,7 +88,7 @@ describe('a signal from outside', () => {
     );
   });
 
-  test('a key that was used for something else is refused; the same key of somebody else is another one', async () => {
+  test('is refused if its key was used for another request; the same key of another client is independent', async () => {
     const { signal, ask, orderId } = await withOrder();
     await signal('visa', visa, { key: 'one' });
     for (const [name, body] of [
@@ -109,7 +109,7 @@ describe('a signal from outside', () => {
     assert.deepEqual([(await cancel('two')).status, (await cancel('three')).json.code], [202, 'conflict']);
   });
 
-  test('one for which nothing will ever wait, or that comes too late, is a conflict, and says what is possible', async () => {
+  test('is a conflict with the possible signals if it arrives too late, or no step will ever wait for it', async () => {
     const { signal, answer, stored } = await withOrder();
     await answer('desk', filed);
     await signal('visa', visa);
@@ -117,7 +117,7 @@ describe('a signal from outside', () => {
     for (const name of ['passport', 'constructor', 'visa']) {
       const refused = await signal(name, visa);
       assert.deepEqual([refused.status, refused.json.code], [409, 'conflict'], name);
-      assert.match(refused.json.errors[0].detail, /waits for: ticket\./);
+      assert.match(refused.json.errors[0].detail, /wait for: ticket\./);
     }
     assert.equal(await stored(), before);
     await signal('ticket', 1);
@@ -125,13 +125,13 @@ describe('a signal from outside', () => {
     assert.deepEqual((await signal('ticket', 1)).json.code, 'conflict');
   });
 
-  test('an order that is being undone takes none', async () => {
+  test('is refused by an order that is being compensated', async () => {
     const { signal, ask, orderId } = await withOrder();
     await ask('POST', `/orders/${orderId}/cancel`, { as: 'acme', body: { reason: 'no longer' } });
     assert.deepEqual((await signal('ticket', 1)).json.code, 'conflict');
   });
 
-  test('what it brings along is checked against what the workflow says, with pointers', async () => {
+  test('has its payload validated by the schema of the workflow, with pointers', async () => {
     const { signal, stored } = await withOrder();
     const before = await stored();
     const { status, json } = await signal('visa', { granted: 'yes', number: 'X', name: 'Ann', more: 1 });
@@ -142,7 +142,7 @@ describe('a signal from outside', () => {
     assert.equal(await stored(), before);
   });
 
-  test('a name that no signal can have is a bad parameter; an order that one may not see is not found', async () => {
+  test('is a bad parameter with an invalid name, and not found for an order that the caller may not see', async () => {
     const { signal } = await withOrder();
     for (const name of ['1st', '-', 'a'.repeat(65), '%C3%A9', 'a%2Fb'])
       assert.equal((await signal(name, 1)).json.code, 'bad-parameter', name);
@@ -153,7 +153,7 @@ describe('a signal from outside', () => {
     assert.equal((await signal('ticket', 1, { as: 'admin' })).status, 202);
   });
 
-  test('an order keeps a hundred signals, and says so to the next one, until some are taken', async () => {
+  test('is refused beyond a hundred stored ones, until some are consumed', async () => {
     const { signal, answer } = await withOrder();
     for (let count = 0; count < 100; count++) assert.equal((await signal('ticket', count)).status, 202);
     const { status, json } = await signal('ticket', 100);
@@ -164,7 +164,7 @@ describe('a signal from outside', () => {
     assert.equal((await signal('visa', visa)).status, 202, 'one of the hundred was taken');
   });
 
-  test('while somebody holds the order it is locked, and while its instance is damaged it takes none', async () => {
+  test('is refused as locked while another host holds the lease, and refused while the instance is damaged', async () => {
     const { signal, store, clock, orderId } = await withOrder();
     await acquireLease(store, orderId, { holder: 'somebody', leaseMs: 30_000, clock });
     assert.equal((await signal('ticket', 1)).json.code, 'locked');

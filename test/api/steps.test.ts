@@ -31,12 +31,12 @@ const closed = (path: string, result = 'Succeeded', output?: unknown) => ({ type
 const alive = (path: string, status: string): State =>
   ({ phase: 'running', activities: { [path]: { status, local: {} } }, outputs: {}, stepMs: 0 }) as unknown as State;
 
-/** Journal, state now, and the first step as it should be told: status, result, attempts, completeBy, startedAt, closedAt. */
+/** Journal, current state, and the expected report of the first step: status, result, attempts, completeBy, startedAt, closedAt. */
 const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][] = [
   ['nothing has happened', [], undefined, ['Initialized', null, 0, null, null, null]],
   ['requested', told(asked('order/pick', 1)), alive('order/pick', 'Executing'), ['Executing', null, 1, 5001, 100, null]],
   [
-    'asked three times, given longer',
+    'requested three times, then extended',
     told(asked('order/pick', 1), asked('order/pick', 2), asked('order/pick', 3), {
       type: 'StepExtended',
       path: 'order/pick',
@@ -53,13 +53,13 @@ const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][]
     ['Closed', 'Canceled', 1, 5001, 100, 200],
   ],
   [
-    'could not even be asked',
+    'could not be requested',
     told({ type: 'ActivityStarted', path: 'order/pick' }, { type: 'OrderBlocked', path: 'order/pick', fault: {} }),
     alive('order/pick', 'Faulting'),
     ['Faulting', null, 0, null, 100, null],
   ],
   [
-    'held, then resubmitted',
+    'blocked, then resubmitted',
     told(
       asked('order/pick', 1),
       { type: 'OrderBlocked', path: 'order/pick', fault: {} },
@@ -70,14 +70,19 @@ const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][]
     ['Executing', null, 2, 5002, 100, null],
   ],
   [
-    'run once more after its end',
+    'run again after its end',
     told(asked('order/pick', 1), closed('order/pick'), asked('order/pick', 1)),
     alive('order/pick', 'Executing'),
     ['Executing', null, 2, 5001, 300, null],
   ],
-  ['known better than told', told(asked('order/pick', 1)), alive('order/pick', 'Canceling'), ['Canceling', null, 1, 5001, 100, null]],
   [
-    'something that concerns the order as a whole',
+    'the state is newer than the journal',
+    told(asked('order/pick', 1)),
+    alive('order/pick', 'Canceling'),
+    ['Canceling', null, 1, 5001, 100, null],
+  ],
+  [
+    'an event of the whole order',
     told({ type: 'OrderSubmitted', workflow: 'w@1' }, { type: 'DeadlineExpired', failureCount: 1 }),
     undefined,
     ['Initialized', null, 0, null, null, null],
@@ -85,7 +90,7 @@ const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][]
 ];
 
 for (const [why, journal, state, wanted] of courses) {
-  test(`a step is told as it went: ${why}`, () => {
+  test(`a step is reported as it went: ${why}`, () => {
     const [pick, pack] = stepsOf(program, journal, state);
     assert.ok(pick && pack);
     assert.deepEqual([pick.status, pick.result, pick.attempts, pick.completeBy, pick.startedAt, pick.closedAt], wanted);
@@ -96,7 +101,7 @@ for (const [why, journal, state, wanted] of courses) {
   });
 }
 
-test('a step in a loop is told once for each turn, in the place of the definition', () => {
+test('a step in a loop is reported once per iteration, at its place in the definition', () => {
   const journal = told(asked('order[0]/pick', 1), asked('order[1]/pick', 1), closed('order[0]/pick'));
   assert.deepEqual(
     stepsOf(program, journal, undefined).map(({ path, status }) => [path, status]),
@@ -108,7 +113,7 @@ test('a step in a loop is told once for each turn, in the place of the definitio
   );
 });
 
-test('a journal is whole and in order, however its pages overlap', () => {
+test('a journal is complete and in order, however its pages overlap', () => {
   const journal = told(...Array.from({ length: 9 }, () => ({ type: 'OrderClaimed', epoch: 1 })));
   const page = (from: number, to: number) => journal.slice(from, to) as never;
   assert.deepEqual(wholeJournal([page(3, 6), page(0, 4), page(0, 4)], journal.slice(5)), journal);

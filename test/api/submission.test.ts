@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { goodOrder, goodSubmission, startApi } from './support.ts';
 
-test('an order is taken with 202, and names itself (F-01)', async () => {
+test('an order is accepted with 202 and its id (F-01)', async () => {
   const { ask, store } = startApi();
   const { status, json, headers } = await ask('POST', '/orders', {
     as: 'acme',
@@ -17,7 +17,7 @@ test('an order is taken with 202, and names itself (F-01)', async () => {
   assert.deepEqual([stored?.order.client, stored?.order.reference, stored?.order.body], ['acme', 'R-1', goodOrder]);
 });
 
-test('the same submission again gets the very bytes of the first answer, whatever has happened since (F-10)', async () => {
+test('the same submission again gets the first answer byte for byte, whatever has happened since (F-10)', async () => {
   const { ask, store, clock, orderInError } = startApi();
   const orderId = await orderInError('k1');
   const first = await store.load(orderId);
@@ -33,7 +33,7 @@ test('the same submission again gets the very bytes of the first answer, whateve
   assert.equal((await store.list({}, undefined, 10)).items.length, 1);
 });
 
-test('a key that is taken refuses another order, and another client may use the same key (F-10)', async () => {
+test('a used key refuses another order, and another client may use the same key (F-10)', async () => {
   const { ask, submitOrder, stored } = startApi();
   const mine = await submitOrder('k1');
   const before = await stored();
@@ -45,7 +45,7 @@ test('a key that is taken refuses another order, and another client may use the 
   assert.notEqual(await submitOrder('k1', { as: 'other' }), mine);
 });
 
-test('an order without a proper Idempotency-Key is refused', async () => {
+test('an order without a valid Idempotency-Key is refused', async () => {
   const { ask, stored } = startApi();
   const before = await stored();
   const keys: (string | undefined)[] = [undefined, '', ' ', 'k'.repeat(256), 'k\u00e9', 'a\tb', '\u0080'];
@@ -87,7 +87,7 @@ const wrongSubmissions: readonly [unknown, string, string][] = [
     ],
   ),
 ];
-test('an order that is not as it must be is refused with the place of every mistake, and leaves nothing behind', async () => {
+test('an invalid order is refused with the pointer of every error, and leaves nothing behind', async () => {
   const { ask, stored } = startApi();
   const before = await stored();
   for (const [body, pointer, code] of wrongSubmissions) {
@@ -101,7 +101,7 @@ test('an order that is not as it must be is refused with the place of every mist
   assert.equal(await stored(), before);
 });
 
-test('an order may name a response queue that is registered for its client, and no other one (F-06)', async () => {
+test('an order may name only a response queue that is registered for its client (F-06)', async () => {
   const { ask, store } = startApi();
   const registered = await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-acme'], senders: [] } });
   assert.equal(registered.status, 200);
@@ -112,7 +112,7 @@ test('an order may name a response queue that is registered for its client, and 
   assert.equal((await ask('POST', '/orders', { as: 'other', headers: { 'idempotency-key': 'k' }, body })).status, 422);
 });
 
-test('an order that nobody may claim yet is Pending, with no step begun (F-03, F-05)', async () => {
+test('without claiming on submission an order is Pending, with no step begun (F-03, F-05)', async () => {
   const { submitOrder, ask } = startApi({ claimOnSubmit: false });
   const orderId = await submitOrder('k');
   const { json } = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
@@ -120,7 +120,7 @@ test('an order that nobody may claim yet is Pending, with no step begun (F-03, F
   assert.deepEqual(new Set(json.steps.map(({ status }: { status: string }) => status)), new Set(['Initialized']));
 });
 
-test('X-46: a client who submits faster than he may is told when to come again; others are taken in', async () => {
+test('X-46: a client above its rate limit gets 429 with retry-after, and other clients are accepted', async () => {
   const { ask, clock, store } = startApi({ config: { defaultWorkflow: 'fulfil-order', clientOrdersPerSecond: 2 } });
   let keys = 0;
   const submit = (as: 'acme' | 'other') =>

@@ -89,13 +89,13 @@ export interface Answered {
   readonly json: any;
 }
 
-/** A message that was dead-lettered. */
+/** A message for the dead letters. */
 export interface GivenMessage extends Partial<Pick<DeadLetter, 'senderId' | 'reason'>> {
   readonly queue: string;
   readonly body: string | object;
 }
 
-/** The embedded system in memory behind its API. Every answer is checked for what holds of all of them. */
+/** The embedded system in memory behind its API. Every answer is checked against the rules for all answers. */
 export function startApi({
   app = shop,
   claimOnSubmit = true,
@@ -169,7 +169,7 @@ export function startApi({
     return json.orderId as string;
   };
 
-  /** Answers what an agent was asked last. */
+  /** Answers the last request to an agent. */
   const answer = async (agent: string, reply: StepReply): Promise<void> => {
     const [message] = await queues.receive(`${agent}-requests`, { max: 1, visibilityMs: 3_600_000, waitMs: 0 });
     assert.ok(message, `${agent} was asked nothing`);
@@ -177,7 +177,7 @@ export function startApi({
     await scheduler.accept(orderId, [{ id: requestId, type: 'reply', requestId, agent, sentAt: clock.now(), reply }], []);
   };
 
-  /** An order that waits for an operator: reserved, and its card declined. */
+  /** An order in Error: its stock is reserved, and its card declined. */
   const orderInError = async (key: string): Promise<string> => {
     const orderId = await submitOrder(key);
     await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
@@ -189,7 +189,7 @@ export function startApi({
   };
 
   let messages = 0;
-  /** As the dead-letter function does it; its id. */
+  /** Keeps a message as the dead-letter function does, and returns its id. */
   async function deadLetter({ queue, body, reason = 'It is no message for an agent.', ...more }: GivenMessage): Promise<string> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const { orderId, type } = typeof body === 'string' ? {} : (body as { orderId?: string; type?: string });
@@ -201,7 +201,7 @@ export function startApi({
     return id;
   }
 
-  /** All that is stored, for comparing before and after. */
+  /** Returns everything that is stored, for a comparison. */
   const stored = async (): Promise<string> =>
     JSON.stringify([await store.list({}, undefined, 1000), await store.clients(), publisher.published(0, 1000).length]);
 
@@ -224,7 +224,7 @@ export function startApi({
   };
 }
 
-/** Whatever a call answers stands in the published contract. */
+/** Asserts that the published contract covers the answer. */
 function checkPublished(method: string, path: string, { status, text }: Omit<Answered, 'json'>): void {
   const row = routes.find(
     (each) =>

@@ -32,17 +32,17 @@ const newer = "UPDATE states SET head = json_set(head, '$.schemaVersion', 2)";
 const damaged = "UPDATE states SET head = 'x' || head";
 
 describe('an order whose state cannot be read', () => {
-  test('F-63, X-35: where a newer version has written it, the answer is 503 with a time, until the deployment must be over', async () => {
+  test('F-63, X-35: gets 503 with retry-after if a newer version wrote it, until the deployment must be over', async () => {
     const { answers, clock } = await withState(newer);
     for (const { status, headers: answered } of await answers()) assert.deepEqual([status, answered.get('retry-after')], [503, '30']);
     await clock.advance(rolloutMs);
     for (const { status, json } of await answers()) {
       assert.equal(status, 409);
-      assert.match(json.errors[0].detail, /it has the schema version 2, and this program reads 1/);
+      assert.match(json.errors[0].detail, /it has schema version 2, expected 1/);
     }
   });
 
-  test('F-63: where it is damaged, the answer is 409 and says so', async () => {
+  test('F-63: gets 409 with that reason if it is damaged', async () => {
     const { answers, orderId } = await withState(damaged);
     const all = await answers();
     assert.deepEqual(
@@ -52,7 +52,7 @@ describe('an order whose state cannot be read', () => {
     assert.match(all[0]?.json.errors[0].detail, new RegExp(`^The record of order ${orderId} cannot be read: it is damaged\\.`));
   });
 
-  test('F-10: a replayed submission is answered as at first, and another body under its key is refused', async () => {
+  test('F-10: has its first answer replayed, and refuses another body under its key', async () => {
     for (const head of [newer, damaged]) {
       const { ask } = await withState(head);
       const again = await ask('POST', '/orders', { as: 'acme', headers, body: goodSubmission });
@@ -62,13 +62,13 @@ describe('an order whose state cannot be read', () => {
     }
   });
 
-  test('F-08: of the order of another client nothing is told, not even that', async () => {
+  test('F-08: is not found for another client', async () => {
     const { ask, orderId } = await withState(damaged);
     for (const path of [orderId, `ord_${'a'.repeat(52)}`]) assert.equal((await ask('GET', `/orders/${path}`, { as: 'other' })).status, 404);
   });
 
-  test('F-08, F-63: where the order itself is damaged nobody can say whose it is: an operator is told so, and a client that there is none', async () => {
-    // The time is another one as well: the store remembers the orders that it has read.
+  test('F-08, F-63: has an unknown client if the order row itself is damaged: an operator gets that reason, and a client not found', async () => {
+    // The time changes as well, because the store caches the orders that it has read.
     const { answers } = await withState("UPDATE orders SET record = 'x' || record, submittedAt = submittedAt + 1");
     assert.deepEqual(
       (await answers()).map(({ status }, index) => [calls[index]?.[2].as, status]),

@@ -25,38 +25,38 @@ const charge = (more: Partial<StepView>): StepView => ({
   ...more,
 });
 
-describe('what is said of an order that is watched', () => {
+describe('the changes that a watcher of an order sees', () => {
   const asked = order({ steps: [charge({})] });
 
-  test('a step that was asked is told once', () => {
-    assert.deepEqual(changesBetween(undefined, asked), ['charge asked']);
+  test('report a requested step once', () => {
+    assert.deepEqual(changesBetween(undefined, asked), ['charge requested']);
     assert.deepEqual(changesBetween(asked, asked), []);
   });
 
-  test('a step that is asked again says which time it is', () => {
-    assert.deepEqual(changesBetween(asked, order({ steps: [charge({ attempts: 2 })] })), ['charge asked again (attempt 2)']);
+  test('number the attempts of a step', () => {
+    assert.deepEqual(changesBetween(asked, order({ steps: [charge({ attempts: 2 })] })), ['charge requested again (attempt 2)']);
   });
 
-  test('a step that was done says how long it took', () => {
+  test('include how long a step took', () => {
     const done = order({ steps: [charge({ status: 'Closed', result: 'Succeeded', attempts: 2, startedAt: at(1), closedAt: at(3) })] });
     assert.deepEqual(changesBetween(asked, done), ['charge ok 2.0 s (attempt 2)']);
   });
 
-  test('a step that was not begun is not spoken of', () => {
+  test('leave out a step that has not begun', () => {
     assert.deepEqual(changesBetween(undefined, order({ steps: [charge({ status: 'Initialized', attempts: 0 })] })), []);
   });
 
-  test('a step that failed names the fault, and so does the order', () => {
+  test('name the fault of a failed step and of its order', () => {
     const fault = { type: 'CardDeclined', source: 'order/charge', message: 'no' };
     const failed = order({ processState: 'Error', fault, steps: [charge({ status: 'Faulting' })] });
     assert.deepEqual(changesBetween(asked, failed), [
       'charge failed: CardDeclined',
       'waits for an operator: CardDeclined at order/charge: no',
     ]);
-    assert.deepEqual(changesBetween(failed, asked), ['at work again', 'charge asked']);
+    assert.deepEqual(changesBetween(failed, asked), ['running again', 'charge requested']);
   });
 
-  test('undoing is told step by step', () => {
+  test('report compensation step by step', () => {
     const undoing = order({ steps: [charge({ status: 'Compensating' })] });
     const undone = order({
       processState: 'Processed',
@@ -67,19 +67,19 @@ describe('what is said of an order that is watched', () => {
     assert.deepEqual(changesBetween(undoing, undone), ['charge undone', 'compensated after 4.0 s']);
   });
 
-  test('an order that is given back to the schedulers, or suspended, says so', () => {
-    assert.deepEqual(changesBetween(undefined, order({ processState: 'Pending' })), ['waits to be taken up']);
-    assert.deepEqual(changesBetween(order(), order({ processState: 'Pending' })), ['given back: waits to be taken up again']);
+  test('include a reset and a suspension', () => {
+    assert.deepEqual(changesBetween(undefined, order({ processState: 'Pending' })), ['pending: waits for a scheduler']);
+    assert.deepEqual(changesBetween(order(), order({ processState: 'Pending' })), ['pending again: waits for a scheduler']);
     assert.deepEqual(changesBetween(order(), order({ suspended: true })), ['suspended by an operator']);
   });
 });
 
 describe('text for a terminal', () => {
-  test('nothing that a terminal obeys gets through', () => {
+  test('contains no control characters', () => {
     assert.equal(printable('a\u001b[2Jb\u009b31mc\u202ed\n'), 'a\ufffd[2Jb\ufffd31mc\ufffdd\ufffd');
   });
 
-  test('times are short', () => {
+  test('has short durations', () => {
     assert.deepEqual([0, 149, 9_949, 12_400, 180_000, 7_200_000, 259_200_000].map(spanText), [
       '0.0 s',
       '0.1 s',
@@ -91,7 +91,7 @@ describe('text for a terminal', () => {
     ]);
   });
 
-  test('a row of the demo fits on every screen', () => {
+  test('fits on every screen in a row of the demo', () => {
     const row = { name: 'a-long-name-of-a-sample', order: order({ steps: [charge({}), charge({ path: 'b' })] }) };
     for (let columns = 2; columns < 120; columns++)
       assert.ok(rowText(row, { nameWidth: 30, columns, paint: painter(false) }).length < columns, String(columns));

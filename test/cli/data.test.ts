@@ -11,7 +11,7 @@ describe('the data folder at the command line', () => {
   });
   after(() => system.stop());
 
-  test('alerts shows what was announced, oldest first, and from any number on', async () => {
+  test('alerts lists announcements oldest first, from any number on', async () => {
     const orderId = await system.order('empty');
     const { items } = (await system.redress(['alerts', '--json'])).json;
     assert.deepEqual([items[0].seq, items[0].detailType, items[0].detail.orderId], [1, 'Order In Error', orderId]);
@@ -19,7 +19,7 @@ describe('the data folder at the command line', () => {
     assert.match((await system.redress(['alerts'])).out, new RegExp(`^1 .*Order In Error  ${orderId}  CardDeclined  order/charge`));
   });
 
-  test('alerts --follow stays and shows what comes, one JSON text a line', async (context) => {
+  test('alerts --follow prints new announcements, one JSON text per line', async (context) => {
     const data = folderFor(context);
     const announced = (id: string) =>
       storeIn(data, async ({ publisher }) => void (await publisher.publish([{ id, detailType: 'Exception Raised', detail: { id } }])));
@@ -37,7 +37,7 @@ describe('the data folder at the command line', () => {
     );
   });
 
-  test('a client is registered, listed, and hears of its order on its own channel', async () => {
+  test('a client is registered, listed, and gets the status messages of its order on its own queue', async () => {
     const put = await system.redress([
       'client',
       'put',
@@ -77,13 +77,13 @@ describe('the data folder at the command line', () => {
     assert.equal((await system.redress(['channel', 'receive', 'redress-response-a'])).out, '');
   });
 
-  test('a channel that nobody may have is refused with the reason', async () => {
+  test('an invalid response queue is refused with the reason', async () => {
     const { exitCode, err } = await system.redress(['client', 'put', 'acme', '--channel', 'somebody-elses']);
     assert.equal(exitCode, 1);
     assert.match(err, /\/responseChannels\/0 /);
   });
 
-  test('nobody takes work away from the system by mistake', async (context) => {
+  test('receiving from a queue of the system is refused', async (context) => {
     const data = folderFor(context);
     await storeIn(data, ({ queues }) => queues.send([{ queue: 'stock-requests', body: '{"v":1}' }]));
     assert.equal((await redress(['channel', 'receive', 'stock-requests', '--data', data])).exitCode, 2);
@@ -91,13 +91,13 @@ describe('the data folder at the command line', () => {
     assert.match((await redress(['channel', 'list', '--data', data])).out, /stock-requests +1 /);
   });
 
-  test('what a message says cannot make the terminal do anything', async (context) => {
+  test('the text of a message cannot control the terminal', async (context) => {
     const data = folderFor(context);
     await storeIn(data, ({ queues }) => queues.send([{ queue: 'redress-response-a', body: '\u001b]0;mine\u0007\nline' }]));
     assert.equal((await redress(['channel', 'receive', 'redress-response-a', '--data', data])).out, '\ufffd]0;mine\ufffd\ufffdline\n');
   });
 
-  test('one pass of the supervisor tells what it counted', async (context) => {
+  test('one pass of the supervisor prints its counters', async (context) => {
     const data = folderFor(context);
     await storeIn(data);
     assert.deepEqual((await redress(['supervise', '--json', '--data', data])).json, {
@@ -107,6 +107,6 @@ describe('the data folder at the command line', () => {
       intoError: 0,
       lost: 0,
     });
-    assert.match((await redress(['supervise', '--data', data])).out, /^looked at 0: /);
+    assert.match((await redress(['supervise', '--data', data])).out, /^examined 0 orders: /);
   });
 });

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
 import { type RunningSystem, runningSystem, storeIn } from './support.ts';
 
-describe('messages that nobody could process, by the command line', () => {
+describe('dead letters at the command line', () => {
   let system: RunningSystem;
   before(async () => void (system = await runningSystem()));
   after(() => system.stop());
@@ -26,7 +26,7 @@ describe('messages that nobody could process, by the command line', () => {
     return id;
   }
 
-  test('F-120: one is listed, shown, mended in a file and resubmitted, and what it asked for is done', async () => {
+  test('F-120: one is listed, shown, edited in a file and resubmitted, and its order completes', async () => {
     await system.redress(['client', 'put', 'acme', '--sender', 'robot']);
     const message = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'by-message', order: { item: 7, card: 'good' } };
     const id = await deadLetter('submissions', message);
@@ -44,10 +44,10 @@ describe('messages that nobody could process, by the command line', () => {
     const watched = await system.redress(['order', 'watch', sent.json.orderId, '--json']);
     assert.equal(watched.exitCode, 0, watched.err);
     assert.match((await system.redress(['order', 'history', sent.json.orderId])).out, /MessageResubmitted.*reason=a name/);
-    assert.match((await system.redress(['dead-letter', 'list'])).err, /There are no such messages/);
+    assert.match((await system.redress(['dead-letter', 'list'])).err, /No dead letters match/);
   });
 
-  test('F-120: many are discarded by a filter, after a look at what would become of them; one by its id', async () => {
+  test('F-120: many are discarded by a filter after a dry run, and one by its id', async () => {
     const ids = [
       await deadLetter('till-replies', 'torn'),
       await deadLetter('till-replies', 'torn too'),
@@ -60,7 +60,7 @@ describe('messages that nobody could process, by the command line', () => {
       ids.slice(0, 2).map((id) => [id, 'possible']),
     );
     const resubmitted = await system.redress(['dead-letter', 'resubmit', 'till', '--all', '--reason', 'try']);
-    assert.deepEqual([resubmitted.exitCode, resubmitted.out.match(/invalid +\/body It is no JSON/g)?.length], [1, 3], resubmitted.err);
+    assert.deepEqual([resubmitted.exitCode, resubmitted.out.match(/invalid +\/body Expected JSON/g)?.length], [1, 3], resubmitted.err);
     assert.equal((await system.redress(['dead-letter', 'discard', ...replies])).exitCode, 0);
     assert.equal((await system.redress(['dead-letter', 'show', 'till', ids[2] ?? '', '--body'])).out, 'other\n');
     const discard = ['dead-letter', 'discard', 'till', ids[2] ?? '', '--reason', 'the last'];
@@ -73,6 +73,6 @@ describe('messages that nobody could process, by the command line', () => {
     ['resubmit', 'till', '--all', '--data', '{}', '--reason', 'x'],
     ['resubmit', 'till', 'm'],
   ])
-    test(`"redress dead-letter ${args.join(' ')}" is wrong use`, async () =>
+    test(`"redress dead-letter ${args.join(' ')}" is a usage error`, async () =>
       assert.equal((await system.redress(['dead-letter', ...args])).exitCode, 2));
 });

@@ -27,7 +27,7 @@ const travel = defineWorkflow('fulfil-order', { version: 1, order: z.object({ it
   ),
 );
 
-describe('what a person tells an order by the command line', () => {
+describe('instructions at the command line', () => {
   let system: RunningSystem;
   before(async () => void (system = await runningSystem(defineApp({ workflows: [travel], agents: [till] }))));
   after(() => system.stop());
@@ -46,7 +46,7 @@ describe('what a person tells an order by the command line', () => {
     }
   };
 
-  test('a signal, typed or in a file; the same key again sends nothing; then the answer to a question', async () => {
+  test('a signal is typed or read from a file and sent once per key; then a question is answered', async () => {
     const orderId = await submitted();
     const file = join(system.folder, 'visa.json');
     writeFileSync(file, '{"granted": true}');
@@ -65,17 +65,17 @@ describe('what a person tells an order by the command line', () => {
     assert.equal((await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}'])).exitCode, 1);
   });
 
-  test('an order is suspended: what is tried first changes nothing, what comes is kept, and it is resumed with that', async () => {
+  test('an order is suspended after a dry run without effect, stores a signal, and is resumed with it', async () => {
     const orderId = await submitted();
     await until(orderId, ({ steps }) => steps[1].status === 'Closed');
     const turn = (kind: string, ...more: readonly string[]) =>
       system.redress(['order', kind, orderId, '--reason', 'the visas are counted', ...more]);
-    assert.match((await turn('suspend', '--dry-run')).out, /Nobody would be asked/);
+    assert.match((await turn('suspend', '--dry-run')).out, /would send no requests/);
     assert.equal((await state(orderId)).suspended, false);
     const { exitCode, err } = await turn('suspend');
     assert.deepEqual([exitCode, /Accepted/.test(err)], [0, true], err);
     const { out } = await system.redress(['order', 'get', orderId]);
-    assert.match(out, /at work, suspended/);
+    assert.match(out, /running, suspended/);
     assert.match(out, /why +Suspended by an operator/);
     assert.equal((await turn('suspend')).exitCode, 1);
     await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}']);
@@ -84,12 +84,12 @@ describe('what a person tells an order by the command line', () => {
     assert.equal((await until(orderId, ({ processState }) => processState === 'Error')).fault.type, 'OperatorAsked');
   });
 
-  test('what an undo would do is shown before it is done, and one that goes on failing is marked as done', async () => {
+  test('the plan of an undo is shown first, and an undo that keeps failing is marked as done', async () => {
     const orderId = await submitted();
     await until(orderId, ({ steps }) => steps[1].status === 'Closed');
     const { out } = await system.redress(['order', 'plan', orderId]);
     assert.match(out, /order\/charge +till\.refund +\{"id":"c-1"\}/);
-    assert.match(out, /Without an undo, and to stay as they are: order\/tell\./);
+    assert.match(out, /Steps without an undo, which would stay as they are: order\/tell\./);
     assert.deepEqual((await system.redress(['order', 'plan', orderId, '--json'])).json.steps.length, 1);
     assert.equal((await system.redress(['order', 'plan', orderId, '--undo', 'nowhere'])).exitCode, 1);
 
@@ -106,7 +106,7 @@ describe('what a person tells an order by the command line', () => {
   });
 });
 
-test('what is typed wrongly is wrong use', async () => {
+test('invalid arguments are usage errors', async () => {
   for (const args of [
     ['order', 'answer', 'abc'],
     ['order', 'answer', 'abc', '--data', '{half'],

@@ -18,17 +18,17 @@ describe('redress demo', () => {
   });
   after(() => system.stop());
 
-  test('shows in a pipe, line by line, how each order ends, and sums up', async () => {
+  test('prints in a pipe how each order ends, line by line, with a summary', async () => {
     const { exitCode, out, err } = await system.redress(['demo', '--samples', samples]);
     assert.equal(exitCode, 0);
     assert.match(out, /^1-good {6}completed after /m);
     assert.match(out, /^2-declined {2}waits for an operator: CardDeclined/m);
     assert.match(out, /^3-wrong {5}refused: \/order\/item /m);
-    assert.match(out, /\n3 orders: 1 completed, 1 for an operator to decide, 1 refused\n$/);
+    assert.match(out, /\n3 orders: 1 completed, 1 waiting for an operator, 1 refused\n$/);
     assert.match(err, /1 waits for an operator: redress order list --state Error/);
   });
 
-  test('on a screen it is a table that is drawn over itself, never wider than the screen', async () => {
+  test('draws a table on a screen, never wider than the screen', async () => {
     const { out } = await system.redress(['demo', '--samples', samples], { isScreen: true });
     const last = out.slice(out.lastIndexOf('\u001b[3A\u001b[J') + '\u001b[3A\u001b[J'.length).split('\n');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no room.
@@ -38,7 +38,7 @@ describe('redress demo', () => {
     assert.ok(plain.slice(0, 3).every((line) => line.length < 80));
   });
 
-  test('for machines it prints one JSON text, and the talk goes elsewhere', async () => {
+  test('prints one JSON text with --json, and messages on stderr', async () => {
     const { json, err } = await system.redress(['demo', '--samples', samples, '--json']);
     assert.deepEqual(
       json.items.map(({ name, order, problem }: { name: string; order?: { processState: string }; problem?: { code: string } }) => [

@@ -10,7 +10,7 @@ const busy = new RefusedError({ title: 'Unavailable', status: 503 }, 5_000);
 const answer = (etag: string, processState: string) => ({ status: 200, etag, replayed: false, body: { orderId: 'ord_1', processState } });
 const unchanged = { status: 304, etag: undefined, replayed: false, body: undefined };
 
-/** An API that answers one thing after the other, the last one for ever. */
+/** An API that gives these answers in order, and repeats the last one. */
 function scripted(...answers: readonly (object | Error)[]): Api & { readonly asked: (string | undefined)[] } {
   const asked: (string | undefined)[] = [];
   const call = async (_method: string, _path: string, { headers }: Call = {}) => {
@@ -22,7 +22,7 @@ function scripted(...answers: readonly (object | Error)[]): Api & { readonly ask
   return { url: 'http://system', asked, call: call as Api['call'] };
 }
 
-/** Follows with a clock that goes on until it is over. */
+/** Follows an order with an advancing clock until its end. */
 async function followed(api: Api) {
   const clock = manualClock();
   const states: string[] = [];
@@ -39,7 +39,7 @@ async function followed(api: Api) {
 }
 
 describe('following an order', () => {
-  test('each state is seen once, and only what is new is asked for', async () => {
+  test('reports each state once, and requests only changes', async () => {
     const api = scripted(answer('"1"', 'Processing'), unchanged, unchanged, answer('"2"', 'Processed'));
     const { states, last } = await followed(api);
     assert.deepEqual(states, ['Processing', 'Processed']);
@@ -47,23 +47,23 @@ describe('following an order', () => {
     assert.deepEqual(api.asked, [undefined, '"1"', '"1"', '"1"']);
   });
 
-  test('a system that is started again, or has no time, is waited for, and that is said once', async () => {
+  test('waits while the system restarts or is busy, and says so once', async () => {
     const { states, lost } = await followed(scripted(answer('"1"', 'Processing'), away, away, busy, answer('"2"', 'Error')));
     assert.deepEqual(states, ['Processing', 'Error']);
     assert.equal(lost.length, 1);
   });
 
-  test('a system that stays away is given up', async () => {
+  test('gives up when the system stays away', async () => {
     await assert.rejects(followed(scripted(answer('"1"', 'Processing'), away)), UnreachableError);
   });
 
-  test('a system that was never there is not waited for', async () => {
+  test('does not wait for a system that was never there', async () => {
     const api = scripted(away);
     await assert.rejects(followed(api), UnreachableError);
     assert.equal(api.asked.length, 1);
   });
 
-  test('a refusal ends it', async () => {
+  test('ends with a refusal', async () => {
     await assert.rejects(
       followed(scripted(answer('"1"', 'Processing'), new RefusedError({ title: 'Not found', status: 404 }))),
       RefusedError,

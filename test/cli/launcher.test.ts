@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { folderFor, launcher, runProcess as run } from './support.ts';
 
-/** The launcher in a folder of its own, with such files beside it. */
+/** Copies the launcher into a separate folder with these files beside it. */
 function installedWith(folder: string, files: { readonly [name: string]: string }): string {
   for (const [name, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -21,11 +21,11 @@ describe('bin/redress.js', () => {
     assert.equal((await run(launcher, ['frobnicate'])).code, 2);
   });
 
-  test('says in one line what to do before anything is installed', async (context) => {
+  test('prints one line with the remedy before anything is installed', async (context) => {
     const folder = folderFor(context);
     const { code, err } = await run(installedWith(folder, { 'lib/cli/main.ts': '' }), []);
     assert.equal(code, 2);
-    assert.equal(err, `redress is not installed yet: run npm install in ${folder} (or npm start, which does it)\n`);
+    assert.equal(err, `redress is not installed: run npm install in ${folder}, or npm start, which installs it\n`);
   });
 
   test('runs the compiled form of an installed package, with its arguments and exit code', async (context) => {
@@ -39,16 +39,16 @@ describe('bin/redress.js', () => {
     assert.deepEqual(await run(program, ['a', 'b']), { code: 7, out: 'a,b', err: '' });
   });
 
-  test('a package that was not built says so', async (context) => {
+  test('says that a package was not built', async (context) => {
     const { code, err } = await run(
       installedWith(join(folderFor(context), 'node_modules/redress'), { '../commander/package.json': '{}' }),
       [],
     );
     assert.equal(code, 2);
-    assert.match(err, /not built yet/);
+    assert.match(err, /is not built: /);
   });
 
-  test('passes signals on, so that a system that is stopped may drain', async (context) => {
+  test('passes signals on, so that the system can drain', async (context) => {
     const folder = folderFor(context);
     const main =
       "process.on('SIGTERM', () => { process.stdout.write(' drained'); process.exit(0); }); setInterval(() => {}, 1000); process.stdout.write('ready');";
@@ -56,7 +56,7 @@ describe('bin/redress.js', () => {
     assert.deepEqual(await run(program, [], { until: /^ready$/, signal: 'SIGTERM' }), { code: 0, out: 'ready drained', err: '' });
   });
 
-  test('a program that was killed has the exit code that shells give it', async (context) => {
+  test('has the exit code of a shell for a killed program', async (context) => {
     const main = "setInterval(() => {}, 1000); process.stdout.write('ready');";
     const program = installedWith(folderFor(context), { 'node_modules/commander/package.json': '{}', 'lib/cli/main.ts': main });
     assert.equal((await run(program, [], { until: /ready/, signal: 'SIGTERM' })).code, 143);

@@ -18,14 +18,14 @@ describe('orders at the command line', () => {
 
   const body = (card: string, more = {}) => JSON.stringify({ order: { item: 'tea', card }, ...more });
 
-  test('submitting prints the id and nothing else', async () => {
+  test('order submit prints only the id', async () => {
     const { exitCode, out, err } = await system.redress(['order', 'submit', '-'], { input: body('full') });
     assert.equal(exitCode, 0);
     assert.match(out, /^ord_[a-z2-7]{52}\n$/);
     assert.equal(err, '');
   });
 
-  test('a bare order is put into a submission, with what the options say of it', async () => {
+  test('order submit wraps a bare order into a submission with the options', async () => {
     const file = `${system.folder}/tea.json`;
     writeFileSync(file, '\ufeff{"item":"tea","card":"full"}');
     const { json, exitCode } = await system.redress(['order', 'submit', file, '--reference', 'R-7', '--json']);
@@ -46,7 +46,7 @@ describe('orders at the command line', () => {
     assert.match(second.err, /used before/);
   });
 
-  test('--watch tells of every step, and ends with 0 for an order that is completed', async () => {
+  test('--watch reports every step, and ends with 0 for a completed order', async () => {
     const { exitCode, out } = await system.redress(['order', 'submit', '-', '--watch'], { input: body('full') });
     assert.equal(exitCode, 0);
     assert.match(out, /^ord_[a-z2-7]{52}\n/);
@@ -55,20 +55,20 @@ describe('orders at the command line', () => {
     assert.match(out, /\ncompleted after \d\.\d s\n$/);
   });
 
-  test('--watch ends with 1 for an order in Error, and says why and what can be done', async () => {
+  test('--watch ends with 1 for an order in Error, with the reason and the remedy', async () => {
     const { exitCode, out, err } = await system.redress(['order', 'submit', '-', '--watch'], { input: body('empty') });
     assert.equal(exitCode, 1);
     assert.match(out, /\ncharge failed: CardDeclined\nwaits for an operator: CardDeclined at order\/charge: The bank says no\.\n$/);
     assert.match(err, /redress order resubmit ord_/);
   });
 
-  test('--watch --json prints one JSON text: the order as it ended', async () => {
+  test('--watch --json prints one JSON text: the final order', async () => {
     const { exitCode, json } = await system.redress(['order', 'watch', bad, '--json']);
     assert.equal(exitCode, 1);
     assert.deepEqual([json.orderId, json.processState, json.fault.type], [bad, 'Error', 'CardDeclined']);
   });
 
-  test('a refusal names every mistake with its place, and the request', async () => {
+  test('a refusal names every error with its pointer, and the request id', async () => {
     const { exitCode, err, out } = await system.redress(['order', 'submit', '-'], { input: '{"order":{"item":7,"price":1}}' });
     assert.equal(exitCode, 1);
     for (const said of ['422 invalid', '/order/item ', '/order/card ', '/order/price ', 'requestId ']) assert.ok(err.includes(said), err);
@@ -88,26 +88,26 @@ describe('orders at the command line', () => {
     );
   });
 
-  test('the beginning of an id is enough where only one order has it', async () => {
+  test('a unique prefix of an id is enough', async () => {
     for (const text of [bad.slice(0, 16), bad.slice(4, 16), `${bad.slice(0, 12)}…`]) {
       assert.equal((await system.redress(['order', 'get', text, '--json'])).json.orderId, bad);
     }
   });
 
-  test('the beginning of several ids is wrong use, and names them', async () => {
+  test('an ambiguous prefix is a usage error that lists the ids', async () => {
     const { exitCode, err } = await system.redress(['order', 'get', 'ord_']);
     assert.equal(exitCode, 2);
-    assert.match(err, /is the beginning of \d+ orders: ord_/);
+    assert.match(err, /matches \d+ orders: ord_/);
   });
 
-  test('an order that does not exist is refused', async () => {
+  test('an unknown order is refused', async () => {
     assert.equal((await system.redress(['order', 'get', 'zzzz9'])).exitCode, 1);
     const { exitCode, err } = await system.redress(['order', 'get', `ord_${'a'.repeat(52)}`]);
     assert.equal(exitCode, 1);
     assert.match(err, /404 not-found/);
   });
 
-  test('the list is filtered, cut at the limit, and says that there is more', async () => {
+  test('the list is filtered, ends at the limit, and says that there is more', async () => {
     const errors = await system.redress(['order', 'list', '--state', 'Error', '--fault', 'CardDeclined', '--json']);
     assert.ok(errors.json.items.some(({ orderId }: { orderId: string }) => orderId === bad));
     assert.ok(!errors.json.items.some(({ orderId }: { orderId: string }) => orderId === good));
@@ -115,7 +115,7 @@ describe('orders at the command line', () => {
 
     const one = await system.redress(['order', 'list', '--limit', '1']);
     assert.equal(one.out.trim().split('\n').length, 2);
-    assert.match(one.err, /There are more: --limit 10, or --all/);
+    assert.match(one.err, /There are more orders: use --limit 10 or --all/);
     assert.equal((await system.redress(['order', 'list', '--limit', '1', '--json'])).json.more, true);
     assert.ok((await system.redress(['order', 'list', '--all', '--json'])).json.items.length > 2);
   });
@@ -151,13 +151,13 @@ describe('orders at the command line', () => {
     assert.deepEqual([given.reason, given.by], ['the bank says yes now', 'cli']);
   });
 
-  test('what cannot be done is refused with every reason', async () => {
+  test('an infeasible instruction is refused with every reason', async () => {
     const { exitCode, err } = await system.redress(['order', 'resubmit', good, '--reason', 'why not']);
     assert.equal(exitCode, 1);
     assert.match(err, /409 infeasible[\s\S]*- The order is finished \(completed\)/);
   });
 
-  test('a token that is given is used, and one that is no good is refused', async () => {
+  test('a given token is used, and an invalid one is refused', async () => {
     const { out: token } = await system.redress(['token', '--role', 'client', '--client', 'somebody-else']);
     assert.equal((await system.redress(['order', 'get', good, '--token', token.trim()])).exitCode, 1);
     const { exitCode, err } = await system.redress(['order', 'list'], { environment: { REDRESS_TOKEN: 'nonsense' } });
@@ -165,7 +165,7 @@ describe('orders at the command line', () => {
     assert.match(err, /401 unauthenticated[\s\S]*--data/);
   });
 
-  test('on a screen ids are shortened; in a pipe they are whole', async () => {
+  test('ids are shortened on a screen, and whole in a pipe', async () => {
     assert.match((await system.redress(['order', 'list'], { isScreen: true })).out, /^ord_[a-z2-7]{8}… /m);
     assert.match((await system.redress(['order', 'list'])).out, /^ord_[a-z2-7]{52} /m);
   });

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { folderFor, redress, storeIn } from './support.ts';
 
 describe('redress reset', () => {
-  test('refuses where nobody can be asked, and deletes nothing', async (context) => {
+  test('without a terminal it refuses and deletes nothing', async (context) => {
     const data = folderFor(context);
     await storeIn(data);
     const before = readdirSync(data);
@@ -14,7 +14,7 @@ describe('redress reset', () => {
     assert.deepEqual(readdirSync(data), before);
   });
 
-  test('deletes what belongs to redress, and the folder when nothing is left', async (context) => {
+  test('it deletes the files of redress, and the folder if it is empty', async (context) => {
     const data = `${folderFor(context)}/data`;
     await storeIn(data);
     await redress(['token', '--role', 'operator', '--data', data]);
@@ -29,17 +29,17 @@ describe('redress reset', () => {
     assert.equal(existsSync(data), false);
   });
 
-  test('leaves the files of others where they are', async (context) => {
+  test('it keeps all other files', async (context) => {
     const data = folderFor(context);
     await storeIn(data);
     for (const name of ['notes.txt', 'redress.sqlite.bak', 'my-issuer.json']) writeFileSync(`${data}/${name}`, 'mine');
     const { exitCode, err } = await redress(['reset', '--yes', '--data', data]);
     assert.equal(exitCode, 0);
-    assert.match(err, /3 other files are left/);
+    assert.match(err, /3 other files are still there/);
     assert.deepEqual(readdirSync(data).sort(), ['my-issuer.json', 'notes.txt', 'redress.sqlite.bak']);
   });
 
-  test('a folder that is not there is as good as empty', async (context) => {
+  test('it treats a missing folder as empty', async (context) => {
     const { exitCode, json } = await redress(['reset', '--yes', '--json', '--data', `${folderFor(context)}/none`]);
     assert.equal(exitCode, 0);
     assert.deepEqual(json.deleted, []);

@@ -21,7 +21,7 @@ const Declined = fault('CardDeclined');
 const Order = z.object({ item: z.string(), card: z.string() });
 const Nothing = z.object({});
 
-/** Cards that are declined; a test may take one out again. */
+/** Cards that are declined; a test may remove one. */
 export const declined = new Set<string>();
 
 const stock = defineAgent('stock', { reserve: operation({ input: z.object({ item: z.string() }), output: Nothing, run: () => ({}) }) });
@@ -42,7 +42,7 @@ export interface Ran {
   readonly exitCode: number;
   readonly out: string;
   readonly err: string;
-  /** The output as the one JSON text that it is. */
+  /** The output, parsed as one JSON text. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into output of every shape
   readonly json: any;
 }
@@ -79,7 +79,7 @@ export async function redress(args: readonly string[], { environment = {}, input
 
 export const launcher = fileURLToPath(new URL('../../bin/redress.js', import.meta.url));
 
-/** Runs a program in a process of its own, which gets the signal once its output is as described. */
+/** Runs a program in a child process, and sends it the signal once its output matches. */
 export const runProcess = (
   program: string,
   args: readonly string[],
@@ -96,14 +96,14 @@ export const runProcess = (
     child.on('close', (code) => resolve({ code, ...said }));
   });
 
-/** A folder that is gone after the test. */
+/** A folder that is deleted after the test. */
 export function folderFor(context: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'redress-cli-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A data folder in which a store lies, and nothing runs. */
+/** Creates a data folder with a store, in which nothing runs. */
 export async function storeIn(folder: string, work: (embedded: Embedded) => Promise<void> = async () => {}): Promise<void> {
   const embedded = openEmbedded(folder, { clock: systemClock });
   await work(embedded);
@@ -115,13 +115,13 @@ export interface RunningSystem {
   readonly url: string;
   /** Runs a command line against this system and its data folder. */
   redress(args: readonly string[], around?: Around): Promise<Ran>;
-  /** Submits an order and stays with it; its id. */
+  /** Submits an order, waits for its end, and returns its id. */
   order(card: string): Promise<string>;
-  /** Stops it and takes its data folder away. */
+  /** Stops it and deletes its data folder. */
   stop(): Promise<void>;
 }
 
-/** The whole system in a data folder of its own, as `redress start` runs it. */
+/** Starts a whole system in a new data folder, as `redress start` does. */
 export async function runningSystem(app: App = shop): Promise<RunningSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'redress-cli-'));
   const { store, queues, publisher, database } = openEmbedded(folder, { clock: systemClock, redriveOf: redriveIn(topologyOf(app)) });

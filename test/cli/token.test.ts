@@ -11,7 +11,7 @@ describe('redress token', () => {
     return payload;
   };
 
-  test('prints nothing but a token that the system of the data folder believes', async (context) => {
+  test('prints only a token, which the system of that data folder accepts', async (context) => {
     const folder = folderFor(context);
     const { exitCode, out, err } = await redress(['token', '--role', 'client', '--client', 'acme'], {
       environment: { REDRESS_DATA: folder },
@@ -28,7 +28,7 @@ describe('redress token', () => {
     ['12h', 43_200],
     ['7d', 604_800],
   ] as const) {
-    test(`--expires ${span} makes it good for ${seconds} seconds`, async (context) => {
+    test(`--expires ${span} makes it valid for ${seconds} seconds`, async (context) => {
       const folder = folderFor(context);
       const { json } = await redress(['token', '--role', 'operator', '--subject', 'olga', '--expires', span, '--data', folder, '--json']);
       const { roles, sub, exp = 0, iat = 0 } = await claimsOf(json.token, folder);
@@ -46,7 +46,7 @@ describe('redress token', () => {
     ['--role', 'operator', '--expires', '400d'],
     ['--role', 'client', '--client', 'a b'],
   ]) {
-    test(`"redress token ${args.join(' ')}" is wrong use`, async (context) => {
+    test(`"redress token ${args.join(' ')}" is a usage error`, async (context) => {
       const { exitCode, out } = await redress(['token', ...args, '--data', folderFor(context)]);
       assert.equal(exitCode, 2);
       assert.equal(out, '');

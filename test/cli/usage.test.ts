@@ -7,8 +7,8 @@ import { folderFor, redress } from './support.ts';
 
 const samples = fileURLToPath(new URL('../../examples/orders/samples', import.meta.url));
 
-describe('what is typed wrongly', () => {
-  test('an unknown command names the one that was meant, and is wrong use', async () => {
+describe('usage errors', () => {
+  test('an unknown command gets a suggestion', async () => {
     const { exitCode, err, out } = await redress(['ordr', 'list']);
     assert.equal(exitCode, 2);
     assert.match(err, /unknown command 'ordr'[\s\S]*Did you mean order\?/);
@@ -40,7 +40,7 @@ describe('what is typed wrongly', () => {
     ['demo', '--samples', '/no/such/folder'],
     ['start', '--port', '70000'],
   ]) {
-    test(`"redress ${args.join(' ')}" is wrong use and does nothing`, async () => {
+    test(`"redress ${args.join(' ')}" does nothing`, async () => {
       const { exitCode, err, out } = await redress(args);
       assert.equal(exitCode, 2);
       assert.notEqual(err, '');
@@ -48,30 +48,30 @@ describe('what is typed wrongly', () => {
     });
   }
 
-  test('a file that is no JSON is named as such', async () => {
+  test('an input that is not JSON is named', async () => {
     const { exitCode, err } = await redress(['order', 'submit', '-'], { input: 'item: tea' });
     assert.equal(exitCode, 2);
-    assert.match(err, /The input is not JSON/);
+    assert.match(err, /Standard input is not JSON/);
   });
 
-  test('a variable that makes no sense is named with what it takes', async () => {
+  test('an invalid variable is named with its allowed values', async () => {
     const { exitCode, err } = await redress(['order', 'list'], { environment: { PORT: 'three' } });
     assert.equal(exitCode, 2);
     assert.match(err, /PORT=three/);
   });
 
-  test('a data folder without a store is a matter for the person, and is not made', async (context) => {
+  test('a missing data folder is reported, and not created', async (context) => {
     const folder = `${folderFor(context)}/none`;
     for (const command of [['alerts'], ['supervise'], ['channel', 'list'], ['channel', 'receive', 'redress-response-acme']]) {
       const { exitCode, err } = await redress([...command, '--data', folder]);
       assert.equal(exitCode, 2);
-      assert.match(err, /no store in the data folder .*--data/);
+      assert.match(err, /The data folder .* has no store\..*--data/);
     }
   });
 });
 
 describe('help', () => {
-  test('help and the version are answers, not errors', async () => {
+  test('help and the version end with 0', async () => {
     for (const args of [['help'], ['--help'], ['help', 'order'], ['order', '--help'], ['help', 'order', 'submit']]) {
       const { exitCode, out } = await redress(args);
       assert.equal(exitCode, 0);
@@ -80,14 +80,14 @@ describe('help', () => {
     assert.match((await redress(['--version'])).out, /^\d+\.\d+\.\d+\n$/);
   });
 
-  test('help on a command in a group tells of that command', async () => {
+  test('help on a command in a group describes that command', async () => {
     const { out } = await redress(['help', 'order', 'submit']);
     assert.match(out, /--watch/);
     assert.match(out, /--json/);
   });
 });
 
-describe('when nobody answers', () => {
+describe('when the system does not answer', () => {
   let environment = { PORT: '' };
   before(async () => {
     // A port that was free a moment ago.
@@ -109,24 +109,24 @@ describe('when nobody answers', () => {
     ]) {
       const { exitCode, err, out } = await redress([...command, '--data', data], { environment, input: '{}' });
       assert.equal(exitCode, 3, command.join(' '));
-      assert.match(err, /Nobody answers at http:\/\/127\.0\.0\.1:\d+: connection refused\. Is it running\? npm start/);
+      assert.match(err, /Cannot reach http:\/\/127\.0\.0\.1:\d+: connection refused\. Start the system with npm start/);
       assert.equal(err.trim().split('\n').length, 1);
       assert.equal(out, '');
     }
   });
 
-  test('asking does not make a data folder with a key that nobody believes', async (context) => {
+  test('a command creates no data folder', async (context) => {
     const data = `${folderFor(context)}/none`;
     await redress(['order', 'list', '--data', data], { environment });
     assert.equal((await redress(['alerts', '--data', data])).exitCode, 2);
   });
 
-  test('another program at that address is told apart from the system', async (context) => {
+  test('a command recognizes another program at that address', async (context) => {
     const other = createServer((_, response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not here</h1>'));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     context.after(() => other.close());
     const { exitCode, err } = await redress(['order', 'list', '--url', `http://127.0.0.1:${(other.address() as AddressInfo).port}`]);
     assert.equal(exitCode, 1);
-    assert.match(err, /not an answer of Redress/);
+    assert.match(err, /not from Redress/);
   });
 });

@@ -14,7 +14,7 @@ const later = (...steps: readonly string[]): WorkflowDefinition => ({ ...line(..
 
 let apps = 0;
 
-/** A data folder in which these are recorded, and orders of each version are under way; and what a check of an app says. */
+/** A data folder with these recorded workflows and running orders, and a function that checks an app against it. */
 async function recorded(context: TestContext, workflows: readonly WorkflowDefinition[], orders: { readonly [orderId: string]: number }) {
   const folder = folderFor(context);
   await storeIn(folder, async ({ store }) => {
@@ -29,8 +29,8 @@ async function recorded(context: TestContext, workflows: readonly WorkflowDefini
   return { folder, check };
 }
 
-describe('a check of workflows before they are deployed', () => {
-  test('S20: names the version that has changed, where, and the orders that would not go on', async (context) => {
+describe('a check of workflows before a deployment', () => {
+  test('S20: names the changed version, the place, and the orders that would stop', async (context) => {
     const { check } = await recorded(context, [line('a', 'b')], { o1: 1 });
     const { exitCode, out } = await check([line('a', 'c'), later('a')]);
     assert.equal(exitCode, 1);
@@ -40,7 +40,7 @@ describe('a check of workflows before they are deployed', () => {
     assert.match(out, /Give a changed workflow a new version/);
   });
 
-  test('S20: the same as data, also of a version that the app does not have any more', async (context) => {
+  test('S20: gives the same as JSON, also for a version that the app no longer has', async (context) => {
     const { check } = await recorded(context, [line('a'), later('a', 'b')], { o1: 1, o2: 2 });
     const { exitCode, json } = await check([later('a', 'b')], '--json');
     const orders = [
@@ -53,14 +53,14 @@ describe('a check of workflows before they are deployed', () => {
     ]);
   });
 
-  test('S20: where nothing stands in the way it is done, also where a workflow has changed that no order needs', async (context) => {
+  test('S20: succeeds if nothing blocks the deployment, also for a changed workflow without orders', async (context) => {
     const { check } = await recorded(context, [line('a')], {});
     assert.equal((await check([line('a')])).exitCode, 0);
     const { exitCode, out } = await check([line('b')]);
     assert.deepEqual([exitCode, /^line@1 +changed: order\/a +0$/m.test(out)], [0, true]);
   });
 
-  test('without a data folder there is nothing to compare with', async (context) => {
+  test('fails without a data folder to compare with', async (context) => {
     const { check } = await recorded(context, [line('a')], {});
     assert.equal((await check([line('a')], '--data', folderFor(context))).exitCode, 2);
   });

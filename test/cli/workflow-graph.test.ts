@@ -6,7 +6,7 @@ import { redress } from './support.ts';
 const example = (file: string) => fileURLToPath(new URL(`../../examples/orders/${file}`, import.meta.url));
 const two = fileURLToPath(new URL('../processes/app.ts', import.meta.url));
 
-test('the workflows of an app, or of a module, are drawn', async () => {
+test('the workflows of an app or of a module are drawn', async () => {
   for (const file of ['app.ts', 'workflow.ts']) {
     const { exitCode, out } = await redress(['workflow', 'graph', example(file)]);
     assert.equal(exitCode, 0);
@@ -16,7 +16,7 @@ test('the workflows of an app, or of a module, are drawn', async () => {
   assert.partialDeepStrictEqual(json, { graphs: [{ name: 'fulfil-order', version: 1 }] });
 });
 
-test('a workflow is drawn as one SVG document; of several, one is named', async () => {
+test('--svg draws a workflow as one document; with several workflows, one must be named', async () => {
   const { exitCode, out } = await redress(['workflow', 'graph', example('app.ts'), '--svg']);
   assert.equal(exitCode, 0);
   assert.ok(out.startsWith('<svg xmlns="http://www.w3.org/2000/svg"') && out.endsWith('\n</svg>\n'));
@@ -25,18 +25,18 @@ test('a workflow is drawn as one SVG document; of several, one is named', async 
 
   const several = await redress(['workflow', 'graph', two, '--svg']);
   assert.equal(several.exitCode, 2);
-  assert.match(several.err, /has several workflows: name one of line, pair, odd with --workflow/);
+  assert.match(several.err, /has several workflows\. Choose one with --workflow: line, pair, odd/);
   assert.match((await redress(['workflow', 'graph', two, '--svg', '--workflow', 'pair'])).out, /The workflow pair@1/);
   const unknown = await redress(['workflow', 'graph', two, '--workflow', 'pare']);
   assert.equal(unknown.exitCode, 2);
-  assert.match(unknown.err, /has no workflow pare, but line, pair, odd/);
+  assert.match(unknown.err, /has no workflow pare. It has: line, pair, odd/);
 });
 
-test('a module without a workflow, and one that is not there, are wrong use', async () => {
+test('a module without a workflow, or a missing one, is a usage error', async () => {
   const none = await redress(['workflow', 'graph', example('faults.ts')]);
   assert.equal(none.exitCode, 2);
   assert.match(none.err, /exports no workflow and no app/);
   const missing = await redress(['workflow', 'graph', '/no/such/file.ts']);
   assert.equal(missing.exitCode, 2);
-  assert.match(missing.err, /cannot be loaded/);
+  assert.match(missing.err, /Cannot load/);
 });

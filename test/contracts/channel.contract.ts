@@ -5,12 +5,12 @@ import type { ManualClock } from '#ports/clock';
 import type { Outgoing, Queues, Received, Redrive } from '#ports/queues';
 import { listOf } from '../support/workflows.ts';
 
-/** A channel under test, a clock that it obeys, and the same queues as another process sees them. */
+/** A channel under test, its clock, and the same queues as another process sees them. */
 export interface OpenChannel {
   readonly queues: Queues;
   readonly other: Queues;
   readonly clock: ManualClock;
-  /** False where only the platform's own metrics know how old the oldest message is. */
+  /** False if only the platform's own metrics know the age of the oldest message. */
   readonly tellsAge?: boolean;
   close(): Promise<void>;
 }
@@ -20,19 +20,19 @@ export type OpenChannels = (redriveOf: (queue: string) => Redrive | undefined) =
 const visibilityMs = 30_000;
 const now = { max: 10, visibilityMs, waitMs: 0 };
 const waiting = { max: 10, visibilityMs, waitMs: 20_000 };
-/** Longer than any process takes to notice what another one sent. */
+/** Longer than any process needs to notice a message of another one. */
 const noticeMs = 1000;
 
 const bodiesOf = (messages: readonly Received[]): string[] => messages.map(({ body }) => body).toSorted();
 const messages = (count: number, queue = 'q'): Outgoing[] => listOf(count, (index) => ({ queue, body: `m${index}` }));
 
-/** All that can be had from a queue without time passing. */
+/** All messages that a queue delivers without time passing. */
 async function drain(queues: Queues, queue = 'q'): Promise<Received[]> {
   const received = await queues.receive(queue, now);
   return received.length === 0 ? [] : [...received, ...(await drain(queues, queue))];
 }
 
-/** What every channel promises; each implementation calls it once. */
+/** The promises of every channel; each implementation calls it once. */
 export function channelContract(name: string, open: OpenChannels): void {
   const it = (
     title: string,
@@ -56,7 +56,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual([received?.body, received?.receiveCount, received?.sentAt], ['{"text":"Größe 😀 \\u0000"}', 1, sentAt]);
   });
 
-  it('a message that nobody acknowledged comes again after its visibility, and not before', async ({ queues, clock }) => {
+  it('a message without acknowledgement is redelivered after its visibility timeout, and not before', async ({ queues, clock }) => {
     await queues.send(messages(1));
     await queues.receive('q', now);
     await clock.advance(visibilityMs - 1);
@@ -78,7 +78,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(await queues.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
   });
 
-  it('a delayed message comes after its delay, and not before', async ({ queues, clock }) => {
+  it('a delayed message arrives after its delay, and not before', async ({ queues, clock }) => {
     await queues.send([
       { queue: 'q', body: 'later', delayMs: 60_000 },
       { queue: 'q', body: 'at once' },
@@ -90,7 +90,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf(await drain(queues)), ['later']);
   });
 
-  it('F-42: a receipt is void once its message has been delivered again', async ({ queues, clock }) => {
+  it('F-42: a receipt is void once its message has been redelivered', async ({ queues, clock }) => {
     await queues.send(messages(1));
     const [first] = await queues.receive('q', now);
     await clock.advance(visibilityMs);
@@ -104,7 +104,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.notEqual(second?.receipt, first?.receipt);
   });
 
-  it('a receipt of another queue, or of no message, is passed over', async ({ queues, clock }) => {
+  it('a receipt of another queue, or of no message, is ignored', async ({ queues, clock }) => {
     await queues.send(messages(1));
     const [received] = await queues.receive('q', now);
     await queues.acknowledge('other', [received?.receipt ?? '']);
@@ -114,7 +114,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf(await drain(queues)), ['m0']);
   });
 
-  it('a released message is visible again when it was told to be', async ({ queues, clock }) => {
+  it('a released message is visible again at the requested time', async ({ queues, clock }) => {
     await queues.send(messages(1));
     const [first] = await queues.receive('q', now);
     await queues.release('q', [first?.receipt ?? ''], 0);
@@ -150,7 +150,7 @@ export function channelContract(name: string, open: OpenChannels): void {
   );
 
   it(
-    'a late acknowledgement does not take a message from the dead letters',
+    'a late acknowledgement does not remove a message from the dead letters',
     async ({ queues, clock }) => {
       await queues.send(messages(1));
       const [first] = await queues.receive('q', now);
@@ -165,14 +165,14 @@ export function channelContract(name: string, open: OpenChannels): void {
     (queue) => (queue === 'q' ? { maxReceiveCount: 1, deadLetterQueue: 'q-dead' } : undefined),
   );
 
-  it('F-45: several receivers share a queue, and nobody gets what another one has', async ({ queues }) => {
+  it('F-45: several receivers share a queue, and no two of them have the same message', async ({ queues }) => {
     await queues.send(messages(25));
     const shares = await Promise.all(listOf(6, () => queues.receive('q', { ...now, max: 5 })));
     assert.ok(shares.every((share) => share.length <= 5));
     assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(queues))]), bodiesOf(messages(25) as unknown as Received[]));
   });
 
-  it('queues are apart from each other', async ({ queues }) => {
+  it('queues are independent of each other', async ({ queues }) => {
     await queues.send([
       { queue: 'a', body: 'for a' },
       { queue: 'b', body: 'for b' },
@@ -182,7 +182,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(await drain(queues, 'c'), []);
   });
 
-  it('whoever waits gets what is sent meanwhile', async ({ queues }) => {
+  it('a waiting receiver gets a message that is sent meanwhile', async ({ queues }) => {
     const received = queues.receive('q', waiting);
     await queues.send([{ queue: 'other', body: 'x' }]);
     await queues.send(messages(1));
@@ -190,7 +190,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual([message?.body, message?.receiveCount], ['m0', 1]);
   });
 
-  it('what a waiting receiver got is invisible to others, and comes again when it is not acknowledged', async ({ queues, clock }) => {
+  it('a message of a waiting receiver is invisible to others, and is redelivered without an acknowledgement', async ({ queues, clock }) => {
     const received = queues.receive('q', waiting);
     await queues.send(messages(1));
     const [first] = await received;
@@ -203,7 +203,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.equal((await drain(queues)).length, 1);
   });
 
-  it('whoever waits in vain gets nothing when his time is over, or his signal aborts', async ({ queues, clock }) => {
+  it('a waiting receiver gets no message when its time is over or its signal aborts', async ({ queues, clock }) => {
     const timed = queues.receive('q', waiting);
     await clock.advance(waiting.waitMs);
     assert.deepEqual(await timed, []);
@@ -224,7 +224,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     [3, 10],
     [30, 10],
   ] as const) {
-    it(`${senders} sends of one turn that meet one waiter with room for ${max} leave no message stuck`, async ({ queues }) => {
+    it(`${senders} sends of one turn that meet one receiver with space for ${max} leave no message stuck`, async ({ queues }) => {
       const received = queues.receive('q', { ...waiting, max });
       await Promise.all(messages(senders).map((message) => queues.send([message])));
       const first = await received;
@@ -233,14 +233,14 @@ export function channelContract(name: string, open: OpenChannels): void {
     });
   }
 
-  it('sends of one turn that meet several waiters reach all of them, and each message one of them', async ({ queues }) => {
+  it('sends of one turn that meet several receivers reach all of them, and each message reaches one', async ({ queues }) => {
     const receivers = listOf(4, () => queues.receive('q', { ...waiting, max: 2 }));
     await Promise.all(messages(8).map((message) => queues.send([message])));
     const shares = await Promise.all(receivers);
     assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(queues))]), bodiesOf(messages(8) as unknown as Received[]));
   });
 
-  it('a waiter who gives up in the very turn of the sending loses no message', async ({ queues }) => {
+  it('a receiver that gives up in the very turn of the sending loses no message', async ({ queues }) => {
     const controller = new AbortController();
     const received = queues.receive('q', { ...waiting, signal: controller.signal });
     const sent = queues.send(messages(3));
@@ -249,7 +249,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf([...(await received), ...(await drain(queues))]), ['m0', 'm1', 'm2']);
   });
 
-  it('whoever waits gets what was delayed, or released, when its time has come', async ({ queues, clock }) => {
+  it('a waiting receiver gets a delayed or released message when it is due', async ({ queues, clock }) => {
     await queues.send([{ queue: 'q', body: 'later', delayMs: 5_000 }]);
     const delayed = queues.receive('q', waiting);
     await clock.advance(5_000 + noticeMs);
@@ -277,7 +277,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf(await drain(queues)), ['from here'], 'not acknowledged there');
   });
 
-  it('the depth of a queue tells what is visible, in flight and delayed, and how old the oldest is', async ({
+  it('the depth of a queue counts visible, in-flight and delayed messages, with the age of the oldest', async ({
     queues,
     clock,
     tellsAge = true,
@@ -290,7 +290,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(await queues.depth('none'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
   });
 
-  test(`${name}: whatever is done with it, a message comes until it is acknowledged, and not afterwards`, async () => {
+  test(`${name}: whatever its calls, a message is delivered until it is acknowledged, and not afterwards`, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom('send', 'receive', 'wait', 'acknowledge', 'release', 'advance'), fc.nat(40_000)), {
@@ -338,9 +338,9 @@ export function channelContract(name: string, open: OpenChannels): void {
   });
 }
 
-/** What a channel promises that gives each group its turn by itself; of SQS no emulator does. */
+/** The promises of a channel with fair turns for each group; no emulator of SQS has them. */
 export function fairChannelContract(name: string, open: OpenChannels): void {
-  test(`${name}: X-46: who sends a hundred times as much makes nobody else wait for all of it`, async () => {
+  test(`${name}: X-46: a client that sends a hundred times as much does not make others wait for all of it`, async () => {
     const { queues, clock, close } = await open(() => undefined);
     const ofNoisy = listOf(1000, (index): Outgoing => ({ queue: 'q', body: `noisy ${index}`, group: 'noisy' }));
     const quiet = listOf(10, (index) => `quiet ${index}`);
@@ -357,7 +357,7 @@ export function fairChannelContract(name: string, open: OpenChannels): void {
     await close();
   });
 
-  test(`${name}: X-46: groups have their turns, and within a group whoever waits longest`, async () => {
+  test(`${name}: X-46: groups take turns, and within a group the message that has waited longest comes first`, async () => {
     const { queues, clock, close } = await open(() => undefined);
     for (const body of ['a1', 'a2', 'a3', 'b1', 'b2', '1', 'c1']) {
       await queues.send([{ queue: 'q', body, ...(body === '1' ? {} : { group: body.slice(0, 1) }) }]);
@@ -369,7 +369,7 @@ export function fairChannelContract(name: string, open: OpenChannels): void {
     await close();
   });
 
-  test(`${name}: a group comes with its message, each time; a message without one has none`, async () => {
+  test(`${name}: each delivery of a message has its group; a message without one has none`, async () => {
     const { queues, clock, close } = await open(() => undefined);
     await queues.send([
       { queue: 'q', body: 'm0', group: 'acme' },

@@ -46,7 +46,7 @@ channelContract('SQS on fauxqs', openSqsChannels(fauxqs));
 
 const waiting = { max: 10, visibilityMs: 30_000, waitMs: 20_000 };
 
-test('a message that is handed over in one commit with a failing neighbour is not stuck', async () => {
+test('a message in one commit with a failing write still arrives', async () => {
   const database = openDatabase(':memory:');
   const queues = sqliteQueues(database, manualClock());
   const received = queues.receive('q', waiting);
@@ -60,7 +60,7 @@ test('a message that is handed over in one commit with a failing neighbour is no
   );
 });
 
-test('a message is not handed over when its own sending fails', async () => {
+test('a message whose own send fails is not delivered', async () => {
   const database = openDatabase(':memory:');
   const queues = sqliteQueues(database, manualClock());
   const received = queues.receive('q', waiting);
@@ -77,7 +77,7 @@ test('a message is not handed over when its own sending fails', async () => {
   assert.deepEqual(await queues.depth('q'), { visible: 0, inFlight: 1, delayed: 0, oldestAgeMs: 0 });
 });
 
-test('a message of this process and one of another that reach one waiter in one commit both arrive', async () => {
+test('two messages for one receiver in one commit both arrive, one from this process and one from another', async () => {
   const folder = temporaryFolder();
   const [here, there] = [openDatabase(dataFile(folder)), openDatabase(dataFile(folder))];
   const looks: (() => void)[] = [];
@@ -86,7 +86,7 @@ test('a message of this process and one of another that reach one waiter in one 
   const received = queues.receive('q', waiting);
   await sqliteQueues(there, clock).send([{ queue: 'q', body: 'from there' }]);
 
-  // The look for foreign messages and the sending of our own wait for the same commit.
+  // The poll for foreign messages and our own send wait for the same commit.
   for (const look of looks.splice(0)) look();
   for (const _ of listOf(5, String)) await Promise.resolve();
   await queues.send([{ queue: 'q', body: 'from here' }]);

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { type Clock, manualClock, systemClock } from '#ports/clock';
 
-/** What every clock promises, as far as it needs no time to pass. */
+/** The promises of every clock that need no time to pass. */
 function clockContract(name: string, clock: Clock): void {
-  test(`${name}: it is now, in whole milliseconds since 1970, and no earlier than it was`, () => {
+  test(`${name}: now is a whole number of milliseconds since 1970, and does not go back`, () => {
     const [first, second] = [clock.now(), clock.now()];
     assert.ok(Number.isSafeInteger(first) && first > Date.UTC(2020, 0, 1));
     assert.ok(second >= first);
   });
 
-  test(`${name}: whoever sleeps is woken at once when his signal aborts, and does not fall asleep when it has`, async () => {
+  test(`${name}: when its signal aborts, a sleep ends at once, and it does not begin after that`, async () => {
     const controller = new AbortController();
     const sleeping = clock.sleep(2 ** 40, controller.signal);
     controller.abort('enough');
@@ -18,7 +18,7 @@ function clockContract(name: string, clock: Clock): void {
     await clock.sleep(2 ** 40, controller.signal);
   });
 
-  test(`${name}: whoever sleeps for longer than a timer can hold does not wake at once`, async () => {
+  test(`${name}: a sleep longer than a timer's maximum does not end at once`, async () => {
     const controller = new AbortController();
     let awake = false;
     const sleeping = clock.sleep(2 ** 40, controller.signal).then(() => (awake = true));
@@ -32,9 +32,9 @@ function clockContract(name: string, clock: Clock): void {
 clockContract('the system clock', systemClock);
 clockContract('a manual clock', manualClock());
 
-test('the system clock: whoever sleeps for no time wakes by himself', () => systemClock.sleep(0));
+test('the system clock: a sleep of zero ends without further action', () => systemClock.sleep(0));
 
-test('a manual clock stands still until it is told to go on', async () => {
+test('a manual clock stands still until a test advances it', async () => {
   const clock = manualClock(5_000);
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(clock.now(), 5_000);
@@ -42,7 +42,7 @@ test('a manual clock stands still until it is told to go on', async () => {
   assert.equal(clock.now(), 5_250);
 });
 
-test('a manual clock wakes sleepers in the order of their times, each at his own', async () => {
+test('a manual clock wakes sleepers in the order of their times, each at its own time', async () => {
   const clock = manualClock(0);
   const woken: string[] = [];
   const sleep = async (name: string, ms: number) => {
@@ -58,7 +58,7 @@ test('a manual clock wakes sleepers in the order of their times, each at his own
   assert.deepEqual(woken, ['early at 100', 'first of two at 200', 'second of two at 200', 'late at 300']);
 });
 
-test('a manual clock also wakes those who fall asleep while it goes on', async () => {
+test('a manual clock also wakes sleepers that start while it advances', async () => {
   const clock = manualClock(0);
   const woken: number[] = [];
   const loop = async () => {
@@ -72,7 +72,7 @@ test('a manual clock also wakes those who fall asleep while it goes on', async (
   assert.deepEqual([woken, clock.now()], [[100, 200, 300], 350]);
 });
 
-test('a manual clock forgets sleepers whose signal aborted', async () => {
+test('a manual clock drops sleepers whose signal aborted', async () => {
   const clock = manualClock(0);
   const controller = new AbortController();
   const sleeping = clock.sleep(100, controller.signal);
@@ -82,7 +82,7 @@ test('a manual clock forgets sleepers whose signal aborted', async () => {
   assert.equal(clock.now(), 100);
 });
 
-test('a manual clock goes on to whoever falls asleep only after some turns of the event loop, and no further than it may', async () => {
+test('a manual clock advances to a new sleeper only after some turns of the event loop, and not beyond its limit', async () => {
   const clock = manualClock(0);
   const sleepsSoon = async (ms: number) => {
     await new Promise((resolve) => setImmediate(resolve));

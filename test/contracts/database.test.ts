@@ -16,7 +16,7 @@ import { dataFile, type TemporaryFolder, temporaryFolder } from '../support/fold
 import { noon, orderRecord, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 
-/** A folder that is gone when the test is over. */
+/** A folder that is removed after the test. */
 function folderFor(t: TestContext): TemporaryFolder {
   const folder = temporaryFolder();
   t.after(() => folder.remove());
@@ -31,7 +31,7 @@ const clientsIn = (database: Database): string[] =>
     .all()
     .map((row) => (row as { id: string }).id);
 
-test('writes of one turn are one commit, and their answers keep their order', async () => {
+test('writes of one turn are one commit, and their results keep their order', async () => {
   const database = openDatabase(':memory:');
   let commits = 0;
   database.onCommit(() => (commits += 1));
@@ -39,13 +39,13 @@ test('writes of one turn are one commit, and their answers keep their order', as
   assert.deepEqual([commits, answers], [1, listOf(100, (index) => index)]);
 });
 
-test('more writes of one turn than fit into one commit are all made', async () => {
+test('more writes of one turn than fit into one commit are all written', async () => {
   const database = openDatabase(':memory:');
   await Promise.all(listOf(2500, (index) => putClient(database, `c${index}`)));
   assert.equal(clientsIn(database).length, 2500);
 });
 
-test('S25: a write that fails takes none of its neighbours with it, whatever it did before it failed', async () => {
+test('S25: a failing write rolls back only itself, even after it wrote rows', async () => {
   const database = openDatabase(':memory:');
   const neighbours = [putClient(database, 'a'), putClient(database, 'b')];
   const failing = database.write(() => {
@@ -60,7 +60,7 @@ test('S25: a write that fails takes none of its neighbours with it, whatever it 
   assert.deepEqual(clientsIn(database), ['a', 'b', 'c']);
 });
 
-test('whoever listens learns of every commit and of every undoing', async () => {
+test('a listener learns of every commit and every rollback', async () => {
   const database = openDatabase(':memory:');
   const heard: string[] = [];
   database.onCommit(() => heard.push('commit'));
@@ -70,7 +70,7 @@ test('whoever listens learns of every commit and of every undoing', async () => 
   assert.deepEqual(heard, ['commit', 'rollback']);
 });
 
-test('a commit that meets a process at work waits for it, and is then made', async (t) => {
+test("a commit that meets another process's lock waits and then succeeds", async (t) => {
   const folder = folderFor(t);
   const database = openDatabase(dataFile(folder));
   const elsewhere = new DatabaseSync(dataFile(folder));
@@ -78,7 +78,7 @@ test('a commit that meets a process at work waits for it, and is then made', asy
   const writes = [putClient(database, 'a'), putClient(database, 'b')];
   let done = false;
   void Promise.all(writes).then(() => (done = true));
-  // The first try runs into the lock; the second one comes from the event loop.
+  // The first attempt runs into the lock; the second one comes from the event loop.
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
   assert.equal(done, false);
 
@@ -109,7 +109,7 @@ test('S2: two processes that write to one order in one file lose no write of eac
   await database.close();
 });
 
-test('what is written survives a restart', async (t) => {
+test('written data survives a restart', async (t) => {
   const folder = folderFor(t);
   const first = openDatabase(dataFile(folder));
   await putClient(first, 'a');
@@ -119,7 +119,7 @@ test('what is written survives a restart', async (t) => {
   await second.close();
 });
 
-test('a list of orders in Error looks at those, not at all that are stored, whatever else its filter says', async () => {
+test('a list of orders in Error examines only those orders, whatever else its filter says', async () => {
   const database = openDatabase(':memory:');
   const asked: string[] = [];
   const prepare: Database['prepare'] = (sql) => {
@@ -142,7 +142,7 @@ test('a list of orders in Error looks at those, not at all that are stored, what
   await database.close();
 });
 
-test('closing waits for what has been begun, and refuses what comes later', async (t) => {
+test('closing waits for writes that have begun, and refuses later ones', async (t) => {
   const folder = folderFor(t);
   const database = openDatabase(dataFile(folder));
   const begun = putClient(database, 'a');
@@ -152,7 +152,7 @@ test('closing waits for what has been begun, and refuses what comes later', asyn
   await database.close();
 });
 
-test('X-49: nothing is written into a data file that was deleted, and whoever listens is told once', async (t) => {
+test('X-49: a deleted data file gets no writes, and the listener is notified once', async (t) => {
   const folder = folderFor(t);
   const database = openDatabase(dataFile(folder));
   const told: StoreUnavailableError[] = [];
@@ -169,7 +169,7 @@ test('X-49: nothing is written into a data file that was deleted, and whoever li
   await database.close();
 });
 
-test('X-49: another file in the place of the deleted one is not taken for it', async (t) => {
+test('X-49: another file at the path of the deleted one is not mistaken for it', async (t) => {
   const folder = folderFor(t);
   const database = openDatabase(dataFile(folder));
   rmSync(dataFile(folder));
@@ -180,7 +180,7 @@ test('X-49: another file in the place of the deleted one is not taken for it', a
   await other.close();
 });
 
-/** A folder that cannot be used, the essential words of what is said, and that somebody can do something about it. */
+/** A folder that cannot be used, and the essential words of the message with its remedy. */
 const unusable: readonly (readonly [what: string, prepare: (file: string) => void, message: RegExp])[] = [
   [
     'was written by a newer version',
@@ -199,7 +199,7 @@ const unusable: readonly (readonly [what: string, prepare: (file: string) => voi
 const contentOf = (file: string): Buffer | undefined => (statSync(file).isFile() ? readFileSync(file) : undefined);
 
 for (const [what, prepare, message] of unusable) {
-  test(`a data file that ${what} is refused with what to do, and left as it is`, (t) => {
+  test(`a data file that ${what} is refused with a remedy, and stays as it is`, (t) => {
     const folder = folderFor(t);
     const file = dataFile(folder);
     prepare(file);
@@ -217,7 +217,7 @@ for (const [what, prepare, message] of unusable) {
   });
 }
 
-test('a data file that an older version wrote is brought up to date, and keeps what is in it', async (t) => {
+test('a data file of an older version is migrated and keeps its data', async (t) => {
   const folder = folderFor(t);
   const older = new DatabaseSync(dataFile(folder));
   older.exec(`${changes[0]}; PRAGMA user_version = 1`);
@@ -230,7 +230,7 @@ test('a data file that an older version wrote is brought up to date, and keeps w
   await database.close();
 });
 
-test('a data folder that cannot be made is refused with what to do', (t) => {
+test('a data folder that cannot be created is refused with a remedy', (t) => {
   const folder = folderFor(t);
   const file = join(folder.path, 'a file');
   writeFileSync(file, '');
@@ -240,7 +240,7 @@ test('a data folder that cannot be made is refused with what to do', (t) => {
   );
 });
 
-test('a data folder is made where there is none, and its files are for their owner alone', async (t) => {
+test('a missing data folder is created, and its files are private to their owner', async (t) => {
   const folder = folderFor(t);
   const { database } = openEmbedded(join(folder.path, 'some', 'where'), { clock: manualClock() });
   await putClient(database, 'a');

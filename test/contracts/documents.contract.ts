@@ -19,11 +19,11 @@ const message = (id: string, rev = 1, more: Partial<Document> = {}): Document =>
   ...more,
 });
 
-/** What every store promises of documents. */
+/** The promises of every store about documents. */
 export function documentsContract(name: string, open: () => Opened | Promise<Opened>): void {
   const it = contractTest(name, open);
 
-  it('a document is read as it was written, by everybody, and under its own collection only', async ({ store, other }) => {
+  it('a document is read as it was written, by every process, and under its own collection only', async ({ store, other }) => {
     assert.equal(await store.document(bank, 'm1'), undefined);
     assert.deepEqual(await store.putDocument(message('m1', 1, { expiresAt: noon }), 0), { outcome: 'written' });
     assert.deepEqual(await other.document(bank, 'm1'), message('m1', 1, { expiresAt: noon }));
@@ -31,7 +31,7 @@ export function documentsContract(name: string, open: () => Opened | Promise<Ope
     assert.deepEqual(await other.documents(collections.deadLetters('mail'), undefined, 10), []);
   });
 
-  it('F-112: of fifty who read the same rev one writes, and the others learn what stands there', async ({ store, other }) => {
+  it('F-112: of fifty writers with the same rev one writes, and the others get the current document', async ({ store, other }) => {
     await store.putDocument(message('m1'), 0);
     const answers = await Promise.all(
       listOf(50, (index) => (index % 2 ? store : other).putDocument(message('m1', 2, { content: { by: index } }), 1)),
@@ -57,7 +57,7 @@ export function documentsContract(name: string, open: () => Opened | Promise<Ope
     assert.deepEqual(pages, [ids.slice(0, 10), ids.slice(10, 20), ids.slice(20)]);
   });
 
-  it('a document is removed once, by whoever read it last', async ({ store, other }) => {
+  it('a document is removed once, by a caller that has read its current rev', async ({ store, other }) => {
     await store.putDocument(message('m1'), 0);
     await store.putDocument(message('m1', 2), 1);
     assert.deepEqual(await other.removeDocument(bank, 'm1', 1), { outcome: 'refused', current: message('m1', 2) });

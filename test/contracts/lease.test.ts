@@ -23,7 +23,7 @@ const retry = { ...defaultLockRetry, attemptsMax: 5, intervalMs: 1000, intervalM
 interface Host {
   readonly store: Store;
   readonly clock: ManualClock;
-  /** Takes the lease of o1, writing down when each attempt was made. */
+  /** Takes the lease of o1, and records the time of each attempt. */
   take(holder: string, options?: { policy?: LockPolicy; retry?: typeof retry; attempts?: number[] }): Promise<Lease>;
 }
 
@@ -47,22 +47,22 @@ async function openHost(): Promise<Host> {
   };
 }
 
-/** Lets all the waits of a policy pass: none is longer than its sequence. */
+/** Lets all the waits of a policy pass: none is longer than the policy's whole sequence. */
 const passWaits = (clock: ManualClock): Promise<void> => clock.advance(30_000);
 
-test('F-15: a lock on an order that another host holds is refused, with its end but without its owner', async () => {
+test('F-15: a lock on an order that another host holds is refused; the error names its end, but not its owner', async () => {
   const { clock, take } = await openHost();
   await take('host-a');
   await assert.rejects(take('host-b'), (error: unknown) => {
     assert.ok(error instanceof InstanceLockedError);
     assert.deepEqual([error.orderId, error.heldUntil], ['o1', clock.now() + leaseMs]);
-    assert.match(error.message, /o1 is held .* until 2026-01-01T00:01:00\.000Z/);
+    assert.match(error.message, /o1 is locked .* until 2026-01-01T00:01:00\.000Z/);
     assert.doesNotMatch(`${error.message} ${error.stack} ${JSON.stringify(error)}`, /host-a/);
     return true;
   });
 });
 
-test('F-16: there are exactly three policies, the default is NoRetry, and anything else is refused at the start', () => {
+test('F-16: there are exactly three policies, the default is NoRetry, and any other value is refused at the start', () => {
   assert.deepEqual(lockPolicies, ['NoRetry', 'BasicRetry', 'AggressiveRetry']);
   assert.equal(readConfig({}).lockPolicy, 'NoRetry');
   for (const policy of lockPolicies) assert.equal(readConfig({ INSTANCE_LOCKED_ACTION: policy }).lockPolicy, policy);
@@ -77,9 +77,9 @@ test('F-16, F-17: a caller that chooses no policy is refused at the first attemp
   assert.deepEqual(attempts, [0]);
 });
 
-/** When a caller tries who meets a lease to the end, in milliseconds from the start. */
+/** The attempts of a caller that never gets the lease, in milliseconds from the start. */
 const it = (title: string, policy: LockPolicy, options: typeof retry, expected: readonly number[]) =>
-  test(`${title}, and in the end the caller is told`, async () => {
+  test(`${title}, and at the end the caller gets an error`, async () => {
     const { clock, take } = await openHost();
     await take('host-a');
     const attempts: number[] = [];
@@ -89,18 +89,13 @@ const it = (title: string, policy: LockPolicy, options: typeof retry, expected: 
     assert.deepEqual(attempts, expected);
   });
 
-it('F-17: NoRetry tries once and waits for nothing', 'NoRetry', retry, [0]);
+it('F-17: NoRetry tries once and does not wait', 'NoRetry', retry, [0]);
 it('F-18: BasicRetry tries at equal intervals', 'BasicRetry', retry, [0, 1000, 2000, 3000, 4000]);
-it('F-18: BasicRetry may be told to let its intervals grow', 'BasicRetry', { ...retry, growing: true }, [0, 1000, 3000, 6000, 10_000]);
+it('F-18: BasicRetry can have growing intervals', 'BasicRetry', { ...retry, growing: true }, [0, 1000, 3000, 6000, 10_000]);
+it('F-18: a growing interval has a maximum', 'BasicRetry', { ...retry, growing: true, intervalMaxMs: 2000 }, [0, 1000, 3000, 5000, 7000]);
+it('F-18: a sequence of one attempt does not retry', 'BasicRetry', { ...retry, attemptsMax: 1 }, [0]);
 it(
-  'F-18: a growing interval has its longest, too',
-  'BasicRetry',
-  { ...retry, growing: true, intervalMaxMs: 2000 },
-  [0, 1000, 3000, 5000, 7000],
-);
-it('F-18: a sequence of one attempt is no retry', 'BasicRetry', { ...retry, attemptsMax: 1 }, [0]);
-it(
-  'F-19: AggressiveRetry doubles its intervals up to the longest',
+  'F-19: AggressiveRetry doubles its intervals up to the maximum',
   'AggressiveRetry',
   { ...retry, attemptsMax: 6 },
   [0, 1000, 3000, 7000, 11_000, 15_000],
@@ -122,7 +117,7 @@ for (const policy of ['BasicRetry', 'AggressiveRetry'] as const) {
   }
 }
 
-test('F-20: what is no lock is no reason to wait', async () => {
+test('F-20: an error that is not a lock is not retried', async () => {
   const { store, clock } = await openHost();
   const attempts: number[] = [];
   const broken: Store = { ...store, head: () => Promise.reject(new Error('the store is gone')) };
@@ -140,7 +135,7 @@ test('F-20: what is no lock is no reason to wait', async () => {
   assert.deepEqual(attempts, [1]);
 });
 
-test('F-21: a policy that does not fit how long orders are held is answered with the one that does', () => {
+test('F-21: a policy that does not fit the duration of leases gets advice naming one that does', () => {
   const table: readonly (readonly [LockPolicy, number, string | undefined])[] = [
     ['NoRetry', 1_000, undefined],
     ['NoRetry', 3_600_000, undefined],
@@ -154,11 +149,11 @@ test('F-21: a policy that does not fit how long orders are held is answered with
   for (const [policy, heldMs, fitting] of table) {
     const advice = lockPolicyAdvice(policy, heldMs);
     if (fitting === undefined) assert.equal(advice, undefined);
-    else assert.match(advice ?? '', new RegExp(`INSTANCE_LOCKED_ACTION=${fitting} fits`));
+    else assert.match(advice ?? '', new RegExp(`INSTANCE_LOCKED_ACTION=${fitting} instead of`));
   }
 });
 
-test('F-22: a lock that nobody renews runs out at its time and not before, and then another host may have it', async () => {
+test('F-22: a lock without renewals ends at its time and not before, and then another host may take it', async () => {
   const { store, clock, take } = await openHost();
   await take('host-a');
   await clock.advance(leaseMs - 1);
@@ -168,7 +163,7 @@ test('F-22: a lock that nobody renews runs out at its time and not before, and t
   assert.equal((await store.head('o1'))?.heldBy, 'host-b');
 });
 
-test('F-22: its owner renews a lock for as long as he lives', async () => {
+test('F-22: its owner renews a lock as long as the owner runs', async () => {
   const { clock, take } = await openHost();
   const lease = await take('host-a');
   for (let renewals = 0; renewals < 10; renewals++) {
@@ -180,7 +175,7 @@ test('F-22: its owner renews a lock for as long as he lives', async () => {
   await take('host-b');
 });
 
-test('F-22: a lock that has run out is not renewed, whether or not another host has it by now', async () => {
+test('F-22: an expired lock is not renewed, whether or not another host has it now', async () => {
   const { store, clock, take } = await openHost();
   const lease = await take('host-a');
   await clock.advance(leaseMs);
@@ -190,7 +185,7 @@ test('F-22: a lock that has run out is not renewed, whether or not another host 
   assert.equal((await store.head('o1'))?.heldBy, 'host-b');
 });
 
-test('F-22: whoever gives back a lock that he no longer has takes it from nobody', async () => {
+test("F-22: a host that releases an expired lock does not release another host's lock", async () => {
   const { store, clock, take } = await openHost();
   const lease = await take('host-a');
   await clock.advance(leaseMs);
@@ -199,7 +194,7 @@ test('F-22: whoever gives back a lock that he no longer has takes it from nobody
   assert.equal((await store.head('o1'))?.heldBy, 'host-b');
 });
 
-test('F-27: a lock is free as soon as it is given back', async () => {
+test('F-27: a lock is free as soon as it is released', async () => {
   const { store, take } = await openHost();
   const lease = await take('host-a');
   await lease.release();
@@ -218,14 +213,14 @@ test('a host that has a lock may take it again', async () => {
   await assert.rejects(take('host-b'), InstanceLockedError);
 });
 
-test('F-13: of fifty hosts that want one lock at once, one gets it', async () => {
+test('F-13: of fifty hosts that take one lock at once, one gets it', async () => {
   const { take } = await openHost();
   const taken = await Promise.allSettled(Array.from({ length: 50 }, (_, index) => take(`host-${index}`)));
   assert.equal(taken.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const each of taken) if (each.status === 'rejected') assert.ok(each.reason instanceof InstanceLockedError, String(each.reason));
 });
 
-test('S2: taking, renewing and releasing a lock leave the order as it is, one revision each', async () => {
+test('S2: taking, renewing and releasing a lock write one revision each and leave the order unchanged', async () => {
   const { store, take } = await openHost();
   const before = await store.load('o1');
   const lease = await take('host-a');
@@ -235,12 +230,12 @@ test('S2: taking, renewing and releasing a lock leave the order as it is, one re
   assert.deepEqual(await store.load('o1'), { ...before, state: { ...before.state, rev: 4 } });
 });
 
-test('a lock on an order that there is not is no lock', async () => {
+test('a missing order cannot be locked', async () => {
   const { store, clock } = await openHost();
   assert.equal(await acquireLease(store, 'nope', { holder: 'host-a', leaseMs, clock }), undefined);
 });
 
-test('an order is held for everybody but its holder, up to the end of the lease', () => {
+test('until the lease ends, an order is locked for every host but its holder', () => {
   const held = { heldBy: 'a', heldUntil: 100 };
   assert.deepEqual(
     [

@@ -7,12 +7,12 @@ import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from 
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
 
-/** Orders that the store `few` looks at for one page; so much is read at a time by others. */
+/** Number of orders that the store `few` examines for one page; other stores read as many at a time. */
 export const fewLooked = 5;
 
 interface Opened {
   readonly store: Store;
-  /** The same, for a filter that no index serves. */
+  /** The same, for a filter without an index. */
   readonly few: Store;
   close(): Promise<void>;
 }
@@ -33,11 +33,11 @@ async function pagesOf(store: Store, filter: OrderFilter, limit: number): Promis
 const idsInPages = async (store: Store, filter: OrderFilter, limit: number): Promise<readonly string[]> =>
   (await pagesOf(store, filter, limit)).flatMap(idsOf);
 
-/** The two ways in which a state is written: with its instance, as the scheduler does, and without, as the supervisor. */
+/** The two ways to write a state: with its instance, as the scheduler does, and without, as the supervisor does. */
 const ways = ['update', 'patch'] as const;
 type Way = (typeof ways)[number];
 
-/** Each knows only what it has just read. */
+/** Each writer knows only the state that it has just read. */
 async function change(store: Store, orderId: string, way: Way, more: Partial<StateHead>): Promise<void> {
   const update = async (): Promise<Write> => {
     const { state } = (await store.load(orderId)) ?? assert.fail();
@@ -55,11 +55,11 @@ const released = { processState: 'Processing', worklist: 'due' } as const;
 const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
 const dayMs = 86_400_000;
 
-/** What every store promises of its lists; part of the store's contract. */
+/** The promises of every store about its lists; part of the store's contract. */
 export function listContract(name: string, open: () => Opened | Promise<Opened>): void {
   const it = contractTest(name, open);
 
-  it('a list keeps to every filter, alone and together, and is newest first', async ({ store }) => {
+  it('a list obeys every filter, alone and combined, and is newest first', async ({ store }) => {
     await put(
       store,
       'a',
@@ -118,7 +118,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
     });
   });
 
-  it('a list in pages shows every order once, also where many came at the same time', async ({ store }) => {
+  it('a list in pages shows every order once, even if many arrived at the same time', async ({ store }) => {
     const times = listOf(40, (index) => noon + (index % 3));
     for (const [index, submittedAt] of times.entries()) await put(store, `o${index}`, {}, { submittedAt });
     const all = idsOf(await store.list({}, undefined, 100));
@@ -134,7 +134,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
     assert.deepEqual(await store.list({}, { submittedAt: noon - 1, orderId: 'z' }, 100), { items: [] });
   });
 
-  it('a list whose filter no index serves gives up its page in time, and says where it goes on', async ({ store, few }) => {
+  it('a list whose filter has no index returns its page in time, with the position to continue at', async ({ store, few }) => {
     for (let index = 0; index < 40; index++) {
       const own = index % 20 === 3 ? { outcome: 'canceled' as const, workflow: { name: 'return', version: 1 } } : {};
       await put(store, `o${index}`, { processState: index % 20 === 3 ? 'Processed' : 'Processing', ...own }, { submittedAt: noon + index });
@@ -150,7 +150,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
     assert.deepEqual((await pagesOf(few, { fault: 'NoSuchFault' }, 3)).flatMap(idsOf), []);
   });
 
-  it('a filter that an index serves fills its pages, however many others there are', async ({ store, few }) => {
+  it('a filter with an index fills its pages, however many other orders there are', async ({ store, few }) => {
     for (let index = 0; index < 40; index++) {
       const rare = index % 10 === 3;
       const [state, order] = [rare ? held : {}, rare ? { client: 'mail', reference: 'r1' } : {}];
@@ -167,10 +167,10 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
       assert.deepEqual(idsOf(await few.list(filter, undefined, 4)), ['o33', 'o23', 'o13', 'o3'], JSON.stringify(filter));
   });
 
-  it('orders in Error are listed newest first and in pages, over all days and whoever put them there', async ({ store }) => {
+  it('orders in Error are listed newest first and in pages, over all days and from every writer', async ({ store }) => {
     const expected: { readonly orderId: string; readonly submittedAt: number }[] = [];
     for (let index = 0; index < 32; index++) {
-      // Four of each day came at the same time.
+      // Four orders of each day arrived at the same time.
       const [orderId, submittedAt] = [`o${index}`, noon - Math.floor(index / 8) * 40 * dayMs + (index % 8 < 4 ? 0 : index)];
       await put(store, orderId, index % 4 === 0 ? held : {}, { submittedAt });
       if (index % 4 === 1) await change(store, orderId, 'update', held);
@@ -186,7 +186,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
       );
   });
 
-  it('an order is in the list of those in Error from the write that puts it there to the one that takes it out', async ({ store }) => {
+  it('an order is in the Error list from the write that adds it to the write that removes it', async ({ store }) => {
     const inError = async (): Promise<readonly string[]> => idsOf(await store.list({ state: 'Error' }, undefined, 10));
     for (const into of ways) {
       for (const out of ways) {
@@ -209,7 +209,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
     }
   });
 
-  it('the list of orders in Error keeps to every other filter, and holds no order that is in another state', async ({ store }) => {
+  it('the list of orders in Error obeys every other filter, and has no order in another state', async ({ store }) => {
     const fault = (type: string) => ({ type, class: 'expected' as const, message: 'm', permanent: true });
     const theirs = { client: 'mail', reference: 'r1' };
     await put(store, 'a', { ...held, fault: fault('CardDeclined') }, { submittedAt: noon - 2 * dayMs, reference: 'r1' });

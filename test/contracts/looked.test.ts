@@ -5,7 +5,7 @@ import { manualClock } from '#ports/clock';
 import { idsOf, noon, put } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 
-test('S23: of a filter that no index serves, 1,000 orders are looked at for one page, and the next page goes on there', async (context) => {
+test('S23: a filter without an index examines 1,000 orders a page, and the next page continues there', async (context) => {
   const { store, database } = openEmbedded(':memory:', { clock: manualClock() });
   context.after(() => database.close());
   await Promise.all(

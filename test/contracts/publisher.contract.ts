@@ -3,7 +3,7 @@ import type { Announcement, Publisher } from '#ports/event-bus';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
 
-/** A publisher under test, another process's publisher on the same bus, and what has arrived on the bus. */
+/** A publisher under test, another process's publisher on the same bus, and the announcements on the bus. */
 export interface OpenPublisher {
   readonly publisher: Publisher;
   readonly other: Publisher;
@@ -18,18 +18,18 @@ const announcement = (id: string, more: Partial<Announcement> = {}): Announcemen
   ...more,
 });
 
-/** What every publisher promises; each implementation calls it once. */
+/** The promises of every publisher; each implementation calls it once. */
 export function publisherContract(name: string, open: () => OpenPublisher | Promise<OpenPublisher>): void {
   const it = contractTest(name, open);
 
-  it('F-136: an announcement arrives with its type and its detail, in the order of the telling', async ({ publisher, arrived }) => {
+  it('F-136: an announcement arrives with its type and its detail, in the order of publishing', async ({ publisher, arrived }) => {
     const detail = { id: 'a', text: 'Größe "quoted" \u2028', nested: { list: [1.5, null] } };
     const announcements = [announcement('a', { detailType: 'Order Processed', detail }), announcement('b')];
     assert.deepEqual(await publisher.publish(announcements), { failed: [] });
     assert.deepEqual(await arrived(), announcements);
   });
 
-  it('S17: an announcement that is told again, here or elsewhere, is announced once, as it was first told', async ({
+  it('S17: an announcement that is published again, here or elsewhere, arrives once, with its first content', async ({
     publisher,
     other,
     arrived,
@@ -43,12 +43,12 @@ export function publisherContract(name: string, open: () => OpenPublisher | Prom
     );
   });
 
-  it('S17: of many who tell the same at once, one is heard', async ({ publisher, other, arrived }) => {
+  it('S17: of many that publish the same announcement at once, one is heard', async ({ publisher, other, arrived }) => {
     await Promise.all(listOf(50, (index) => (index % 2 ? publisher : other).publish([announcement(`a${index % 5}`)])));
     assert.equal((await arrived()).length, 5);
   });
 
-  it('nothing to tell is no work', async ({ publisher, arrived }) => {
+  it('publishing an empty list does nothing', async ({ publisher, arrived }) => {
     assert.deepEqual(await publisher.publish([]), { failed: [] });
     assert.deepEqual(await arrived(), []);
   });

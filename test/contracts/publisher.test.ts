@@ -37,7 +37,7 @@ const bus = await startEventBus();
 after(() => bus.stop());
 publisherContract('EventBridge in its protocol', () => openEventBridge(bus));
 
-test('whoever reads the bus goes on behind what he has read, in portions', async () => {
+test('a reader of the bus receives the next announcements after its position, in portions', async () => {
   const clock = manualClock();
   const publisher = sqlitePublisher(openDatabase(':memory:'), clock);
   for (const id of ['a', 'b', 'c']) {

@@ -12,14 +12,14 @@ import { contractTest } from './contract-test.ts';
 import { documentsContract } from './documents.contract.ts';
 import { listContract } from './list.contract.ts';
 
-/** A store under test, the same data as another process sees it, and where its messages and announcements arrive. */
+/** A store under test, the same data as another process sees it, and its messages and announcements. */
 export interface OpenStore {
   readonly store: Store;
   readonly other: Store;
-  /** The same, which looks at few orders for one page of a list. */
+  /** The same store with a small limit of orders that it examines for one page. */
   readonly few: Store;
   readonly queues: Queues;
-  /** Ids of what was announced. */
+  /** Ids of the announcements. */
   announced(): readonly string[];
   /** Replaces a stored text, as a broken disk or a newer program would. */
   damage(orderId: string, part: 'order' | 'head', text: string): Promise<void>;
@@ -31,7 +31,7 @@ const withOne = (id: string): SentWithWrite => ({
   announcements: [{ id, detailType: 'Order Processed', detail: { id } }],
 });
 
-/** What every store promises; each implementation calls it once. */
+/** The promises of every store; each implementation calls it once. */
 export function storeContract(name: string, open: () => OpenStore | Promise<OpenStore>): void {
   const it = contractTest(name, open);
 
@@ -57,14 +57,14 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     }
   });
 
-  it('an order that there is not is no error', async ({ store }) => {
+  it('a missing order is not an error', async ({ store }) => {
     assert.equal(await store.load('o1'), undefined);
     assert.equal(await store.head('o1'), undefined);
     assert.deepEqual(await store.pages('o1'), []);
     assert.equal(await store.client('c1'), undefined);
   });
 
-  it('S10, F-10: whoever submits an order again gets the first one, and changes nothing', async ({ store, other }) => {
+  it('S10, F-10: a repeated submission gets the first order, and changes nothing', async ({ store, other }) => {
     await store.create(orderRecord('o1'), stateRecord('o1'), alone);
     const again = await other.create(
       orderRecord('o1', { body: 'another', hash: 'other' }),
@@ -75,7 +75,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.load('o1'), { order: orderRecord('o1'), state: stateRecord('o1') });
   });
 
-  it('S23: what is larger than an item may be is refused by name, and nothing of it is written', async ({ store }) => {
+  it('S23: an item that is too large is refused by name, and no part of the write is stored', async ({ store }) => {
     const isRefused = { name: 'StoreRefusesError' };
     const text = 'x'.repeat(tableFigures.itemBytesMax);
     await assert.rejects(store.create(orderRecord('o1', { body: text }), stateRecord('o1'), withOne('a')), isRefused);
@@ -88,7 +88,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual([(await store.load('o1'))?.state, await store.pages('o1')], [state, []]);
   });
 
-  it('S10: of fifty who submit one order at once, one writes it', async ({ store, other }) => {
+  it('S10: of fifty concurrent submissions of one order, one is written', async ({ store, other }) => {
     const orders = listOf(50, (index) => orderRecord('o1', { hash: `h${index}` }));
     const answers = await Promise.all(orders.map((order, index) => (index % 2 ? store : other).create(order, stateRecord('o1'), alone)));
     const winner = (await store.load('o1'))?.order;
@@ -96,7 +96,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     for (const answer of answers) if (answer.outcome === 'exists') assert.deepEqual(answer.order, winner);
   });
 
-  it('F-02: an order whose state cannot be written is not stored either, nor is anything sent', async ({ store, queues, announced }) => {
+  it('F-02: an order whose state cannot be written is not stored either, and no message is sent', async ({ store, queues, announced }) => {
     const impossible = stateRecord('o1', { notes: [{ at: 1n as unknown as number, type: 'RecordUnreadable', reason: 'no JSON' }] });
     await assert.rejects(store.create(orderRecord('o1'), impossible, withOne('a')));
     assert.equal(await store.load('o1'), undefined);
@@ -115,7 +115,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.head('o1'), headOf(changed));
   });
 
-  it('S2, S3: a write with an old epoch or rev changes nothing, and its answer is the state that won', async ({ store }) => {
+  it('S2, S3: a write with an old epoch or rev changes nothing, and returns the winning state', async ({ store }) => {
     const state = await put(store, 'o1', { rev: 5, epoch: 3 });
     for (const fence of [
       { rev: 4, epoch: 3 },
@@ -133,13 +133,13 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual((await store.load('o1'))?.state, state);
   });
 
-  it('a write to an order that there is not is refused with nothing', async ({ store }) => {
+  it('a write to a missing order is refused without a current state', async ({ store }) => {
     assert.deepEqual(await store.update(stateRecord('o1'), { epoch: 1, rev: 0 }, alone), { outcome: 'refused', current: null });
     assert.deepEqual(await store.patch(headOf(stateRecord('o1')), { epoch: 1, rev: 0 }), { outcome: 'refused', current: null });
     assert.equal(await store.load('o1'), undefined);
   });
 
-  it('F-54: a patch changes what lies on top and leaves the instance as it is', async ({ store, other }) => {
+  it('F-54: a patch changes the head of the state and leaves the instance as it is', async ({ store, other }) => {
     const state = await put(store, 'o1');
     const patched = next(state, { failureCount: 1, processState: 'Error', worklist: 'error', worklistAt: noon });
     assert.deepEqual(await other.patch(headOf(patched), state), { outcome: 'written' });
@@ -150,7 +150,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await store.load('o1'))?.state.blob, state.blob);
   });
 
-  it('S1: of fifty who write at once on what all of them loaded, one wins, and the others learn which', async ({ store, other }) => {
+  it('S1: of fifty concurrent writes based on the same state, one wins, and the others learn the winner', async ({ store, other }) => {
     const state = await put(store, 'o1');
     const attempts = listOf(50, (index) => next(state, { writeIds: [{ id: `w${index}`, rev: 2 }], blob: `by ${index}` }));
     const answers = await Promise.all(
@@ -161,7 +161,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     for (const answer of answers) if (answer.outcome === 'refused') assert.deepEqual(answer.current, winner);
   });
 
-  it('S2: fifty who write until they succeed make fifty revisions, one after the other', async ({ store, other }) => {
+  it('S2: fifty writers that retry until they succeed make fifty revisions, one after the other', async ({ store, other }) => {
     await put(store, 'o1');
     const revs: number[] = [];
     const writer = async (own: Store): Promise<void> => {
@@ -179,9 +179,9 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual([(await store.head('o1'))?.rev, (await other.head('o1'))?.failureCount], [51, 50]);
   });
 
-  // ---- what travels along
+  // ---- messages sent with a write
 
-  it('S26: what a write wants sent is sent with it, where the store says so, and never when it is refused', async ({
+  it('S26: messages of a write are sent with it if the store promises so, and never if it is refused', async ({
     store,
     queues,
     announced,
@@ -197,7 +197,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(announced(), expected);
   });
 
-  it('S26: whoever waits for a message gets what travelled along with a write', async ({ store, queues }) => {
+  it('S26: a waiting receiver gets a message that was sent with a write', async ({ store, queues }) => {
     if (!store.writesAndSendsAtomically) return;
     const received = queues.receive('q', { max: 10, visibilityMs: 1000, waitMs: 1000 });
     const state = stateRecord('o1');
@@ -210,7 +210,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- worklist
 
-  it('F-48: the worklist tells what is due by shard and time, the oldest first, and no more than was asked for', async ({ store }) => {
+  it('F-48: the worklist returns due orders by shard and time, oldest first, and no more than requested', async ({ store }) => {
     const orders = listOf(60, (index) => `order-${index}`);
     for (const [index, orderId] of orders.entries())
       await put(store, orderId, { worklistAt: noon + ((index * 37) % 60) * 1000, worklist: index % 5 === 0 ? 'error' : 'due' });
@@ -228,9 +228,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     }
   });
 
-  it('an order stands in the worklist where its entry says, also when its deadline is another, until a write moves or removes it', async ({
-    store,
-  }) => {
+  it('an order stands in the worklist at its entry, even with another deadline, until a write moves or removes it', async ({ store }) => {
     const shard = shardOf('o1');
     const early = await put(store, 'o1', { worklistAt: noon, nextDueAt: noon + 60_000 });
     assert.deepEqual(await store.due('due', shard, noon, 10), ['o1']);
@@ -276,7 +274,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.pages('o2'), [page(1)]);
   });
 
-  it('a page that travels with a write is there when the write is', async ({ store }) => {
+  it('a page that is stored with a write exists exactly when the write does', async ({ store }) => {
     const state = await put(store, 'o1');
     const page = [{ seq: 1, type: 'StepRequested' }];
     if (!store.writesAndSendsAtomically) return;
@@ -284,10 +282,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.pages('o1'), [page]);
   });
 
-  it('S23, F-159: what a write adds to the journal beyond its state is there with the write, and never without it', async ({
-    store,
-    other,
-  }) => {
+  it("S23, F-159: journal entries beyond the state's size are stored with the write, and never without it", async ({ store, other }) => {
     const page = (seq: number) => [{ seq, text: 'x'.repeat(300_000) }];
     const created = stateRecord('o1');
     await store.create(orderRecord('o1'), created, { ...alone, overflow: [page(1), page(2)] });
@@ -307,7 +302,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual((await store.load('o1'))?.state, state);
   });
 
-  // ---- what may be asked for only once
+  // ---- intents of at-most-once steps
 
   const asking = (requestId: string, more: Partial<Intent> = {}): Intent => ({
     orderId: 'o1',
@@ -316,7 +311,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     ...more,
   });
 
-  it('X-20: what was asked for under a key is noted once, and whoever comes later learns by which asking', async ({ store, other }) => {
+  it('X-20: the intent of a request is recorded once per key, and later requests learn which one recorded it', async ({ store, other }) => {
     assert.equal((await store.recordIntent(asking('r1'))).outcome, 'recorded');
     for (const each of [store, other])
       for (const requestId of ['r1', 'r2'])
@@ -325,19 +320,19 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await other.recordIntent(asking('r2', { orderId: 'o2' }))).outcome, 'recorded');
   });
 
-  it('X-20: of fifty who note the same key at once, also of the same asking, one succeeds', async ({ store, other }) => {
+  it('X-20: of fifty concurrent recordings of one key, even by the same request, one succeeds', async ({ store, other }) => {
     const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).recordIntent(asking(`r${index % 5}`))));
     assert.equal(notes.filter(({ outcome }) => outcome === 'recorded').length, 1);
   });
 
-  it('X-20: keys that are too long to sort by, and differ at their ends only, are told apart', async ({ store }) => {
+  it('X-20: keys too long to sort by that differ only at their ends stay distinct', async ({ store }) => {
     const long = (end: string) => asking(end, { idempotencyKey: `o1/${'order/'.repeat(300)}${end}` });
     assert.equal((await store.recordIntent(long('1'))).outcome, 'recorded');
     assert.equal((await store.recordIntent(long('2'))).outcome, 'recorded');
     assert.deepEqual(await store.recordIntent({ ...long('1'), requestId: 'r9' }), { outcome: 'refused', requestId: '1' });
   });
 
-  it('X-20: a note that is withdrawn is gone, and another one is not withdrawn with it', async ({ store, other }) => {
+  it('X-20: a withdrawn intent is gone, and no other intent is withdrawn with it', async ({ store, other }) => {
     const note = await store.recordIntent(asking('r1'));
     await store.recordIntent(asking('r1', { idempotencyKey: 'o1/order/pay/2' }));
     assert.ok(note.outcome === 'recorded');
@@ -346,7 +341,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await other.recordIntent(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'refused');
   });
 
-  it('S22, X-20: notes are forgotten with their order, and with no other', async ({ store, other }) => {
+  it('S22, X-20: intents are removed with their order, and with no other', async ({ store, other }) => {
     const state = await put(store, 'o1');
     await put(store, 'o2');
     for (const orderId of ['o1', 'o2']) await store.recordIntent(asking('r1', { orderId }));
@@ -357,7 +352,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await other.recordIntent(asking('r2', { orderId: 'o2' }))).outcome, 'refused');
   });
 
-  // ---- what services are away
+  // ---- circuit breakers
 
   const away = (rev: number, change: Partial<Breaker> = {}): Breaker => ({
     agent: 'bank',
@@ -369,17 +364,14 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     ...change,
   });
 
-  it('X-45: that a service is away is written once, by whoever comes first; the others learn what stands there', async ({
-    store,
-    other,
-  }) => {
+  it('X-45: an outage of a service is recorded once, by the first writer; the others get the current record', async ({ store, other }) => {
     assert.equal(await store.breaker('bank'), undefined);
     assert.deepEqual(await store.putBreaker(away(1), 0), { outcome: 'written' });
     assert.deepEqual(await other.putBreaker(away(1, { openedAt: noon + 9 }), 0), { outcome: 'refused', current: away(1) });
     assert.deepEqual([await other.breaker('bank'), await store.breaker('mail')], [away(1), undefined]);
   });
 
-  it('X-45: of fifty who want to see whether it is back, one may; and each write counts for the rev that was read', async ({
+  it('X-45: of fifty that ask for the probe permit, one gets it; and each write counts for the rev that was read', async ({
     store,
     other,
   }) => {
@@ -391,7 +383,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await store.putBreaker(away(3), 2)).outcome, 'refused');
   });
 
-  // ---- pages of what can be undone
+  // ---- pages of the undo list
 
   it('F-101: a page of the undo list is kept under its rev, once, and read alone', async ({ store, other }) => {
     const page = (path: string, below?: number): UndoPage => ({
@@ -408,7 +400,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.pages('o1'), [[{ seq: 1 }]]);
   });
 
-  it('a page of the undo list that travels with a write is there when the write is', async ({ store }) => {
+  it('a page of the undo list that is stored with a write exists exactly when the write does', async ({ store }) => {
     const state = await put(store, 'o1');
     const undoPage = { entries: [{ path: 'order/a', generation: 1, input: {} }] };
     if (!store.writesAndSendsAtomically) return;
@@ -421,7 +413,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- clients
 
-  it('F-06: a client is kept with what it may name, and replaced as a whole', async ({ store, other }) => {
+  it('F-06: a client is kept with its settings, and replaced as a whole', async ({ store, other }) => {
     await store.putClient({ id: 'b', responseChannels: ['q1'], senders: [] });
     await store.putClient({ id: 'a', responseChannels: [], senders: ['s1'] });
     await other.putClient({ id: 'b', responseChannels: ['q2', 'q3'], senders: ['s2'] });
@@ -429,9 +421,9 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual((await other.clients()).map(({ id }) => id).toSorted(), ['a', 'b']);
   });
 
-  // ---- forgetting
+  // ---- retention
 
-  it('S22: only orders that were finished before then are forgotten, with all that belongs to them', async ({ store }) => {
+  it('S22: only orders that finished before the given time are removed, with all their items', async ({ store }) => {
     const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
     const old = await put(store, 'old');
     await put(store, 'young', { ...finished, updatedAt: noon + 1000 });
@@ -448,7 +440,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal(await store.undoPage('old', 1), undefined);
   });
 
-  it('S22: a finished order that goes on is kept with all that belongs to it, however long it takes, until it has finished again', async ({
+  it('S22: a finished order that continues is kept with all its items, however long it takes, until it has finished again', async ({
     store,
     other,
   }) => {
@@ -478,10 +470,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await other.recordIntent({ ...note, requestId: 'r2' })).outcome, 'recorded');
   });
 
-  it('S22: an order that was called is forgotten with the one that called it, whichever of them finishes first', async ({
-    store,
-    other,
-  }) => {
+  it('S22: a called order is removed with its caller, whichever of them finishes first', async ({ store, other }) => {
     const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
     const caller = (orderId: string) => ({ caller: { orderId, path: 'order/call', requestId: 'r', attempt: 1, epoch: 1 } });
     const top = await put(store, 'top');
@@ -502,7 +491,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal(await store.forget(noon + 100_000, 10), 1);
   });
 
-  it('forgetting goes in portions, and says how many it forgot', async ({ store }) => {
+  it('removal works in portions, and returns their size', async ({ store }) => {
     for (const orderId of listOf(5, (index) => `o${index}`))
       await put(store, orderId, { processState: 'Processed', worklist: null, worklistAt: null });
     assert.deepEqual(
@@ -511,7 +500,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     );
   });
 
-  it('an order that was forgotten may be submitted anew, and everybody sees the new one', async ({ store, other }) => {
+  it('a removed order may be submitted again, and every process sees the new one', async ({ store, other }) => {
     await put(store, 'o1', { processState: 'Processed', worklist: null, worklistAt: null });
     await other.load('o1');
     await store.forget(noon + 1, 10);
@@ -530,7 +519,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     ['a list', '[]'],
     ['of a newer version', JSON.stringify({ ...headOf(stateRecord('o1')), schemaVersion: 2 })],
   ] as const) {
-    it(`X-48: a state that is ${what} is unreadable, and concerns its order alone`, async ({ store, damage }) => {
+    it(`X-48: a state that is ${what} is unreadable, and affects its order alone`, async ({ store, damage }) => {
       await put(store, 'o1');
       await put(store, 'o2');
       await damage('o1', 'head', text);
@@ -548,7 +537,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     });
   }
 
-  it('X-48: an order that is damaged is unreadable, and concerns nobody else', async ({ store, other, damage }) => {
+  it('X-48: a damaged order is unreadable, and affects no other order', async ({ store, other, damage }) => {
     await put(store, 'o1');
     await put(store, 'o2');
     await damage('o1', 'order', '{"orderId":');

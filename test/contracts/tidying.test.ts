@@ -21,7 +21,7 @@ function opened(context: TestContext) {
 
 const alert = (id: string): Announcement => ({ id, detailType: 'Order In Error', detail: {} });
 
-test('S22: what lies unread on any queue for 14 days is removed, as SQS does, and nothing that is younger', async (context) => {
+test('S22: messages that stay unread on any queue for 14 days are removed, as in SQS, and no younger ones', async (context) => {
   const { queues, clock, tidy } = opened(context);
   const names = ['redress-response-acme', 'wake-ups'];
   await queues.send(names.flatMap((queue) => listOf(1200, () => ({ queue, body: 'old' }))));
@@ -38,7 +38,7 @@ test('S22: what lies unread on any queue for 14 days is removed, as SQS does, an
     );
 });
 
-test('S22: announcements are kept for 90 days, and no more than 100,000 of them', async (context) => {
+test('S22: announcements are kept for 90 days, and at most 100,000 of them', async (context) => {
   const { publisher, database, clock, tidy, announced } = opened(context);
   await publisher.publish(['old', 'also old'].map(alert));
   await clock.advance(90 * dayMs);
@@ -55,7 +55,7 @@ test('S22: announcements are kept for 90 days, and no more than 100,000 of them'
   assert.deepEqual(announced(), ['newest']);
 });
 
-test('S22: a document whose time is over is removed, also where orders are kept for ever', async (context) => {
+test('S22: an expired document is removed, even if orders are kept forever', async (context) => {
   const { store, database, clock, tidy } = opened(context);
   const document = (id: string, more: { readonly expiresAt?: number } = {}) => ({ collection: 'C', id, rev: 1, content: {}, ...more });
   await store.putDocument(document('over', { expiresAt: clock.now() }), 0);
@@ -77,7 +77,7 @@ for (const [what, table, most, fill] of [
   ['announcements', 'announcements', 1000, ({ publisher }: Opened) => publisher.publish(listOf(2500, (index) => alert(`a${index}`)))],
   ['finished orders', 'orders', 500, ({ store }: Opened) => Promise.all(listOf(1200, (index) => put(store, `o${index}`, finished)))],
 ] as const)
-  test(`S22: ${what} are removed ${most} at a time, so that nothing else waits for long`, async (context) => {
+  test(`S22: ${what} are removed ${most} at a time, so that other work does not wait for long`, async (context) => {
     const opening = opened(context);
     const { database, store, clock, tidy } = opening;
     await fill(opening);
@@ -91,7 +91,7 @@ for (const [what, table, most, fill] of [
     assert.deepEqual([left.at(-1), Math.max(...removed)], [0, most]);
   });
 
-test('S22: an order is forgotten although more orders than are looked at once are kept for their callers before it', async (context) => {
+test('S22: an order is removed even behind a full batch of older orders that are kept for their callers', async (context) => {
   const { store } = opened(context);
   await put(store, 'caller');
   const caller = { orderId: 'caller', path: 'order/call', requestId: 'r', attempt: 1, epoch: 1 };

@@ -34,14 +34,14 @@ const { store: documents, publisher, database } = openEmbedded(':memory:', { clo
 after(() => database.close());
 const alerting = { documents, publisher };
 
-test('a mapping that is as it should be is not changed', async () => {
+test('a mapping in the right state is not changed', async () => {
   await valvesOf().set(['a-requests'], 'closed');
   const before = lambda.changes();
   for (let time = 0; time < 3; time++) await valvesOf().set(['a-requests'], 'closed');
   assert.equal(lambda.changes(), before);
 });
 
-test('F-108: what Lambda refuses for now is tried again in the next pass, and until then said', async () => {
+test('F-108: a temporary refusal of Lambda is retried in the next pass, and reported until then', async () => {
   const clock = manualClock();
   const lines: string[] = [];
   const telemetry = createTelemetry({ write: (line) => void lines.push(line) });
@@ -54,10 +54,10 @@ test('F-108: what Lambda refuses for now is tried again in the next pass, and un
     seen.push(stateOf('b-requests'));
   }
   assert.deepEqual(seen, ['Enabled', 'Enabled', 'Disabled']);
-  assert.equal(lines.filter((line) => line.includes('valve not set')).length, 2);
+  assert.equal(lines.filter((line) => line.includes('failed to set consumer state')).length, 2);
 });
 
-test('F-108: what somebody else has switched on again is switched off within a minute; opened, the pair is open', async () => {
+test('F-108: a mapping that another party enabled is disabled within a minute; opened, the channel is open', async () => {
   const clock = manualClock();
   const keeper = createChannelReconciler({ ...alerting, consumers: valvesOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
   const state = closed(undefined, 'c', ['c-replies'], { by: 'olga', reason: '', now: clock.now() });

@@ -17,8 +17,8 @@ const begun = (root: Activity): Run => {
 };
 const waitsAhead = ({ program, state }: Run): boolean => mayTakeSignal(program, state, 'visa');
 
-describe('what may still run of an order', () => {
-  test('whatever begins was ahead before, and what is not ahead never is again', () => {
+describe('which activities of an order may still run', () => {
+  test('an activity that begins was reachable before, and one that is unreachable stays so', () => {
     fc.assert(
       fc.property(roots, events, (shape, happen) => {
         const run = startRun(definitionOf(shape));
@@ -43,26 +43,26 @@ describe('what may still run of an order', () => {
     );
   });
 
-  test('before it begins, everything is ahead; an undo step never is', () => {
+  test('before the order begins, all of its activities are reachable, except undo steps', () => {
     const undoable = step('a', { undo: step('undo') as never });
     const { program, state } = startRun(workflow(sequence('order', undoable, visa)));
     assert.deepEqual([...ahead(program, state)], ['order', 'order/a', 'order/visa']);
   });
 
-  test('in a sequence what lies behind is not ahead, in a parallel only what is alive', () => {
+  test('in a sequence, activities that are over are unreachable; in a parallel, only open branches are reachable', () => {
     const run = begun(sequence('order', parallel('both', step('a'), visa), step('b')));
     assert.ok(waitsAhead(run));
     run.happen({ type: 'signaled', name: 'visa', payload: {} });
     assert.deepEqual([...ahead(run.program, run.state)].sort(), ['order', 'order/b', 'order/both', 'order/both/a']);
   });
 
-  test('the branch of a choice that was not taken is not ahead', () => {
+  test('the branch that a choice did not take is unreachable', () => {
     const choice: Activity = { activity: 'choice', name: 'choice', branches: [{ when: true, do: step('a') }], otherwise: visa };
     assert.ok(waitsAhead(startRun(workflow(sequence('order', choice)))));
     assert.ok(!waitsAhead(begun(sequence('order', choice))));
   });
 
-  test('a loop has all that is in it ahead until its last turn, and a retry until its last run', () => {
+  test('the activities in a loop are reachable until its last turn, and those in a retry until its last run', () => {
     const body = (): Activity => sequence('body', visa, step('a'));
     const loop: Activity = { activity: 'forEach', name: 'loop', list: [1, 2], maxConcurrency: 1, do: body() };
     const run = begun(sequence('order', loop));
@@ -82,7 +82,7 @@ describe('what may still run of an order', () => {
     assert.ok(!waitsAhead(retry));
   });
 
-  test('a handler is ahead as long as its composite may fault, and of several only the one that takes the fault', () => {
+  test('a handler is reachable while its composite may fault; of several, only the one that handles the fault', () => {
     const both: Activity = {
       ...parallel('both', step('a'), step('b')),
       faultHandlers: [
@@ -97,7 +97,7 @@ describe('what may still run of an order', () => {
     assert.ok(!waitsAhead(run), 'while the other branch is being canceled');
   });
 
-  test('a signal is taken at once where something waits for it now, and the order is not held', () => {
+  test('a signal is accepted at once if an activity waits for it now and the order is not blocked', () => {
     const now = ({ program, state }: Run): boolean => takesSignalNow(program, state, 'visa');
     assert.ok(!now(begun(sequence('order', step('a'), visa))));
     const run = begun(parallel('order', visa, step('a')));
@@ -106,7 +106,7 @@ describe('what may still run of an order', () => {
     assert.deepEqual([now(run), waitsAhead(run)], [false, true], 'while it is held');
   });
 
-  test('nothing takes a signal in an order that is being undone', () => {
+  test('an order that is being undone accepts no signal', () => {
     const run = begun(sequence('order', parallel('both', step('a', { undo: step('undo') as never }), visa)));
     run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.equal(run.state.phase, 'running');
@@ -114,6 +114,6 @@ describe('what may still run of an order', () => {
   });
 });
 
-/** Paths of the definition at which something began, its undo steps and what they settle apart. */
+/** Paths of the definition at which an activity began, without undo steps and the steps they confirm. */
 const beginnings = (facts: ReturnType<Run['happen']>['facts']): readonly string[] =>
   facts.flatMap((fact) => (fact.type === 'ActivityStarted' ? [definitionPath(fact.path)] : []));

@@ -14,7 +14,7 @@ const told = (name: string) => sequence(name, step('tell'));
 const declaring = { ...step('a'), faults: ['Refused/CardDeclined'] } as Activity;
 
 describe('a handler for every fault', () => {
-  test('F-171: it takes a fault that nobody declared', () => {
+  test('F-171: it handles a fault that no operation declares', () => {
     play(
       workflow(handling(sequence('order', step('a')), { fault: '*', do: told('any') })),
       `
@@ -30,9 +30,9 @@ describe('a handler for every fault', () => {
     );
   });
 
-  test('F-171: it takes a fault of the engine, and no question to a person', () => {
-    const asking = { activity: 'askOperator', name: 'ask', question: 'Go on?' } as Activity;
-    const run = startRun(workflow(handling(sequence('order', asking, step('a')), { fault: '*', do: told('any') })));
+  test('F-171: it handles a fault of the engine, but not one that only a person can resolve', () => {
+    const question = { activity: 'askOperator', name: 'ask', question: 'Go on?' } as Activity;
+    const run = startRun(workflow(handling(sequence('order', question, step('a')), { fault: '*', do: told('any') })));
     run.happen({ type: 'started', stepMs });
     assert.equal(run.state.phase, 'blocked');
     run.happen({ type: 'resubmitted', answer: {} });
@@ -41,7 +41,7 @@ describe('a handler for every fault', () => {
     assert.deepEqual([run.state.phase, run.state.activities['order/any/tell']?.status], ['running', 'Executing']);
   });
 
-  test('F-171, F-69: it stands last, or the definition is refused', () => {
+  test('F-171, F-69: it must be the last handler, or the definition is refused', () => {
     const [first, last] = [
       { fault: '*', do: told('any') },
       { fault: 'Refused', do: told('no') },
@@ -49,7 +49,7 @@ describe('a handler for every fault', () => {
     const errors = check(workflow(handling(sequence('order', declaring), first, last))).filter(({ severity }) => severity === 'error');
     assert.deepEqual(
       errors.map(({ message }) => message),
-      ['The handler for "Refused" can never run: the one for "*" is before it, and takes it. Put it first.'],
+      ['The handler for "Refused" can never run: the one for "*" comes before it and catches the fault. Put it first.'],
     );
     const twice = check(workflow(handling(sequence('order', declaring), last, { ...last, do: told('no-2') })));
     assert.match(twice.find(({ severity }) => severity === 'error')?.message ?? '', /^A second handler for "Refused"/);
@@ -64,7 +64,7 @@ describe('a handler that raises the caught fault again', () => {
   const inner = handling(sequence('inner', declaring), { fault: 'Refused', do: sequence('no', again) });
   const outer = handling(sequence('order', inner), { fault: 'Refused/CardDeclined', do: told('declined') });
 
-  test('F-172: an outer handler of its subtype takes it, with the first source', () => {
+  test('F-172: an outer handler of its exact type handles it, and the first source is kept', () => {
     const run = play(
       workflow(outer),
       `
@@ -89,7 +89,7 @@ describe('a handler that raises the caught fault again', () => {
     );
   });
 
-  test('F-172: it goes on as a fault that may pass, with its class and its data', () => {
+  test('F-172: a fault that is not permanent keeps that, its class and its data', () => {
     const run = startRun(workflow(handling(sequence('order', inner), { fault: '*', do: told('any') })));
     run.happen({ type: 'started', stepMs });
     const busy = { type: 'Refused/CardDeclined', class: 'expected', message: 'not now', permanent: false, data: { till: 7 } } as const;
@@ -101,13 +101,13 @@ describe('a handler that raises the caught fault again', () => {
     );
   });
 
-  test('F-163, F-172: the table of faults says that it raises it again', () => {
+  test('F-163, F-172: the table of faults shows that the handler raises it again', () => {
     const [declined] = faultPathsOf(workflow(outer)).filter(({ fault }) => fault === 'Refused/CardDeclined');
     assert.deepEqual(declined?.end.kind === 'handled' && declined.end.does, [{ kind: 'raises', fault: 'Refused/CardDeclined' }]);
   });
 
-  test('F-172: outside of a handler there is nothing to raise again', () => {
+  test('F-172: outside of a handler there is no fault to raise again', () => {
     const errors = check(workflow(sequence('order', again))).filter(({ severity }) => severity === 'error');
-    assert.match(errors[0]?.message ?? '', /stands in no handler/);
+    assert.match(errors[0]?.message ?? '', /A rethrow needs a fault handler around it/);
   });
 });

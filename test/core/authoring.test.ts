@@ -66,7 +66,7 @@ const customer = defineAgent('customer', { tell: operation({ input: z.object({ t
 const define = (build: Parameters<typeof defineWorkflow<typeof Order, 'Refused/CardDeclined', 'Refused'>>[2]) =>
   defineWorkflow('story', { version: 1, order: Order, toOperator: [Refused] }, build);
 
-test('a workflow becomes plain data: what the functions leave behind is all there is', () => {
+test('a workflow becomes plain data, without any trace of the functions that wrote it', () => {
   const definition = defineWorkflow(
     'story',
     { version: 3, order: Order, toOperator: [Refused], completeWithinSeconds: 600, recover: 'order', maxFailures: 5, onExhausted: 'wait' },
@@ -124,7 +124,7 @@ test('a workflow becomes plain data: what the functions leave behind is all ther
   assert.deepEqual(check(definition), []);
 });
 
-test('a step says that there is nothing to take back, under whatever name', () => {
+test('a step can declare that it has nothing to undo, whatever its name', () => {
   const tell = customer.tell({ text: 'x' }).noUndo().named('letter');
   assert.deepEqual(throughJson(tell), {
     activity: 'step',
@@ -136,7 +136,7 @@ test('a step says that there is nothing to take back, under whatever name', () =
   });
 });
 
-test('composites and waits number themselves among their siblings; steps are named by their operation, or by hand', () => {
+test('composites and waits are numbered among their siblings; a step is named after its operation, or by its author', () => {
   const tell = () => customer.tell({ text: 'x' });
   const { root } = define(() =>
     sequence(
@@ -155,7 +155,7 @@ test('composites and waits number themselves among their siblings; steps are nam
   assert.deepEqual(names, ['sequence', 'parallel', 'sequence-2', 'delay', 'tell', 'sequence-3', 'delay-2', 'again', 'parallel-2']);
 });
 
-test('the output of a step is read under the name that the step has in the end', () => {
+test("the output of a step is read under the step's final name", () => {
   const first = payment.charge({ amount: 1 }).named('deposit');
   const second = payment.charge({ amount: 2 }).named('rest-of-it');
   const { root } = define(() => sequence(first, second, customer.tell({ text: text`${first.output.chargeId} ${second.output.chargeId}` })));
@@ -163,7 +163,7 @@ test('the output of a step is read under the name that the step has in the end',
   assert.deepEqual(tell.input, { text: { $cel: 'string(steps.deposit.chargeId) + " " + string(steps["rest-of-it"].chargeId)' } });
 });
 
-test('a step with a name of two words can be read by a later one', () => {
+test('a later step can read a step whose name has two words', () => {
   const lookUp = payment['look-up']({ chargeId: 'c1' });
   const definition = define(() =>
     sequence(lookUp, customer.tell({ text: lookUp.output['found-at'] }), customer.tell({ text: lookUp.output.in }).named('tell-again')),
@@ -175,7 +175,7 @@ const recorded = expression<{ [field: string]: never }>('order') as Ref<{ [field
 const field = (...names: string[]): string =>
   celOf(names.reduce<unknown>((path, name) => (path as { [field: string]: unknown })[name], recorded));
 
-test('a path records every field, in brackets where CEL needs them, and the expression reads that very field', () => {
+test('a path records every field, in brackets if CEL needs them, and the expression reads exactly that field', () => {
   const paths: readonly (readonly [string[], string])[] = [
     [['city'], 'order.city'],
     [['address', 'city'], 'order.address.city'],
@@ -203,7 +203,7 @@ test('a path records every field, in brackets where CEL needs them, and the expr
   }
 });
 
-test('a text keeps whatever is written in it, and its holes are filled', () => {
+test('a text keeps every character, and its placeholders are filled', () => {
   const name = expression<string>('order.name') as Expr<string>;
   const texts: readonly (readonly [Expr<string>, string])[] = [
     [text`plain`, 'plain'],
@@ -228,22 +228,22 @@ lines\tand a tab`,
   }
 });
 
-test('holes in CEL keep their precedence, and sums go over lists of any path', () => {
+test('placeholders in CEL keep their precedence, and sums accept lists of any path', () => {
   const a = cel<number>`${expression<number>('order.a') as Expr<number>} + 1.0`;
   assert.equal(celOf(cel`${a} * ${a}`), '(order.a + 1.0) * (order.a + 1.0)');
   const list = expression<{ price: number }[]>('order["my list"]') as unknown as Expr<readonly { price: number }[]>;
   assert.equal(celOf(sum(list, (item) => item.price)), 'sum((order["my list"]).map(item, item.price))');
 });
 
-test('what is no expression and no activity is refused at once, with what is wanted', () => {
-  assert.throws(() => cel`${5 as unknown as Expr<number>} + 1`, /An expression is wanted here.*not 5/);
-  assert.throws(() => text`${undefined as unknown as Expr<string>}`, /An expression is wanted here/);
-  assert.throws(() => sequence({} as never), /An activity is wanted here/);
-  assert.throws(() => defineAgent('Payment', {}), /"Payment" is no name for an agent/);
-  assert.throws(() => fault('cardDeclined'), /"cardDeclined" is no name for a fault/);
+test('a value that is neither an expression nor an activity is refused at once, and the message names what is expected', () => {
+  assert.throws(() => cel`${5 as unknown as Expr<number>} + 1`, /Expected an expression.*got 5/);
+  assert.throws(() => text`${undefined as unknown as Expr<string>}`, /Expected an expression/);
+  assert.throws(() => sequence({} as never), /Expected an activity/);
+  assert.throws(() => defineAgent('Payment', {}), /Invalid agent name "Payment"/);
+  assert.throws(() => fault('cardDeclined'), /Invalid fault name "cardDeclined"/);
 });
 
-test('a definition that cannot be loaded names every problem with its place', () => {
+test('a definition that cannot be loaded reports every problem with its place', () => {
   const twice = () => define(() => sequence(customer.tell({ text: 'a' }), customer.tell({ text: cel`order.city +` })));
   assert.throws(twice, (error: unknown) => {
     assert.ok(error instanceof DefinitionError);
@@ -253,7 +253,7 @@ test('a definition that cannot be loaded names every problem with its place', ()
   });
 });
 
-test('a fault says what it is a kind of', () => {
+test('a fault names its supertype', () => {
   assert.deepEqual(
     [Refused, CardDeclined].map(({ name, path }) => [name, path]),
     [
@@ -274,7 +274,7 @@ interface Node {
   readonly faultHandlers: readonly { readonly fault: string; readonly do: Node }[];
 }
 
-/** What is left of a workflow: plain data, without a mistake. */
+/** A finished workflow: plain data, with no problems. */
 function rootOf<F extends string>(build: (context: Context) => Activity<F>): Node {
   const definition = define(build as Parameters<typeof define>[0]);
   assert.deepEqual(throughJson(definition), definition);
@@ -283,7 +283,7 @@ function rootOf<F extends string>(build: (context: Context) => Activity<F>): Nod
 const charge = () => payment.charge({ amount: 1 });
 const tell = (name: string) => customer.tell({ text: 'x' }).named(name);
 
-test('an undo reads what its own step answered, under whatever name that has in the end', () => {
+test("an undo reads the output of the step that it undoes, under that step's final name", () => {
   const charged = charge().undo(({ chargeId }) => payment['look-up']({ chargeId }).named('back'));
   const first = charged.named('first');
   const second = first.named('second-one');
@@ -301,7 +301,7 @@ test('an undo reads what its own step answered, under whatever name that has in 
   );
 });
 
-test('F-69: handlers are recorded in their order, each as one activity with a name that no sibling has', () => {
+test('F-69: handlers are recorded in their order, each as one activity with a name unique among its siblings', () => {
   const { faultHandlers } = rootOf(() =>
     sequence(charge())
       .on(CardDeclined, ({ fault }) => customer.tell({ text: text`${fault.type} at ${fault.source}: ${fault.message}` }))
@@ -321,7 +321,7 @@ test('F-69: handlers are recorded in their order, each as one activity with a na
   });
 });
 
-test('X-20: a step says whether it may be asked for only once, and whether its agent can look up what was done', () => {
+test('X-20: a step declares whether it runs at most once, and whether its agent can look up an effect', () => {
   const input = z.object({});
   const bank = defineAgent('bank', {
     pay: operation({ input, output: input, atMostOnce: true, lookup: () => undefined, run }),
@@ -332,16 +332,16 @@ test('X-20: a step says whether it may be asked for only once, and whether its a
   assert.deepEqual([pay?.atMostOnce, pay?.lookup, tell?.atMostOnce, tell?.lookup], [true, true, undefined, undefined]);
 });
 
-test('no operation declares a fault that is called like one of the engine, whatever it is a kind of', () => {
+test("an operation cannot declare a fault named like one of the engine's, whatever its supertype", () => {
   const input = z.object({});
   for (const declared of [fault('OutcomeUnknown'), fault('ServiceUnavailable', Refused)])
     assert.throws(
       () => defineAgent('bank', { pay: operation({ input, output: input, faults: [declared], run }) }),
-      new RegExp(`bank\\.pay declares a fault that is called ${declared.name}, as one of the engine's own is: .* Give it another one`),
+      new RegExp(`bank\\.pay declares a fault named ${declared.name}, which is one of the engine's own\\. .*choose another name`),
     );
 });
 
-test('two faults of one name have handlers of different names', () => {
+test('two faults with the same name get handlers with different names', () => {
   const one = fault('Late', fault('Train'));
   const other = fault('Late', fault('Bus'));
   const { faultHandlers } = rootOf(() =>
@@ -356,7 +356,7 @@ test('two faults of one name have handlers of different names', () => {
   ]);
 });
 
-test('a retry, a scope, a choice and what stands by itself are recorded as the engine reads them', () => {
+test('a retry, a scope, a choice and a single activity are recorded in the form that the engine reads', () => {
   const Fraud = fault('Fraud', Refused);
   const { children } = rootOf(({ order }) =>
     sequence(
@@ -421,7 +421,7 @@ test('a retry, a scope, a choice and what stands by itself are recorded as the e
 
 type Item = { readonly quantity: number; readonly unitPrice: number };
 
-test('F-84: a forEach says under its own name what its entry is, whatever it is called', () => {
+test('F-84: a forEach names its entry after itself, whatever its own name', () => {
   const turn = (item: Ref<Item>, index: Expr<number>, name: string) =>
     customer.tell({ text: text`${index}: ${item.quantity}` }).named(name);
   const { children } = rootOf(({ order }) =>
@@ -447,7 +447,7 @@ test('F-84: a forEach says under its own name what its entry is, whatever it is 
   assert.partialDeepStrictEqual(children[2], { until: { $cel: 'each.each.index > 3.0' } });
 });
 
-test('F-84: a loop that collects is read under its own name; a list that is written down may have expressions in it', () => {
+test('F-84: a loop that collects is read under its own name; a literal list may contain expressions', () => {
   const { children } = rootOf(({ order }) => {
     const turn = (name: Ref<string>) => ({ do: tell('told'), collect: { name, length: cel<number>`size(${name})` } });
     const loop = forEach(['Ulm', order.city], turn).named('cities');
@@ -469,7 +469,7 @@ test('F-84: a loop that collects is read under its own name; a list that is writ
   assert.ok(!('collect' in (children[2] ?? {})));
 });
 
-test('what may be missing has something else in its place: a field, or the answer of a step that need not have run', () => {
+test('a value that may be missing has a default: a field, or the output of a step that may not have run', () => {
   const lookUp = payment['look-up']({ chargeId: 'c1' });
   const { children } = rootOf(({ order }) =>
     sequence(
@@ -481,7 +481,7 @@ test('what may be missing has something else in its place: a field, or the answe
     { condition: { $cel: '(orElse(steps[?"look-up"][?"in"], "work")) == "work"' } },
     { input: { text: { $cel: 'orElse(order.?note, order.city)' } } },
   ]);
-  assert.throws(() => orElse(cel<string>`${expression<string>('order.a') as Expr<string>} + "b"`, 'c'), /A path is wanted here/);
+  assert.throws(() => orElse(cel<string>`${expression<string>('order.a') as Expr<string>} + "b"`, 'c'), /Expected a path/);
 
   for (const [text, value] of [
     ['(orElse(steps[?"look-up"][?"in"], "work")) == "work"', true],
@@ -493,7 +493,7 @@ test('what may be missing has something else in its place: a field, or the answe
   }
 });
 
-test('a forEach keeps its handlers under another name', () => {
+test('a forEach keeps its handlers when it is renamed', () => {
   const { children } = rootOf(({ order }) =>
     sequence(
       forEach(order.items, (item) => payment.charge({ amount: item.unitPrice }))
@@ -508,7 +508,7 @@ test('a forEach keeps its handlers under another name', () => {
   });
 });
 
-test('variables are set and read under one name', () => {
+test('a variable is set and read under the same name', () => {
   const left = variable<number>('left');
   const { children } = rootOf(() =>
     sequence(assign(left, 2), repeatWhile(cel<boolean>`${left} > 0`, assign(left, cel<number>`${left} - 1`), { maxTurns: 5 })),
@@ -523,10 +523,10 @@ test('variables are set and read under one name', () => {
       do: { activity: 'assign', name: 'set-left', variable: 'left', value: { $cel: 'vars.left - 1' } },
     },
   ]);
-  assert.throws(() => assign(expression('order.left') as never, 1 as never), /A variable is wanted here: .*not order\.left/);
+  assert.throws(() => assign(expression('order.left') as never, 1 as never), /Expected a variable .*got order\.left/);
 });
 
-test('a root that has a name of its own keeps it inside a sequence, and its handlers are those of the order', () => {
+test('a root with a name keeps it inside a sequence, and its handlers become those of the order', () => {
   for (const [build, name] of [
     [() => charge(), 'charge'],
     [({ order }: Context) => forEach(order.items, () => charge()), 'items'],
@@ -542,9 +542,9 @@ test('a root that has a name of its own keeps it inside a sequence, and its hand
   assert.equal(rootOf(() => retry(charge(), { retries: 1, intervalSeconds: 1 })).activity, 'retry');
 });
 
-test('an undo of an undo, and a general handler of the engine’s faults before a special one, do not load', () => {
+test('an undo of an undo does not load, nor does a general handler of engine faults before a specific one', () => {
   const undoTwice = () => define(() => charge().undo(() => tell('a').undo(() => tell('b'))));
-  assert.throws(undoTwice, /order\/charge\/undo: An undo is repeated until it succeeds/);
+  assert.throws(undoTwice, /order\/charge\/undo: An undo cannot have an undo/);
   const engineFirst = () =>
     define(() =>
       sequence(charge())
@@ -554,7 +554,7 @@ test('an undo of an undo, and a general handler of the engine’s faults before 
   assert.throws(engineFirst, /on-DeadlineExceeded: The handler for "Engine\/DeadlineExceeded" can never run: .*"Engine"/);
 });
 
-test('F-67, F-85, F-88, F-100: what is written with the typed functions runs as it is read', () => {
+test('F-67, F-85, F-88, F-100: a workflow written with the typed functions runs as it reads', () => {
   const Trip = z.object({ carriers: z.array(z.string()) });
   const NoSeat = fault('NoSeat', Refused);
   const travel = defineAgent('travel', {

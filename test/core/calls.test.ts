@@ -29,7 +29,7 @@ const after = (run: Run, seconds: number) => {
 const path = 'order/ship';
 
 describe('an order calls another workflow', () => {
-  test('it is asked for under a key of its own, and its result may be read', () => {
+  test('the request for the called order has an idempotency key, and its result can be read', () => {
     const run = started(workflow(sequence('', call(), tell)));
     assert.partialDeepStrictEqual(run.asked(path), {
       agent: 'workflows',
@@ -43,7 +43,7 @@ describe('an order calls another workflow', () => {
     assert.deepEqual(run.asked('order/tell').input, { parcel: 7 });
   });
 
-  test('how the child fares is asked again every ten minutes, for as long as it takes, under the same key', () => {
+  test("the call requests the child's status again every ten minutes, as long as the child runs, under the same key", () => {
     const run = started(workflow(sequence('', call())));
     assert.deepEqual(after(run, 599).commands, []);
     for (const attempt of [2, 3]) {
@@ -52,7 +52,7 @@ describe('an order calls another workflow', () => {
     }
   });
 
-  test('a child ends once: its answer counts whichever asking it names, and however late it is sent', () => {
+  test('a child ends once: its reply counts, whichever request it names and however late it was sent', () => {
     const run = started(workflow(sequence('', call(), tell)));
     const [first] = run.asks;
     after(run, 600);
@@ -63,7 +63,7 @@ describe('an order calls another workflow', () => {
     assert.equal(run.asked('order/tell').input, 'late');
   });
 
-  test('the answer of a child that was given up counts no more', () => {
+  test('the reply of an abandoned child no longer counts', () => {
     const run = started(workflow(sequence('', call())));
     const [first] = run.asks;
     run.reply(path, fault('Refused'));
@@ -76,12 +76,12 @@ describe('an order calls another workflow', () => {
     assert.equal(run.state.outcome, 'completed');
   });
 
-  test('it may say itself how often that is asked', () => {
+  test('a call may set its own interval for status requests', () => {
     const run = started(workflow(sequence('', call({ completeWithinSeconds: 60 }))));
     assert.equal(run.asked(path).completeBy, run.now + 60_000);
   });
 
-  test('when the time of the whole order is over, nobody waits for the child any longer', () => {
+  test('when the time limit of the whole order has passed, the order no longer waits for the child', () => {
     const run = started(workflow(sequence('', call()), { completeWithinSeconds: 900 }));
     after(run, 600);
     assert.equal(run.asked(path).completeBy, run.now + 300_000);
@@ -90,7 +90,7 @@ describe('an order calls another workflow', () => {
     assert.partialDeepStrictEqual(run.state.activities[path], { local: { phase: 'unknown' } });
   });
 
-  test('a call that fails for now is asked again at its time', () => {
+  test('a call with a temporary failure is requested again after its pause', () => {
     const run = started(workflow(sequence('', call())));
     run.reply(path, fault('Busy', { permanent: false }));
     assert.deepEqual(run.state.phase, 'running');
@@ -98,7 +98,7 @@ describe('an order calls another workflow', () => {
     assert.equal(run.asked(path).attempt, 2);
   });
 
-  test('a call that waits for a person is not asked for meanwhile', () => {
+  test('a call that waits for a person is not requested meanwhile', () => {
     const run = started(workflow(sequence('', call())));
     run.reply(path, fault('Odd', { unknown: true }));
     after(run, 600);
@@ -107,7 +107,7 @@ describe('an order calls another workflow', () => {
     assert.equal(run.asked(path).idempotencyKey, 'o1/order/ship/1');
   });
 
-  test('a call that is canceled is settled: what is left of the child is not before its last asking could have had its effect', () => {
+  test('a canceled call is confirmed, but not before the last request could have had its effect', () => {
     const undo = step('undo', { agent: 'workflows', operation: 'undo' });
     const run = started(workflow(sequence('', call({ undo }))));
     const { commands } = run.happen({ type: 'canceled', outcome: 'canceled' });
@@ -123,7 +123,7 @@ describe('an order that another one called', () => {
   const quote = step('quote', { undo: { ...step('undo'), activity: 'step' } as never });
   const definition = workflow(sequence('', quote, step('pay')), { toCaller: ['Refused'] });
 
-  test('ends with a fault that is for its caller, once all that it did is undone', () => {
+  test('it ends with a fault for its caller after all its work is undone', () => {
     const run = started(definition, true);
     run.reply('order/quote', ok());
     run.reply('order/pay', fault('Refused/CardDeclined'));
@@ -132,13 +132,13 @@ describe('an order that another one called', () => {
     assert.partialDeepStrictEqual(run.state, { outcome: 'compensated', failure: { type: 'Refused/CardDeclined', source: 'order/pay' } });
   });
 
-  test('is rejected where it had done nothing', () => {
+  test('it is rejected if it had done nothing', () => {
     const run = started(definition, true);
     run.reply('order/quote', fault('Refused'));
     assert.partialDeepStrictEqual(run.state, { outcome: 'rejected', failure: { type: 'Refused' } });
   });
 
-  test('waits for a person with every other fault, as does one that nobody called', () => {
+  test('any other fault blocks it, as it would block an order without a caller', () => {
     const other = started(definition, true);
     other.reply('order/quote', fault('Odd'));
     const own = started(definition);
@@ -146,7 +146,7 @@ describe('an order that another one called', () => {
     assert.deepEqual([other.state.blocked?.fault.type, own.state.blocked?.fault.type], ['Odd', 'Refused']);
   });
 
-  test('can be undone as a whole after it was completed', () => {
+  test('its caller can compensate it as a whole after it was completed', () => {
     const run = started(definition, true);
     run.reply('order/quote', ok());
     run.reply('order/pay', ok());
@@ -157,7 +157,7 @@ describe('an order that another one called', () => {
     assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
   });
 
-  test('is not undone where it has not been completed, or where nobody called it', () => {
+  test('it is not compensated if it was not completed, or if it has no caller', () => {
     const open = started(definition, true);
     const own = started(definition);
     for (const run of [open, own]) run.reply('order/quote', ok());
@@ -171,7 +171,7 @@ describe('an order that another one called', () => {
     }
   });
 
-  test('keeps nothing to undo where nobody called it, or where it was canceled', () => {
+  test('it keeps no undo entries if it has no caller, or if it was canceled', () => {
     const own = started(definition);
     own.reply('order/quote', ok());
     own.reply('order/pay', ok());
@@ -186,9 +186,9 @@ describe('workflows that call each other', () => {
   const named = (name: string, root: Activity): WorkflowDefinition => workflow(root, { name, version: 1 });
   const calling = (name: string, ...operations: string[]): WorkflowDefinition =>
     named(name, sequence('', ...operations.map((operation, index) => call({ name: `c${index}`, operation }))));
-  const back = (...way: string[]) => `It calls itself in the end: ${way.join(' → ')}. No order of it could ever be finished.`;
+  const back = (...way: string[]) => `It calls itself: ${way.join(' → ')}. Such an order could never end.`;
 
-  test('are told of where one of them comes back to itself, each with its way', () => {
+  test('each cycle is reported at every call that leads to it, with its way', () => {
     assert.deepEqual(callProblems([calling('a', 'b@1'), calling('b', 'c@1', 'd@1'), calling('c'), calling('d', 'a@1')]), [
       { workflow: 'a@1', path: 'order/c0', message: back('a@1', 'b@1', 'd@1', 'a@1') },
       { workflow: 'b@1', path: 'order/c1', message: back('b@1', 'd@1', 'a@1', 'b@1') },
@@ -197,7 +197,7 @@ describe('workflows that call each other', () => {
     assert.deepEqual(callProblems([calling('a', 'a@1')]), [{ workflow: 'a@1', path: 'order/c0', message: back('a@1', 'a@1') }]);
   });
 
-  test('are right as long as they come to an end, also where they call what is not there', () => {
+  test('calls without a cycle are valid, even if they name a workflow that does not exist', () => {
     assert.deepEqual(callProblems([calling('a', 'b@1', 'b@1', 'nope@1'), calling('b', 'c@1'), calling('c')]), []);
     assert.deepEqual(callProblems([calling('a', 'b@1'), calling('b', 'b@2'), workflow(step('x'), { name: 'b', version: 2 })]), []);
     const loop = callProblems([calling('x', 'a@1'), calling('a', 'b@1'), calling('b', 'a@1')]);
@@ -207,7 +207,7 @@ describe('workflows that call each other', () => {
     );
   });
 
-  test('are looked for wherever a call may stand, and only where a call stands', () => {
+  test('the check finds calls wherever they may stand, and only calls', () => {
     const inside = { ...sequence('s', step('x')), faultHandlers: [{ fault: 'Engine', do: call({ operation: 'a@1' }) }] };
     const others = [
       step('y', { agent: 'workflows', operation: 'a@1' }),

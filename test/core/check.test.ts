@@ -58,13 +58,13 @@ const compensate = (name?: string): Activity => ({ activity: 'compensate', name:
 
 const deep = (levels: number): Activity => (levels === 1 ? step('leaf') : sequence('level', deep(levels - 1)));
 
-/** What is wrong, where it is said to be wrong, and the essential words of the message. */
+/** The place that is wrong, the place that is reported, and the essential words of the message. */
 const table: readonly (readonly [what: string, definition: WorkflowDefinition, path: string, ...words: string[]])[] = [
-  ['a workflow name with a capital', workflow(step('a'), { name: 'Fulfil' }), '', '"Fulfil" is no name for a workflow'],
+  ['a workflow name with a capital', workflow(step('a'), { name: 'Fulfil' }), '', '"Fulfil" is not a valid workflow name'],
   ['a workflow name of 65 characters', workflow(step('a'), { name: 'x'.repeat(65) }), '', 'at most 64'],
-  ['version 0', workflow(step('a'), { version: 0 }), '', 'version is 0', 'from 1 up'],
+  ['version 0', workflow(step('a'), { version: 0 }), '', 'version is 0', 'at least 1'],
   ['half a version', workflow(step('a'), { version: 1.5 }), '', 'version is 1.5'],
-  ['another expression language', workflow(step('a'), { exprVersion: 2 as 1 }), '', 'exprVersion is 2', 'reads 1'],
+  ['another expression language', workflow(step('a'), { exprVersion: 2 as 1 }), '', 'exprVersion is 2', 'supports 1'],
 
   [
     'two steps with one path',
@@ -74,22 +74,32 @@ const table: readonly (readonly [what: string, definition: WorkflowDefinition, p
     '.named(',
   ],
   ['two composites with one path', workflow(parallel('', sequence('x'), sequence('x'))), 'order/x', 'Two activities have this path'],
-  ['a name that begins with a digit', workflow(sequence('', step('1st'))), 'order/1st', '"1st" is no name for an activity'],
-  ['a name with a slash', workflow(sequence('', step('a/b'))), 'order/a/b', 'is no name'],
+  ['a name that begins with a digit', workflow(sequence('', step('1st'))), 'order/1st', '"1st" is not a valid activity name'],
+  ['a name with a slash', workflow(sequence('', step('a/b'))), 'order/a/b', 'is not a valid activity name'],
   ['a name of 65 characters', workflow(sequence('', step('x'.repeat(65)))), `order/${'x'.repeat(65)}`, 'at most 64'],
-  ['no name', workflow(sequence('', wrong({ activity: 'step', agent: 'a', operation: 'b', input: {} }))), 'order/undefined', 'is no name'],
+  [
+    'no name',
+    workflow(sequence('', wrong({ activity: 'step', agent: 'a', operation: 'b', input: {} }))),
+    'order/undefined',
+    'is not a valid activity name',
+  ],
 
-  ['an unknown activity', workflow(sequence('', wrong({ activity: 'dance', name: 'x' }))), 'order/x', '"dance" is no activity'],
+  ['an unknown activity', workflow(sequence('', wrong({ activity: 'dance', name: 'x' }))), 'order/x', 'Unknown activity type "dance"'],
   [
     'a misspelt activity',
     workflow(sequence('', wrong({ activity: 'paralel', name: 'x' }))),
     'order/x',
-    '"paralel" is no activity.',
+    'Unknown activity type "paralel".',
     'Did you mean "parallel"?',
   ],
-  ['a name that every object has', workflow(sequence('', wrong({ activity: 'constructor', name: 'x' }))), 'order/x', 'is no activity'],
-  ['no activity at all', workflow(sequence('', wrong({ name: 'x' }))), 'order/x', 'is no activity'],
-  ['a child that is null', workflow(sequence('', null as unknown as Activity)), 'order/undefined', 'is no activity'],
+  [
+    'a name that every object has',
+    workflow(sequence('', wrong({ activity: 'constructor', name: 'x' }))),
+    'order/x',
+    'Unknown activity type',
+  ],
+  ['no activity at all', workflow(sequence('', wrong({ name: 'x' }))), 'order/x', 'Unknown activity type'],
+  ['a child that is null', workflow(sequence('', null as unknown as Activity)), 'order/undefined', 'Unknown activity type'],
   ['a composite without children', workflow(wrong({ activity: 'parallel' })), 'order', 'children', 'list'],
   ['a step that asks nobody', workflow(wrong({ activity: 'step', operation: 'charge', input: {} })), 'order', 'agent'],
   ['a step that asks for nothing', workflow(wrong({ activity: 'step', agent: 'payment', input: {} })), 'order', 'operation'],
@@ -133,20 +143,20 @@ const table: readonly (readonly [what: string, definition: WorkflowDefinition, p
     'a step read before it runs',
     workflow(sequence('', reading('ship', 'steps.charge.id'), step('charge'))),
     'order/ship',
-    '"charge" (order/charge) need not have run before order/ship',
+    '"charge" (order/charge) may not have run before order/ship',
   ],
-  ['a step that reads itself', workflow(sequence('', reading('charge', 'steps.charge.id'))), 'order/charge', 'need not have run'],
+  ['a step that reads itself', workflow(sequence('', reading('charge', 'steps.charge.id'))), 'order/charge', 'may not have run'],
   [
     'a step of another branch',
     workflow(parallel('', sequence('a', step('charge')), sequence('b', reading('ship', 'steps.charge.id')))),
     'order/b/ship',
-    '"charge" (order/a/charge) need not have run',
+    '"charge" (order/a/charge) may not have run',
   ],
   [
     'a wait that reads another branch',
     workflow(parallel('', step('quote'), delay('pause', { $cel: 'steps.quote.seconds' }))),
     'order/pause',
-    'need not have run',
+    'may not have run',
   ],
   [
     'a name that two steps share',
@@ -188,27 +198,27 @@ const table: readonly (readonly [what: string, definition: WorkflowDefinition, p
   ['an expression deep in the input', workflow(step('a', { input: { list: [1, { 'a/b': { $cel: ')' } }] } })), 'order', '/list/1/a~1b: '],
 ];
 
-/** What may be read where. */
+/** Which values may be read at which places. */
 const reads: typeof table = [
   [
     'a step of another branch of a choice',
     workflow(choice('', step('charge'), reading('ship', 'steps.charge.id'))),
     'order/ship',
-    '"charge" (order/charge) need not have run before order/ship',
+    '"charge" (order/charge) may not have run before order/ship',
     'another branch of order',
   ],
   [
     'a step of a branch beside it, which need not be there',
     workflow(parallel('', step('find'), reading('charge', 'orElse(steps.?find.?id, "none")'))),
     'order/charge',
-    '"find" (order/find) need not have run before order/charge',
+    '"find" (order/find) may not have run before order/charge',
     'another branch of order',
   ],
   [
-    'a step of a branch that need not be gone',
+    'a step of a branch that may not be taken',
     workflow(sequence('', choice('big', step('charge')), reading('ship', 'steps.charge.id'))),
     'order/ship',
-    'a branch of order/big that need not be gone',
+    'a branch of order/big that may not be taken',
   ],
   [
     'a step of one of two branches',
@@ -226,13 +236,13 @@ const reads: typeof table = [
     'a list that is read inside of the loop that collects it',
     workflow(sequence('', collecting('items', reading('pack', 'steps.items.size()'), 'steps.pack.id'))),
     'order/items/pack',
-    'this is inside of it, and its list is there once it is complete',
+    'this is inside of it, and its list exists only after it is complete',
   ],
   [
     'a list that is read by what makes it',
     workflow(sequence('', collecting('items', step('pack'), 'orElse(steps.?items, [])'))),
     'order/items',
-    'it is what reads it',
+    'it reads its own output',
   ],
   [
     'a list that is read before its loop',
@@ -255,7 +265,7 @@ const reads: typeof table = [
       ),
     ),
     'order/items/b',
-    'a handler of it runs where it failed',
+    'a handler of it runs after it has failed',
   ],
   [
     'the list of a loop that collects none',
@@ -264,7 +274,7 @@ const reads: typeof table = [
     'no step is named "items"',
   ],
   [
-    'what is collected of a step that need not have run',
+    'what is collected of a step that may not have run',
     workflow(collecting('', choice('choice', step('a')), 'steps.a.id')),
     'order',
     'a turn may end without it',
@@ -279,27 +289,27 @@ const reads: typeof table = [
     'a condition that reads a turn before there is one',
     workflow(repeatWhile('', 'steps.poll.busy', step('poll'))),
     'order',
-    'it is inside order, which is asked this before',
+    'it is inside order, which evaluates this before it runs',
   ],
   [
     'a turn that reads the one before it',
     workflow(repeatWhile('', 'order.big', sequence('turn', reading('wait', 'steps.poll.pause'), step('poll')))),
     'order/turn/wait',
-    '"poll" (order/turn/poll) need not have run',
+    '"poll" (order/turn/poll) may not have run',
     'comes later',
   ],
   [
     'a handler that reads a step of its scope',
     workflow(on(sequence('', step('reserve'), faulty('charge', 'Refused')), ['Refused', reading('tell', 'steps.reserve.id')])),
     'order/tell',
-    '"reserve" (order/reserve) need not have run before order/tell',
-    'a handler of order runs wherever that failed',
+    '"reserve" (order/reserve) may not have run before order/tell',
+    'a handler of order runs after a failure at any point',
   ],
   [
     'a step of a handler, read after it',
     workflow(sequence('', on(sequence('paid', faulty('charge', 'Refused')), ['Refused', step('note')]), reading('tell', 'steps.note.id'))),
     'order/tell',
-    '"note" (order/paid/note) need not have run',
+    '"note" (order/paid/note) may not have run',
   ],
   [
     'a step of a scope whose handler may have taken over',
@@ -316,42 +326,42 @@ const reads: typeof table = [
     'order/b',
     'no step is named "undo"',
   ],
-  ['a step called undo', workflow(sequence('', step('undo'))), 'order/undo', '"undo" is the name of what takes a step back'],
+  ['a step called undo', workflow(sequence('', step('undo'))), 'order/undo', 'The name "undo" is reserved'],
 
   [
     'a variable that nothing sets',
     workflow(sequence('', assign('left'), reading('a', 'vars.lefd'))),
     'order/a',
-    '/value: nothing sets the variable "lefd".',
+    '/value: no activity sets the variable "lefd".',
     'Did you mean "left"?',
   ],
   [
     'a variable that is set later',
     workflow(sequence('', reading('a', 'vars.left'), assign('left'))),
     'order/a',
-    'the variable "left" need not be set before order/a',
+    'the variable "left" may not be set before order/a',
     '\n  vars.left\n  ^',
   ],
-  ['a variable that counts itself', workflow(assign('left', 'vars.left - 1')), 'order', 'the variable "left" need not be set'],
+  ['a variable that counts itself', workflow(assign('left', 'vars.left - 1')), 'order', 'the variable "left" may not be set'],
   [
     'a variable that only one branch sets',
     workflow(sequence('', choice('big', assign('left'), step('b')), reading('a', 'vars.left'))),
     'order/a',
-    'need not be set',
+    'may not be set',
   ],
   [
     'a variable that only a turn sets',
     workflow(repeatWhile('', 'vars.left > 0', assign('left'))),
     'order',
-    'the variable "left" need not be set',
+    'the variable "left" may not be set',
   ],
   [
     'a variable that a handler leaves unset',
     workflow(sequence('', on(sequence('s', assign('left'), faulty('b', 'Refused')), ['Refused', step('c')]), reading('a', 'vars.left'))),
     'order/a',
-    'need not be set',
+    'may not be set',
   ],
-  ['all variables at once', workflow(reading('a', 'vars')), 'order', 'vars are read one by one'],
+  ['all variables at once', workflow(reading('a', 'vars')), 'order', 'vars cannot be read as a whole'],
 
   [
     'an entry outside of its loop',
@@ -397,21 +407,21 @@ const reads: typeof table = [
     'a condition that is a text',
     workflow({ ...choice('', step('a')), branches: [{ when: 'yes', do: step('a') }] } as Activity),
     'order',
-    'A condition is wanted, not "yes"',
+    'Expected a condition, got "yes"',
   ],
   [
     'a condition that yields a number',
     workflow(repeatWhile('', 'size(orderId)', step('a'))),
     'order',
-    'A condition is wanted, not a number.',
+    'Expected a condition, got a number.',
     '\n  size(orderId)\n  ^',
   ],
-  ['an end that is no condition', workflow(forEach('', step('a'), 'orderId')), 'order', 'A condition is wanted, not a string.'],
+  ['an end that is no condition', workflow(forEach('', step('a'), 'orderId')), 'order', 'Expected a condition, got a string.'],
   [
     'a list that is none',
     workflow({ ...forEach('', step('a')), list: { $cel: 'orderId' } } as Activity),
     'order',
-    'A list is wanted, not a string.',
+    'Expected a list, got a string.',
   ],
 ];
 
@@ -421,7 +431,7 @@ const handling: typeof table = [
     workflow(on(sequence('', faulty('a', 'Refused/CardDeclined')), ['Refused', step('b')], ['Refused/CardDeclined', step('c')])),
     'order/c',
     'The handler for "Refused/CardDeclined" can never run',
-    'the one for "Refused" is before it',
+    'the one for "Refused" comes before it',
   ],
   [
     'two handlers for one fault',
@@ -440,29 +450,34 @@ const handling: typeof table = [
     'handlers that are no list',
     workflow(wrong({ ...sequence(''), faultHandlers: { Refused: step('a') } })),
     'order',
-    'faultHandlers are no list',
+    'faultHandlers must be a list',
   ],
-  ['a handler of nothing', workflow(wrong({ ...sequence(''), faultHandlers: [{ do: step('a') }] })), 'order', 'faultHandlers are no list'],
+  [
+    'a handler of nothing',
+    workflow(wrong({ ...sequence(''), faultHandlers: [{ do: step('a') }] })),
+    'order',
+    'faultHandlers must be a list',
+  ],
   [
     'a handler that does nothing',
     workflow(wrong({ ...sequence(''), faultHandlers: [{ fault: 'A' }] })),
     'order/undefined',
-    'is no activity',
+    'Unknown activity type',
   ],
   [
     'an undo of an undo',
     workflow(step('a', { undo: { ...step('undo', { undo: step('undo') as Step }) } as Step })),
     'order/undo',
-    'it has no undo itself',
+    'An undo cannot have an undo',
   ],
   [
     'an undo of what is to stay',
     workflow(step('a', { noUndo: true, undo: step('undo') as Step })),
     'order',
-    'It has an undo although it says that what it does is to stay',
+    'It has both an undo and noUndo',
   ],
-  ['a mark that is no mark', workflow(step('a', { noUndo: 'yes' as never })), 'order', 'noUndo is "yes"; it is true, or left out'],
-  ['an undo of another name', workflow(step('a', { undo: step('release') as Step })), 'order', 'Its undo is no step named "undo"'],
+  ['a mark that is no mark', workflow(step('a', { noUndo: 'yes' as never })), 'order', 'noUndo is "yes"; it must be true, or be left out'],
+  ['an undo of another name', workflow(step('a', { undo: step('release') as Step })), 'order', 'Its undo must be a step named "undo"'],
   [
     'a compensation of nothing in particular',
     workflow(sequence('', undoable('a', '1'), compensate())),
@@ -486,7 +501,7 @@ const handling: typeof table = [
     'a compensation of a step',
     workflow(sequence('', undoable('a', '1'), compensate('a'))),
     'order/compensate',
-    '"a" (order/a) has nothing inside it',
+    '"a" (order/a) has no inner activities',
   ],
   [
     'a compensation of what is in a loop',
@@ -498,27 +513,27 @@ const handling: typeof table = [
     'a compensation of what is at work beside it',
     workflow(parallel('', scope('travel', undoable('a', '1')), sequence('then', step('b'), compensate('travel')))),
     'order/then/compensate',
-    '"travel" (order/travel) may still be at work here',
-    'Compensate it behind it, or in one of its handlers.',
+    '"travel" (order/travel) may still be running here',
+    'Compensate it after it has ended, or in one of its handlers.',
   ],
   [
     'a compensation of what is around it',
     workflow(sequence('', scope('travel', sequence('both', undoable('a', '1'), compensate('travel'))))),
     'order/travel/both/compensate',
-    'may still be at work here',
+    'may still be running here',
   ],
   [
     'a compensation, by a handler, of what is around more than that',
     workflow(scope('travel', parallel('both', on(sequence('one', faulty('b', 'Refused')), ['Refused', compensate('order')]), step('c')))),
     'order/both/one/compensate',
-    '"order" (order) may still be at work here',
+    '"order" (order) may still be running here',
   ],
 ];
 
 const isSaid = ({ severity, path, message }: Problem, expectedPath: string, words: readonly string[]): boolean =>
   severity === 'error' && path === expectedPath && words.every((word) => message.includes(word));
 
-/** `F-69: a handler`: the number of a requirement comes first in a title. */
+/** Keeps a requirement id at the beginning of a title: `F-69: a handler`. */
 const title = (what: string): string => what.replace(/^(F-\d+: )?/, '$1a definition with ');
 
 for (const [what, definition, path, ...words] of [...table, ...reads, ...handling]) {
@@ -547,7 +562,7 @@ test('a definition that is right has no problems', () => {
   for (const definition of right) assert.deepEqual(check(definition), []);
 });
 
-test('what is certain to be there may be read: after either branch, in the same turn, in an undo, in a handler', () => {
+test('values that are certain to exist may be read: after either branch, in the same turn, in an undo, in a handler', () => {
   const right = [
     workflow(sequence('', choice('big', assign('left'), sequence('else', assign('left'))), reading('a', 'vars.left'))),
     workflow(sequence('', choice('big', raise('Refused'), step('charge')), reading('a', 'steps.charge.id')), { toOperator: ['Refused'] }),
@@ -605,7 +620,7 @@ test('what is certain to be there may be read: after either branch, in the same 
   for (const definition of right) assert.deepEqual(check(definition), []);
 });
 
-/** What is odd but may be meant: it does not keep a definition from being loaded. */
+/** Warnings: unusual, but possibly intended. The definition can still be loaded. */
 const odd: typeof table = [
   [
     'a handler for what nothing inside raises',
@@ -629,30 +644,30 @@ const odd: typeof table = [
     'an exception that never comes',
     workflow(retry(faulty('a', 'Refused'), { except: ['Fraud'] }), { toOperator: ['Refused'] }),
     'order',
-    '"Fraud", which it excepts',
+    '"Fraud", which "except" names',
   ],
   [
     'F-93: a retry after nothing but what never comes',
     workflow(retry(faulty('a', 'Refused'), { only: ['Fraud', 'Engine/DeadlineExceeded'] }), { toOperator: ['Refused'] }),
     'order',
-    '"Fraud", after which it is to run again',
+    '"Fraud", which "only" names',
   ],
   [
     'what nothing gets to',
     workflow(sequence('', raise('Refused'), step('a'), step('b')), { toOperator: ['Refused'] }),
     'order/a',
-    'Nothing gets here',
+    'Unreachable: ',
   ],
   [
     'F-99: a step that stays when its scope is undone',
     workflow(on(sequence('', sequence('s', step('a')), faulty('b', 'Refused')), ['Refused', sequence('h', compensate(), step('c'))])),
     'order/s/a',
-    'It has no undo: what it did stays when order is compensated',
+    'It has no undo, so its effect stays when order is compensated',
   ],
 ];
 
 for (const [what, definition, path, ...words] of odd) {
-  test(`${title(what)} is warned of, and may be loaded`, () => {
+  test(`${title(what)} gives a warning, and the definition can be loaded`, () => {
     const problems = check(definition);
     assert.ok(
       problems.some((problem) => isSaid({ ...problem, severity: 'error' }, path, words)),
@@ -665,16 +680,16 @@ for (const [what, definition, path, ...words] of odd) {
   });
 }
 
-test('each oddity is told once, and only where it is', () => {
+test('each warning is given once, and only where it applies', () => {
   const paths = odd.map(([, definition]) => check(definition).map(({ path }) => path));
   assert.deepEqual(paths, [['order/c'], ['order/c'], ['order/a'], ['order'], ['order'], ['order/a'], ['order/s/a', 'order/b']]);
 });
 
-test('F-91: a retry has one activity inside it, and neither its count nor its interval is below zero', () => {
+test('F-91: a retry has exactly one activity inside it, and its count and its interval are not negative', () => {
   const wrong = (part: object) =>
     check(workflow({ ...retry(step('a')), ...part } as never)).map(({ path, message }) => `${path}: ${message}`);
-  assert.deepEqual(wrong({ retries: -1 }), ['order: retries is -1; it is a whole number from 0 up.']);
-  assert.deepEqual(wrong({ intervalSeconds: -1 }), ['order: intervalSeconds is -1; it is a number of seconds from 0 up.']);
+  assert.deepEqual(wrong({ retries: -1 }), ['order: retries is -1; it must be an integer of at least 0.']);
+  assert.deepEqual(wrong({ intervalSeconds: -1 }), ['order: intervalSeconds is -1; it must be a number of seconds of at least 0.']);
   assert.match(wrong({ only: ['No'], except: ['Never'] })[0] ?? '', /^order: It has both "only" and "except"/);
   assert.match(wrong({ only: ['No'], evenPermanent: true })[0] ?? '', /^order: It has both "only" and "evenPermanent"/);
   for (const only of [[], 'No']) assert.match(wrong({ only })[0] ?? '', /^order: "only" names no fault/);
@@ -684,7 +699,7 @@ test('F-91: a retry has one activity inside it, and neither its count nor its in
   }
 });
 
-test('everything that is wrong is said at once', () => {
+test('all problems are reported at once', () => {
   const definition = workflow(
     sequence('', step('1'), reading('a', ')'), reading('b', 'steps.nope'), wrong({ activity: 'stepp', name: 'c' })),
     { version: -1 },
@@ -696,10 +711,10 @@ test('everything that is wrong is said at once', () => {
 });
 
 /**
- * `problems.txt`: all that is said of each definition above, as its author reads it. `UPDATE_TRANSCRIPTS=1` writes it
- * anew: look at the difference.
+ * `problems.txt`: the full messages about each definition above, as its author reads them. `UPDATE_TRANSCRIPTS=1`
+ * rewrites the file; review the difference.
  */
-test('every message is whole, in the words that were agreed', () => {
+test('every message matches the recorded text in full', () => {
   const said = [...table, ...reads, ...handling, ...odd].map(([what, definition]) =>
     [
       `# ${title(what)}`,
@@ -713,7 +728,7 @@ test('every message is whole, in the words that were agreed', () => {
   assert.equal(said.length, agreed.length);
 });
 
-test('mistakes of writing, of order, of types and of operations are said together', () => {
+test('problems of syntax, order, types and operations are reported together', () => {
   const catalog: Catalog = {
     schemasOf: () => ({ input: { type: 'object', properties: { value: { type: 'number' } }, required: ['value'] } }),
     all: new Map([['agent', ['charge', 'ship', 'tell']]]),
@@ -733,13 +748,13 @@ test('mistakes of writing, of order, of types and of operations are said togethe
   assert.deepEqual(
     check(definition, catalog).map(({ path, message }) => `${path} ${message.split('\n')[0]}`),
     [
-      'order/ship /value: "later" (order/later) need not have run before order/ship: it comes later.',
+      'order/ship /value: "later" (order/later) may not have run before order/ship: it comes later.',
       'order/shipp /value: Unexpected token: RPAREN',
       'order/charge /value: order has no field "totl". Did you mean "total"?',
-      'order/shipp It asks "agent" for "shipp", which it does not do. Did you mean "ship"?',
-      'order/later It asks the agent "agnt", which the app does not have. Did you mean "agent"?',
-      'order/later /value: A number is wanted, not "none".',
-      'order/tell /value: missing; agent.tell wants a number there.',
+      'order/shipp The agent "agent" has no operation "shipp". Did you mean "ship"?',
+      'order/later The app has no agent "agnt". Did you mean "agent"?',
+      'order/later /value: Expected a number, got "none".',
+      'order/tell /value: missing; agent.tell expects a number.',
     ],
   );
 });

@@ -33,10 +33,10 @@ registerActivity('test:around', {
 const wrong = (root: Activity, more: Partial<WorkflowDefinition> = {}, known?: Catalog) =>
   said(workflow(root, { order, ...more }), known).map((each) => each.split('\n')[0]);
 
-describe('what is read of activities that answer', () => {
+describe('what an expression may read of activities with a result', () => {
   const payload = closed({ amount: { type: 'number' } });
 
-  test('signals and answers of people have the fields of their schemas; what calls and functions answer may be anything', () => {
+  test('signals and answers of people have the fields of their schemas; the results of calls and functions have any type', () => {
     const root = sequence(
       '',
       written('waitFor', 'paid', { signal: 'paid', payload }),
@@ -53,7 +53,7 @@ describe('what is read of activities that answer', () => {
     ]);
   });
 
-  test('what others answer may be read afterwards, and not before', () => {
+  test('results can be read after the activity, but not before', () => {
     const names = ['paid', 'asked', 'child', 'quoted'];
     const all = [
       written('waitFor', 'paid', { signal: 'paid' }),
@@ -69,7 +69,7 @@ describe('what is read of activities that answer', () => {
     );
   });
 
-  test('a question is a text, its details anything, and the time of a wait a number', () => {
+  test('a question is a text, its details have any type, and the duration of a wait is a number', () => {
     const root = sequence(
       '',
       written('askOperator', 'one', { question: { $cel: 'order.total' }, details: { $cel: 'order.items' } }),
@@ -78,28 +78,28 @@ describe('what is read of activities that answer', () => {
       written('while', 'loop', { condition: { $cel: 'order.name' }, do: step('a') }),
     );
     assert.deepEqual(wrong(root), [
-      'error order/one A string is wanted, not a number.',
-      'error order/two A string is wanted, not 5.',
-      'error order/paid A number is wanted, not a string.',
-      'error order/loop A condition is wanted, not a string.',
+      'error order/one Expected a string, got a number.',
+      'error order/two Expected a string, got 5.',
+      'error order/paid Expected a number, got a string.',
+      'error order/loop Expected a condition, got a string.',
     ]);
   });
 
-  test('a call names a workflow of the app, and is asked with its order', () => {
+  test("a call names a workflow of the app, and its input is checked against that workflow's order", () => {
     const known: Catalog = {
       schemasOf: (agent, operation) =>
         agent === 'workflows' && operation === 'ship-one@1' ? { input: closed({ of: { type: 'string' } }) } : undefined,
       all: new Map([['workflows', ['ship-one@1']]]),
     };
     assert.deepEqual(wrong(sequence('', call('ship-one@2')), {}, known), [
-      'error order/child It calls ship-one@2, which is no workflow of this app. Did you mean "ship-one@1"?',
+      'error order/child It calls ship-one@2, which is not a workflow of this app. Did you mean "ship-one@1"?',
     ]);
     assert.deepEqual(wrong(sequence('', call('ship-one@1')), {}, known), [
-      'error order/child /of: missing; workflows.ship-one@1 wants a string there.',
+      'error order/child /of: missing; workflows.ship-one@1 expects a string.',
     ]);
   });
 
-  test('of loops within each other each has its own entries', () => {
+  test('in nested loops, each loop has its own entries', () => {
     const inner = written('forEach', 'inner', {
       list: { $cel: 'order.tree.parts' },
       do: read('a', 'each.outer.item.sku + each.inner.item.label'),
@@ -110,7 +110,7 @@ describe('what is read of activities that answer', () => {
     ]);
   });
 
-  test('a variable that is only ever made of itself may be anything', () => {
+  test('a variable that is assigned only from itself has any type', () => {
     const assign = (name: string, value: string) => written('assign', name, { variable: 'n', value: { $cel: value } });
     assert.deepEqual(
       wrong(sequence('', assign('a', 'orElse(vars.?n, vars.?n)'), read('r', 'vars.n.x + 1'))).filter((each) =>
@@ -121,10 +121,10 @@ describe('what is read of activities that answer', () => {
   });
 });
 
-describe('who takes which fault', () => {
+describe('which handler handles which fault', () => {
   const warned = (root: Activity, ...toOperator: string[]) => wrong(root, { toOperator });
 
-  test('what a handler takes goes no further, and what the handler itself raises does', () => {
+  test('a fault that a handler handles does not escape, but a fault that the handler raises does', () => {
     assert.deepEqual(warned(on(sequence('', faulty('a', 'Refused', 'Odd/Late')), ['Refused', faulty('b', 'Broken')])), [
       'warning order/a "Odd/Late" is neither handled nor sent to an operator: name it in toOperator, or handle it.',
       'warning order/b "Broken" is neither handled nor sent to an operator: name it in toOperator, or handle it.',
@@ -132,31 +132,31 @@ describe('who takes which fault', () => {
     assert.deepEqual(warned(on(sequence('', faulty('a', 'Refused', 'Odd/Late')), ['Refused', step('b')]), 'Odd'), []);
   });
 
-  test('a handler sees what is raised inside it, also by a raise, and not what its own body raises', () => {
+  test('a handler handles faults raised inside its activity, also by a raise, but not those of the handler', () => {
     assert.deepEqual(warned(on(scope('', raise('Refused/Late')), ['Refused', step('b')])), []);
     assert.deepEqual(warned(on(sequence('', step('a')), ['Refused', raise('Refused')]), 'Refused'), [
       'warning order/raise No step inside order declares or raises "Refused".',
     ]);
   });
 
-  test('the engine’s own faults need no declaration', () => {
+  test("the engine's own faults need no declaration", () => {
     assert.deepEqual(warned(on(sequence('', step('a')), ['Engine/NoSignal', step('b')], ['Engine', step('c')])), []);
     assert.deepEqual(warned(sequence('', raise('Engine'))), []);
   });
 
-  test('what a retry excepts, or is for, must be raised inside it, unless the engine raises it', () => {
+  test('a fault that a retry names in "except" or "only" must be raised inside it, unless the engine raises it', () => {
     const retry = (more: object) => written('retry', 'retry', { retries: 1, intervalSeconds: 1, ...more, do: faulty('a', 'Refused/Late') });
     const named = ['Refused', 'Fraud', 'Engine/NoSignal', '*'];
     assert.deepEqual(warned(sequence('', retry({ except: named })), 'Refused'), [
-      'warning order/retry No step inside declares or raises "Fraud", which it excepts.',
+      'warning order/retry No step inside declares or raises "Fraud", which "except" names.',
     ]);
     assert.deepEqual(warned(sequence('', retry({ only: named })), 'Refused'), [
-      'warning order/retry No step inside declares or raises "Fraud", after which it is to run again.',
+      'warning order/retry No step inside declares or raises "Fraud", which "only" names.',
     ]);
   });
 
-  test('a handler that is none is refused, one of several as well', () => {
-    const none = 'error order Its faultHandlers are no list of {fault, do}.';
+  test('a malformed handler is refused, also as one of several', () => {
+    const none = 'error order Its faultHandlers must be a list of {fault, do}.';
     const handlers = (...faultHandlers: unknown[]) => warned({ ...sequence('', step('a')), faultHandlers } as unknown as Activity)[0];
     assert.equal(handlers({ fault: 'Engine', do: step('b') }, { do: step('c') }), none);
     assert.equal(handlers({ fault: '', do: step('b') }), none);
@@ -164,30 +164,30 @@ describe('who takes which fault', () => {
     assert.equal(handlers(null), none);
   });
 
-  test('an app’s own activity handles faults where it has activities inside', () => {
+  test("an app's own activity can have handlers if it has activities inside", () => {
     const handled = (activity: Activity) => warned(sequence('', on(activity, ['Engine', step('b')])));
     assert.deepEqual(handled(written('test:around', 'own', { do: step('a') })), []);
     assert.deepEqual(handled(written('test:leaf', 'own', {})), [
-      'error order/own Only what has activities inside it handles faults. Put it into a scope.',
+      'error order/own Only an activity with inner activities can have fault handlers. Put it into a scope.',
     ]);
   });
 });
 
-describe('why something need not have run', () => {
+describe('the reason why a step may not have run', () => {
   const why = (root: Activity): string | undefined => wrong(root)[0]?.split(': ').at(-1);
 
-  test('it is in a handler, before or after what reads it', () => {
+  test('it is in a handler, before or after the activity that reads it', () => {
     assert.equal(
       why(on(sequence('', faulty('a', 'Refused'), read('r', 'steps.b.x')), ['Refused', step('b')])),
       'it is in a handler of order.',
     );
     assert.equal(
       why(on(sequence('', faulty('a', 'Refused', 'Odd')), ['Refused', step('b')], ['Odd', read('r', 'steps.b.x')])),
-      'a handler of order runs wherever that failed.',
+      'a handler of order runs after a failure at any point.',
     );
   });
 
-  test('it comes later, whatever is around it', () => {
+  test('it comes later, whatever surrounds it', () => {
     const choice = written('choice', 'big', { branches: [{ when: true, do: step('b') }] });
     assert.equal(why(sequence('', read('r', 'steps.b.x'), choice)), 'it comes later.');
     assert.equal(
@@ -197,16 +197,16 @@ describe('why something need not have run', () => {
     assert.equal(why(sequence('', sequence('one', read('r', 'steps.b.x')), sequence('two', step('b')))), 'it comes later.');
   });
 
-  test('it is what reads it, however carefully', () => {
-    assert.equal(why(sequence('', read('r', 'orElse(steps.?r.?x, 1)'))), 'it is what reads it.');
+  test('it is the reading activity itself, even if the read has a default', () => {
+    assert.equal(why(sequence('', read('r', 'orElse(steps.?r.?x, 1)'))), 'it reads its own output.');
   });
 
-  test('it may be read carefully where it may have run', () => {
+  test('a read with a default is valid if the step may have run', () => {
     const choice = written('choice', 'big', { branches: [{ when: true, do: step('b') }] });
     assert.equal(why(sequence('', choice, read('r', 'orElse(steps.?b.?x, 1)'))), undefined);
   });
 
-  test('nothing is certain where one gets only by way of the end', () => {
+  test('a path that only leads to the end does not make a step uncertain', () => {
     const choice = written('choice', 'big', {
       branches: [{ when: true, do: sequence('s', step('b')) }],
       otherwise: written('terminate', 'end', {}),
@@ -214,17 +214,17 @@ describe('why something need not have run', () => {
     assert.deepEqual(wrong(sequence('', choice, read('r', 'steps.b.x'))), []);
     const both = parallel('both', written('terminate', 'end', {}), step('c'));
     assert.deepEqual(wrong(sequence('', both, step('never'))), [
-      'warning order/never Nothing gets here: before it, a fault is raised or the order ends.',
+      'warning order/never Unreachable: a fault is raised or the order ends before it.',
     ]);
   });
 });
 
-describe('F-99: what stays when its scope is compensated', () => {
+describe('F-99: steps that stay when their scope is compensated', () => {
   const stays = (root: Activity) =>
-    wrong(root, { toOperator: ['Refused'] }).map((each) => each?.replace(/: what it did stays when (\S+) is compensated.*/, ' in $1'));
+    wrong(root, { toOperator: ['Refused'] }).map((each) => each?.replace(/, so its effect stays when (\S+) is compensated.*/, ' in $1'));
   const undoable = (name: string) => step(name, { undo: step('undo') as never });
 
-  test('is told once of each step, with the first scope that is compensated', () => {
+  test('each step is reported once, with the first scope that is compensated', () => {
     const root = on(sequence('', scope('s', step('a')), faulty('b', 'Refused'), compensate('s')), ['Refused', compensate()]);
     assert.deepEqual(stays({ ...root, faultHandlers: [{ fault: 'Refused', do: { ...compensate(), name: 'all' } as Activity }] }), [
       'warning order/s/a It has no undo in order/s',
@@ -232,7 +232,7 @@ describe('F-99: what stays when its scope is compensated', () => {
     ]);
   });
 
-  test('what has an undo, itself or as a part of a whole, goes', () => {
+  test('a step with an undo is undone, alone or as part of a whole, and is not reported', () => {
     const whole = { ...sequence('whole', step('c')), undo: step('undo') } as unknown as Activity;
     const root = on(sequence('', undoable('a'), whole, faulty('b', 'Refused')), ['Refused', sequence('h', compensate(), step('d'))]);
     assert.deepEqual(stays(root), ['warning order/b It has no undo in order']);
@@ -248,30 +248,30 @@ describe('F-99: what stays when its scope is compensated', () => {
     assert.deepEqual(stays(sequence('', sequence('plain', scope('s', undoable('a'))), compensate('s'))), []);
   });
 
-  test('only what has something inside it is proposed as a scope', () => {
+  test('only an activity with activities inside it is proposed as a scope', () => {
     assert.deepEqual(stays(sequence('', step('trap'), scope('trip', undoable('a')), compensate('trop'))), [
       'error order/compensate No scope is named "trop". Did you mean "trip"?',
     ]);
   });
 });
 
-test('an undo is a step called undo, of whatever it is the undo', () => {
+test('an undo is a step named undo, whatever it undoes', () => {
   const undo = (undo: unknown) => wrong({ ...step('a'), undo } as unknown as Activity)[0];
   for (const each of [5, null, { ...step('undo'), name: 'other' }, { ...delay('undo', 1) }])
-    assert.equal(undo(each), 'error order Its undo is no step named "undo".');
+    assert.equal(undo(each), 'error order Its undo must be a step named "undo".');
 });
 
-test('a mistake is shown in its line, with a caret below it', () => {
+test('a problem is shown in its line, with a caret below it', () => {
   assert.deepEqual(said(workflow(read('a', '1 +\n\norder.totl\n+ 2'), { order })), [
     'error order /value: order has no field "totl". Did you mean "total"?\n  order.totl\n        ^',
   ]);
   assert.deepEqual(said(workflow(read('a', 'totl'))), ['error order /value: Unknown variable: totl\n  totl\n  ^']);
 });
 
-test('agents and operations are known by the catalog alone', () => {
+test('agents and operations come from the catalog alone', () => {
   const known: Catalog = { ...catalog, all: new Map([['payment', ['charge']]]) };
   assert.deepEqual(wrong(sequence('', step('a', { agent: 'paymnt' }), step('b', { agent: 'payment', operation: 'chrge' })), {}, known), [
-    'error order/a It asks the agent "paymnt", which the app does not have. Did you mean "payment"?',
-    'error order/b It asks "payment" for "chrge", which it does not do. Did you mean "charge"?',
+    'error order/a The app has no agent "paymnt". Did you mean "payment"?',
+    'error order/b The agent "payment" has no operation "chrge". Did you mean "charge"?',
   ]);
 });

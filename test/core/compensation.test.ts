@@ -10,7 +10,7 @@ import { listOf, parallel, sequence, step, workflow } from '../support/workflows
 const undoable = (name: string): Activity => step(name, { undo: step('undo', { operation: 'undo' }) as Step });
 const refused = { fault: 'Refused', do: sequence('refused', { activity: 'compensate', name: 'compensate' }, step('tell')) };
 
-/** Answers each new asking in turn; `replyTo` says how, `ok` where it says nothing. */
+/** Answers each new request in turn, as `replyTo` says; `ok` by default. */
 function answerAll(run: Run, replyTo: (path: string, attempt: number) => StepReply | undefined = () => undefined): readonly string[] {
   run.happen({ type: 'started', stepMs });
   for (let next = 0; run.state.phase === 'running'; next++) {
@@ -28,7 +28,7 @@ function answerAll(run: Run, replyTo: (path: string, attempt: number) => StepRep
 const steps = (count: number): readonly string[] => listOf(count, (index) => `t${index}`);
 
 for (const failing of [0, 1, 2, 3, 4, 5]) {
-  test(`F-100: of five steps, ${failing === 5 ? 'all done: nothing is undone' : `the one at ${failing} fails: those before it are undone, newest first`}`, () => {
+  test(`F-100: ${failing === 5 ? 'five steps that succeed are not undone' : `when step ${failing} of five fails, the steps before it are undone, newest first`}`, () => {
     const run = startRun(workflow({ ...sequence('order', ...steps(5).map(undoable)), faultHandlers: [refused] }));
     const asked = answerAll(run, (path) => (path === `order/t${failing}` ? fault('Refused') : undefined));
     const done = steps(failing);
@@ -38,10 +38,10 @@ for (const failing of [0, 1, 2, 3, 4, 5]) {
   });
 }
 
-/** However often: that an undo is never given up shows only in the long run. */
+/** With any number of attempts: only a long run shows that the engine never abandons an undo. */
 const failures = fc.oneof(fc.nat(4), fc.nat(60));
 
-test('F-103: an undo that fails k times is asked for k + 1 times, and the next one waits for it', () => {
+test('F-103: an undo that fails k times is requested k + 1 times, and the next undo waits for it', () => {
   fc.assert(
     fc.property(failures, failures, fc.boolean(), (first, second, permanent) => {
       const run = startRun(workflow({ ...sequence('order', ...steps(3).map(undoable)), faultHandlers: [refused] }));
@@ -58,7 +58,7 @@ test('F-103: an undo that fails k times is asked for k + 1 times, and the next o
   );
 });
 
-test('F-103: undos that fail together are not repeated together, and each comes back within a fifth of its pause', () => {
+test('F-103: undos that fail together do not retry together: each pause varies by a fifth', () => {
   const pauses = listOf(20, (index) => {
     const run = startRun(workflow({ ...sequence('order', undoable('a'), step('fails')), faultHandlers: [refused] }), {
       orderId: `order-${index}`,
@@ -74,14 +74,14 @@ test('F-103: undos that fail together are not repeated together, and each comes 
   assert.ok(new Set(pauses).size > 15, `${pauses} are not the same`);
 });
 
-test('F-80: a thousand branches are canceled by one event, and each agent is told', () => {
+test('F-80: one event cancels a thousand branches, and each agent is notified', () => {
   const run = startRun(workflow(parallel('order', ...steps(1000).map((name) => sequence(`branch-${name}`, undoable(name))))));
   run.happen({ type: 'started', stepMs });
   const { commands } = run.happen({ type: 'canceled', outcome: 'canceled' });
   assert.equal(commands.filter(({ type }) => type === 'cancel').length, 1000);
 });
 
-test('F-107: branches are undone in the reverse of the order in which they were completed, whatever that was', () => {
+test('F-107: branches are undone in the reverse of their completion order, whatever that order was', () => {
   fc.assert(
     fc.property(fc.shuffledSubarray(['t0', 't1', 't2', 't3', 't4'], { minLength: 5 }), (order) => {
       const run = startRun(
@@ -97,7 +97,7 @@ test('F-107: branches are undone in the reverse of the order in which they were 
   );
 });
 
-test('F-101: a scope undoes what was done inside it, and an outer one later what is left', () => {
+test('F-101: a scope undoes the steps inside it, and an outer scope later undoes the rest', () => {
   const inner: Activity = { ...sequence('inner', undoable('b'), undoable('c'), step('fails')), faultHandlers: [refused] };
   const run = startRun(
     workflow({ ...sequence('order', undoable('a'), inner, undoable('d'), step('fails-too')), faultHandlers: [refused] }),
@@ -109,7 +109,7 @@ test('F-101: a scope undoes what was done inside it, and an outer one later what
   ]);
 });
 
-test('F-105: what an undo needs is in the state, and is not asked of any step again', () => {
+test('F-105: the input of an undo is in the state, so no step is requested again for it', () => {
   const charge = step('charge', { undo: step('undo', { operation: 'undo', input: { id: { $cel: 'steps.charge.id' } } }) as Step });
   const turns: Activity = { activity: 'forEach', name: 'turns', list: ['x', 'y'], maxConcurrency: 1, do: charge };
   const run = startRun(workflow({ ...sequence('order', turns, step('fails')), faultHandlers: [refused] }));
@@ -118,7 +118,7 @@ test('F-105: what an undo needs is in the state, and is not asked of any step ag
   assert.deepEqual(undos, [{ id: 'order/turns[1]/charge' }, { id: 'order/turns[0]/charge' }]);
 });
 
-test('F-80, F-106: an order that is canceled after any event undoes exactly what was done', () => {
+test('F-80, F-106: an order that is canceled after any event undoes exactly the effects it had', () => {
   const definition = workflow(
     sequence('order', undoable('a'), parallel('both', sequence('left', undoable('b'), undoable('c')), undoable('d')), step('e')),
   );
@@ -134,7 +134,7 @@ test('F-80, F-106: an order that is canceled after any event undoes exactly what
         if (ask.path !== 'order/e') done.push(ask.path);
       }
       if (run.state.phase === 'closed') continue;
-      // Also where the answers came while the order was held.
+      // Also if the replies came while the order was blocked.
       const open = Object.keys(run.state.activities).filter((path) => run.asks.some((ask) => ask.path === path));
       if (recorded) run.happen({ type: 'exhausted' });
       if (recorded) for (const path of open) run.reply(path, ok());
@@ -154,7 +154,7 @@ test('F-80, F-106: an order that is canceled after any event undoes exactly what
   }
 });
 
-test('F-43, F-106: an undo that was done while the order was held counts when the order is canceled', () => {
+test('F-43, F-106: an undo that succeeded while the order was blocked counts when the order is canceled', () => {
   const run = startRun(workflow({ ...sequence('order', undoable('a'), undoable('b'), step('fails')), faultHandlers: [refused] }));
   run.happen({ type: 'started', stepMs });
   run.reply('order/a', ok());

@@ -12,7 +12,7 @@ const choice = (name: string, one: Activity, otherwise?: Activity): Activity =>
 const nothing = (name: string): Activity => sequence(name);
 const end = written('terminate', 'stop-here', {});
 
-/** What is seldom drawn: waits and questions, calls, wholes with an undo, and everything of which a part is empty. */
+/** Rarely drawn parts: waits and questions, calls, composites with an undo, and empty parts of everything. */
 const seldom = sequence(
   'order',
   nothing('nothing'),
@@ -47,11 +47,14 @@ const seldom = sequence(
   end,
 );
 
-/** `drawn.txt`: both as Mermaid flowcharts; paste one into a Markdown file of GitHub's to see it. `UPDATE_TRANSCRIPTS=1` writes it. */
+/**
+ * `drawn.txt`: both as Mermaid flowcharts. Paste one into a Markdown file on GitHub to view it. `UPDATE_TRANSCRIPTS=1`
+ * rewrites it.
+ */
 const file = new URL('drawn.txt', import.meta.url);
 const charts = () => [mermaidOf(everything), mermaidOf(workflow(seldom)), mermaidOf(workflow(nothing('order')))];
 
-test('whatever a workflow is made of is drawn', () => {
+test('every kind of activity is drawn', () => {
   if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, charts().join('\n'));
   const agreed = readFileSync(file, 'utf8').split('\n\n');
   for (const [index, chart] of charts().entries()) assert.equal(chart.trimEnd(), agreed[index]?.trimEnd());

@@ -5,7 +5,7 @@ import { explain } from '#core/views/explain';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
-/** 2026-01-01 00:00:00 is when it starts. */
+/** The order starts at 2026-01-01 00:00:00. */
 const started = (root: Activity, more: Partial<WorkflowDefinition> = {}): Run => {
   const run = startRun(workflow(root, more));
   run.happen({ type: 'started', stepMs });
@@ -18,23 +18,23 @@ const undoing = (...children: Activity[]): Activity => ({
   faultHandlers: [{ fault: 'No', do: { activity: 'compensate', name: 'compensate' } }],
 });
 
-describe('why an order is where it is', () => {
-  test('it has not begun', () => {
-    assert.equal(why(startRun(workflow(sequence('order')))), 'Waits to be taken up.');
+describe("the explanation of an order's current state", () => {
+  test('the order has not begun', () => {
+    assert.equal(why(startRun(workflow(sequence('order')))), 'Waits to be started.');
   });
 
-  test('it waits for an answer, for the first time or again', () => {
+  test('the order waits for a reply, for the first time or again', () => {
     const run = started(sequence('order', step('charge')));
     assert.equal(why(run), 'Waits for agent to answer order/charge until 00:00:30.');
     run.now += stepMs;
     run.happen({ type: 'expired' });
-    assert.equal(why(run), 'Waits for agent to answer order/charge (2nd asking) until 00:01:00.');
+    assert.equal(why(run), 'Waits for agent to answer order/charge (attempt 2) until 00:01:00.');
   });
 
-  test('it is suspended, and answers have come meanwhile', () => {
+  test('the order is suspended, and replies have arrived meanwhile', () => {
     const run = started(parallel('order', step('charge'), step('ship')));
     run.happen({ type: 'suspended' });
-    const text = 'Suspended by an operator at 00:00:00: its time stands still, and nothing is begun until it is resumed';
+    const text = 'Suspended by an operator at 00:00:00: its time stands still, and no activity starts until it is resumed';
     assert.equal(why(run), `${text}.`);
     run.reply('order/charge', ok());
     assert.equal(why(run), `${text}; an answer that came meanwhile is kept.`);
@@ -42,18 +42,18 @@ describe('why an order is where it is', () => {
     assert.equal(why(run), `${text}; 2 answers that came meanwhile are kept.`);
   });
 
-  test('it waits for a signal, with or without an end', () => {
+  test('the order waits for a signal, with or without a time limit', () => {
     const signal = (withinSeconds: object): Activity => ({ activity: 'waitFor', name: 'wait', signal: 'visa', ...withinSeconds });
     assert.equal(why(started(sequence('order', signal({})))), 'Waits for the signal visa at order/wait.');
     assert.equal(why(started(sequence('order', signal({ withinSeconds: 90 })))), 'Waits for the signal visa until 00:01:30 at order/wait.');
   });
 
-  test('it waits for a person to answer', () => {
+  test('the order waits for a person to answer a question', () => {
     const run = started(sequence('order', { activity: 'askOperator', name: 'price', question: 'What is the price?' }));
     assert.equal(why(run), 'Waits for a person to answer order/price: What is the price?');
   });
 
-  test('it waits for an order that it has called, whose id whoever asks may know', () => {
+  test("the order waits for an order that it has called, and the explanation shows that order's id only on demand", () => {
     const call: Activity = { activity: 'call', name: 'ship', agent: 'workflows', operation: 'ship-one@1', input: {} };
     const run = started(sequence('order', call));
     assert.equal(why(run), 'Waits for an order of ship-one@1 at order/ship.');
@@ -63,7 +63,7 @@ describe('why an order is where it is', () => {
     );
   });
 
-  test('it waits for several, of which three are named', () => {
+  test('the order waits for several activities, and the explanation names three of them', () => {
     const run = started(parallel('order', ...['a', 'b', 'c', 'd', 'e'].map((name) => step(name))));
     assert.equal(
       why(run),
@@ -71,13 +71,13 @@ describe('why an order is where it is', () => {
     );
   });
 
-  test('an agent could not do it for now', () => {
+  test('an agent has answered with a temporary failure', () => {
     const run = started(sequence('order', step('charge')));
     run.reply('order/charge', fault('Engine/ServiceUnavailable', { permanent: false }));
     assert.equal(why(run), 'Agent could not do order/charge for now, and is asked again at 00:00:30.');
   });
 
-  test('a retry waits before its next run', () => {
+  test('a retry pauses before its next run', () => {
     const run = started(sequence('order', { activity: 'retry', name: 'retry', retries: 3, intervalSeconds: 20, do: step('charge') }));
     run.reply('order/retry/charge', fault('Engine/ServiceUnavailable', { permanent: false }));
     assert.equal(why(run, run.now + 5000), 'Waits 15 s before it runs order/retry once more, after one failure.');
@@ -91,7 +91,7 @@ describe('why an order is where it is', () => {
     assert.equal(why(run), 'Waits 20 s before it runs order/retry once more, after 2 failures.');
   });
 
-  test('how long it waits, in units that are not longer than the wait', () => {
+  test('the length of a pause is given in units no longer than the pause', () => {
     const at = (seconds: number) => why(started(sequence('order', delay('rest', seconds))));
     assert.deepEqual([119, 120, 7199, 7200].map(at), [
       'Waits 119 s at order/rest.',
@@ -101,21 +101,18 @@ describe('why an order is where it is', () => {
     ]);
   });
 
-  test('how often it has asked, as people count', () => {
+  test('attempts are counted from one', () => {
     const run = started(sequence('order', step('charge')));
-    const count = (attempt: number): string | undefined => {
+    const shown = (attempt: number): string | undefined => {
       const { activities } = run.state;
-      const own = { ...(activities['order/charge']?.local as object), attempt };
-      const state = { ...run.state, activities: { ...activities, 'order/charge': { status: 'Executing' as const, local: own } } };
-      return /\((\w+) asking\)/.exec(explain(run.program, state, run.now))?.[1];
+      const local = { ...(activities['order/charge']?.local as object), attempt };
+      const state = { ...run.state, activities: { ...activities, 'order/charge': { status: 'Executing' as const, local } } };
+      return /\(attempt (\d+)\)/.exec(explain(run.program, state, run.now))?.[1];
     };
-    assert.deepEqual(
-      [2, 3, 4, 9, 10, 11, 12, 13, 14, 20, 21, 22, 23, 111, 112, 121].map(count),
-      '2nd 3rd 4th 9th 10th 11th 12th 13th 14th 20th 21st 22nd 23rd 111th 112th 121st'.split(' '),
-    );
+    assert.deepEqual([1, 2, 11, 121].map(shown), [undefined, '2', '11', '121']);
   });
 
-  test('several wait for a person: the first of them, and what comes after it', () => {
+  test('several activities wait for a person: the explanation names the first and the consequences', () => {
     const raise = (name: string, fault: string): Activity => ({ activity: 'raise', name, fault, message: 'no' });
     const run = started(parallel('order', raise('charge', 'Refused/CardDeclined'), raise('ship', 'AddressInvalid'), raise('tell', 'Busy')));
     assert.equal(
@@ -124,7 +121,7 @@ describe('why an order is where it is', () => {
     );
   });
 
-  test('an operator has it undone', () => {
+  test('an operator compensates the order', () => {
     const run = started(sequence('order', undoable('reserve'), step('charge')));
     run.reply('order/reserve', ok());
     run.happen({ type: 'canceled', outcome: 'compensated' });
@@ -132,21 +129,21 @@ describe('why an order is where it is', () => {
     assert.equal(why(run), 'To be undone: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
   });
 
-  test('a step that was done although nobody wanted it any more: only its undo is waited for', () => {
+  test('a canceled step was done after all, and only its undo is still open', () => {
     const run = started(sequence('order', undoable('reserve')));
     run.happen({ type: 'canceled', outcome: 'canceled' });
     run.reply('order/reserve', ok());
     assert.equal(why(run), 'Canceled: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
   });
 
-  test('a delay, with its day where it is another one', () => {
+  test('the order waits for a delay, and the date is shown if it is another day', () => {
     assert.equal(why(started(sequence('order', delay('rest', 600)))), 'Waits 10 min at order/rest.');
     assert.equal(why(started(sequence('order', delay('rest', 3 * 86_400)))), 'Waits 72 h at order/rest.');
     const run = started(sequence('order', step('charge', { completeWithinSeconds: 90_000 })));
     assert.equal(why(run), 'Waits for agent to answer order/charge until 2026-01-02 01:00:00.');
   });
 
-  test('a signal, and a question to a person', () => {
+  test('the order waits for a signal, and then for an answer of a person', () => {
     const waiting = started(
       outline(`
       workflow
@@ -159,17 +156,17 @@ describe('why an order is where it is', () => {
       why(waiting),
       'Waits for the signal approved until 00:10:00 at order/approval; waits for the signal paid at order/payment.',
     );
-    const asking = started(
+    const forAnswer = started(
       outline(`
       workflow
         sequence
           decision asks a person "Ship without a signature?"
     `).root,
     );
-    assert.equal(why(asking), 'Waits for a person to answer order/decision: Ship without a signature?');
+    assert.equal(why(forAnswer), 'Waits for a person to answer order/decision: Ship without a signature?');
   });
 
-  test('an undo that cannot be asked', () => {
+  test('an undo whose input cannot be evaluated blocks the order', () => {
     const run = started(
       outline(`
       workflow
@@ -185,7 +182,7 @@ describe('why an order is where it is', () => {
     assert.equal(why(run), 'Canceled: a person must see to the undo of order/charge: its input could not be evaluated.');
   });
 
-  test('it undoes what was done, and is not heard', () => {
+  test('the order compensates, and an undo gets no reply', () => {
     const run = started(undoing(undoable('reserve'), undoable('charge'), step('ship')));
     run.reply('order/reserve', ok());
     run.reply('order/charge', ok());
@@ -198,36 +195,36 @@ describe('why an order is where it is', () => {
     );
   });
 
-  test('nobody knows whether something was done', () => {
+  test('the outcome of a step is unknown', () => {
     const run = started(undoing(undoable('charge')));
     run.reply('order/charge', fault('No', { unknown: true }));
-    assert.equal(why(run), 'Nobody knows whether order/charge was done: waits for agent to say so until 00:00:30.');
+    assert.equal(why(run), 'The outcome of order/charge is unknown: waits for agent to say so until 00:00:30.');
     run.reply('order/charge', fault('Down', { permanent: false }));
-    assert.equal(why(run), 'Nobody knows whether order/charge was done: agent is asked again at 00:00:04.');
+    assert.equal(why(run), 'The outcome of order/charge is unknown: agent is asked again at 00:00:04.');
   });
 
-  test('a person has to decide, and after that once more', () => {
+  test('a person must decide, and must decide once more after that', () => {
     const run = started(parallel('order', step('ship'), step('tell'), step('thank')));
     run.reply('order/ship', fault('AddressInvalid'));
     assert.equal(why(run), 'Waits for a person: AddressInvalid at order/ship.');
 
     const doubtful = started(sequence('order', step('ship')));
     doubtful.reply('order/ship', fault('Engine/InvalidReply', { unknown: true }));
-    assert.equal(why(doubtful), 'Waits for a person: InvalidReply at order/ship; nobody knows whether that was done.');
+    assert.equal(why(doubtful), 'Waits for a person: InvalidReply at order/ship; its outcome is unknown.');
   });
 
-  test('it was canceled, and what is under way is waited for', () => {
+  test('the order was canceled, and waits for the requests under way', () => {
     const run = started(sequence('order', undoable('reserve'), step('charge')));
     run.reply('order/reserve', ok());
     run.happen({ type: 'canceled', outcome: 'canceled' });
-    assert.equal(why(run), 'Canceled: waits for agent to answer order/charge, which is not wanted any more, until 00:00:30.');
+    assert.equal(why(run), 'Canceled: waits for agent to answer order/charge, which is canceled, until 00:00:30.');
     run.reply('order/charge', ok());
     assert.equal(why(run), 'Canceled: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
     run.reply('order/reserve/undo', ok());
     assert.equal(why(run), 'Canceled: what it had done was undone.');
   });
 
-  test('it has ended', () => {
+  test('the order has ended', () => {
     const completed = started(sequence('order', step('charge')));
     completed.reply('order/charge', ok());
     assert.equal(why(completed), 'Completed.');

@@ -9,13 +9,13 @@ const parsed = (text: string) => {
   assert.ok(result.ok, text);
   return result.expression;
 };
-/** What an expression yields, or what is said of it. */
+/** An expression and its result, or the message about it. */
 const yields = (text: string, order: Json = scope.order): Json => {
   const result = parsed(text).evaluate({ ...scope, order });
   return result.ok ? result.value : `${result.fault.type}: ${result.fault.message}`;
 };
 
-test('numbers that JSON holds exactly are yielded, and the next ones are faults', () => {
+test('numbers that JSON represents exactly are valid results, and the next larger ones are faults', () => {
   const beyond = (text: string, number: string) => `Engine/ExpressionFailed: ${text}: ${number} is beyond what JSON numbers hold exactly`;
   assert.deepEqual([yields('9007199254740991'), yields('-9007199254740991')], [9_007_199_254_740_991, -9_007_199_254_740_991]);
   for (const number of ['9007199254740992', '-9007199254740992']) assert.equal(yields(number), beyond(number, number));
@@ -24,7 +24,7 @@ test('numbers that JSON holds exactly are yielded, and the next ones are faults'
   assert.deepEqual([yields('5.5 % 2.0'), yields('1e20 / 3.0 < 1e20'), yields('0.5')], [1.5, true, 0.5]);
 });
 
-test('patterns and texts of the greatest length are matched, and longer ones are a fault', () => {
+test('patterns and texts of the maximum length are matched, and longer ones are a fault', () => {
   const { patternCharactersMax, matchedCharactersMax } = expressionLimits;
   const like = (text: string, pattern: string) => yields('like(order.text, order.pattern)', { text, pattern });
   const refused = (what: string) => `Engine/ExpressionTooLarge: like(order.text, order.pattern): a ${what} characters`;
@@ -35,7 +35,7 @@ test('patterns and texts of the greatest length are matched, and longer ones are
   assert.equal(like('a'.repeat(matchedCharactersMax + 1), 'a*'), refused(`matched text has at most ${matchedCharactersMax}`));
 });
 
-test('whatever is read once for certain must be there, however carefully it is read elsewhere', () => {
+test('a value that is read once without a default must exist, even if other reads of it have a default', () => {
   const reads = (text: string) => parsed(text).steps.map(({ name, optional, position }) => ({ name, optional, position }));
   assert.deepEqual(reads('orElse(steps.?a.?x, 1) + steps.a.x'), [{ name: 'a', optional: false, position: 7 }]);
   assert.deepEqual(reads('steps.a.x + orElse(steps.?a.?x, 1)'), [{ name: 'a', optional: false, position: 0 }]);
@@ -47,38 +47,44 @@ test('whatever is read once for certain must be there, however carefully it is r
   assert.deepEqual([parsed('order.fault').fault, parsed('"fault" + fault.type').fault], [undefined, 10]);
 });
 
-test('a list that is too long is found within another one as well', () => {
+test('a list that is too long is also found within another list', () => {
   const long = Array.from({ length: expressionLimits.listEntriesMax + 1 }, () => [1]);
-  assert.match(String(yields('order.lists.map(l, sum(l))', { lists: long })), /ExpressionTooLarge: .*a list of \d+ entries; at most/);
+  assert.match(
+    String(yields('order.lists.map(l, sum(l))', { lists: long })),
+    /ExpressionTooLarge: .*the list has \d+ entries; the maximum is/,
+  );
   assert.match(String(yields('order.rows.filter(r, r > 0).map(l, l)', { rows: long.map(() => 1) })), /ExpressionTooLarge/);
   assert.equal(yields('size(order.none) == 0 || order.nothing.exists(x, x)', { none: [] }), true);
 });
 
-test('what looks like an answer that may be missing is data like any other', () => {
+test('data that looks like an optional output is ordinary data', () => {
   assert.deepEqual(yields('orElse(order, 1)', { hasValue: 5 }), { hasValue: 5 });
   assert.deepEqual([yields('orElse(order.none, 1)'), yields('orElse(order.?nope, 1)'), yields('orElse(order.?n, 1)')], [1, 1, 2]);
 });
 
-test('dates, maps and lists are yielded as JSON', () => {
+test('dates, maps and lists become JSON', () => {
   assert.equal(yields('timestamp("2026-01-01T00:00:00Z")'), '2026-01-01T00:00:00.000Z');
   assert.deepEqual(yields('{"a": [1, {"b": null}], "c": order.n}'), { a: [1, { b: null }], c: 2 });
   assert.match(String(yields('duration("1s")')), /the result is a Duration, which JSON cannot hold/);
 });
 
-test('a mistake is shown at its place, on the first line of what is said', () => {
+test('a problem is shown at its place, on the first line of the message', () => {
   const refused = (text: string) => {
     const result = parseExpression(text);
     return result.ok ? undefined : { message: result.message, position: result.position };
   };
   assert.deepEqual(refused('1 +'), { message: 'Unexpected token: EOF', position: 3 });
   assert.deepEqual(refused('order.items.map(fault, 1)'), {
-    message: '"fault" has a meaning of its own; call the entry something else',
+    message: '"fault" is a reserved name; choose another name for the entry',
     position: 0,
   });
   assert.deepEqual(
     refused('order.a.map(x, order.b.map(y, y)).size()')?.message,
     'map() inside another of its kind: only one level is allowed',
   );
-  assert.deepEqual(refused('order.a.map(x, x).filter(y, steps)')?.message, 'steps are read one by one: steps.name, or steps["name"]');
-  assert.deepEqual(refused('each')?.message, 'each is read one by one: each.name, or each["name"]');
+  assert.deepEqual(
+    refused('order.a.map(x, x).filter(y, steps)')?.message,
+    'steps cannot be read as a whole; use steps.name or steps["name"]',
+  );
+  assert.deepEqual(refused('each')?.message, 'each cannot be read as a whole; use each.name or each["name"]');
 });

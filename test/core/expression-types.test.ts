@@ -7,7 +7,7 @@ import { sequence, step, workflow } from '../support/workflows.ts';
 const inStep = (expression: string): readonly string[] =>
   said(workflow(step('a', { input: { value: { $cel: expression } } }), { order })).map((each) => each.replace(' order /value:', ''));
 
-/** What is wrong with it, and what is said; the caret stands below the place. */
+/** A wrong expression and its message; the caret stands below the place. */
 const wrong: readonly (readonly [what: string, expression: string, message: string])[] = [
   ['a misspelt field', 'order.totl', 'error order has no field "totl". Did you mean "total"?\n  order.totl\n        ^'],
   [
@@ -56,22 +56,22 @@ const wrong: readonly (readonly [what: string, expression: string, message: stri
   [
     'an entry of a number',
     'order.total[0]',
-    'error Entries are read of a list or an object, not of a number.\n  order.total[0]\n              ^',
+    'error Cannot index a number; only lists and objects can be indexed.\n  order.total[0]\n              ^',
   ],
   [
     'a field that may be missing',
     'order.note',
-    'warning "note" may be missing, and then this fails. Say what stands there instead: orElse(order.?note, …), in TypeScript orElse(order.note, …).\n  order.note\n        ^',
+    'warning "note" may be missing, and then this fails. Give a default: orElse(order.?note, …), in TypeScript orElse(order.note, …).\n  order.note\n        ^',
   ],
   [
     'a field of which an open schema says nothing',
     'order.loose.color',
-    'warning The schema of order.loose says nothing of a field "color". Did you mean "colour"?\n  order.loose.color\n              ^',
+    'warning The schema of order.loose does not mention a field "color". Did you mean "colour"?\n  order.loose.color\n              ^',
   ],
   [
     'an optional that nobody has opened',
     'order.?note',
-    'error What may be missing (.?) is no value. Say what stands there instead: orElse(…, …).\n  order.?note\n  ^',
+    'error The value may be missing (.?). Give a default: orElse(…, …).\n  order.?note\n  ^',
   ],
 
   [
@@ -90,9 +90,9 @@ const wrong: readonly (readonly [what: string, expression: string, message: stri
   [
     'a number as a condition',
     'order.total ? 1 : 2',
-    'error What stands before "?" is true or false, not a number.\n  order.total ? 1 : 2\n  ^',
+    'error The condition before "?" must be true or false, not a number.\n  order.total ? 1 : 2\n  ^',
   ],
-  ['a text beside an and', 'order.name && true', 'error Each side of "&&" is true or false, not a string.\n  order.name && true\n  ^'],
+  ['a text beside an and', 'order.name && true', 'error Each side of "&&" must be true or false, not a string.\n  order.name && true\n  ^'],
   ['the size of a number', 'size(order.total)', 'error size() cannot take a number.\n  size(order.total)\n  ^'],
   [
     'a pattern for a number',
@@ -114,11 +114,11 @@ const wrong: readonly (readonly [what: string, expression: string, message: stri
     'sum(order.items.map(i, i.sku))',
     'error sum() takes a list of numbers; here each entry is a string.\n  sum(order.items.map(i, i.sku))\n  ^',
   ],
-  ['entries of a text', 'order.name.map(c, c)', 'error map() goes through a list, not through a string.\n  order.name.map(c, c)\n  ^'],
+  ['entries of a text', 'order.name.map(c, c)', 'error map() needs a list, not a string.\n  order.name.map(c, c)\n  ^'],
   [
     'a number for each entry where a condition is wanted',
     'order.items.exists(i, i.quantity)',
-    'error What exists() asks of each entry is true or false, not a number.\n  order.items.exists(i, i.quantity)\n                        ^',
+    'error The condition of exists() must be true or false, not a number.\n  order.items.exists(i, i.quantity)\n                        ^',
   ],
   [
     'a text outside an enumeration',
@@ -134,11 +134,11 @@ const wrong: readonly (readonly [what: string, expression: string, message: stri
 
 describe('types of expressions', () => {
   for (const [what, expression, message] of wrong)
-    test(`${what} is told of, with a caret below the place`, () => {
+    test(`${what} is reported, with a caret below the place`, () => {
       assert.deepEqual(inStep(expression), [message]);
     });
 
-  test('nothing is said against what is right, and of what schemas leave open', () => {
+  test('correct expressions give no messages, nor do values that schemas leave open', () => {
     const right = [
       'order.total * 2 + 1',
       'order.total % 2 == 0',
@@ -171,7 +171,7 @@ describe('types of expressions', () => {
     for (const expression of right) assert.deepEqual(inStep(expression), [], expression);
   });
 
-  test('where nothing is known, nothing is said', () => {
+  test('values of unknown type give no messages', () => {
     const anything = ['order.a.b + order.c', 'order.x > "a" && order.y', 'size(order) + order.z', 'steps.b.c.d * vars.e', '!order.f'];
     const assign: Activity = { activity: 'assign', name: 'e', variable: 'e', value: { $cel: 'order.e' } };
     const steps = anything.map((expression, index) => step(`s${index}`, { input: { $cel: expression } }));

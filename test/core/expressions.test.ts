@@ -26,7 +26,7 @@ const large = {
 };
 const scope: Scope = deepFreeze({ ...corpus.scope, order: { ...corpus.scope.order, ...large } });
 
-/** What an expression comes to, in the words of the corpus. */
+/** An expression and its expected result, as the corpus writes it. */
 function outcomeOf(row: Row): object {
   const parsed = parseExpression(row.expression);
   if (!parsed.ok)
@@ -38,7 +38,7 @@ function outcomeOf(row: Row): object {
   return { fault: type.replace('Engine/', ''), says: shortened(message, 'says' in row ? row.says : '') };
 }
 
-/** A message is right when it contains the essential words. */
+/** Whether a message contains the essential words. */
 const shortened = (message: string, essential: string): string => (essential !== '' && message.includes(essential) ? essential : message);
 
 for (const { about, rows } of corpus.groups) {
@@ -50,18 +50,18 @@ for (const { about, rows } of corpus.groups) {
   });
 }
 
-test('the corpus is of the language that definitions name, and no row of it stands twice', () => {
+test('the corpus covers the language version that definitions name, and no row occurs twice', () => {
   const expressions = corpus.groups.flatMap(({ rows }) => rows.map(({ expression }) => expression));
   assert.equal(corpus.exprVersion, exprVersion);
   assert.equal(new Set(expressions).size, expressions.length);
   assert.ok(expressions.length >= 60);
 });
 
-test('an expression gives the same the second time, when it is known already', () => {
+test('an expression gives the same result the second time, from the cache', () => {
   for (const { rows } of corpus.groups) for (const row of rows) assert.deepEqual(outcomeOf(row), outcomeOf(row), row.expression);
 });
 
-test('a result is plain JSON, and no part of it is shared with the library', () => {
+test('a result is plain JSON, and shares no part with the library', () => {
   for (const { rows } of corpus.groups) {
     for (const row of rows) {
       const outcome = outcomeOf(row) as { gives?: Json };
@@ -70,7 +70,7 @@ test('a result is plain JSON, and no part of it is shared with the library', () 
   }
 });
 
-/** A schema that accepts this value and little else. */
+/** Returns a schema that accepts this value and little else. */
 function schemaOf(value: Json): JsonObject {
   if (value === null) return { type: 'null' };
   if (Array.isArray(value)) return { type: 'array', items: value.length > 0 ? { anyOf: value.slice(0, 3).map(schemaOf) } : {} };
@@ -79,7 +79,7 @@ function schemaOf(value: Json): JsonObject {
   return { type: 'object', properties, required: Object.keys(value), additionalProperties: false };
 }
 
-test('nothing that gives a value is taken for a mistake by those who know all its types', () => {
+test('no expression that has a value is reported as a problem when all types are known', () => {
   const known = schemaOf(scope.order) as { readonly properties: JsonObject };
   const absent = { note: {}, gifts: { type: 'array' }, nope: { type: 'object' } };
   const address = { ...schemaOf(corpus.scope.order['address'] ?? null), additionalProperties: { type: 'string' } };

@@ -21,24 +21,24 @@ const failing = (type: string, permanent: boolean): StepReply => ({
   fault: { type, class: 'expected', permanent, message: `${type} it is` },
 });
 const always = (path: string, answer: Rule['answer']): Stub =>
-  stubOf({ concerns: (asking) => asking.path === path && asking.purpose === 'do', first: 1, last: Infinity, answer });
+  stubOf({ concerns: (request) => request.path === path && request.purpose === 'do', first: 1, last: Infinity, answer });
 
 const isAround = (path: string, inside: string): boolean =>
   path === inside || inside.startsWith(`${path}/`) || inside.startsWith(`${path}[`);
 
-/** What the engine did about a fault of one activity is what the table said of it; false where it did nothing about it. */
+/** Whether the engine handled a fault of one activity as the table says; false if it did not handle it at all. */
 function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehearsal, source: string): boolean {
   const { fault, end, retries } = verdict;
   const what = `${fault} at ${source}`;
   const isIt = (raised: { readonly type: string; readonly source?: string }) =>
     raised.source === source && (fault === silence || raised.type === fault);
-  // A loop around it had enough of its other turns: nobody waits for this one any more.
+  // An enclosing loop needs no more turns, so this activity is no longer needed.
   if (all.some((fact) => fact.type === 'ActivityClosed' && fact.result === 'Canceled' && isAround(fact.path, source))) return false;
-  // A question that nobody answers is in its way.
+  // An unanswered question blocks it.
   if (held && isQuestion(held) && held.source !== source) return false;
-  // So is an undo that can't even be asked for.
+  // An undo whose input cannot be evaluated blocks it too.
   if (all.some((fact) => fact.type === 'UndoFailed')) return false;
-  // What its handler raises in turn may have the same step run once more.
+  // A fault that its handler raises may cause the same step to run again.
   const last = all.findIndex((fact) => fact.type === 'FaultHandled' && isIt(fact.fault));
   const facts = last < 0 ? all : all.slice(0, last + 1);
   const ran = facts
@@ -63,7 +63,7 @@ function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehear
   return true;
 }
 
-/** Each fault at each step that is asked for, also in handlers that only another fault leads to. */
+/** Each fault at each requested step, also in handlers that only another fault reaches. */
 function compared(definition: WorkflowDefinition, order: Json): ReadonlySet<string> {
   const program = programOf(definition);
   const verdicts = faultPathsOf(definition);
@@ -86,13 +86,13 @@ function compared(definition: WorkflowDefinition, order: Json): ReadonlySet<stri
   return seen;
 }
 
-describe('who takes which fault', () => {
-  test('F-163: for each step and fault of the sample shop, the table says what the engine does', () => {
+describe('which handler handles which fault', () => {
+  test('F-163: for each step and fault of the sample shop, the table agrees with the engine', () => {
     const seen = compared(fulfilOrder, okOrder.order);
     const other = faultPathsOf(fulfilOrder).filter(({ path, fault }) => !seen.has(`${path} ${fault}`));
     assert.deepEqual(
       other.map(({ path, fault }) => `${path} ${fault}`),
-      // Nothing but a refusal leads there, and this comparison lets services be away only where nothing else goes wrong.
+      // Only a refusal leads there, and in this comparison services are unavailable only if there is no other failure.
       ['order/on-Refused/apologise Engine/ServiceUnavailable'],
     );
   });
@@ -142,7 +142,7 @@ describe('who takes which fault', () => {
     ],
   ];
   for (const [what, definition, failed] of hard) {
-    test(`F-163: the table says what the engine does: ${what}`, () => {
+    test(`F-163: the table agrees with the engine: ${what}`, () => {
       const paths = failed.map((path) => `order/r/${path}`);
       const [last = ''] = paths.slice(-1);
       const verdict = faultPathOf(programOf(definition), last, { type: 'Refused', permanent: true }, 'declared');
@@ -151,11 +151,11 @@ describe('who takes which fault', () => {
     });
   }
 
-  test('F-163: and for any fault at any step of any workflow', () => {
+  test('F-163: the table agrees with the engine for any fault at any step of any workflow', () => {
     let met = 0;
     const property = fc.property(roots, fc.constantFrom(...faultTypes), fc.boolean(), (shape, type, permanent) => {
       const { completeWithinSeconds: _, ...definition } = definitionOf(shape);
-      // A fault of what cleans up goes nowhere, and a child takes the time that it takes.
+      // A cleanup activity's fault reaches no handler, and a called order takes any length of time.
       fc.pre(!/"(?:call|askOperator|waitFor|compute)"|"story:/.test(JSON.stringify(definition)));
       const program = programOf(definition);
       const plain = rehearse(definition, {}, done);
@@ -165,7 +165,7 @@ describe('who takes which fault', () => {
         if (purpose !== 'do') continue;
         const verdict = faultPathOf(program, definitionPath(path), { type, permanent }, 'declared');
         const run = rehearse(definition, {}, always(path, failing(type, permanent)), done);
-        // What nobody takes and may pass is as good as silence: it is the silence for which the order is held.
+        // An unhandled temporary fault counts like no reply: then the missing reply blocks the order.
         if (agrees(verdict.askedAgain ? { ...verdict, fault: silence } : verdict, run, path)) met += 1;
       }
     });
@@ -173,7 +173,7 @@ describe('who takes which fault', () => {
     assert.ok(met > 100, String(met));
   });
 
-  test('what onExhausted says of a step that nobody answers', () => {
+  test('the table shows the effect of onExhausted for a step without a reply', () => {
     const handled = { ...sequence('order', step('charge')), faultHandlers: [{ fault: 'Engine', do: delay('rest', 1) }] };
     const ends = (['error', 'wait', 'undo', 'fault'] as const).map((onExhausted) => {
       const definition = workflow(handled, { onExhausted });
@@ -186,7 +186,7 @@ describe('who takes which fault', () => {
     assert.deepEqual(ends, ['operator', 'waits', 'undone', 'handled']);
   });
 
-  test('what a handler does: it undoes a scope, raises another fault, ends the order, or the order goes on behind it', () => {
+  test('a handler undoes a scope, raises another fault, ends the order, or lets the order continue after it', () => {
     const scope = (name: string, ...inside: readonly Parameters<typeof sequence>[1][]) => sequence(name, ...inside);
     const raise = (fault: string) => ({ activity: 'raise', name: `raise-${fault}`, fault, message: fault }) as const;
     const ends = (body: Parameters<typeof sequence>[1]) => {

@@ -125,10 +125,10 @@ const written: readonly (readonly [string, WorkflowDefinition])[] = [
 ];
 
 /**
- * `fault-tables.txt`: what becomes of the faults of these workflows, a line each; of handlers, of those that lead to them.
- * `UPDATE_TRANSCRIPTS=1` writes it anew: look at the difference.
+ * `fault-tables.txt`: each fault of these workflows and its handling, one line each; for handlers, the faults that lead
+ * to them. `UPDATE_TRANSCRIPTS=1` rewrites the file; review the difference.
  */
-test('F-163: the table of all faults of a workflow says who runs it again, who takes it, and what they do', () => {
+test('F-163: the table of all faults of a workflow shows which retry, which handler and which effect each fault has', () => {
   const said = [
     ...handlers.map((body) => [
       `# a handler: ${JSON.stringify(body)}`,

@@ -19,11 +19,11 @@ const started = (definition: WorkflowDefinition): Run => {
   return run;
 };
 
-/** What a fact says of which activity, in a word or two. */
+/** An activity and its fact, in a word or two. */
 const said = (facts: readonly CoreFact[]): readonly string[] =>
   facts.map((fact) => `${fact.type}${fact.type === 'ActivityClosed' ? ` ${fact.result}` : ''} ${fact.path}`);
 
-test('F-71: a fault is raised, its activity is closed with it, and only then its parent has it', () => {
+test('F-71: a raised fault closes its activity first, and only then reaches the parent', () => {
   const run = started(
     outline(`
     workflow
@@ -58,7 +58,7 @@ test('F-71: a fault is raised, its activity is closed with it, and only then its
   ]);
 });
 
-/** An app's own activity that remembers nothing, and might run its part again. */
+/** An app's own activity that keeps no state, and might run its part again. */
 const plain: Behavior<{ activity: string; name: string } & { do: Activity }, undefined> = {
   children: ({ do: body }) => [body],
   templates: () => [],
@@ -68,7 +68,7 @@ const plain: Behavior<{ activity: string; name: string } & { do: Activity }, und
 };
 registerActivity('test:plain', plain as unknown as Behavior);
 
-test('F-71, F-79: what a handler begins is canceled when the handler itself has a fault in the same event', () => {
+test('F-71, F-79: activities that a handler began are canceled if the handler has a fault in the same event', () => {
   const raise: Activity = { activity: 'raise', name: 'raise', fault: 'Refused', message: 'no' };
   for (const part of [step('y'), { activity: 'test:plain', name: 'own', do: step('y') } as unknown as Activity]) {
     const inner: Activity = { ...sequence('inner', step('x')), faultHandlers: [{ fault: 'Late', do: parallel('both', part, raise) }] };
@@ -84,7 +84,7 @@ test('F-71, F-79: what a handler begins is canceled when the handler itself has 
   }
 });
 
-test('F-71: the history names each scope that a fault comes up to, when it begins to clean up, and the handler that begins, in that order', () => {
+test('F-71: the history names each scope that a fault reaches, its cleanup, and the handler that begins, in that order', () => {
   const run = started(
     outline(`
     workflow
@@ -115,7 +115,7 @@ test('F-71: the history names each scope that a fault comes up to, when it begin
   assert.partialDeepStrictEqual(facts[1], { handler: 'tell', fault: { type: 'Refused', source: 'order/locked/work/charge' } });
 });
 
-test('F-98: what is canceled while it waits is woken no more and has no timer, although what it has begun is still to end', () => {
+test('F-98: a canceled wait is not woken and has no timer, even while activities that it began are still closing', () => {
   const list = Array.from({ length: limits.portionMax + 50 }, (_, index) => index);
   const loop: Activity = { activity: 'forEach', name: 'loop', list, maxConcurrency: list.length, do: step('work') };
   const run = started(
@@ -132,7 +132,7 @@ test('F-98: what is canceled while it waits is woken no more and has no timer, a
   assert.equal(run.state, before);
 });
 
-test('F-98, F-102: a retry that is canceled while it undoes a run begins no other one', () => {
+test('F-98, F-102: a retry that is canceled while it undoes a run begins no further run', () => {
   const undo = step('undo', { operation: 'release' }) as Step;
   const body = sequence('body', step('reserve', { undo }), step('pack'));
   const again: Activity = {
@@ -154,7 +154,7 @@ test('F-98, F-102: a retry that is canceled while it undoes a run begins no othe
   assert.deepEqual(Object.keys(run.state.activities), ['order', 'order/apologise']);
 });
 
-/** Notes every call of `handleFault`, as an activity would that has something to free. */
+/** Records every call of `handleFault`, as an activity would that has a resource to release. */
 function noteCleanUps(context: TestContext, ...types: readonly (keyof typeof behaviors)[]): readonly string[] {
   const notes: string[] = [];
   for (const type of types) {
@@ -169,14 +169,14 @@ function noteCleanUps(context: TestContext, ...types: readonly (keyof typeof beh
   return notes;
 }
 
-/** What one transition notes: the laws of a run call the core several times for each event. */
+/** Facts of one transition: the laws of a run call the core several times for each event. */
 function calledBy(notes: readonly string[], { program, orderId, state, now: at, epoch, asked }: Run, path: string, reply: StepReply) {
   const before = notes.length;
   advance(program, { orderId, order: {} }, state, { type: 'replied', requestId: asked(path).requestId, sentAt: at, reply, at, epoch });
   return notes.slice(before);
 }
 
-test('F-78, F-79, F-97: whoever faults cleans up once for each fault, its own or that of a child, also where a retry runs it again', (context) => {
+test("F-78, F-79, F-97: an activity cleans up once for each fault, its own or a child's, also if a retry runs it again", (context) => {
   const notes = noteCleanUps(context, 'step', 'sequence', 'retry');
   const run = started(
     outline(`
@@ -200,7 +200,7 @@ test('F-78, F-79, F-97: whoever faults cleans up once for each fault, its own or
 });
 
 for (const count of [0, 1, 3]) {
-  test(`F-93, F-94, F-96: a retry of ${count} runs its activity ${count + 1} times, and its handler only then; no timer is left`, () => {
+  test(`F-93, F-94, F-96: a retry of ${count} runs its activity ${count + 1} times before its handler, and leaves no timer`, () => {
     const retry: Activity = {
       activity: 'retry',
       name: 'retry',
@@ -226,7 +226,7 @@ for (const count of [0, 1, 3]) {
 }
 
 for (const onExhausted of ['wait', 'fault', 'undo'] as const)
-  test(`F-53, F-93: with onExhausted "${onExhausted}" a retry that is used up blocks no order: its step is asked again until the threshold`, () => {
+  test(`F-53, F-93: with onExhausted "${onExhausted}" an exhausted retry does not block the order: its step is requested until the threshold`, () => {
     const run = started(
       workflow({ activity: 'retry', name: 'order', retries: 0, intervalSeconds: 0, do: step('charge') }, { onExhausted }),
     );
@@ -238,7 +238,7 @@ for (const onExhausted of ['wait', 'fault', 'undo'] as const)
     assert.equal(run.state.outcome, 'completed');
   });
 
-test('F-93: a fault that asking again cannot help is not retried, unless that is wanted; nor is one that is excepted', () => {
+test('F-93: a permanent fault is not retried unless the retry names it; an excepted fault is never retried', () => {
   const runs = (more: object, reply: ReturnType<typeof fault>): boolean => {
     const retry: Activity = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 10, do: step('charge'), ...more };
     const run = started(workflow(sequence('order', retry)));
@@ -251,7 +251,7 @@ test('F-93: a fault that asking again cannot help is not retried, unless that is
   assert.equal(runs({ except: ['Busy'] }, fault('Busy/Overloaded', { permanent: false })), false);
 });
 
-test('F-93, F-96: with "only", a retry runs again after the named faults, permanent or not, and all others go to its handlers', () => {
+test('F-93, F-96: with "only", a retry runs again after the named faults, permanent or not; handlers get all others', () => {
   const taken = (type: string, permanent: boolean): string => {
     const again: Activity = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 10, only: ['Refused'], do: step('charge') };
     const run = started(workflow(sequence('order', { ...again, faultHandlers: [{ fault: '*', do: step('note') }] })));
@@ -265,7 +265,7 @@ test('F-93, F-96: with "only", a retry runs again after the named faults, perman
   assert.equal(taken('Engine/ServiceUnavailable', false), 'handled');
 });
 
-test('F-43, F-72: of two faults in one instant one is dealt with after the other, and no handler begins while a person decides', () => {
+test('F-43, F-72: two faults at the same instant are handled in turn, and no handler begins while a person decides', () => {
   const run = started(
     workflow(
       parallel(
@@ -283,14 +283,14 @@ test('F-43, F-72: of two faults in one instant one is dealt with after the other
   assert.equal(run.state.blocked?.path, 'order/first');
   assert.equal(run.asks.length, 0);
 
-  // In vain for the first, so the second goes on waiting.
+  // The first has no handler, so the second keeps waiting.
   run.happen({ type: 'resubmitted' });
   assert.equal(run.state.blocked?.path, 'order/first');
   run.happen({ type: 'canceled', outcome: 'canceled' });
   assert.equal(run.state.outcome, 'canceled');
 });
 
-test('F-43: a second fault that has a handler is handled once a person has dealt with the first', () => {
+test('F-43: a second fault that has a handler is handled after a person has resolved the first', () => {
   const run = started(
     outline(`
     workflow completeWithin 10s
@@ -315,7 +315,7 @@ test('F-43: a second fault that has a handler is handled once a person has dealt
   assert.equal(run.state.outcome, 'completed');
 });
 
-test('F-51, F-58: an order that exceeds its threshold in a handler, an undo or a canceled step goes on with just that', () => {
+test('F-51, F-58: an order that exceeds its threshold in a handler, an undo or a canceled step continues with exactly that', () => {
   const run = started(
     outline(`
     workflow

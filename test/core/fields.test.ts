@@ -4,7 +4,7 @@ import { check } from '#core/checks/check';
 import type { Activity, WorkflowDefinition } from '#core/definition/definition';
 import { sequence, step, workflow } from '../support/workflows.ts';
 
-/** An activity as somebody may have written it by hand. */
+/** An activity as a person may have written it by hand. */
 const written = (activity: string, fields: object): Activity => ({ activity, name: 'x', ...fields }) as unknown as Activity;
 
 const forEach = (fields: object) => written('forEach', { list: [], do: step('a'), ...fields });
@@ -17,33 +17,45 @@ const waitFor = (fields: object) => written('waitFor', { signal: 'paid', ...fiel
 const call = (fields: object) => written('call', { agent: 'workflows', operation: 'ship-one@1', input: {}, ...fields });
 
 const lengths = 'A delay takes 0 to 31622400 seconds, not';
-const signals = 'is no name for a signal: a letter, then letters, digits, "-" and "_", at most 64.';
-const calls = 'names no workflow: its name, "@" and its version.';
+const signals = 'is not a valid signal name. Use at most 64 letters, digits, "-" and "_", and begin with a letter.';
+const calls = 'is not a workflow with a version. Write its name, "@" and its version: ship-one@1.';
 const long = 'x'.repeat(65);
 
-/** A field that is wrong, and all that is said of it. */
+/** A field that is wrong, and its complete message. */
 const wrong: readonly (readonly [what: string, activity: Activity, message: string])[] = [
-  ['a sequence without children', written('sequence', {}), 'Its children are no list of activities.'],
-  ['a parallel without children', written('parallel', { children: 'a' }), 'Its children are no list of activities.'],
-  ['a choice without branches', written('choice', {}), 'Its branches are no list.'],
-  ['a forEach of no branches at once', forEach({ maxConcurrency: 0 }), 'maxConcurrency is 0; it is a whole number from 1 up.'],
-  ['a forEach of half a branch', forEach({ maxConcurrency: 1.5 }), 'maxConcurrency is 1.5; it is a whole number from 1 up.'],
-  ['a while of no turns', repeatWhile({ maxTurns: 0 }), 'maxTurns is 0; it is a whole number from 1 up.'],
-  ['a while of half a turn', repeatWhile({ maxTurns: 1.5 }), 'maxTurns is 1.5; it is a whole number from 1 up.'],
-  ['a retry of less than nothing', retry({ retries: -1 }), 'retries is -1; it is a whole number from 0 up.'],
-  ['a retry of half a run', retry({ retries: 1.5 }), 'retries is 1.5; it is a whole number from 0 up.'],
-  ['a retry before its time', retry({ intervalSeconds: -1 }), 'intervalSeconds is -1; it is a number of seconds from 0 up.'],
+  ['a sequence without children', written('sequence', {}), 'Its children must be a list of activities.'],
+  ['a parallel without children', written('parallel', { children: 'a' }), 'Its children must be a list of activities.'],
+  ['a choice without branches', written('choice', {}), 'Its branches must be a list.'],
+  ['a forEach of no branches at once', forEach({ maxConcurrency: 0 }), 'maxConcurrency is 0; it must be an integer of at least 1.'],
+  ['a forEach of half a branch', forEach({ maxConcurrency: 1.5 }), 'maxConcurrency is 1.5; it must be an integer of at least 1.'],
+  ['a while of no turns', repeatWhile({ maxTurns: 0 }), 'maxTurns is 0; it must be an integer of at least 1.'],
+  ['a while of half a turn', repeatWhile({ maxTurns: 1.5 }), 'maxTurns is 1.5; it must be an integer of at least 1.'],
+  ['a retry of less than nothing', retry({ retries: -1 }), 'retries is -1; it must be an integer of at least 0.'],
+  ['a retry of half a run', retry({ retries: 1.5 }), 'retries is 1.5; it must be an integer of at least 0.'],
+  ['a retry before its time', retry({ intervalSeconds: -1 }), 'intervalSeconds is -1; it must be a number of seconds of at least 0.'],
   [
     'a retry after more than a year',
     retry({ intervalSeconds: 1e12 }),
-    'intervalSeconds is 1000000000000; at most 31622400 seconds, a year, can be waited for.',
+    'intervalSeconds is 1000000000000; the maximum is 31622400 seconds (a year).',
   ],
-  ['a retry after a word', retry({ intervalSeconds: '5' }), 'intervalSeconds is "5"; it is a number of seconds from 0 up.'],
-  ['a variable that begins with a digit', assign('1st'), '"1st" is no name for a variable.'],
-  ['a variable with a dot', assign('a.b'), '"a.b" is no name for a variable.'],
-  ['a variable of 65 letters', assign(long), `"${long}" is no name for a variable.`],
-  ['a fault that is a number', raise(5), 'It names no fault.'],
-  ['a fault without a name', raise(''), 'It names no fault.'],
+  ['a retry after a word', retry({ intervalSeconds: '5' }), 'intervalSeconds is "5"; it must be a number of seconds of at least 0.'],
+  [
+    'a variable that begins with a digit',
+    assign('1st'),
+    '"1st" is not a valid variable name. Use at most 64 letters, digits and "_", and do not begin with a digit.',
+  ],
+  [
+    'a variable with a dot',
+    assign('a.b'),
+    '"a.b" is not a valid variable name. Use at most 64 letters, digits and "_", and do not begin with a digit.',
+  ],
+  [
+    'a variable of 65 letters',
+    assign(long),
+    `"${long}" is not a valid variable name. Use at most 64 letters, digits and "_", and do not begin with a digit.`,
+  ],
+  ['a fault that is a number', raise(5), 'It has no fault type.'],
+  ['a fault without a name', raise(''), 'It has no fault type.'],
   ['a wait of less than nothing', wait(-0.1), `${lengths} -0.1.`],
   ['a wait of a word', wait('60'), `${lengths} "60".`],
   ['a wait of more than a year', wait(31_622_401), `${lengths} 31622401.`],
@@ -53,7 +65,7 @@ const wrong: readonly (readonly [what: string, activity: Activity, message: stri
   ['a signal with a dot', waitFor({ signal: 'a.b' }), `"a.b" ${signals}`],
   ['a signal of 65 letters', waitFor({ signal: long }), `"${long}" ${signals}`],
   ['a signal that is waited for for a word', waitFor({ withinSeconds: 'soon' }), `${lengths} "soon".`],
-  ['a call of a stranger', call({ agent: 'payment' }), 'Its agent is "payment"; the agent of a call is "workflows".'],
+  ['a call of a stranger', call({ agent: 'payment' }), 'Its agent is "payment"; the agent of a call must be "workflows".'],
   ['a call without a version', call({ operation: 'ship-one' }), `"ship-one" ${calls}`],
   ['a call of version 0', call({ operation: 'ship-one@0' }), `"ship-one@0" ${calls}`],
   ['a call of half a version', call({ operation: 'ship-one@1.5' }), `"ship-one@1.5" ${calls}`],
@@ -63,20 +75,20 @@ const wrong: readonly (readonly [what: string, activity: Activity, message: stri
   [
     'a function that nobody has described',
     written('compute', { function: 'nope@1', input: {} }),
-    'No function is called "nope@1". Describe it with compute(…), in a module that the app imports.',
+    'Unknown function "nope@1". Define it with compute(…) in a module that the app imports.',
   ],
-  ['a step for an agent without a name', step('x', { agent: '' }), 'It names no agent.'],
-  ['a step whose agent is a number', step('x', { agent: 5 as unknown as string }), 'It names no agent.'],
-  ['a step whose time is endless', step('x', { longestSeconds: 0 }), 'longestSeconds is 0; it is a number above 0.'],
+  ['a step for an agent without a name', step('x', { agent: '' }), 'It has no agent.'],
+  ['a step whose agent is a number', step('x', { agent: 5 as unknown as string }), 'It has no agent.'],
+  ['a step whose time is endless', step('x', { longestSeconds: 0 }), 'longestSeconds is 0; it must be a number above 0.'],
 ];
 
 for (const [what, activity, message] of wrong) {
-  test(`${what} is refused, and the message says all that is wrong`, () => {
+  test(`${what} is refused, and the message reports every problem`, () => {
     assert.deepEqual(check(workflow(sequence('', activity))), [{ severity: 'error', path: 'order/x', message }]);
   });
 }
 
-/** The least and the most that a field may hold. */
+/** The minimum and the maximum of a field. */
 const right: readonly Activity[] = [
   forEach({}),
   forEach({ maxConcurrency: 1 }),
@@ -98,12 +110,12 @@ const right: readonly Activity[] = [
   { ...step('x'), name: 'x'.repeat(64) },
 ];
 
-test('fields at the limits of what they may hold are right', () => {
+test('fields at their minimum and maximum are valid', () => {
   for (const activity of right) assert.deepEqual(check(workflow(sequence('', activity))), [], JSON.stringify(activity));
   assert.deepEqual(check(workflow(sequence('', raise('Refused')), { toOperator: ['Refused'] })), []);
 });
 
-test('a workflow at the limits of what it may say is right', () => {
+test('a workflow at all limits is valid', () => {
   const definitions: readonly Partial<WorkflowDefinition>[] = [
     { name: 'a' },
     { name: `a${'-1'.repeat(31)}b` },
@@ -115,23 +127,23 @@ test('a workflow at the limits of what it may say is right', () => {
   for (const more of definitions) assert.deepEqual(check(workflow(step('a'), more)), [], JSON.stringify(more));
 });
 
-test('a workflow beyond the limits of what it may say is refused', () => {
+test('a workflow beyond the limits is refused', () => {
   const messages = (more: Partial<WorkflowDefinition>) =>
     check(workflow(step('a'), more)).map(({ path, message }) => `${path}: ${message}`);
-  assert.deepEqual(messages({ maxFailures: -1 }), [': maxFailures is -1; it is a whole number from 0 up.']);
-  assert.deepEqual(messages({ maxFailures: 0.5 }), [': maxFailures is 0.5; it is a whole number from 0 up.']);
-  assert.deepEqual(messages({ completeWithinSeconds: 0 }), [': completeWithinSeconds is 0; it is a number above 0.']);
+  assert.deepEqual(messages({ maxFailures: -1 }), [': maxFailures is -1; it must be an integer of at least 0.']);
+  assert.deepEqual(messages({ maxFailures: 0.5 }), [': maxFailures is 0.5; it must be an integer of at least 0.']);
+  assert.deepEqual(messages({ completeWithinSeconds: 0 }), [': completeWithinSeconds is 0; it must be a number above 0.']);
   for (const longWaitSeconds of [0, 31_622_401])
     assert.match(messages({ onExhausted: 'wait', longWaitSeconds }).join(), new RegExp(`^: longWaitSeconds is ${longWaitSeconds}; `));
   assert.deepEqual(messages({ longWaitSeconds: 5 }), [
     ': longWaitSeconds has no effect with onExhausted "error": set onExhausted to "wait", or leave it out.',
   ]);
-  const name = '"1a" is no name for a workflow: small letters, digits and "-", at most 64.';
+  const name = '"1a" is not a valid workflow name. Use at most 64 lowercase letters, digits and "-", and begin with a letter.';
   assert.deepEqual(messages({ name: '1a' }), [`: ${name}`]);
   assert.deepEqual(messages({ name: 'a.b' }), [`: ${name.replace('1a', 'a.b')}`]);
 });
 
-test('every activity says which of its fields hold expressions: a mistake in any of them is found', () => {
+test('every activity declares its fields with expressions: a problem in any of them is found', () => {
   const bad = { $cel: ')' };
   const places: readonly Activity[] = [
     forEach({ list: bad }),

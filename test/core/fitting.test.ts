@@ -12,7 +12,7 @@ const list = (items: Json): Json => ({ type: 'array', items });
 const oneOf = (...forms: Json[]): Json => ({ oneOf: forms });
 const nested = (levels: number): Json => listOf(levels, () => 0).reduce<Json>((inner) => closed({ n: inner }), text);
 
-/** What is wanted, by name; `a condition` has words of its own. */
+/** The expected types, by name; `a condition` has its own wording. */
 const wanted: { readonly [name: string]: Json } = {
   anything: {},
   text,
@@ -51,8 +51,8 @@ const wanted: { readonly [name: string]: Json } = {
 };
 
 /**
- * `fitting.txt`: what stands in a definition where something is wanted, the type of what that yields, and what is said of
- * it. `UPDATE_TRANSCRIPTS=1` writes down what the system really says: look at the difference.
+ * `fitting.txt`: a value in a definition, the type of its result, and the messages about it. `UPDATE_TRANSCRIPTS=1`
+ * rewrites the file; review the difference.
  */
 const file = new URL('fitting.txt', import.meta.url);
 const blocks = readFileSync(file, 'utf8').trimEnd().split('\n\n');
@@ -65,7 +65,7 @@ function told(block: string): string {
   return [head, ...lines.map((line) => `  ${line.replaceAll('\n', '\n    ')}`)].join('\n');
 }
 
-test('what stands where something is wanted either fits, or it is said why not, with a pointer to the place', () => {
+test('a value in a definition has the expected type, or a message with a pointer says why not', () => {
   if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${blocks.map(told).join('\n\n')}\n`);
   else for (const block of blocks) assert.equal(told(block), block);
 });

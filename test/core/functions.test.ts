@@ -27,31 +27,31 @@ const started = (name: string, input: Template): Run => {
   return run;
 };
 
-describe('an order computes what an expression can’t say', () => {
-  test('what a function of the app returns may be read at once', () => {
+describe('an order computes a value in a function of the app', () => {
+  test("the function's result can be read at once", () => {
     assert.equal(started('odd-double@1', { $cel: '20 + 1' }).asked('order/tell').input, 42);
   });
 
   const failures: readonly (readonly [what: string, name: string, input: Template, fault: object])[] = [
     ['throws', 'odd-fail@1', null, { type: 'Engine/ComputeFailed', message: 'odd-fail@1: Nothing costs that much.' }],
     ['throws what is no error', 'odd-fail@2', null, { type: 'Engine/ComputeFailed', message: 'odd-fail@2: a word' }],
-    ['is not there', 'odd-double@2', 1, { type: 'Engine/ComputeFailed', message: 'No function is called "odd-double@2".' }],
+    ['is not there', 'odd-double@2', 1, { type: 'Engine/ComputeFailed', message: 'Unknown function "odd-double@2".' }],
     ['gets what can’t be made', 'odd-double@1', { $cel: 'order.nothing' }, { type: 'Engine/ExpressionFailed' }],
     ['returns too much', 'odd-repeat@1', limits.outputBytesMax, { type: 'Engine/OutputTooLarge', outcomeUnknown: false }],
   ];
   for (const [what, name, input, fault] of failures) {
-    test(`one that ${what} is a fault of the order`, () => {
+    test(`a function that ${what} is a fault of the order`, () => {
       assert.partialDeepStrictEqual(started(name, input).state.blocked, { path: 'order/quote', fault });
     });
   }
 
-  test('what a function is given it can’t change', () => {
+  test('a function cannot change its input', () => {
     const input: Json = { list: [{ n: 1 }] };
     assert.partialDeepStrictEqual(compute('odd-change@1', input), { ok: false });
     assert.deepEqual(input, { list: [{ n: 1 }] });
   });
 
-  test('a name is given once', () => {
+  test('a function name can be registered only once', () => {
     assert.throws(
       () => registerFunction('odd-double@1', () => null),
       /Two functions are called "odd-double@1"\. Give one of them another name/,

@@ -85,7 +85,7 @@ flowchart TD
   );
 });
 
-test('waits and pauses are told in the longest unit that they are whole numbers of', () => {
+test('waits and pauses are shown in the longest unit that gives a whole number', () => {
   const chart = mermaidOf(workflow(sequence('order', ...[0, 90, 120, 7200, 172_800].map((seconds) => delay(`rest-${seconds}`, seconds)))));
   assert.deepEqual(
     [...chart.matchAll(/wait ([^"]+)/g)].map(([, length]) => length),
@@ -93,7 +93,7 @@ test('waits and pauses are told in the longest unit that they are whole numbers 
   );
 });
 
-test('an activity of a type that nobody has drawn yet is a leaf, or a frame with what is inside it', () => {
+test('an activity of an unfamiliar type is drawn as a leaf, or as a frame with its children', () => {
   const known = behaviors as { [type: string]: unknown };
   Object.assign(known, { ring: { ...behaviors.delay }, ward: { ...behaviors.scope } });
   try {

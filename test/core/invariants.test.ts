@@ -15,7 +15,7 @@ const charge = sound.activities[path] as ActivityState<object>;
 const withCharge = (change: object): State => ({ ...sound, activities: { ...sound.activities, [path]: { ...charge, ...change } } });
 const fault = { type: 'X', class: 'expected', permanent: true, message: 'x' } as const;
 
-/** States that must never be stored, and the essential words of what is said about them. */
+/** States that must never be stored, and the essential words of the message about each. */
 const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[] = [
   ['held without a reason', { ...sound, phase: 'blocked' }, /phase blocked, but "blocked" is not set/],
   ['running with a reason to be held', { ...sound, blocked: { path, fault, at: 1 } }, /phase running, but "blocked" is set/],
@@ -52,7 +52,7 @@ const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[
   ['running with a step of no deadline', withCharge({ local: { ...charge.local, completeBy: null } }), /order\/charge has no time/],
 ];
 
-test('a sound state has nothing to be said against it', () => {
+test('a valid state gives no messages', () => {
   const couldNotBegin = {
     ...sound,
     phase: 'blocked' as const,
@@ -67,7 +67,7 @@ test('a sound state has nothing to be said against it', () => {
 });
 
 for (const [what, state, words] of nonsense) {
-  test(`S4: an order that would be ${what} is found out`, () => {
+  test(`S4: the check finds an order that would be ${what}`, () => {
     assert.match(violations(run.program, state).join('; '), words);
   });
 }

@@ -6,8 +6,8 @@ import { outline } from '../support/workflows.ts';
 
 const prepared = (definition: string): Run => startRun(outline(definition));
 
-describe('the journal has all that happened to an order', () => {
-  test('F-32: an answer that is recorded while the order waits for a person, and its effect afterwards', () => {
+describe('the journal contains every event of an order', () => {
+  test('F-32: a reply that arrives while the order is blocked is recorded, and its effect after it', () => {
     const run = prepared(`
       workflow
         parallel
@@ -44,7 +44,7 @@ describe('the journal has all that happened to an order', () => {
     );
   });
 
-  test('F-93: each run of a retry that failed, and the handler that took the fault of the last one', () => {
+  test('F-93: each failed run of a retry is recorded, and the handler of the last fault', () => {
     const run = prepared(`
       workflow
         sequence
@@ -82,7 +82,7 @@ describe('the journal has all that happened to an order', () => {
     );
   });
 
-  test('F-79: what becomes of steps that are not wanted any more', () => {
+  test('F-79: the outcomes of canceled steps are recorded', () => {
     const run = prepared(`
       workflow
         parallel
@@ -128,7 +128,7 @@ describe('the journal has all that happened to an order', () => {
     );
   });
 
-  test('a failure that a step outlives is an attempt that failed', () => {
+  test('a failure that a step survives is recorded as a failed attempt', () => {
     const run = prepared('workflow\n  sequence\n    charge by payment');
     run.happen({ type: 'started', stepMs });
     assert.deepEqual(

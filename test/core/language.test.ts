@@ -4,15 +4,15 @@ import { checkEffects, events, goWell, suffer, worldOf } from '../support/chaos.
 import { startRun, stepMs } from '../support/run.ts';
 import { definitionOf, faultTypes, roots } from '../support/shapes.ts';
 
-/** `LANGUAGE_RUNS=20000` for a long night; `LANGUAGE_SEED` for one that went wrong. */
+/** `LANGUAGE_RUNS=20000` for a long run; `LANGUAGE_SEED` repeats a failed one. */
 const numRuns = Number(process.env['LANGUAGE_RUNS'] ?? 4000);
 const seed = process.env['LANGUAGE_SEED'] || undefined;
 const parameters = { numRuns, ...(seed === undefined ? {} : { seed: Number(seed) }) };
 
-/** How much of its undo list lies in pages outside of the state: nothing, one entry a page, or some. */
+/** How much of the undo list is in pages outside the state: none, one entry a page, or some. */
 const undoPages = fc.constantFrom(undefined, 1, 200);
 
-test('S5, S6, S11, S12, S13, F-72, F-79, F-86, F-93, F-100: whatever befalls an order of any shape, every law of the language holds, and it comes to its end', () => {
+test('S5, S6, S11, S12, S13, F-72, F-79, F-86, F-93, F-100: an order of any shape, with any events, keeps every law of the language and reaches its end', () => {
   fc.assert(
     fc.property(roots, events, undoPages, (shape, happen, undoPage) => {
       const world = worldOf(startRun(definitionOf(shape), { undoPage }));
@@ -25,7 +25,7 @@ test('S5, S6, S11, S12, S13, F-72, F-79, F-86, F-93, F-100: whatever befalls an 
   );
 });
 
-test('S11, F-100, F-106: whatever befalls an order that another one has called, it is completed, or nothing of it is left; and nothing is, once it is recalled', () => {
+test('S11, F-100, F-106: a called order, with any events, is completed or leaves no effects; after its caller compensates it, it leaves none', () => {
   const toCaller = fc.subarray(['Refused', 'Busy', faultTypes[1], 'Engine/ComputeFailed'], { minLength: 1 });
   fc.assert(
     fc.property(roots, events, toCaller, fc.boolean(), undoPages, (shape, happen, toCaller, recalls, undoPage) => {
@@ -41,10 +41,10 @@ test('S11, F-100, F-106: whatever befalls an order that another one has called, 
   );
 });
 
-/** What waits for a person, for others or for a part that cleans up has faults of its own where there is no room. */
+/** Activities that wait for a person, for others or for a cleanup have other faults if the state is too large. */
 const others = /"(?:call|askOperator|waitFor|compute)"|"story:/;
 
-test('S23: with little room for its state some of its steps fault because of that, and every law of the language holds all the same', () => {
+test('S23: with a small state limit some steps fault for their size, and every law of the language still holds', () => {
   fc.assert(
     fc.property(roots, events, undoPages, (shape, happen, undoPage) => {
       const definition = definitionOf(shape);

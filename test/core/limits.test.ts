@@ -6,7 +6,7 @@ import { drive } from '../support/drive.ts';
 import { fault, startRun, stepMs } from '../support/run.ts';
 import { listOf, sequence, step, workflow } from '../support/workflows.ts';
 
-/** Scopes within each other, with a step in the innermost: so many levels, the root included. */
+/** Nested scopes with a step in the innermost one: this many levels, including the root. */
 const nested = (levels: number): Activity =>
   listOf(levels - 2, (index) => index).reduce<Activity>(
     (inner, level) => ({ activity: 'scope', name: `s${level}`, do: inner }),
@@ -15,7 +15,7 @@ const nested = (levels: number): Activity =>
 
 const noted: Activity = { activity: 'assign', name: 'recorded', variable: 'recorded', value: true };
 
-test(`an order may be ${limits.depthMax} levels deep, and a fault finds its way from the last to the first`, () => {
+test(`an order may be ${limits.depthMax} levels deep, and a fault rises from the innermost level to the root`, () => {
   const root = { ...sequence('order', nested(limits.depthMax)), faultHandlers: [{ fault: 'Refused', do: noted }] };
   assert.deepEqual(check(workflow(root)), []);
   assert.notDeepEqual(check(workflow(sequence('order', nested(limits.depthMax + 1)))), []);
@@ -42,18 +42,18 @@ const parts = (more: object): Activity => ({
 });
 
 test('F-84: a loop over a thousand entries, fifty at a time, keeps the state below 100 KB', () => {
-  const { state, askings, bytes } = drive(workflow(sequence('order', parts({ maxConcurrency: 50 }))), {
+  const { state, requests, bytes } = drive(workflow(sequence('order', parts({ maxConcurrency: 50 }))), {
     order: { items: listOf(1000, (index) => `item-${index}`) },
   });
   assert.equal(state.outcome, 'completed');
-  assert.equal(askings, 2000);
+  assert.equal(requests, 2000);
   assert.ok(Math.max(...bytes) < 100_000, `${Math.max(...bytes)} bytes`);
 });
 
-test(`F-84: a loop over ${limits.itemsMax + 1} entries is a fault of its own, and nothing of it begins`, () => {
-  const { state, askings } = drive(workflow(sequence('order', parts({}))), { order: { items: listOf(limits.itemsMax + 1, () => 0) } });
+test(`F-84: a loop over ${limits.itemsMax + 1} entries is a fault, and none of its turns begins`, () => {
+  const { state, requests } = drive(workflow(sequence('order', parts({}))), { order: { items: listOf(limits.itemsMax + 1, () => 0) } });
   assert.equal(state.blocked?.fault.type, 'Engine/TooManyItems');
-  assert.equal(askings, 0);
+  assert.equal(requests, 0);
 });
 
 const loop = (turns: number, more: object = {}): Activity =>
@@ -74,21 +74,21 @@ const loop = (turns: number, more: object = {}): Activity =>
     },
   );
 
-test('F-87: ten thousand turns leave nothing behind in the state', () => {
-  const { state, askings, bytes } = drive(workflow(loop(10_000, { maxTurns: 10_000 })));
+test('F-87: ten thousand turns leave no data behind in the state', () => {
+  const { state, requests, bytes } = drive(workflow(loop(10_000, { maxTurns: 10_000 })));
   assert.equal(state.outcome, 'completed');
-  assert.equal(askings, 20_000);
+  assert.equal(requests, 20_000);
   // Only the numbers grow, from one digit to four.
   assert.ok(Math.max(...bytes) < Math.max(...bytes.slice(0, 10)) + 50, `${bytes[1]} to ${Math.max(...bytes)} bytes`);
 });
 
-test(`F-87: a loop that says nothing of it makes at most ${limits.turnsMax} turns`, () => {
-  const { state, askings } = drive(workflow(loop(10_000)));
+test(`F-87: a loop without a declared limit makes at most ${limits.turnsMax} turns`, () => {
+  const { state, requests } = drive(workflow(loop(10_000)));
   assert.equal(state.blocked?.fault.type, 'Engine/TooManyTurns');
-  assert.equal(askings, 2 * limits.turnsMax);
+  assert.equal(requests, 2 * limits.turnsMax);
 });
 
-test('a sequence without undo keeps its state as small at the thousandth step as at the first', () => {
+test('a sequence without undo has as small a state at the thousandth step as at the first', () => {
   const most = [10, 100, 1000].map((length) =>
     Math.max(...drive(workflow(sequence('order', ...listOf(length, (index) => step(`s${index}`))))).bytes),
   );
@@ -96,7 +96,7 @@ test('a sequence without undo keeps its state as small at the thousandth step as
   assert.ok(many <= few + 10, `${most.join(', ')} bytes`);
 });
 
-test('F-93: what a retry knows of the runs before is gone when it is closed', () => {
+test('F-93: a closed retry keeps no data about its earlier runs', () => {
   const retry: Activity = { activity: 'retry', name: 'retry', retries: 3, intervalSeconds: 1, do: sequence('body', step('a'), step('b')) };
   const { state, bytes } = drive(
     workflow(
@@ -113,7 +113,7 @@ test('F-93: what a retry knows of the runs before is gone when it is closed', ()
   assert.ok(Math.max(...bytes) < Math.max(...bytes.slice(0, 5)) + 50, `${Math.max(...bytes)} bytes`);
 });
 
-test('F-84: what a turn has answered is gone with it, also where nobody came to read it', () => {
+test('F-84: the outputs of a turn are dropped with it, even if no expression read them', () => {
   const either: Activity = {
     activity: 'choice',
     name: 'either',

@@ -14,8 +14,8 @@ const begun = (root: Activity): Run => {
 };
 const marked = (run: Run, path: string): void => void run.happen({ type: 'markedCompensated', path });
 
-describe('an undo that a person has seen to', () => {
-  test('it has failed before, and then counts as done: what is older is undone next', () => {
+describe('an undo that an operator marks as done', () => {
+  test('an undo that failed then counts as done, and the next older one begins', () => {
     const run = begun(sequence('order', undoable('a'), undoable('b'), step('c')));
     for (const name of ['a', 'b']) run.reply(`order/${name}`, ok());
     run.reply('order/c', fault('No'));
@@ -23,7 +23,7 @@ describe('an undo that a person has seen to', () => {
     assert.deepEqual(failingUndos(run.state), []);
     run.reply('order/b/undo', fault('No', { permanent: false }));
     assert.deepEqual(failingUndos(run.state), ['order/b']);
-    // Five seconds, a fifth more or less.
+    // Five seconds, plus or minus a fifth.
     run.now += 6_000;
     run.happen({ type: 'woken' });
     assert.deepEqual(failingUndos(run.state), ['order/b'], 'also while it is asked again');
@@ -35,7 +35,7 @@ describe('an undo that a person has seen to', () => {
     assert.equal(run.asks.filter(({ path }) => path === 'order/b/undo').length, 2, 'it is never asked again');
   });
 
-  test('where nobody can say whether a step was done, it says that there is nothing to undo', () => {
+  test('if the outcome of a step is unknown, the mark says that there is nothing to undo', () => {
     const run = begun(sequence('order', undoable('a')));
     run.reply('order/a', fault('No', { unknown: true }));
     run.happen({ type: 'canceled', outcome: 'compensated' });
@@ -45,7 +45,7 @@ describe('an undo that a person has seen to', () => {
     assert.deepEqual([run.state.outcome, run.asks.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
   });
 
-  test('a handler that compensates goes on behind it, and the order with it', () => {
+  test('the handler that compensates continues after it, and so does the order', () => {
     const root: Activity = {
       ...sequence('order', undoable('a'), step('b')),
       faultHandlers: [{ fault: 'No', do: sequence('handler', { activity: 'compensate', name: 'compensate' }, step('tell')) }],

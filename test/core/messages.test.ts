@@ -23,7 +23,7 @@ const raise = (message: Template, data?: Template): Activity => ({
   ...(data === undefined ? {} : { data }),
 });
 
-/** The fault for which an order is held that consists of this, after what happens to it. */
+/** The fault that blocks an order made of this activity, after these events. */
 function heldFor(root: Activity, happen: (run: Run) => void = () => {}, more: { completeWithinSeconds?: number } = {}): Fault | undefined {
   const order: Json = { word: 'w'.repeat(120), number: 5, list: listOf(1001, () => 0), late: { by: 3 } };
   const run = startRun(workflow(sequence('', root), more), { order });
@@ -41,31 +41,31 @@ const engine = (type: string, message: string, more: Partial<Fault> = {}): Fault
 });
 const w100 = `"${'w'.repeat(99)}`;
 
-/** What an order does that can't go on, and all that is said of it. */
+/** An order that cannot continue, and the complete message about it. */
 const table: readonly (readonly [what: string, held: () => Fault | undefined, expected: Fault])[] = [
   [
     'goes through what is no list',
     () => heldFor(forEach(cel('order.word'))),
-    engine('ExpressionFailed', `A forEach goes through a list, not ${w100}.`, { source: 'order/each' }),
+    engine('ExpressionFailed', `A forEach needs a list, not ${w100}.`, { source: 'order/each' }),
   ],
   [
     'goes through too many entries',
     () => heldFor(forEach(cel('order.list'))),
     engine(
       'TooManyItems',
-      `The list has 1001 entries; one forEach goes through at most ${limits.itemsMax}. Cut it into chunks, each an order of its own.`,
+      `The list has 1001 entries; a forEach has at most ${limits.itemsMax}. Split the list into chunks, each in a called order.`,
       { source: 'order/each' },
     ),
   ],
   [
     'goes round for ever',
     () => heldFor(repeatWhile(true, { maxTurns: 3 })),
-    engine('TooManyTurns', 'The loop has made 3 turns, the most it may make. Set maxTurns if it may make more.', { source: 'order/while' }),
+    engine('TooManyTurns', 'The loop has reached its limit of 3 turns. Set maxTurns to allow more.', { source: 'order/while' }),
   ],
   [
     'asks whether a word holds',
     () => heldFor(repeatWhile(cel('order.word'))),
-    engine('ExpressionFailed', `A condition is true or false, not ${w100}.`, { source: 'order/while' }),
+    engine('ExpressionFailed', `A condition must be true or false, not ${w100}.`, { source: 'order/while' }),
   ],
   [
     'waits for less than no time',
@@ -93,12 +93,12 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
         },
         { completeWithinSeconds: 60 },
       ),
-    engine('DeadlineExceeded', 'The time of the whole order is over, so nothing more is asked.', { source: 'order/both/a' }),
+    engine('DeadlineExceeded', 'The time limit of the order has passed. No more requests are sent.', { source: 'order/both/a' }),
   ],
   [
     'is asked too often',
     () => heldFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
-    engine('DeadlineExceeded', 'No answer came in time, however often it was asked.', {
+    engine('DeadlineExceeded', 'No attempt was answered in time.', {
       source: 'order/a',
       outcomeUnknown: true,
       permanent: false,
@@ -111,7 +111,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
         run.reply('order/a', fault('Busy', { permanent: false }));
         run.happen({ type: 'exhausted', path: 'order/a' });
       }),
-    engine('DeadlineExceeded', 'No answer came in time, however often it was asked. The last answer was "not now": Busy: Busy it is', {
+    engine('DeadlineExceeded', 'No attempt was answered in time. The last reply was "not now": Busy: Busy it is', {
       source: 'order/a',
       outcomeUnknown: true,
       permanent: false,
@@ -120,7 +120,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   [
     'is not answered where it may be asked for only once',
     () => heldFor(step('a', { atMostOnce: true }), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
-    engine('OutcomeUnknown', 'No answer came in time. It may be asked for only once, so nobody knows whether it was done.', {
+    engine('OutcomeUnknown', 'No reply came in time. The operation runs at most once, so its outcome is unknown.', {
       source: 'order/a',
       outcomeUnknown: true,
     }),
@@ -135,7 +135,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     () => heldFor(step('a'), (run) => run.reply('order/a', ok('x'.repeat(limits.outputBytesMax - 1)))),
     engine(
       'OutputTooLarge',
-      `The output has ${limits.outputBytesMax + 1} bytes; at most ${limits.outputBytesMax} are kept. Answer with a reference to where it lies.`,
+      `The output has ${limits.outputBytesMax + 1} bytes; the maximum is ${limits.outputBytesMax}. Return a reference to the data instead.`,
       { source: 'order/a', outcomeUnknown: true },
     ),
   ],
@@ -144,7 +144,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     () => heldFor(step('a', { input: 'x'.repeat(limits.inputBytesMax - 1) })),
     engine(
       'InputTooLarge',
-      `The input has ${limits.inputBytesMax + 1} bytes; at most ${limits.inputBytesMax} are sent. Hand over a reference to where it lies.`,
+      `The input has ${limits.inputBytesMax + 1} bytes; the maximum is ${limits.inputBytesMax}. Pass a reference to the data instead.`,
       { source: 'order/a' },
     ),
   ],
@@ -175,11 +175,11 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   ],
 ];
 
-describe('F-43, F-59: whoever has to decide about an order is told what is wrong, where, and what can be done', () => {
+describe('F-43, F-59: a person who must decide about an order learns the problem, its place and the remedies', () => {
   for (const [what, held, expected] of table) test(`an order that ${what}`, () => assert.deepEqual(held(), expected));
 });
 
-/** Each place in which an order may read what is not there. */
+/** Each place in which an order may read a missing value. */
 const unreadable: readonly (readonly [where: string, path: string, root: Activity])[] = [
   ['the input of a step', 'order/a', step('a', { input: { deep: [{ $cel: 'order.nothing' }] } })],
   ['a list', 'order/each', forEach(cel('order.nothing'))],
@@ -192,13 +192,13 @@ const unreadable: readonly (readonly [where: string, path: string, root: Activit
 ];
 
 for (const [where, path, root] of unreadable) {
-  test(`${where} that can't be made is a fault at its place, and nothing goes on with half of it`, () => {
+  test(`${where} that cannot be evaluated is a fault at its place, and no part of it begins`, () => {
     const { type, source } = heldFor(root) ?? {};
     assert.deepEqual({ type, source }, { type: 'Engine/ExpressionFailed', source: path });
   });
 }
 
-test('an answer of the greatest length is kept, and one byte more is too long, whatever its letters', () => {
+test('an output of the maximum size is kept, and one byte more is too large, whatever its characters', () => {
   for (const letter of ['x', 'é']) {
     const most = letter.repeat((limits.outputBytesMax - 2) / new TextEncoder().encode(letter).length);
     assert.equal(

@@ -8,7 +8,7 @@ import { mayChange } from '#core/definition/template';
 
 const asked = { generation: 12, epoch: 345, attempt: 67 };
 
-test('a request id names one asking of one step of one order, and says which', () => {
+test('a request id names one attempt of one step of one order', () => {
   const id = requestIdOf('o1', 'order/items[3]/pack', asked);
   assert.equal(id, 'o1/order/items[3]/pack/12#345.67');
   assert.equal(requestIdFrom('o1', 'order/items[3]/pack', attemptIdOf(asked)), id);
@@ -19,7 +19,7 @@ test('a request id names one asking of one step of one order, and says which', (
   );
 });
 
-test('what is no request id of the order names no step of it', () => {
+test('an id that is not a request id of the order names no step of it', () => {
   const others = [
     'o2/order/a/1#1.1',
     'o1/order/a',
@@ -39,7 +39,7 @@ test('what is no request id of the order names no step of it', () => {
   assert.ok(Number.isNaN(generationOf('o1/order/a/1#1.1x')));
 });
 
-test('a fault is of its own kind and of those that it extends, by whole names', () => {
+test('a fault has its declared type and each supertype; only whole names count', () => {
   assert.deepEqual(
     ['Refused', 'Refused/Card', 'Refused/Card/Declined', 'Card', 'Refused/Ca'].map((kind) => isKindOf('Refused/Card', kind)),
     [true, true, false, false, false],
@@ -47,7 +47,7 @@ test('a fault is of its own kind and of those that it extends, by whole names', 
   assert.deepEqual(['Refused/Card', 'Refused'].map(shortType), ['Card', 'Refused']);
 });
 
-test('a name that is close is proposed, and no other', () => {
+test('a similar name is proposed, and a different one is not', () => {
   const known = ['charge', 'ship', 'notify-customer'];
   assert.equal(didYouMean('Chagre', known), ' Did you mean "charge"?');
   assert.equal(didYouMean('shp', known), ' Did you mean "ship"?');
@@ -58,7 +58,7 @@ test('a name that is close is proposed, and no other', () => {
   assert.equal(didYouMean('b', ['a']), ' Did you mean "a"?');
 });
 
-test('a text of any length is no reason to think long about what was meant', () => {
+test('the search for similar names stays fast for texts of any length', () => {
   const name = (length: number) => 'x'.repeat(length);
   assert.equal(didYouMean(name(101), [name(101)]), '');
   assert.equal(didYouMean(name(100), [name(101)]), '');
@@ -66,7 +66,7 @@ test('a text of any length is no reason to think long about what was meant', () 
   assert.equal(didYouMean(name(100), [name(100)]), ` Did you mean "${name(100)}"?`);
 });
 
-test('bytes are counted as they are sent', () => {
+test('bytes are counted in the encoding that is sent', () => {
   assert.deepEqual([utf8Bytes('é'), utf8Bytes({ a: '€' })], [4, 11]);
   assert.deepEqual(
     [3, 4, 5].map((most) => fits('é', most)),
@@ -78,7 +78,7 @@ test('bytes are counted as they are sent', () => {
   );
 });
 
-test('F-44: only what reads variables, or outputs that need not be there, may yield something else later', () => {
+test('F-44: only expressions that read variables, or optional outputs, may give another result later', () => {
   for (const template of [
     null,
     'vars',

@@ -7,7 +7,7 @@ import { nodeAt } from '#core/definition/program';
 import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
 import { delay, listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
-/** Random trees of sequences, parallels, delays and steps. Siblings get their names by their place. */
+/** Random trees of sequences, parallels, delays and steps. Siblings are named by their position. */
 type Shape = { kind: 'step'; within?: number } | { kind: 'delay'; seconds: number } | { kind: 'sequence' | 'parallel'; children: Shape[] };
 
 const childrenOf = (shape: fc.Arbitrary<Shape>, minLength: number) =>
@@ -37,7 +37,7 @@ const activityOf = (shape: Shape, name: string): Activity => {
 const phaseOf = (run: Run, path: string): string | undefined => (run.state.activities[path]?.local as StepState | undefined)?.phase;
 const liveSteps = (run: Run): string[] => Object.keys(run.state.activities).filter((path) => nodeAt(run.program, path).activity === 'step');
 
-/** What may befall an order, and to which of its steps: every one of the laws in `run.ts` must outlive it. */
+/** Events that may happen to an order and its steps: every law in `run.ts` must survive each of them. */
 const misfortunes: readonly ((run: Run, choose: <T>(from: readonly T[]) => T | undefined, size: number) => void)[] = [
   (run, choose) => answer(run, choose(run.asks)?.path, ok()),
   (run, choose) => answer(run, choose(liveSteps(run)), ok()),
@@ -45,7 +45,7 @@ const misfortunes: readonly ((run: Run, choose: <T>(from: readonly T[]) => T | u
   (run, choose) => answer(run, choose(liveSteps(run)), fault('Refused')),
   (run, choose) => answer(run, choose(liveSteps(run)), fault('InvalidReply', { unknown: true })),
   (run, choose) => answer(run, choose(liveSteps(run)), rejected),
-  // A message of any age comes again.
+  // A message of any age is redelivered.
   (run, choose) => {
     const ask = choose(run.asks);
     if (ask) run.reply(ask.path, ok(), { ask });
@@ -79,7 +79,7 @@ function suffer(run: Run, events: readonly (readonly [number, number])[]): void 
   for (const [which, size] of events) misfortunes[which]?.(run, (from) => from[size % Math.max(1, from.length)], size);
 }
 
-/** From now on everybody answers, time passes, and a person resubmits what is held: the order must come to its end. */
+/** From now on all agents answer, time passes, and a person resubmits blocked orders: the order must reach its end. */
 function goWell(run: Run): void {
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
     assert.ok(turn < 500, `the order comes to no end: ${JSON.stringify(run.state)}`);
@@ -127,7 +127,7 @@ const started = (shape: Shape): Run => {
   return run;
 };
 
-test('F-31, F-86: the history of an order is in the order of its definition, whatever befell it, and it reaches its end', () => {
+test('F-31, F-86: the history of an order follows its definition, whatever its events, and the order reaches its end', () => {
   fc.assert(
     fc.property(shape, chaos, (shape, events) => {
       const run = started(shape);
@@ -139,7 +139,7 @@ test('F-31, F-86: the history of an order is in the order of its definition, wha
   );
 });
 
-test('F-31, F-46: steps are asked in the order of the definition, and all branches of a parallel in one turn', () => {
+test('F-31, F-46: steps are requested in the order of the definition, and all branches of a parallel in one turn', () => {
   fc.assert(
     fc.property(shape, (shape) => {
       const run = started(shape);
@@ -159,7 +159,7 @@ test('F-31, F-46: steps are asked in the order of the definition, and all branch
   );
 });
 
-test('F-46: independent steps overlap: each is asked before any of the others is answered', () => {
+test('F-46: independent steps overlap: all are requested before any of them is answered', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 200 }), (width) => {
       const run = startRun(workflow(parallel('order', ...Array.from({ length: width }, (_, index) => step(`step-${index}`)))));
@@ -198,14 +198,14 @@ test('F-89: a wait ends once and never before its time, however often and early 
   );
 });
 
-test('F-31: ten thousand steps that are done at once end the order without deep recursion', () => {
+test('F-31: an order of ten thousand local steps ends without deep recursion', () => {
   const run = startRun(workflow(sequence('order', ...listOf(9990, (index) => delay(`d${index}`, 0)), step('last'))));
   run.happen({ type: 'started', stepMs });
   run.reply('order/last', ok());
   assert.equal(run.state.phase, 'closed');
 });
 
-test('F-28, F-89: whoever claims an order anew finds the waits whose time has come', () => {
+test('F-28, F-89: a host that claims an order again finds the waits that are due', () => {
   const run = startRun(workflow(sequence('order', delay('pause', 60), step('ship'))));
   run.happen({ type: 'started', stepMs });
   for (const seconds of [59, 1]) {

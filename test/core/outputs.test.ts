@@ -8,7 +8,7 @@ const started = (definition: string, order = {}): Run => {
   run.happen({ type: 'started', stepMs });
   return run;
 };
-/** Whose answers are in the state after each of these has answered. */
+/** Steps with an output in the state after each of these steps has answered. */
 const kept = (run: Run, ...paths: string[]): readonly string[] =>
   paths.map((path) => {
     run.reply(path, ok({ id: path }));
@@ -19,8 +19,8 @@ const kept = (run: Run, ...paths: string[]): readonly string[] =>
 const reads = (...names: string[]): string =>
   `with {"of": {"$cel": "${names.map((name) => `string(orElse(steps.?${name}.?id, ''))`).join(' + ')}"}}`;
 
-describe('an answer is kept in the state as long as somebody may still read it', () => {
-  test('up to the last reader in a sequence, and not at all where nobody reads it', () => {
+describe('an output stays in the state as long as an expression may still read it', () => {
+  test('it stays until the last reader in a sequence, and is not kept at all without a reader', () => {
     const run = started(`
       workflow
         sequence
@@ -35,7 +35,7 @@ describe('an answer is kept in the state as long as somebody may still read it',
     assert.deepEqual(run.asks.find(({ path }) => path === 'order/c')?.input, { of: 'order/aorder/b' });
   });
 
-  test('until all branches that read it are over', () => {
+  test('it stays until all branches that read it are closed', () => {
     const run = started(`
       workflow
         sequence
@@ -50,7 +50,7 @@ describe('an answer is kept in the state as long as somebody may still read it',
     assert.deepEqual(kept(run, 'order/a', 'order/both/b', 'order/both/rest/c', 'order/both/rest/d'), ['a', 'a', 'a', '']);
   });
 
-  test('from deep inside to deep inside', () => {
+  test('it stays if both the step and its reader are deeply nested', () => {
     const run = started(`
       workflow
         sequence
@@ -74,7 +74,7 @@ describe('an answer is kept in the state as long as somebody may still read it',
     ]);
   });
 
-  test('up to the branch that was not taken', () => {
+  test('it stays until the choice takes a branch that does not read it', () => {
     const run = started(`
       workflow
         sequence
@@ -90,7 +90,7 @@ describe('an answer is kept in the state as long as somebody may still read it',
     assert.deepEqual(kept(run, 'order/a', 'order/either/c', 'order/d'), ['a', '', '']);
   });
 
-  test('to the end of the turn, each turn for itself, and where the end of the loop reads it one moment longer', () => {
+  test('it stays until its turn ends, or until the loop has evaluated its end condition if that reads it', () => {
     const run = started(`
       workflow
         sequence
@@ -109,7 +109,7 @@ describe('an answer is kept in the state as long as somebody may still read it',
     ]);
   });
 
-  test('in a turn up to the last reader there, also of what was answered before the loop', () => {
+  test("in a turn it stays until the turn's last reader, even if a step before the loop wrote it", () => {
     const run = started(`
       workflow
         sequence
@@ -135,7 +135,7 @@ describe('an answer is kept in the state as long as somebody may still read it',
     ]);
   });
 
-  test('as long as a handler may read it', () => {
+  test('it stays as long as a handler may read it', () => {
     const run = started(`
       workflow
         sequence
@@ -154,7 +154,7 @@ describe('an answer is kept in the state as long as somebody may still read it',
     assert.deepEqual(kept(run, 'order/inner/d', 'order/e'), ['', '']);
   });
 
-  test('not for an undo: what that is asked with is made when its step is done', () => {
+  test('it does not stay for an undo, whose input is computed when its step succeeds', () => {
     const run = started(`
       workflow
         sequence
@@ -172,7 +172,7 @@ describe('an answer is kept in the state as long as somebody may still read it',
     );
   });
 
-  test('in a retry to the end of its run, and not into the next one', () => {
+  test('in a retry it stays until the end of its run, and not into the next one', () => {
     const run = started(`
       workflow
         sequence

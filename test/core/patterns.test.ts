@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { validatorOf } from '#ports/util/validation';
 import { bodyProblems } from '#roles/submission/submission';
 
-/** A workflow whose orders have this note. */
+/** Returns a workflow whose orders have this note. */
 const withNote = (note: z.ZodType) =>
   defineWorkflow('noted', { version: 1, order: z.object({ notes: z.array(z.object({ note })) }) }, () =>
     waitFor('go', z.object({ by: z.string() })),
@@ -14,13 +14,13 @@ const withNote = (note: z.ZodType) =>
 
 const problemsOf = (note: z.ZodType, text: string) => bodyProblems(validatorOf(withNote(note).order), { notes: [{ note: text }] });
 
-/** Ends what would go on for years. */
+/** Ends a match that would run for years. */
 const inBoundedTime = <T>(work: () => T): T => runInNewContext('work()', { work }, { timeout: 60_000 });
 
 const refusal = (says: RegExp) => (error: DefinitionError) => error.name === 'DefinitionError' && says.test(error.message);
 
 describe("patterns in the schema of a workflow's orders", () => {
-  test('when an order has a text for which a pattern would backtrack for years, the order is refused at once', () => {
+  test('when the text of an order would make a pattern backtrack for years, the order is refused at once', () => {
     const problems = inBoundedTime(() => problemsOf(z.string().regex(/^([a-z]+)+$/), `${'a'.repeat(1000)}!`));
     assert.deepEqual(
       problems.map(({ pointer, code }) => [pointer, code]),
@@ -53,30 +53,30 @@ describe("patterns in the schema of a workflow's orders", () => {
     ['a format of zod', z.email(), 'a@example.com', 'a.example.com'],
     ['a format that looks ahead', z.hostname(), 'example.com', '-'],
   ] as const)
-    test(`a pattern means what it means in JavaScript where it is ${what}`, () => {
+    test(`a pattern means the same as in JavaScript: ${what}`, () => {
       assert.deepEqual(problemsOf(note, good), []);
       assert.notDeepEqual(problemsOf(note, bad), []);
     });
 
-  test('a pattern that looks ahead, looks behind or refers back is refused when the workflow is defined, with its place', () => {
+  test('a pattern with lookahead, lookbehind or a backreference is refused when the workflow is defined, with its place', () => {
     for (const pattern of [/^(?=a)a$/, /(?<!a)b/, /^(a)\1$/])
       assert.throws(
         () => withNote(z.string().regex(pattern)),
-        refusal(/^noted@1 order\/properties\/notes\/items\/properties\/note: RE2 does not take/),
+        refusal(/^noted@1 order\/properties\/notes\/items\/properties\/note: RE2 does not support/),
       );
   });
 
-  test('a flag that the definition could not hold is refused instead of dropped', () => {
-    assert.throws(() => withNote(z.string().regex(/^[a-z]+$/i)), refusal(/flag "i".*Write the pattern without it/));
+  test('a flag that the definition cannot hold is refused instead of dropped', () => {
+    assert.throws(() => withNote(z.string().regex(/^[a-z]+$/i)), refusal(/flag "i".*Write it without the flag/));
     assert.doesNotThrow(() => withNote(z.string().regex(/^\p{L}+$/u)));
   });
 
-  test('a schema is compiled once, however many orders come', () => {
+  test('a schema is compiled once for any number of orders', () => {
     const schema = withNote(z.string().regex(/^x+$/)).order;
     assert.equal(validatorOf(schema), validatorOf(schema));
   });
 
-  test('the same holds for what signals bring along and for what people answer', () => {
+  test('the same holds for the payloads of signals and the answers of people', () => {
     const lookahead = z.object({ code: z.string().regex(/^(?=a)a$/) });
     assert.throws(() => waitFor('go', lookahead), refusal(/^waitFor\("go"\)\/properties\/code: /));
     assert.throws(

@@ -7,7 +7,7 @@ import { deepFreeze, delay, sequence, step, workflow } from '../support/workflow
 
 const scope = deepFreeze({ orderId: 'o1', order: { total: 3, city: 'Bonn' }, steps: { charge: { id: 'c1' } } });
 
-test('a template is filled wherever an expression stands in it, and left alone elsewhere', () => {
+test('a template evaluates the expressions in it, and copies everything else', () => {
   const template = {
     amount: { $cel: 'order.total * 2' },
     list: ['plain', { $cel: 'steps.charge.id' }, [null, true]],
@@ -20,7 +20,7 @@ test('a template is filled wherever an expression stands in it, and left alone e
   });
 });
 
-test('a template with one expression that fails is not filled at all', () => {
+test('a template with one failing expression has no result', () => {
   for (const template of [{ a: 1, b: { $cel: 'order.nope' } }, [1, { $cel: 'order.nope' }], { $cel: 'order.nope' }, { $cel: 'order.' }]) {
     const filled = fill(template, scope);
     assert.ok(!filled.ok);
@@ -28,7 +28,7 @@ test('a template with one expression that fails is not filled at all', () => {
   }
 });
 
-test('a field called __proto__ is a field like any other', () => {
+test('a field named __proto__ is an ordinary field', () => {
   const filled = fill(JSON.parse('{"__proto__": {"$cel": "order.city"}, "a": 1}'), scope);
   assert.ok(filled.ok);
   assert.equal(JSON.stringify(filled.value), '{"__proto__":"Bonn","a":1}');
@@ -55,29 +55,29 @@ test('a program knows every node by its path, in the order of the definition, an
   assert.throws(() => nodeAt(program, 'order/nope'), /has no activity at order\/nope/);
 });
 
-test('the path of a loop shows its turn, which is no level of its own', () => {
+test('the path of a loop shows its turn, which is not a level of the tree', () => {
   assert.equal(parentOf('order/items[3]/pack'), 'order/items');
   assert.equal(parentOf('order/charge'), 'order');
   assert.equal(parentOf('order'), undefined);
 });
 
-test('F-44: request id and idempotency key name an asking and an effect, and lead back to the step', () => {
-  const asking = { generation: 2, epoch: 3, attempt: 4 };
-  const requestId = requestIdOf('o1', 'order/post/ship', asking);
+test('F-44: a request id names an attempt, an idempotency key names an effect, and both lead back to the step', () => {
+  const attemptId = { generation: 2, epoch: 3, attempt: 4 };
+  const requestId = requestIdOf('o1', 'order/post/ship', attemptId);
   assert.ok(requestId.startsWith(idempotencyKeyOf('o1', 'order/post/ship', 2)));
   assert.equal(stepOfRequest('o1', requestId), 'order/post/ship');
-  assert.equal(stepOfRequest('o1', requestIdOf('o1', 'order', asking)), 'order');
+  assert.equal(stepOfRequest('o1', requestIdOf('o1', 'order', attemptId)), 'order');
   assert.equal(stepOfRequest('o2', requestId), undefined);
   assert.equal(stepOfRequest('o', requestId), undefined);
   for (const path of ['constructor', '__proto__', 'orders', 'order.charge'])
-    assert.equal(stepOfRequest('o1', requestIdOf('o1', path, asking)), undefined, path);
-  const ids = [{ ...asking, generation: 1 }, { ...asking, epoch: 2 }, { ...asking, attempt: 3 }, asking].map((each) =>
+    assert.equal(stepOfRequest('o1', requestIdOf('o1', path, attemptId)), undefined, path);
+  const ids = [{ ...attemptId, generation: 1 }, { ...attemptId, epoch: 2 }, { ...attemptId, attempt: 3 }, attemptId].map((each) =>
     requestIdOf('o1', 'order', each),
   );
   assert.equal(new Set(ids).size, 4);
 });
 
-test('a misspelt name is answered with the one that was meant, and a name that is far from all with none', () => {
+test('a misspelt name gets the most similar name proposed, and a name similar to none gets no proposal', () => {
   const known = ['charge', 'reserve', 'ship'];
   assert.equal(didYouMean('chrage', known), ' Did you mean "charge"?');
   assert.equal(didYouMean('CHARGE', known), ' Did you mean "charge"?');

@@ -13,14 +13,17 @@ const folder = new URL('../scenarios/', import.meta.url);
 const factsOf = ({ turns }: Run): readonly Fact[] =>
   turns.flatMap(({ at, facts }) => facts.map((fact) => ({ ...fact, at }))).map((fact, index) => ({ ...fact, seq: index + 1 }));
 
-/** An undo that cannot be asked is no entry that could be compared; the place of a whole among its parts is lost with the state. */
+/**
+ * Left out: an undo whose input cannot be evaluated has no comparable entry. The place of a composite among its
+ * parts is lost with the state.
+ */
 const apart = new Set(['undo-that-cannot-be-asked.txt', 'whole-keeps-its-place.txt']);
 
 for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') && !apart.has(each))) {
   const [, workflow = '', ...blocks] = readFileSync(new URL(name, folder), 'utf8').split('\n\n');
   const order = blocks[0]?.startsWith('order ') ? (JSON.parse(blocks.shift()?.slice('order '.length) ?? '') as Json) : {};
 
-  test(`F-29: at every moment of ${name} the journal alone says what there is to undo`, () => {
+  test(`F-29: at every moment of ${name} the journal alone shows what is left to undo`, () => {
     playEach(outline(workflow), blocks.join('\n\n'), { order }, (run) => {
       const { state } = run;
       if (state.phase === 'closed' || state.phase === 'initialized') return;
@@ -35,7 +38,7 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') &&
       );
       for (const { path, input, attempt, requestInput: asked } of made) {
         const entry = actual.get(path);
-        // What a step answered that nobody wanted any more, or to whether it was done, is not in the journal: it is asked once more.
+        // The journal lacks outputs that came too late and those of a confirmation: such a step is requested once more.
         const isLate =
           late.has(path) || state.activities[path] || state.activities[`${path}/undo`] || (entry === undefined && input === undefined);
         if (!isLate)

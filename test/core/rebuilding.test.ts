@@ -35,8 +35,8 @@ const begun = (root: Activity): Run => {
   return run;
 };
 
-describe('what the journal still says of an order whose state is lost (F-29)', () => {
-  test('what was done is undone with what its step answered, newest first; what was refused is not', () => {
+describe('the rebuilt state of an order whose state is lost (F-29)', () => {
+  test('a completed step is undone with its recorded output, newest first; a refused one is not undone', () => {
     const run = begun(
       sequence('order', undoable('a'), { activity: 'assign', name: 'set', variable: 'n', value: 7 }, undoable('b'), undoable('c')),
     );
@@ -56,7 +56,7 @@ describe('what the journal still says of an order whose state is lost (F-29)', (
     );
   });
 
-  test('of what is lost, every undoable step may have been asked; one that is known not to be done is not asked', () => {
+  test('after a lost part of the journal, every undoable step may have been requested; steps known to be undone are left out', () => {
     const run = begun(sequence('order', undoable('a'), step('b'), undoable('c'), undoable('d')));
     run.reply('order/a', ok({ id: 'A' }));
     const { state } = rebuiltFrom(run, factsOf(run), false);
@@ -74,7 +74,7 @@ describe('what the journal still says of an order whose state is lost (F-29)', (
     );
   });
 
-  test('what was masked in the journal is not sent anywhere: its step answers it again, or somebody must see to it', () => {
+  test('a masked value of the journal is not sent: its step is confirmed to get it again, or a person must decide', () => {
     const run = begun(sequence('order', undoable('a'), undoable('b', { of: { $cel: 'steps.a.id' } }), step('c')));
     run.reply('order/a', ok({ id: '[secret]' }));
     const { state, problems } = rebuiltFrom(run, factsOf(run), true);
@@ -85,27 +85,30 @@ describe('what the journal still says of an order whose state is lost (F-29)', (
         ['order/b', undefined],
       ],
     );
-    assert.deepEqual(problems, ['Whether order/b was done cannot be found out: what it was asked with needs what is lost, or was secret.']);
+    assert.deepEqual(problems, ['It cannot be confirmed whether order/b was done: its input needs lost or secret data.']);
   });
 
-  test('what is said of places that the workflow has no more, or in a form that nobody writes, counts for nothing', () => {
+  test('facts about paths outside the workflow, or with malformed attempt ids, are ignored', () => {
     const run = begun(sequence('order', undoable('a')));
-    const asked = (path: string, asking: string): Fact => ({
+    const requested = (path: string, attemptId: string): Fact => ({
       type: 'StepRequested',
       path,
-      attemptId: asking,
+      attemptId,
       completeBy: run.now,
       seq: 1,
       at: run.now,
     });
     const entries = (...facts: readonly Fact[]) =>
       rebuiltFrom(run, facts, true).state.undo?.map(({ path, generation, attempt }) => [path, generation, attempt]);
-    const wrong = ['', '1#1', 'x1#1.1', '1#1.1x', '1#x.1'].map((asking) => asked('order/a', asking));
-    assert.deepEqual(entries(asked('order/gone', '1#1.1'), { type: 'SignalReceived', name: 'paid', seq: 1, at: run.now }, ...wrong), []);
-    assert.deepEqual(entries(asked('order/a', '12#10.34')), [['order/a', 12, 34]]);
+    const wrong = ['', '1#1', 'x1#1.1', '1#1.1x', '1#x.1'].map((id) => requested('order/a', id));
+    assert.deepEqual(
+      entries(requested('order/gone', '1#1.1'), { type: 'SignalReceived', name: 'paid', seq: 1, at: run.now }, ...wrong),
+      [],
+    );
+    assert.deepEqual(entries(requested('order/a', '12#10.34')), [['order/a', 12, 34]]);
   });
 
-  test('whatever befell an order of any shape: undone by its journal alone, or by the beginning of it, nothing that was done is left', () => {
+  test('an order of any shape, compensated from its journal or a prefix of it, leaves no effect behind', () => {
     const counts = { undone: 0, infeasible: 0 };
     fc.assert(
       fc.property(roots, events, fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { freq: 2 }), (shape, happen, part) => {
@@ -119,7 +122,7 @@ describe('what the journal still says of an order whose state is lost (F-29)', (
   });
 });
 
-/** How many effects were undone; undefined where that was refused. */
+/** Returns how many effects were undone; undefined if the order refused to compensate. */
 function undoneByJournal(shape: Shape, happen: readonly Happens[], part: number | null): number | undefined {
   const run = startRun(definitionOf(shape));
   const world = worldOf(run);
@@ -135,7 +138,7 @@ function undoneByJournal(shape: Shape, happen: readonly Happens[], part: number 
   return effectsUndone(world);
 }
 
-/** Compensates it, with every agent answering. The laws of a run know what was lost, so they are not asked. */
+/** Compensates the order, with every agent answering. It skips the laws of a run, which know the lost part. */
 function bringToItsEnd({ program, orderId, epoch, now }: Run, rebuilt: State, service: Service): void {
   let state = rebuilt;
   const happen = (event: object): readonly Command[] => {
@@ -153,7 +156,7 @@ function bringToItsEnd({ program, orderId, epoch, now }: Run, rebuilt: State, se
 
 const hours = 10 * 3_600_000;
 
-/** Every effect that has an undo is undone, or a person has seen to it; how many. */
+/** Asserts that every effect with an undo is undone or marked by a person; returns how many. */
 function effectsUndone({ run, service: { applied }, marked }: World): number {
   const known = new Set(applied.keys());
   const undoables = [...applied].filter(

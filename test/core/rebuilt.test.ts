@@ -10,10 +10,10 @@ import { type Run, startRun, stepMs } from '../support/run.ts';
 import { outline } from '../support/workflows.ts';
 
 /**
- * `rebuilt.txt`: stories of orders, and what their journals say when the state is lost after each of their facts. `=` is
- * what is more, or less, to undo where that fact was the last one; `?` what is added to it where others may be lost
- * after it. At last all of that stands in its order. Times are counted from the start. `UPDATE_TRANSCRIPTS=1` writes down
- * what the system really says: look at the difference.
+ * `rebuilt.txt`: stories of orders, and their rebuilt undo lists if the state is lost after each fact. `=` shows the
+ * change of the undo list if that fact was the last one; `?` shows the additions if later facts may be lost. The full
+ * list stands at the end. Times are counted from the start. `UPDATE_TRANSCRIPTS=1` rewrites the file; review the
+ * difference.
  */
 const file = new URL('rebuilt.txt', import.meta.url);
 const sections = readFileSync(file, 'utf8').trimEnd().split(/^# /m).slice(1);
@@ -50,8 +50,8 @@ const changed = (mark: string, before: readonly string[], now: readonly string[]
   `${marked(`${mark} -`, except(before, now))}${marked(`${mark} +`, except(now, before))}`;
 
 const factLine = ({ type, at, ...fact }: Fact): string => {
-  const { path, asking, result, fault } = fact as { path?: string; asking?: string; result?: string; fault?: { type: string } };
-  return [`${(at - start) / 1000}s`, type, path, asking, result, fault?.type].filter((word) => word !== undefined).join(' ');
+  const { path, attemptId, result, fault } = fact as { path?: string; attemptId?: string; result?: string; fault?: { type: string } };
+  return [`${(at - start) / 1000}s`, type, path, attemptId, result, fault?.type].filter((word) => word !== undefined).join(' ');
 };
 
 function told({ about, workflow, order, events }: Story): string {
@@ -84,13 +84,13 @@ function told({ about, workflow, order, events }: Story): string {
   return [`${about}`, workflow, `order ${JSON.stringify(order)}`, events, lines.join('').trimEnd()].join('\n\n');
 }
 
-describe('F-29: what is made of a journal that ends after any of its facts, or of which the rest is lost', () => {
+describe('F-29: the state rebuilt from a journal that ends, or is damaged, after any of its facts', () => {
   const stories = sections.map(storyOf);
   for (const [index, story] of stories.entries())
     test(story.about, () => {
       if (!process.env['UPDATE_TRANSCRIPTS']) assert.equal(told(story), sections[index]?.trimEnd());
     });
-  test('each has been looked at', () => {
+  test('every story of the transcript is covered', () => {
     if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${stories.map((story) => `# ${told(story)}`).join('\n\n')}\n`);
     assert.ok(stories.length > 8);
   });

@@ -9,7 +9,7 @@ import { deepFreeze } from '../support/workflows.ts';
 const pointersOf = (schema: z.ZodType): readonly string[] => secretPointers(z.toJSONSchema(schema) as Json);
 const card = secret(z.string());
 
-/** Every place in which a schema can hide a secret, a value with one in it, and the value as anybody may see it. */
+/** Every place in which a schema can contain a secret, a value with a secret, and its masked form. */
 const places: readonly (readonly [where: string, schema: z.ZodType, value: Json, shown: Json])[] = [
   ['a field', z.object({ card, sku: z.string() }), { card: '4111', sku: 'a' }, { card: mask, sku: 'a' }],
   ['a whole object', z.object({ payer: secret(z.object({ iban: z.string() })) }), { payer: { iban: 'DE02' } }, { payer: mask }],
@@ -64,7 +64,7 @@ for (const [where, schema, value, shown] of places) {
   });
 }
 
-test('S24: a form that contains itself is masked as deep as it goes, or as a whole', () => {
+test('S24: a recursive schema is masked to its full depth, or as a whole', () => {
   const Node: z.ZodType = z.object({
     card,
     get next() {
@@ -75,14 +75,14 @@ test('S24: a form that contains itself is masked as deep as it goes, or as a who
   assert.doesNotMatch(JSON.stringify(masked(value, pointersOf(Node))), /4111|4222|4333/);
 });
 
-test('S24: an order that is not as its schema says is masked as far as the schema reaches, and nothing breaks', () => {
+test('S24: an order that violates its schema is masked as far as the schema reaches, without an error', () => {
   const pointers = pointersOf(z.object({ card, cards: z.array(card), payment: z.object({ card }) }));
   for (const value of [null, 'text', 5, [], {}, { card: null }, { cards: 'x' }, { payment: null }, { payment: [] }] as Json[])
     masked(deepFreeze(value), pointers);
   assert.deepEqual(masked({ card: { number: '4111' } }, pointers), { card: mask });
 });
 
-test('S24: what a service quotes of a secret is taken out of every text, name and number, the longest secret first', () => {
+test('S24: a secret that a service quotes is removed from every text, name and number, the longest secret first', () => {
   const body = { card: '4111 1111', cvc: '4111', city: 'Bonn', pin: 98765, short: 'abc' };
   const pointers = ['/cvc', '/card', '/pin', '/short', '/nope'];
   const texts = secretTexts(body, pointers);
@@ -104,12 +104,12 @@ test('S24: what a service quotes of a secret is taken out of every text, name an
   });
 });
 
-test('S24: a secret of three characters is masked where it stands, but is no reason to blot every text', () => {
+test('S24: a secret of three characters is masked at its place, but not removed from other texts', () => {
   assert.deepEqual(secretTexts({ cvc: '123' }, ['/cvc']), []);
   assert.deepEqual(masked({ cvc: '123' }, ['/cvc']), { cvc: mask });
 });
 
-test('S24: texts of any length inside of a secret are found, numbers as they are written, and nothing beside it', () => {
+test('S24: secret texts of any length are removed, numbers as they are written, and no other text changes', () => {
   const body = {
     payer: { name: 'Ada Byron', pins: [1234, 123], paid: true, none: null },
     payers: [{ card: '4111' }, { card: '4222' }],
@@ -120,13 +120,13 @@ test('S24: texts of any length inside of a secret are found, numbers as they are
   assert.deepEqual(secretTexts(body, ['/payers/1/card', '/sku/0', '/payer/paid', '/payer/none/x']), ['4222']);
 });
 
-test('S24: where there is no secret nothing is taken out, and nothing stays nothing', () => {
+test('S24: without secrets nothing is removed, and undefined stays undefined', () => {
   const value = { sku: 'abcd' };
   assert.equal(withoutTexts(value, []), value);
   assert.equal(withoutTexts(undefined, ['abcd']), undefined);
 });
 
-test('S24: schemas that were written by hand hide secrets in all their forms', () => {
+test('S24: handwritten schemas hide secrets in all their forms', () => {
   const part = { properties: { card: { type: 'string', secret: true } } };
   for (const form of ['anyOf', 'oneOf', 'allOf'])
     assert.deepEqual(secretPointers({ properties: { pay: { [form]: [{}, part] } } }), ['/pay/card']);

@@ -10,7 +10,7 @@ const undo = { undo: step('undo', { operation: 'un-ship' }) as Step };
 const path = 'order/ship';
 const undoPath = `${path}/undo`;
 
-/** An order that is canceled while its only step is asked. */
+/** Starts an order and cancels it while its only step is requested. */
 function canceled(more: Partial<Step> = {}): Run {
   const run = startRun(workflow(sequence('', step('ship', { ...undo, ...more }))));
   run.happen({ type: 'started', stepMs });
@@ -18,13 +18,13 @@ function canceled(more: Partial<Step> = {}): Run {
   return run;
 }
 const own = (run: Run, at: string) => run.state.activities[at]?.local as { phase: string; completeBy: number; attempt: number } | undefined;
-/** Milliseconds until it is asked again. */
+/** Milliseconds until it is requested again. */
 const pause = (run: Run, at: string): number => (own(run, at)?.completeBy ?? 0) - run.now;
 const rest = (run: Run, at: string): void => {
   run.now += pause(run, at);
   run.happen({ type: 'woken' });
 };
-/** Of the step's first asking. */
+/** Moves the time to the end of the step's first attempt. */
 const timeIsOver = (run: Run): void => {
   run.now = run.asked(path).completeBy;
   run.happen({ type: 'woken' });
@@ -43,7 +43,7 @@ describe('F-103: an undo that fails', () => {
     return said;
   };
 
-  test('rests twice as long each time, for an hour at the most; a person is told after the third, and reminded an hour later', () => {
+  test('it pauses twice as long each time, up to an hour; an alert follows the third failure, and another an hour later', () => {
     const run = undoing();
     const all = Array.from({ length: 12 }, () => fail(run, false));
     for (const [index, most] of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600].entries()) {
@@ -56,7 +56,7 @@ describe('F-103: an undo that fails', () => {
     );
   });
 
-  test('is tried every hour where it is refused for good; a person is told at once, and reminded at intervals that double up to a day', () => {
+  test('after a permanent refusal it is requested every hour; alerts follow at once, then at intervals that double up to a day', () => {
     const run = undoing();
     const all = Array.from({ length: 150 }, () => fail(run, true));
     const toldAt = all.flatMap(([, stuck], index) => (stuck ? [all.slice(0, index).reduce((sum, [seconds]) => sum + seconds, 0)] : []));
@@ -68,7 +68,7 @@ describe('F-103: an undo that fails', () => {
     for (const [seconds] of all) assert.ok(seconds <= 3600 && seconds > 1800, `${seconds} s`);
   });
 
-  test('is rejected like any other request, and in silence rests as well', () => {
+  test('it can be rejected like any other request, and pauses without a reply too', () => {
     const run = undoing();
     assert.deepEqual(
       after(run, () => run.reply(undoPath, rejected)),
@@ -85,8 +85,8 @@ describe('F-103: an undo that fails', () => {
   });
 });
 
-describe('S11: whether a step was done', () => {
-  test('F-80: is not asked while it may be at work: what was told to stop is not begun again before its time is over', () => {
+describe('S11: confirming the outcome of a step', () => {
+  test('F-80: the step is not confirmed while its request may still run: a canceled request is sent again after its time limit', () => {
     const run = canceled();
     for (const _ of ['answered', 'answered by a second delivery']) {
       run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
@@ -99,14 +99,14 @@ describe('S11: whether a step was done', () => {
     assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true });
   });
 
-  test('F-80: is known by what another delivery of the same request answers meanwhile', () => {
+  test('F-80: a reply of a second delivery of the same request confirms it', () => {
     const run = canceled();
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
     run.reply(path, ok());
     assert.deepEqual([run.asked(undoPath).attempt, run.asked(path).attempt], [1, 1]);
   });
 
-  test('F-80, F-103: is known by any success under its key, of whichever asking and however late it comes', () => {
+  test('F-80, F-103: any success under its key confirms it, whichever attempt it answers and however late it is', () => {
     for (const more of [{}, { atMostOnce: true }] as const) {
       const run = canceled(more);
       const first = run.asked(path);
@@ -120,7 +120,7 @@ describe('S11: whether a step was done', () => {
     }
   });
 
-  test('is not known by a refusal of an earlier asking: the next one may be at work', () => {
+  test('a refusal of an earlier attempt does not confirm it: the next attempt may be running', () => {
     const run = canceled();
     const first = run.asked(path);
     timeIsOver(run);
@@ -128,13 +128,13 @@ describe('S11: whether a step was done', () => {
     assert.partialDeepStrictEqual(own(run, path), { phase: 'requested', attempt: 2 });
   });
 
-  test('X-20: is asked at once where that begins nothing: what may be asked for only once is not run again', () => {
+  test('X-20: a step that runs at most once is confirmed at once, since confirming does not run it again', () => {
     const run = canceled({ atMostOnce: true });
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
     assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true });
   });
 
-  test('is asked under its key until the answer is definite', () => {
+  test('the scheduler requests it under its key until the outcome is definite', () => {
     const run = canceled();
     run.reply(path, fault('Odd', { unknown: true }));
     timeIsOver(run);
@@ -148,7 +148,7 @@ describe('S11: whether a step was done', () => {
     assert.equal(run.state.outcome, 'canceled');
   });
 
-  test('once it was done, it is undone', () => {
+  test('a step that is confirmed as done is undone', () => {
     const run = canceled();
     run.reply(path, fault('Odd', { unknown: true }));
     run.reply(path, ok({ id: 1 }));
@@ -157,7 +157,7 @@ describe('S11: whether a step was done', () => {
     assert.deepEqual([run.state.outcome, run.state.undone], ['canceled', true]);
   });
 
-  test('may be looked up: that nothing is found counts only when nothing can be on its way any more', () => {
+  test('with a lookup, "not found" counts only when no earlier request can arrive any more', () => {
     const run = canceled({ lookup: true, longestSeconds: 600 });
     run.reply(path, fault('Odd', { unknown: true }));
     run.now += 1000;
@@ -169,7 +169,7 @@ describe('S11: whether a step was done', () => {
     assert.equal(run.state.outcome, 'canceled');
   });
 
-  test('clocks may be apart: that nothing is found counts only when its time is over by the clock that is furthest behind', () => {
+  test('when clocks differ, "not found" counts only after the time limit by the slowest clock', () => {
     const run = canceled({ lookup: true, longestSeconds: 600 });
     run.reply(path, fault('Odd', { unknown: true }));
     const notFound = () =>
@@ -188,7 +188,7 @@ describe('S11: whether a step was done', () => {
     assert.equal(run.state.outcome, 'canceled');
   });
 
-  test('whoever looks has a clock that is behind the scheduler: it is asked again when its own time is over, and not at once', () => {
+  test("when the agent's clock is behind the scheduler's, the next lookup waits for the agent's time limit", () => {
     const run = canceled({ lookup: true, longestSeconds: 600 });
     run.reply(path, fault('Odd', { unknown: true }));
     const notFound = (sentAt: number) =>
@@ -202,7 +202,7 @@ describe('S11: whether a step was done', () => {
     assert.equal(run.state.outcome, 'canceled');
   });
 
-  test('found by looking it up, it is undone; and without a lookup a refusal is enough', () => {
+  test('a step that the lookup finds is undone; without a lookup, a refusal is enough', () => {
     const found = canceled({ lookup: true, longestSeconds: 600 });
     found.reply(path, fault('Odd', { unknown: true }));
     found.reply(path, ok());
@@ -213,7 +213,7 @@ describe('S11: whether a step was done', () => {
     assert.equal(asked.state.outcome, 'canceled');
   });
 
-  test('a step that failed before remembers until when it may still have its effect', () => {
+  test('a step that failed before remembers how long it may still have its effect', () => {
     const root = parallel('', step('ship', { ...undo, lookup: true, longestSeconds: 600, faults: ['Odd'] }));
     const handler = { fault: 'Odd', do: { activity: 'compensate' as const, name: 'compensate' } };
     const run = startRun(workflow({ ...root, faultHandlers: [handler] }));
@@ -228,7 +228,7 @@ describe('S11: whether a step was done', () => {
   });
 });
 
-describe('S25: a message that nobody could process', () => {
+describe('S25: a request that could not be processed', () => {
   const perhapsDone: StepReply = { status: 'rejected', message: 'Unable to process message.', outcomeUnknown: true };
   const canceledAfter = (reply: StepReply): Run => {
     const run = startRun(workflow(sequence('', step('ship', undo))));
@@ -239,12 +239,12 @@ describe('S25: a message that nobody could process', () => {
     return run;
   };
 
-  test('has done nothing where it could be judged: then there is nothing to undo', () => {
+  test('if its failure is certain to precede any effect, there is nothing to undo', () => {
     const run = canceledAfter(rejected);
     assert.deepEqual([run.state.outcome, run.asks.length], ['canceled', 1]);
   });
 
-  test('may have been done where it failed while it was handled: it is found out before the order ends', () => {
+  test('if it failed while an agent processed it, the outcome is confirmed before the order ends', () => {
     const run = canceledAfter(perhapsDone);
     assert.equal(run.state.outcome, undefined);
     run.reply(path, ok());
@@ -252,7 +252,7 @@ describe('S25: a message that nobody could process', () => {
     assert.equal(run.state.outcome, 'canceled');
   });
 
-  test('leaves a settling as it is: it says nothing of what was done', () => {
+  test('if it was a confirmation, the outcome stays open', () => {
     const run = canceled();
     run.reply(path, perhapsDone);
     assert.equal(run.state.outcome, undefined);

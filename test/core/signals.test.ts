@@ -17,7 +17,7 @@ const waitFor = (name: string, signal: string, withinSeconds?: Template): Activi
 });
 const tell = (from: string): Activity => step('tell', { input: { $cel: `steps.${from}` } });
 
-/** An app's own activity: does one thing, then another one if that was canceled. */
+/** An app's own activity: runs one activity, then another one if that was canceled. */
 const tidy: Behavior<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
   children: ({ do: body, last }) => [body, last],
   templates: () => [],
@@ -35,7 +35,7 @@ const started = (root: Activity): Run => {
 const signal = (run: Run, name: string, payload: Json = null) => run.happen({ type: 'signaled', name, payload });
 
 describe('an order waits for a signal from outside', () => {
-  test('a signal ends the wait, and what it brought along may be read', () => {
+  test('a signal ends the wait, and its payload can be read', () => {
     const run = started(sequence('', waitFor('paid', 'payment'), tell('paid')));
     assert.deepEqual(
       after(run, () => signal(run, 'payment', { amount: 5 })),
@@ -48,7 +48,7 @@ describe('an order waits for a signal from outside', () => {
     assert.deepEqual(run.asked('order/tell').input, { amount: 5 });
   });
 
-  test('a signal that comes too soon is kept, and taken by the first that waits for it', () => {
+  test('a signal that arrives early is kept for the first wait with its name', () => {
     const run = started(sequence('', step('charge'), waitFor('one', 'payment'), waitFor('two', 'payment'), tell('two')));
     for (const payload of ['first', 'second', 'third'])
       assert.deepEqual(
@@ -66,7 +66,7 @@ describe('an order waits for a signal from outside', () => {
     assert.equal(run.state.signals, undefined);
   });
 
-  test('one signal ends one wait: the oldest, of those that wait for its name', () => {
+  test('one signal ends one wait: the oldest with its name', () => {
     const run = started(parallel('', waitFor('other', 'other'), waitFor('one', 'payment'), waitFor('two', 'payment')));
     signal(run, 'payment');
     assert.deepEqual(Object.keys(run.state.activities), ['order', 'order/other', 'order/two']);
@@ -76,7 +76,7 @@ describe('an order waits for a signal from outside', () => {
     assert.equal(run.state.signals, undefined);
   });
 
-  test(`at most ${limits.signalsMax} signals are kept; what comes then is not there`, () => {
+  test(`at most ${limits.signalsMax} signals are kept; later ones are ignored`, () => {
     const run = started(sequence('', delay('pause', 60)));
     for (const index of listOf(limits.signalsMax, (each) => each)) signal(run, 'payment', index);
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe('an order waits for a signal from outside', () => {
     assert.equal(run.state.signals?.length, limits.signalsMax);
   });
 
-  test('one that comes while the order waits for a person is taken when it goes on', () => {
+  test('a signal that arrives while the order is blocked ends the wait when the order continues', () => {
     const run = started(parallel('', step('charge'), sequence('wait', waitFor('paid', 'payment'), tell('paid'))));
     run.reply('order/charge', fault('Refused'));
     signal(run, 'other', 0);
@@ -100,7 +100,7 @@ describe('an order waits for a signal from outside', () => {
     assert.deepEqual(run.state.signals, [{ name: 'other', payload: 0 }]);
   });
 
-  test('F-79: what cleans up while the order becomes blocked takes, once that is canceled, the signal that came meanwhile', () => {
+  test('F-79: a cleanup canceled in a blocked order still receives the signal that arrived meanwhile', () => {
     const own = { activity: 'test:tidy', name: 'own', do: step('x'), last: waitFor('last', 'last') } as unknown as Activity;
     const inner = { ...parallel('inner', own, step('y')), faultHandlers: [{ fault: 'Late', do: step('late') }] };
     const run = started(parallel('', inner, step('z')));
@@ -113,7 +113,7 @@ describe('an order waits for a signal from outside', () => {
     assert.deepEqual([run.state.outcome, run.state.signals], ['canceled', undefined]);
   });
 
-  test('nobody takes a signal for an order that is being canceled, or is over', () => {
+  test('an order that is being canceled, or has ended, ignores signals', () => {
     const run = started(sequence('', step('charge'), waitFor('paid', 'payment')));
     run.happen({ type: 'canceled', outcome: 'canceled' });
     signal(run, 'payment');
@@ -123,8 +123,8 @@ describe('an order waits for a signal from outside', () => {
   });
 });
 
-describe('a wait for a signal may have its time', () => {
-  test('it is woken then, and a wait that nobody ended is a fault', () => {
+describe('a wait for a signal may have a time limit', () => {
+  test('the scheduler wakes the order then, and a wait without its signal is a fault', () => {
     const root = { ...sequence('', waitFor('paid', 'payment', 60)), faultHandlers: [{ fault: 'Engine/NoSignal', do: step('remind') }] };
     const run = startRun(workflow(root));
     const { commands } = run.happen({ type: 'started', stepMs });
@@ -137,7 +137,7 @@ describe('a wait for a signal may have its time', () => {
     assert.deepEqual(run.asked('order/remind').path, 'order/remind');
   });
 
-  test('where nobody takes that fault, the order waits for a person, who lets it wait anew', () => {
+  test('without a handler for that fault the order is blocked, and a person can let it wait again', () => {
     const run = started(sequence('', waitFor('paid', 'payment', { $cel: '30 + 30' })));
     run.now += 60_000;
     run.happen({ type: 'woken' });
@@ -150,7 +150,7 @@ describe('a wait for a signal may have its time', () => {
     assert.equal(run.state.outcome, 'completed');
   });
 
-  test('one without its time waits for as long as it takes', () => {
+  test('a wait without a time limit lasts until its signal', () => {
     const run = startRun(workflow(sequence('', waitFor('paid', 'payment'))));
     assert.deepEqual(run.happen({ type: 'started', stepMs }).commands, []);
     run.now += 1e12;
@@ -158,7 +158,7 @@ describe('a wait for a signal may have its time', () => {
     assert.deepEqual(run.state.activities['order/paid'], { status: 'Executing', local: {} });
   });
 
-  test('a time that is none, or can’t be made, is a fault at once', () => {
+  test('a time limit that is invalid, or cannot be evaluated, is a fault at once', () => {
     const heldFor = (seconds: string) => started(sequence('', waitFor('paid', 'payment', { $cel: seconds }))).state.blocked?.fault.message;
     assert.equal(heldFor('-1'), 'A delay takes 0 to 31622400 seconds, not -1.');
     assert.equal(heldFor('order.nothing'), 'order.nothing: No such key: nothing');
@@ -168,7 +168,7 @@ describe('a wait for a signal may have its time', () => {
 describe('an order asks a person', () => {
   const ask = (fields: object): Activity => ({ activity: 'askOperator', name: 'ask', ...fields }) as Activity;
 
-  test('it waits until the answer is there, which may be read', () => {
+  test('it waits for the answer, which can then be read', () => {
     const question = { question: { $cel: '"Ship " + orderId + "?"' }, details: { late: { $cel: '1 + 1' } } };
     const run = started(sequence('', ask(question), tell('ask')));
     assert.deepEqual(run.state.blocked, {
@@ -187,7 +187,7 @@ describe('an order asks a person', () => {
     assert.deepEqual(run.asked('order/tell').input, { ship: true });
   });
 
-  test('a question of other than words is asked as it is written', () => {
+  test('a question that is not a text is asked in its JSON form', () => {
     const run = started(sequence('', ask({ question: { $cel: '[1, 2]' } }), tell('ask')));
     assert.deepEqual(run.state.blocked?.fault.message, '[1,2]');
     assert.equal('data' in (run.state.blocked?.fault ?? {}), false);
@@ -195,7 +195,7 @@ describe('an order asks a person', () => {
     assert.equal(run.asked('order/tell').input, null);
   });
 
-  test('a question that can’t be made is a fault, as is one whose details can’t', () => {
+  test('a question or details that cannot be evaluated are a fault', () => {
     for (const fields of [{ question: { $cel: 'order.nothing' } }, { question: 'Well?', details: { $cel: 'order.nothing' } }]) {
       const { blocked: held } = started(sequence('', ask(fields))).state;
       assert.deepEqual([held?.path, held?.fault.type], ['order/ask', 'Engine/ExpressionFailed']);
@@ -212,12 +212,12 @@ describe('an order asks a person', () => {
   });
 });
 
-describe('what an order may still wait for is known', () => {
+describe('the signals that an order may still wait for', () => {
   const names = (run: Run): readonly string[] => signalsAhead(run.program, run.state).toSorted();
   const now = (run: Run, name: string): boolean => takesSignalNow(run.program, run.state, name);
   const raise: Activity = { activity: 'raise', name: 'raise', fault: 'Odd', message: 'no' };
 
-  test('each name once, of what waits and of what may still begin to', () => {
+  test('each name is listed once, from waits that are open and waits that may still begin', () => {
     const run = started(sequence('', waitFor('one', 'a'), step('x'), parallel('both', waitFor('two', 'b'), waitFor('three', 'a'))));
     assert.deepEqual([names(run), now(run, 'a'), now(run, 'b'), now(run, 'x')], [['a', 'b'], true, false, false]);
     signal(run, 'a');
@@ -228,7 +228,7 @@ describe('what an order may still wait for is known', () => {
     assert.deepEqual([names(run), now(run, 'a')], [[], false]);
   });
 
-  test('nothing while an order is being ended, and nothing at once while it waits for a person', () => {
+  test('none while the order is being ended, and none that it would accept at once while it is blocked', () => {
     const root = () => parallel('', step('x'), waitFor('one', 'a'));
     const ended = started(root());
     assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), true);
@@ -239,19 +239,19 @@ describe('what an order may still wait for is known', () => {
     assert.deepEqual([now(held, 'a'), names(held)], [false, ['a']]);
   });
 
-  test('one whose time is over waits for a person, and is ahead though it takes nothing', () => {
+  test('a wait whose time is over is blocked: it is still listed, though it accepts no signal', () => {
     const run = started(parallel('', waitFor('one', 'a', 60), waitFor('two', 'b')));
     run.now += 60_000;
     run.happen({ type: 'woken' });
     assert.deepEqual([names(run), run.state.blocked?.path], [['a', 'b'], 'order/one']);
   });
 
-  test('where the time of a wait could not be made, it does not wait yet', () => {
+  test('a wait whose time limit could not be evaluated does not wait yet', () => {
     const run = started(sequence('', waitFor('one', 'a', { $cel: 'order.nothing' })));
     assert.deepEqual([names(run), now(run, 'a')], [['a'], false]);
   });
 
-  test('while one composite winds up, its handler for that fault is ahead, and no other', () => {
+  test('while a composite closes with a fault, only its handler for that fault is listed', () => {
     const inner = {
       ...parallel('inner', step('x'), step('y'), waitFor('gone', 'gone')),
       faultHandlers: [
@@ -267,7 +267,7 @@ describe('what an order may still wait for is known', () => {
     assert.deepEqual([now(run, 'refused'), names(run)], [true, ['refused']]);
   });
 
-  test('what cleans up is ahead until it is done', () => {
+  test('a cleanup is listed until it is done', () => {
     const own = { activity: 'test:tidy', name: 'own', do: step('x'), last: waitFor('last', 'last') } as unknown as Activity;
     const run = started(sequence('', own));
     assert.deepEqual(names(run), ['last']);

@@ -5,7 +5,7 @@ import { type Json, utf8Bytes } from '#core/data/json';
 import { initialState } from '#core/data/state';
 import { Sizes } from '#core/engine/value-sizes';
 
-test('the size of a value is what its JSON has in bytes, however often it was measured before', () => {
+test('the size of a value is the number of bytes of its JSON, however often it was measured before', () => {
   const sizes = new Sizes();
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
@@ -19,7 +19,7 @@ test('the size of a value is what its JSON has in bytes, however often it was me
   assert.equal(sizes.of({ a: undefined, b: [undefined] }), '{"b":[null]}'.length);
 });
 
-test('F-63: the size of a state is what its JSON has in bytes', () => {
+test('F-63: the size of a state is the number of bytes of its JSON', () => {
   const state = { ...initialState, phase: 'running' as const, activities: { 'order/Größe': { status: 'Executing' as const } } };
   for (const each of [state, initialState]) assert.equal(new Sizes().ofState(each), utf8Bytes(each as unknown as Json));
 });

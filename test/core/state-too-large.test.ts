@@ -21,7 +21,7 @@ const answer = (path: string, output: Json) =>
   ({ type: 'replied', requestId: `o1/${path}/1#1.1`, sentAt: 0, reply: { status: 'succeeded', output } }) as const;
 const signal = { type: 'signaled', name: 'go', payload: large } as const;
 
-/** What happens to an order whose body is a long text; for the last event there is so much room. */
+/** Applies the events to an order whose body is a long text; the last event has this byte budget. */
 function suffer(byteBudget: number | ByteBudget, activities: readonly Activity[], ...happen: readonly EventContent[]): State {
   const program = programOf(workflow(sequence('order', ...activities)));
   const subject = { orderId: 'o1', order: large };
@@ -40,30 +40,23 @@ const assign: Activity = { activity: 'assign', name: 'keep', variable: 'kept', v
 const inOrder = (name: string, more: object): Activity => ({ activity: 'forEach', name, list: [of('order')], do: step('a'), ...more });
 
 const refused: readonly (readonly [what: string, path: string, says: RegExp, activities: readonly Activity[], ...EventContent[]])[] = [
-  [
-    'an answer that is read',
-    'order/a',
-    /^The answer at order\/a has 5002 bytes; /,
-    [step('a'), read('a')],
-    start,
-    answer('order/a', large),
-  ],
-  ['an answer that its undo needs', 'order/a', /^The answer/, [step('a', { undo })], start, answer('order/a', large)],
-  ['an answer that goes into the journal alone', 'order/a', /^The answer/, [step('a')], start, answer('order/a', large)],
-  ['a variable', 'order/keep', /^What it assigns at order\/keep has 5011 bytes; /, [assign, step('a')], start],
+  ['an answer that is read', 'order/a', /^The reply at order\/a has 5002 bytes; /, [step('a'), read('a')], start, answer('order/a', large)],
+  ['an answer that its undo needs', 'order/a', /^The reply/, [step('a', { undo })], start, answer('order/a', large)],
+  ['an answer that goes into the journal alone', 'order/a', /^The reply/, [step('a')], start, answer('order/a', large)],
+  ['a variable', 'order/keep', /^The assigned value at order\/keep has 5011 bytes; /, [assign, step('a')], start],
   [
     'what a function yields',
     'order/c',
-    /^What it yields/,
+    /^Its output/,
     [{ activity: 'compute', name: 'c', function: 'enlarge@1', input: {} }, read('c')],
     start,
   ],
-  ['what came with a signal', 'order/wait', /^What it yields/, [wait, read('wait')], start, signal],
-  ['the entries of a loop', 'order/loop', /^What it works on/, [assign, inOrder('loop', { list: [of('vars.kept')] }), step('z')], start],
+  ['what came with a signal', 'order/wait', /^Its output/, [wait, read('wait')], start, signal],
+  ['the entries of a loop', 'order/loop', /^Its local state/, [assign, inOrder('loop', { list: [of('vars.kept')] }), step('z')], start],
   [
     'what a turn adds to a list',
     'order/loop',
-    /^What a turn adds to the collected list at order\/loop has 5002 bytes; /,
+    /^The new entry of the collected list at order\/loop has 5002 bytes; /,
     [inOrder('loop', { do: step('a'), list: [1, 2], collect: of('order') }), read('loop')],
     start,
     { ...answer('order/loop[1]/a', {}) },
@@ -71,26 +64,26 @@ const refused: readonly (readonly [what: string, path: string, says: RegExp, act
   [
     'what a step is asked with, where variables may change',
     'order/a',
-    /^What it works on/,
+    /^Its local state/,
     [assign, step('a', { input: of('vars.kept') })],
     start,
   ],
 ];
 
-describe('what would make the state of an order too large is a fault at that place', () => {
+describe('a value that would make the state too large is a fault at its place', () => {
   for (const [what, path, says, activities, ...events] of refused) {
-    // A loop and a step keep what the variable holds already.
+    // A loop and a step also keep the value of the variable.
     const byteBudget = activities.includes(assign) && path !== 'order/keep' ? 9000 : 5000;
     test(`S23: ${what}`, () => {
       const { blocked: held } = suffer(byteBudget, activities, ...events);
       assert.deepEqual([held?.path, held?.fault.type, held?.fault.permanent], [path, 'Engine/StateTooLarge', true]);
-      assert.equal(held?.fault.outcomeUnknown, says.source.startsWith('^The answer') ? true : undefined);
+      assert.equal(held?.fault.outcomeUnknown, says.source.startsWith('^The reply') ? true : undefined);
       assert.match(held?.fault.message ?? '', says);
       assert.equal(suffer(20_000, activities, ...events).blocked, undefined, 'with more room it goes on');
     });
   }
 
-  test('S23: an answer that comes while the order is held is recorded as that fault', () => {
+  test('S23: a reply that arrives while the order is blocked is recorded as that fault', () => {
     const activities = [{ activity: 'parallel', name: 'both', children: [step('a'), step('b')] } as Activity];
     const state = suffer(5000, activities, start, { type: 'exhausted', path: 'order/both/b' }, answer('order/both/a', large));
     assert.partialDeepStrictEqual(state.activities['order/both/a']?.reply, {
@@ -99,7 +92,7 @@ describe('what would make the state of an order too large is a fault at that pla
     });
   });
 
-  test('S23: what settles whether a step was done goes on, however much it answers, and is undone', () => {
+  test('S23: a reply of any size that confirms a step counts, and the step is undone', () => {
     const handler = { fault: 'Engine/DeadlineExceeded', do: { activity: 'compensate', name: 'compensate' } as Activity };
     const part = { ...sequence('part', step('a', { undo })), faultHandlers: [handler] };
     const overdue = { type: 'overdue', path: 'order/part/a', at: 30_000 } as unknown as EventContent;
@@ -108,14 +101,14 @@ describe('what would make the state of an order too large is a fault at that pla
     assert.ok(activities['order/part/a/undo']);
   });
 
-  test('S23: a signal that nobody waits for yet is not kept', () => {
+  test('S23: a signal without a wait for it is not kept', () => {
     assert.deepEqual(
       [suffer(5000, [step('a'), wait], start, signal).signals, suffer(9000, [step('a'), wait], start, signal).signals?.length],
       [undefined, 1],
     );
   });
 
-  test('S23: what is short passes, where it is not kept or where a fault is being dealt with', () => {
+  test('S23: a short value passes if it is not kept, or while a fault is handled', () => {
     assert.equal(suffer(0, [step('a'), step('b')], start, answer('order/a', {})).blocked, undefined);
     const fails: Activity = { activity: 'raise', name: 'fails', fault: 'Refused', message: '' };
     const handler = { fault: 'Refused', do: sequence('handler', step('a'), read('a')) };

@@ -22,7 +22,7 @@ interface Written {
   readonly shape?: z.ZodType<{ item: string }>;
 }
 
-/** A workflow of which a test says what is written in another way. */
+/** Returns a workflow in which a test writes one part in another way. */
 function written({
   item = 'tea',
   retries = 2,
@@ -46,8 +46,8 @@ function written({
   );
 }
 
-describe('what steers a workflow', () => {
-  test('what a loop collects, and the list that it goes through, are part of what steers', () => {
+describe('the parts of a definition that steer a workflow', () => {
+  test("a loop's collected value and its list are parts that steer", () => {
     const loop = (list: readonly string[], price: number) =>
       defineWorkflow('sale', { version: 1, order }, () => forEach(list, (name) => ({ do: sequence(), collect: { name, price } })));
     const hash = hashOf(loop(['a', 'b'], 1));
@@ -67,7 +67,7 @@ describe('what steers a workflow', () => {
     ],
   ];
   for (const [what, more] of same)
-    test(`S20: ${what}: it steers the same`, () => assert.equal(steeringText(written(more)), steeringText(written())));
+    test(`S20: ${what}: the steering parts are equal`, () => assert.equal(steeringText(written(more)), steeringText(written())));
 
   const others: readonly (readonly [what: string, more: Written, where: string])[] = [
     ['another input', { item: 'cup' }, 'order/retry/charge input/item'],
@@ -75,16 +75,16 @@ describe('what steers a workflow', () => {
     ['another name of a step', { name: 'pay' }, 'order/retry/charge'],
   ];
   for (const [what, more, where] of others)
-    test(`S20: ${what} is another workflow, and the place is named`, () => {
+    test(`S20: ${what} makes another workflow, and the place is named`, () => {
       assert.notEqual(steeringText(written(more)), steeringText(written()));
       assert.equal(firstDifference(steeringOf(written()), steeringOf(written(more))), where);
     });
 
-  test('S20: a release of this library gives the same workflow the same hash as the one before it: else no order would go on', () => {
+  test('S20: this release hashes the same workflow as the previous one did; otherwise no running order could continue', () => {
     assert.equal(hashOf(written()), '8JKwSHug3YUwP25s');
   });
 
-  test('S20: the order in which fields are written down makes no difference', () => {
+  test('S20: the order of fields makes no difference', () => {
     const definition = written();
     const turned = JSON.parse(JSON.stringify(definition), (_, value) =>
       typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).reverse()) : value,
@@ -93,7 +93,7 @@ describe('what steers a workflow', () => {
     assert.equal(firstDifference(steeringOf(turned), steeringOf(definition)), undefined);
   });
 
-  test('S20: steps that change places, one more and one less, are found where they begin to differ', () => {
+  test('S20: swapped, added and removed steps are found at the first difference', () => {
     const worker = defineAgent('worker', { a: operation(effect), b: operation(effect), c: operation(effect), d: operation(effect) });
     const line = (...names: readonly ('a' | 'b' | 'c' | 'd')[]) =>
       steeringOf(

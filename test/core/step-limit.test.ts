@@ -37,7 +37,7 @@ describe('a step with a time limit', () => {
     );
   });
 
-  test('S14: a wake-up before its time changes nothing, and with no handler the order is blocked', () => {
+  test('S14: a wake-up before its time changes nothing, and without a handler the order is blocked', () => {
     play(
       workflow(sequence('order', limited(20))),
       `
@@ -61,14 +61,14 @@ describe('a step with a time limit', () => {
     );
   });
 
-  test('F-163: the table says that silence ends at the handler of the limit', () => {
+  test('F-163: the table shows that a step without a reply ends at the handler of the limit', () => {
     const found = faultPathsOf(handled(limited(40))).find(({ path, fault }) => path === 'order/a' && fault === silence);
     assert.equal(found?.end.kind, 'handled');
   });
 
   for (const [what, activity, message] of [
-    ['0 seconds', limited(0), 'withinSeconds is 0; it is a number above 0.'],
-    ['two years', limited(63_072_000), 'withinSeconds is 63072000; at most 31622400 seconds, a year, can be waited for.'],
+    ['0 seconds', limited(0), 'withinSeconds is 0; it must be a number above 0.'],
+    ['two years', limited(63_072_000), 'withinSeconds is 63072000; the maximum is 31622400 seconds (a year).'],
     [
       'a limit of its undo',
       { ...step('a'), undo: { ...step('undo'), withinSeconds: 5 } } as Activity,

@@ -14,7 +14,7 @@ const started = (run: Run): Run => {
 };
 const charging = (): Run => started(startRun(workflow(sequence('order', step('charge'), step('ship')))));
 
-/** What may befall a step before it is done: each makes it be asked once more. */
+/** Events that may precede the success of a step: each causes one more request. */
 const setbacks = {
   expiry: (run: Run) => {
     run.now = run.asked(path).completeBy;
@@ -84,13 +84,13 @@ test('F-44: a step keeps its idempotency key over attempts, resets and resubmiss
   );
 });
 
-test('F-44: every asking has a request id of its own', () => {
+test('F-44: every attempt has a new request id', () => {
   const run = charging();
   for (const setback of Object.values(setbacks)) setback(run);
   assert.equal(new Set(run.asks.map(({ requestId }) => requestId)).size, Object.keys(setbacks).length + 1);
 });
 
-test('F-42: an answer to no asking of this order changes nothing, whatever its request id says', () => {
+test('F-42: a reply that matches no request of this order changes nothing, whatever its request id says', () => {
   const run = charging();
   const { state } = run;
   const right = run.asked(path).requestId;
@@ -115,7 +115,7 @@ test('F-42: an answer to no asking of this order changes nothing, whatever its r
   }
 });
 
-test('F-42: an answer in the name of what is no step, or could not even begin, changes nothing', () => {
+test('F-42: a reply for a path that is not a step, or has not begun, changes nothing', () => {
   const run = startRun(
     workflow(
       parallel('order', delay('wrong', { $cel: 'order.nope' }), delay('pause', 60), step('charge', { input: { $cel: 'order.nope' } })),
@@ -131,7 +131,7 @@ test('F-42: an answer in the name of what is no step, or could not even begin, c
   }
 });
 
-test('F-33: a step has the time that it says, else the time of the system, and never more than the whole order', () => {
+test("F-33: a step has its own time limit or the system's, but never more than the order has left", () => {
   play(
     outline(`
     workflow completeWithin 100s
@@ -161,7 +161,7 @@ test('F-33: a step has the time that it says, else the time of the system, and n
   );
 });
 
-test('F-33: a heartbeat cannot take more time than the whole order has', () => {
+test('F-33: a heartbeat cannot extend a step beyond the time limit of the order', () => {
   play(
     outline(`
     workflow completeWithin 60s
@@ -187,7 +187,7 @@ test('F-33: a heartbeat cannot take more time than the whole order has', () => {
   );
 });
 
-test('F-52: when one step expires its siblings go on undisturbed', () => {
+test('F-52: when one step expires, its siblings continue undisturbed', () => {
   play(
     outline(`
     workflow
@@ -213,7 +213,7 @@ test('F-52: when one step expires its siblings go on undisturbed', () => {
   );
 });
 
-test('S23: an output of exactly the largest size is kept, and one byte more is a fault of unknown outcome', () => {
+test('S23: an output of exactly the maximum size is kept, and one byte more is a fault of unknown outcome', () => {
   const overhead = JSON.stringify('').length;
   const largest = 'x'.repeat(limits.outputBytesMax - overhead);
   const kept = charging();
@@ -230,7 +230,7 @@ test('S23: an output of exactly the largest size is kept, and one byte more is a
   assert.equal(inBytes.state.blocked?.fault.type, 'Engine/OutputTooLarge');
 });
 
-test('an output is kept in the state only where a later expression reads it', () => {
+test('an output is kept in the state only if a later expression reads it', () => {
   const reads = (expression: string) =>
     workflow(sequence('order', step('charge'), step('ship', { input: { paid: { $cel: expression } } })));
   for (const expression of [
@@ -250,7 +250,7 @@ test('an output is kept in the state only where a later expression reads it', ()
   assert.deepEqual(run.state.outputs, {});
 });
 
-test('F-105: an output is dropped when nobody can read it any more, and not before', () => {
+test('F-105: an output is dropped as soon as no expression can read it any more, and not before', () => {
   const run = started(
     startRun(
       outline(`
@@ -288,14 +288,14 @@ test('F-105: an output is dropped when nobody can read it any more, and not befo
   assert.deepEqual(kept('order/parts[1]/part/book'), []);
 });
 
-test('F-51: an order that is put into Error from outside is held for the fault that was given', () => {
+test('F-51: an order that is moved to Error from outside is blocked with the given fault', () => {
   const given = { type: 'InvariantViolated', class: 'basic-failure', permanent: true, message: 'It would be nonsense.' } as const;
   const run = charging();
   run.happen({ type: 'exhausted', fault: given });
   assert.deepEqual(run.state.blocked, { path, fault: { ...given, source: path }, at: run.now });
 });
 
-test('F-32: the journal says of each step when it was asked, what failed for now, and how it ended', () => {
+test('F-32: the journal records each request of a step, its temporary failures and its result', () => {
   const run = charging();
   run.reply(path, fault('Busy', { permanent: false }));
   setbacks.expiry(run);

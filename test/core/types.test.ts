@@ -24,8 +24,8 @@ import { closed } from '../support/typed-order.ts';
 import { listOf } from '../support/workflows.ts';
 
 /**
- * `types.txt`: expressions on the order of `typed-order.ts`, each with the type of what it yields and all that is said of
- * it. `UPDATE_TRANSCRIPTS=1` writes down what the system really says: look at the difference.
+ * `types.txt`: expressions on the order of `typed-order.ts`, each with the type of its result and all messages.
+ * `UPDATE_TRANSCRIPTS=1` rewrites the file; review the difference.
  */
 const file = new URL('types.txt', import.meta.url);
 const sections = readFileSync(file, 'utf8')
@@ -43,7 +43,7 @@ describe('the types of expressions', () => {
     test(about, () => {
       if (!process.env['UPDATE_TRANSCRIPTS']) for (const block of blocks) assert.equal(told(block), block);
     });
-  test('each has been looked at', () => {
+  test('every expression of the transcript is covered', () => {
     const all = sections.map(([about = '', ...blocks]) => [`# ${about}`, ...blocks.map(told)].join('\n\n')).join('\n\n');
     if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${all}\n`);
     else assert.ok(all.split('\n\n').length > 200);
@@ -55,8 +55,8 @@ const time: Type = { kind: 'cel', name: 'google.protobuf.Timestamp' };
 const list = (item: Type): Type => ({ kind: 'list', item });
 const int: Type = { kind: 'number', whole: true };
 
-describe('what is known of values', () => {
-  test('one of several: what is the same counts once, names are gathered, and what is not known is not known', () => {
+describe('the type model', () => {
+  test('a union counts equal types once, merges field names, and is unknown if one part is unknown', () => {
     const unions: readonly (readonly [Type[], string])[] = [
       [[], 'never'],
       [[text], 'string'],
@@ -75,7 +75,7 @@ describe('what is known of values', () => {
     for (const [types, expected] of unions) assert.equal(shown(unionOf(types)), expected);
   });
 
-  test('types are the same whose keys are', () => {
+  test('types are equal if their keys are equal', () => {
     const one = objectOf({ a: text });
     const shaped = { ...one, shape: '{a}' } as const;
     const lists = list(list(text));
@@ -86,7 +86,7 @@ describe('what is known of values', () => {
     assert.equal(keyOf(unionOf([text, nothing])), 'null|string');
     assert.equal(keyOf({ kind: 'optional', of: int }), 'optional int');
     const either = list(unionOf([text, nothing]));
-    // Whether a type has a key of its own, which it keeps.
+    // Whether a type has a key, which it caches.
     const others = [objectOf({ a: text }), list(list(text)), list(unionOf([text, nothing]))];
     for (const [index, type] of [one, lists, either].entries()) {
       const key = keyOf(type);
@@ -95,7 +95,7 @@ describe('what is known of values', () => {
     }
   });
 
-  test('what is left of them as JSON', () => {
+  test('a type has a JSON form', () => {
     const types = [
       int,
       time,
@@ -111,14 +111,14 @@ describe('what is known of values', () => {
     );
   });
 
-  test('what stands in a definition', () => {
+  test('a value of a definition has a type', () => {
     assert.deepEqual(
       ['a', 1, 1n, true, null, {}, [], undefined].map((value) => shown(typeOfLiteral(value))),
       ['"a"', 'double', 'int', 'bool', 'null', 'unknown', 'unknown', 'other'],
     );
   });
 
-  test('in words', () => {
+  test('a type has a description in words', () => {
     const bool: Type = { kind: 'bool' };
     const optional: Type = { kind: 'optional', of: text };
     assert.deepEqual(
@@ -127,7 +127,7 @@ describe('what is known of values', () => {
         'true or false',
         'null',
         'an object',
-        'what may be missing (.?)',
+        'an optional value (.?)',
         'a string or null',
         'a timestamp',
         'anything',
@@ -146,7 +146,7 @@ describe('what is known of values', () => {
 });
 
 const string = { type: 'string' };
-/** A schema, and what is known of what it accepts. */
+/** A schema, and the type of the values that it accepts. */
 const schemas: readonly (readonly [what: string, schema: Json, shown: string])[] = [
   ['nothing', null, 'unknown'],
   ['true', true, 'unknown'],
@@ -195,6 +195,6 @@ const schemas: readonly (readonly [what: string, schema: Json, shown: string])[]
   ['an anchor', { $ref: '#A', $defs: { A: string } }, 'unknown'],
 ];
 
-describe('what a schema says of values', () => {
+describe('the type of the values that a schema accepts', () => {
   for (const [what, schema, expected] of schemas) test(what, () => assert.equal(shown(typeOfSchema(schema)), expected));
 });

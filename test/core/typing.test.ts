@@ -10,8 +10,8 @@ const asked = (input: object): readonly string[] =>
   said(workflow(charge(input), { order }), catalog).map((each) => each.replace('error order ', ''));
 const amount = { minorUnits: 100, currency: 'EUR' };
 
-describe('what a step is asked with', () => {
-  test('a step that is asked as its operation wants has no problems', () => {
+describe('the input of a step', () => {
+  test('a step with the input of its operation has no problems', () => {
     const cel = (text: string) => ({ $cel: text });
     assert.deepEqual(asked({ card: 'c', amount }), []);
     assert.deepEqual(
@@ -22,30 +22,30 @@ describe('what a step is asked with', () => {
     assert.deepEqual(asked({ card: cel('order.code'), amount: cel('{"minorUnits": 1, "currency": "EUR"}') }), []);
   });
 
-  test('fields that are missing, misspelt or of another type are all told of, each with its pointer', () => {
+  test('fields that are missing, misspelt or of another type are all reported, each with its pointer', () => {
     assert.deepEqual(asked({ crd: 'c', amount: { minorUnits: { $cel: 'order.name' }, currency: 'EURO' }, tags: 'a' }), [
-      '/crd: payment.charge takes no such field. Did you mean "card"?',
-      '/amount/minorUnits: A number is wanted, not a string.\n  order.name\n  ^',
+      '/crd: payment.charge has no such input field. Did you mean "card"?',
+      '/amount/minorUnits: Expected a number, got a string.\n  order.name\n  ^',
       '/amount/currency: "EURO" is none of "EUR", "USD". Did you mean "EUR"?',
-      '/tags: A list is wanted, not "a".',
-      '/card: missing; payment.charge wants a string there.',
+      '/tags: Expected a list, got "a".',
+      '/card: missing; payment.charge expects a string.',
     ]);
   });
 
-  test('an object that an expression yields must have the fields that are wanted', () => {
+  test('an object that an expression yields must have the required fields', () => {
     assert.deepEqual(asked({ card: 'c', amount, to: { $cel: 'order.address' } }), [
-      '/to: It has no field "zip", which is wanted here.\n  order.address\n  ^',
+      '/to: It has no field "zip", which is required here.\n  order.address\n  ^',
     ]);
     assert.deepEqual(asked({ card: 'c', amount, tags: { $cel: 'order.items.map(i, i.quantity)' } }), [
-      '/tags: In its entries: A string is wanted, not a number.\n  order.items.map(i, i.quantity)\n  ^',
+      '/tags: In its entries: Expected a string, got a number.\n  order.items.map(i, i.quantity)\n  ^',
     ]);
   });
 
-  test('of several forms the one is meant whose constants are given', () => {
+  test('of several forms, the constants in the input select one', () => {
     const pay = (input: JsonObject) => said(workflow(step('pay', { agent: 'shop', operation: 'pay', input }), { order }), catalog);
     assert.deepEqual(pay({ by: 'card', card: { $cel: 'order.name' } }), []);
     assert.deepEqual(pay({ by: 'cash', till: { $cel: 'order.name' } }), [
-      'error order /till: A number is wanted, not a string.\n  order.name\n  ^',
+      'error order /till: Expected a number, got a string.\n  order.name\n  ^',
     ]);
     assert.deepEqual(pay({ by: 'cheque', bank: 'x' }), ['error order /by: "cheque" is none of "card", "cash".']);
   });
@@ -54,8 +54,8 @@ describe('what a step is asked with', () => {
     assert.deepEqual(asked({ card: { $cel: 'timestamp(order.name)' }, amount }), []);
   });
 
-  test('an input that is no object at all is refused', () => {
-    assert.deepEqual(asked({ $cel: 'order.total' }), ['An object is wanted, not a number.\n  order.total\n  ^']);
+  test('an input that is not an object is refused', () => {
+    assert.deepEqual(asked({ $cel: 'order.total' }), ['Expected an object, got a number.\n  order.total\n  ^']);
   });
 });
 
@@ -70,8 +70,8 @@ const forEach = (name: string, list: string, body: Activity, until?: string): Ac
   ...(until ? { until: { $cel: until } } : {}),
 });
 
-describe('what expressions read beside the order', () => {
-  test('a list that a loop has collected has the type of what each turn comes to', () => {
+describe('the types of variables in expressions besides the order', () => {
+  test("a list that a loop collects has the type of its turns' results", () => {
     const collecting = (collect: object) => ({ ...forEach('paid', 'order.items', charge({ card: 'c', amount })), collect }) as Activity;
     const collected = (collect: object, expression: string) =>
       said(workflow(sequence('', collecting(collect), read(expression)), { order }), catalog).map((message) => message.split('\n')[0]);
@@ -84,7 +84,7 @@ describe('what expressions read beside the order', () => {
     assert.match(collected({ $cel: 'steps.charge.chargId' }, 'steps.paid')[0] ?? '', /error order\/paid .*no field "chargId"/);
   });
 
-  test('a step has the fields that its operation answers with', () => {
+  test('a step has the output fields of its operation', () => {
     const root = sequence('', charge({ card: 'c', amount }), read('steps.charge.chargId'));
     assert.deepEqual(said(workflow(root, { order }), catalog), [
       'error order/read /value: steps.charge has no field "chargId". Did you mean "chargeId"?\n  steps.charge.chargId\n               ^',
@@ -92,19 +92,19 @@ describe('what expressions read beside the order', () => {
     assert.deepEqual(said(workflow(root, { order })), []);
   });
 
-  test('an operation without schemas, and one that the catalog lacks, may be asked with anything and answer anything', () => {
+  test('an operation without schemas, or outside the catalog, has any input and any output', () => {
     const look = step('look', { agent: 'shop', operation: 'look', input: { whatever: 1 } });
     assert.deepEqual(said(workflow(sequence('', look, step('other'), read('steps.look.a + steps.other.b')), { order }), catalog), []);
   });
 
-  test('an undo reads what its own step has answered', () => {
+  test('an undo reads the output of the step that it undoes', () => {
     const undo = { ...step('undo', { input: { id: { $cel: 'steps.charge.id' } } }), activity: 'step' } as Activity & { activity: 'step' };
     assert.deepEqual(said(workflow(sequence('', { ...charge({ card: 'c', amount }), undo } as Activity), { order }), catalog), [
       'error order/charge/undo /id: steps.charge has no field "id". It has "chargeId".\n  steps.charge.id\n               ^',
     ]);
   });
 
-  test('a loop has the entries of its list and a number, in its turns and where its end is asked', () => {
+  test('a loop has an entry and an index, in its turns and in its end condition', () => {
     const body = read('each.items.item.skuu + each.items.idx');
     const root = sequence('', forEach('items', 'order.items', body, 'each.items.item.quantity > "x"'));
     assert.deepEqual(said(workflow(root, { order })), [
@@ -121,7 +121,7 @@ describe('what expressions read beside the order', () => {
     ]);
   });
 
-  test('a variable is what all its assignments yield, also of itself', () => {
+  test('a variable has the types of all its assignments, including its own value', () => {
     const sets = [assign('zero', 'total', 0), assign('more', 'total', { $cel: 'vars.total + order.total' })];
     const root = (...more: Activity[]) => workflow(sequence('', ...sets, ...more, read('vars.total + "x"')), { order });
     assert.deepEqual(said(root()), [
@@ -131,7 +131,7 @@ describe('what expressions read beside the order', () => {
     assert.deepEqual(said(root(assign('text', 'total', { $cel: 'string(vars.total)' }))), []);
   });
 
-  test('a variable is also what is assigned to it later, in an earlier turn of a loop', () => {
+  test('a variable also has the types of later assignments, from an earlier turn of a loop', () => {
     const turn = sequence(
       'turn',
       assign('one', 'one', { $cel: 'orElse(vars.?other, 0)' }),
@@ -142,14 +142,14 @@ describe('what expressions read beside the order', () => {
     assert.deepEqual(said(workflow(sequence('', loop), { order })), []);
   });
 
-  test('a count and a field that is a number are of one type', () => {
+  test('a count and a numeric field have the same type', () => {
     const counts = [assign('a', 'n', { $cel: 'size(order.items)' }), assign('b', 'n', { $cel: 'order.total' })];
     assert.deepEqual(said(workflow(sequence('', ...counts, read('size(vars.n)')), { order })), [
       'error order/read /value: size() cannot take a number.\n  size(vars.n)\n  ^',
     ]);
   });
 
-  test('of a name that two steps share, no more is said than that', () => {
+  test('a name that two steps share has only the type that both allow', () => {
     const look = step('charge', { agent: 'shop', operation: 'look' });
     const root = sequence('', sequence('x', look), sequence('y', charge({ card: 'c', amount })), read('steps.charge.seen'));
     assert.deepEqual(
@@ -158,7 +158,7 @@ describe('what expressions read beside the order', () => {
     );
   });
 
-  test('objects that are assigned are taken for one where their fields are alike', () => {
+  test('assigned objects with the same fields count as one type', () => {
     const best = (name: string, price: number) => assign(name, 'best', { price, sku: { $cel: 'order.name' } });
     assert.deepEqual(said(workflow(sequence('', best('a', 1), best('b', 2), read('vars.best.prize')), { order })), [
       'error order/read /value: vars.best has no field "prize". Did you mean "price"?\n  vars.best.prize\n            ^',
@@ -166,7 +166,7 @@ describe('what expressions read beside the order', () => {
   });
 });
 
-test('a wait wants a number, a condition true or false, a loop a list, and a fault a text as its message', () => {
+test('a wait requires a number, a condition a boolean, a loop a list, and a fault message a text', () => {
   const choice = { activity: 'choice', name: 'choice', branches: [{ when: { $cel: 'order.items' }, do: step('x') }] } as Activity;
   const raise = {
     activity: 'raise',
@@ -177,14 +177,14 @@ test('a wait wants a number, a condition true or false, a loop a list, and a fau
   } as Activity;
   const root = sequence('', delay('pause', { $cel: 'order.name' }), choice, forEach('loop', 'order.address', step('y')), raise);
   assert.deepEqual(said(workflow(root, { order })), [
-    'error order/pause A number is wanted, not a string.\n  order.name\n  ^',
-    'error order/choice A condition is wanted, not a list.\n  order.items\n  ^',
-    'error order/loop A list is wanted, not an object.\n  order.address\n  ^',
-    'error order/raise A string is wanted, not a number.\n  order.total\n  ^',
+    'error order/pause Expected a number, got a string.\n  order.name\n  ^',
+    'error order/choice Expected a condition, got a list.\n  order.items\n  ^',
+    'error order/loop Expected a list, got an object.\n  order.address\n  ^',
+    'error order/raise Expected a string, got a number.\n  order.total\n  ^',
   ]);
 });
 
-test('whoever asks somewhere whether there is a field is not warned of it elsewhere', () => {
+test('an expression that tests for a field somewhere gets no warning for the field elsewhere', () => {
   const choice = {
     activity: 'choice',
     name: 'choice',
@@ -193,7 +193,7 @@ test('whoever asks somewhere whether there is a field is not warned of it elsewh
   assert.deepEqual(said(workflow(sequence('', choice), { order })), []);
 });
 
-test('a schema that contains itself, or leads nowhere, is no trouble', () => {
+test('recursive and dangling schemas are handled', () => {
   const odd = {
     a: { $ref: '#/properties/a' },
     b: { $ref: '#' },

@@ -13,7 +13,7 @@ const entry = (path: string, more: Partial<UndoEntry> = {}): UndoEntry => ({ pat
 const paths = ({ undo = [] }: State) => undo.map(({ path }) => path.slice('order/'.length));
 const all = { keptMax: 0, pageMax: 10_000 };
 
-describe('what goes into a page', () => {
+describe('paging out undo entries', () => {
   const part = sequence('part', undoable('c'));
   const again: Activity = { activity: 'retry', name: 'again', do: undoable('d'), retries: 1, intervalSeconds: 0 };
   const whole: Activity = { ...sequence('whole', undoable('e')), undo: step('undo') as Step };
@@ -27,14 +27,14 @@ describe('what goes into a page', () => {
   const aside = (before: State, after = before, sizes = all) => pageOut(program, before, after, 7, sizes);
   const put = (...args: Parameters<typeof aside>) => aside(...args)?.page.entries.map(({ path }) => path.slice('order/'.length)) ?? [];
 
-  test('the oldest entries, and what a page under it is called', () => {
+  test('it moves the oldest entries into a page that links to the page below', () => {
     assert.deepEqual(aside({ ...state([]), pagedUndo: { top: 3, entries: 2 } }), {
       page: { entries, below: 3 },
       state: { ...state([], []), pagedUndo: { top: 7, entries: 7 } },
     });
   });
 
-  test('nothing as long as all of it is short, and no more than a page holds, but for one entry that is larger', () => {
+  test('it moves no entries while the list is short, and no more than a page holds, except for a single larger entry', () => {
     assert.deepEqual(put(state([]), state([]), { keptMax: 10_000, pageMax: 10_000 }), []);
     assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 100 }), ['a', 'b']);
     assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 1 }), ['a']);
@@ -46,14 +46,14 @@ describe('what goes into a page', () => {
     ['may be run again', ['again'], ['a', 'b', 'part/c']],
     ['may be undone as a whole', ['whole'], ['a', 'b', 'part/c', 'again/d']],
   ] as const) {
-    test(`nothing that ${what}, nor anything newer`, () => assert.deepEqual(put(state(alive)), goes));
+    test(`it moves no entry that ${what}, and no newer one`, () => assert.deepEqual(put(state(alive)), goes));
   }
 
-  test('nothing that was taken out of a page', () => {
+  test('it moves no entry that was paged in', () => {
     assert.deepEqual(put(state([], [entry('a', { from: 3 }), entry('b')])), []);
   });
 
-  test('nothing of which the write itself has changed something', () => {
+  test('it moves no entry if the same write changed an older one', () => {
     const before = state([]);
     assert.deepEqual(put(before, { ...before, undo: entries.slice(1) }), []);
     const popped = { ...before, pagedUndo: { top: 3, entries: 0 } };
@@ -63,7 +63,7 @@ describe('what goes into a page', () => {
   });
 });
 
-describe('what is taken out of a page', () => {
+describe('paging in undo entries', () => {
   const pages = new Map<number, UndoPage>([
     [2, { entries: [entry('x/a'), entry('y/b'), entry('x/c')] }],
     [5, { entries: [entry('y/d'), entry('z')], below: 2 }],
@@ -74,7 +74,7 @@ describe('what is taken out of a page', () => {
     return 'needs' in found ? assert.fail(`needs ${found.needs}`) : found.state;
   };
 
-  test('the newest that somebody undoes, wherever it lies; the rest stays there, and none is taken twice', () => {
+  test('it loads the newest entries of the scope, wherever they lie; the rest stays there, and none is loaded twice', () => {
     const once = take(state, 'order/x');
     assert.deepEqual([paths(once), once.pagedUndo?.entries], [['x/a', 'x/c', 'x/e'], 3]);
     assert.deepEqual(pageIn(once, { scope: 'order/x' }, 0, new Map()), { state: once, searched: false }, 'no page is read again');
@@ -83,7 +83,7 @@ describe('what is taken out of a page', () => {
     assert.deepEqual(paths(take(other.state, 'order')), ['x/a', 'y/b', 'x/c', 'y/d', 'z', 'x/e']);
   });
 
-  test('entries of scopes that are undone at a time are put in the order in which they were done', () => {
+  test('it sorts entries of scopes that are undone at the same time by their completion', () => {
     const both = take(take(take(state, 'order/y'), 'order/x'), 'order/y');
     assert.deepEqual(paths(both), ['x/a', 'y/b', 'x/c', 'y/d', 'x/e']);
     assert.deepEqual(
@@ -92,19 +92,19 @@ describe('what is taken out of a page', () => {
     );
   });
 
-  test('a page of which nothing is left is not listed any more', () => {
+  test('it removes an empty page from the list', () => {
     const newest = take(state, 'order');
     assert.deepEqual(newest.pagedUndo, { top: 2, entries: 3 });
     assert.equal(take(newest, 'order').pagedUndo, undefined);
   });
 
-  test('no page is read that was put aside before the scope began, and one that is missing is asked for', () => {
+  test('it reads no page from before the scope began, and asks for a missing one', () => {
     assert.deepEqual(pageIn(state, { scope: 'order/q' }, 5, new Map()), { state, searched: false });
     assert.deepEqual(pageIn(state, { scope: 'order/q' }, 2, new Map()), { needs: 5 });
   });
 });
 
-test('F-101: a scope remembers the newest page that was there when it began', () => {
+test('F-101: a scope remembers the newest page that existed when it began', () => {
   const inner: Activity = {
     ...sequence('inner', undoable('b'), step('fails')),
     faultHandlers: [{ fault: 'Refused', do: { activity: 'compensate', name: 'compensate' } }],
@@ -112,7 +112,7 @@ test('F-101: a scope remembers the newest page that was there when it began', ()
   const run = startRun(workflow(sequence('order', ...listOf(5, (index) => undoable(`a${index}`)), inner, step('z'))), { undoPage: 1 });
   run.happen({ type: 'started', stepMs });
   for (let index = 0; index < 5; index++) run.reply(`order/a${index}`, ok());
-  // The page that the same event brought about holds a4.
+  // The page that the same event caused holds a4.
   assert.deepEqual([run.state.activities['order/inner']?.above, run.state.pagedUndo?.top], [5, 6]);
   run.reply('order/inner/b', ok());
   run.reply('order/inner/fails', fault('Refused'));
@@ -120,7 +120,7 @@ test('F-101: a scope remembers the newest page that was there when it began', ()
   assert.deepEqual(Object.keys(run.state.activities), ['order', 'order/z']);
 });
 
-test('F-100: who undoes a wider scope begins with what is newest there, also while something older is undone', () => {
+test('F-100: the undo of a wider scope begins with the newest entry there, even while an older one is being undone', () => {
   const compensating = (scope?: string) => [
     { fault: 'Refused', do: { activity: 'compensate', name: 'compensate', ...(scope ? { scope } : {}) } as Activity },
   ];
@@ -138,7 +138,7 @@ test('F-100: who undoes a wider scope begins with what is newest there, also whi
   );
 });
 
-test('F-101: an order that was completed for another one, and is recalled by it, undoes what lies in pages', () => {
+test('F-101: a called order that completed undoes its paged entries when its caller compensates it', () => {
   const run = startRun(workflow(sequence('order', ...listOf(4, (index) => undoable(`a${index}`)))), { undoPage: 1 });
   run.happen({ type: 'started', stepMs, called: true });
   for (let index = 0; index < 4; index++) run.reply(`order/a${index}`, ok());

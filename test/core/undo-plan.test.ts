@@ -21,8 +21,8 @@ const begun = (root: Activity): Run => {
   return run;
 };
 
-describe('what an undo would do', () => {
-  test('completed steps, newest first, with what their undos are asked; those without an undo stay', () => {
+describe('the plan of an undo', () => {
+  test('it lists completed steps, newest first, with the inputs of their undos; those without an undo stay', () => {
     const run = begun(sequence('order', undoable('a'), step('b'), undoable('c'), step('d')));
     for (const name of ['a', 'b', 'c']) run.reply(`order/${name}`, ok({ id: name }));
     assert.deepEqual(planOf(run, 'order', ['order/a', 'order/b', 'order/c']), {
@@ -35,7 +35,7 @@ describe('what an undo would do', () => {
     });
   });
 
-  test('what is at work, or of unknown outcome, is found out first; what was refused did nothing', () => {
+  test('it first confirms steps that are running or of unknown outcome; refused steps had no effect', () => {
     const run = begun(parallel('order', undoable('a'), undoable('b'), undoable('c')));
     run.reply('order/a', fault('No', { unknown: true }));
     assert.equal(run.state.phase, 'blocked');
@@ -50,12 +50,12 @@ describe('what an undo would do', () => {
     );
   });
 
-  test('an undo whose input cannot be evaluated waits for a person, and the plan says why', () => {
+  test('an undo whose input cannot be evaluated blocks, and the plan says why', () => {
     const undo = step('undo', { operation: 'un', input: { of: { $cel: 'vars.missing' } } }) as Step;
     const run = begun(parallel('order', sequence('s', step('a', { undo }), step('b')), step('c', { undo })));
     run.reply('order/s/a', ok());
     run.happen({ type: 'exhausted', path: 'order/s/b' });
-    // This one came while the order is held: it is not noted yet.
+    // This reply arrived while the order is blocked: the plan does not know it yet.
     run.reply('order/c', ok());
     for (const { impossible = '', ...planned } of planOf(run).steps) {
       assert.match(impossible, /missing/);
@@ -67,7 +67,7 @@ describe('what an undo would do', () => {
     );
   });
 
-  test('of a scope, only what was done inside it; of a whole, its own undo instead of those of its parts', () => {
+  test('for a scope it lists only steps inside it; for a composite, its own undo instead of those of its parts', () => {
     const whole: Activity = { ...sequence('whole', undoable('b'), step('c')), undo: step('undo', { operation: 'un-whole' }) as Step };
     const run = begun(sequence('order', undoable('a'), sequence('outer', whole), step('d')));
     for (const path of ['order/a', 'order/outer/whole/b', 'order/outer/whole/c']) run.reply(path, ok({ id: 1 }));
@@ -80,7 +80,7 @@ describe('what an undo would do', () => {
     assert.deepEqual([plan.steps.map(({ operation }) => operation), plan.withoutUndo], [['un-whole'], []]);
   });
 
-  test('whatever befell an order of any shape, its undo does what the plan said, and in that order', () => {
+  test('the undo of an order of any shape matches the plan, in the same sequence', () => {
     let undone = 0;
     fc.assert(
       fc.property(roots, events, (shape, happen) => {
@@ -92,26 +92,28 @@ describe('what an undo would do', () => {
   });
 });
 
-/** Lets an order suffer, looks at the plan, has it compensated, and compares; how many steps were undone. */
+/**
+ * Applies events to an order, makes the plan, compensates the order and compares; returns how many steps were undone.
+ */
 function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   const run = startRun(definitionOf(shape));
   const world = worldOf(run);
   run.happen({ type: 'started', stepMs });
-  // What ends an order before it is looked at leaves nothing to look at.
+  // An event that ends the order here would leave nothing to plan.
   suffer(
     world,
     happen.filter(([, size]) => size % 10 !== 0),
   );
   if (run.state.phase === 'closed' || run.state.ending) return 0;
-  // What cleans up will have done more by then.
+  // A cleanup will have done more by then.
   if (Object.keys(run.state.activities).some((path) => nodeAt(run.program, path).activity === 'story:ensure')) return 0;
 
   const plan = planOf(run);
   const before = run.asks.length;
   const turnsBefore = run.turns.length;
   const atWork = Object.keys(run.state.activities).flatMap((path) => (isUndo(run, path) ? [path] : []));
-  const asking = Object.keys(run.state.activities).filter((path) => isRemote(nodeAt(run.program, path)));
-  const alive = new Set(asking.map((path) => (isUndo(run, path) ? path.slice(0, -'/undo'.length) : path)));
+  const remote = Object.keys(run.state.activities).filter((path) => isRemote(nodeAt(run.program, path)));
+  const alive = new Set(remote.map((path) => (isUndo(run, path) ? path.slice(0, -'/undo'.length) : path)));
   const severalAtOnce =
     Object.values(run.state.activities).filter(({ local: own }) => (own as { scope?: string } | undefined)?.scope).length > 0;
   world.marked.clear();
@@ -123,7 +125,7 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   const really = [...new Set([...atWork, ...begun])].map((path) => path.slice(0, -'/undo'.length));
   const said = plan.steps.filter(({ path, outcomeUnknown }) => !outcomeUnknown || really.includes(path)).map(({ path }) => path);
   assert.deepEqual(really.toSorted(), said.toSorted());
-  // What is at work when it begins is undone as its answers come; what is done already comes after that, in this order.
+  // Running steps are undone in the order of their replies; completed steps follow in the order of the plan.
   const noted = said.filter((path) => !alive.has(path));
   if (!severalAtOnce) assert.deepEqual(really.slice(really.length - noted.length), noted);
   for (const { path, input, outcomeUnknown, impossible } of plan.steps) {
@@ -134,13 +136,13 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   return really.length;
 }
 
-/** The path of an undo that is asked for, or that can't be. */
+/** The path of an undo that is requested, or whose input cannot be evaluated. */
 const undoBegunBy = (run: Run, fact: CoreFact): readonly string[] =>
   (fact.type === 'StepRequested' || fact.type === 'UndoFailed') && isUndo(run, fact.path) ? [fact.path] : [];
 
 const isUndo = ({ program }: Run, path: string): boolean => path.endsWith('/undo') && isRemote(nodeAt(program, path));
 
-/** Every agent answers what it is asked, that of the plan's first step first. */
+/** Has every agent answer its requests, beginning with the plan's first step. */
 function answerInOrder(world: World, { steps }: UndoPlan): void {
   const { run, service } = world;
   const place = (path: string): number => steps.findIndex((each) => each.path === path || `${each.path}/undo` === path);

@@ -10,8 +10,8 @@ import type { Run } from '../support/run.ts';
 import { outline } from '../support/workflows.ts';
 
 /**
- * `undo-plans.txt`: stories of orders, and after each of their events what an undo of some scopes would do now, where that
- * has changed. `UPDATE_TRANSCRIPTS=1` writes down what the system really says: look at the difference.
+ * `undo-plans.txt`: stories of orders, and the undo plan of some scopes after each event that changed it.
+ * `UPDATE_TRANSCRIPTS=1` rewrites the file; review the difference.
  */
 const file = new URL('undo-plans.txt', import.meta.url);
 const sections = readFileSync(file, 'utf8').trimEnd().split(/^# /m).slice(1);
@@ -41,7 +41,7 @@ const undoText = ({ path, agent, operation, input, outcomeUnknown, impossible }:
     ...(impossible === undefined ? [] : [`impossible: ${impossible}`]),
   ].join(', ');
 
-/** What was completed and not undone, by itself or with what is around it, as the journal tells. */
+/** Steps that completed and were not undone, alone or with their composite, as the journal shows. */
 function doneIn({ turns, program }: Run): readonly string[] {
   let done: readonly string[] = [];
   for (const fact of turns.flatMap(({ facts }) => facts)) {
@@ -72,13 +72,13 @@ function told({ about, workflow, scopes, events }: Story): string {
   return [about, workflow, `of ${scopes.join(', ')}`, ...blocks].join('\n\n');
 }
 
-describe('what an undo would do, after everything that happens to an order', () => {
+describe('the undo plan after each event of an order', () => {
   const stories = sections.map(storyOf);
   for (const [index, story] of stories.entries())
     test(story.about, () => {
       if (!process.env['UPDATE_TRANSCRIPTS']) assert.equal(told(story), sections[index]?.trimEnd());
     });
-  test('each has been looked at', () => {
+  test('every story of the transcript is covered', () => {
     if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${stories.map((story) => `# ${told(story)}`).join('\n\n')}\n`);
     assert.ok(stories.length > 5);
   });

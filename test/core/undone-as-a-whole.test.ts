@@ -8,7 +8,7 @@ import { after } from '../support/journal.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { parallel, sequence, step, workflow } from '../support/workflows.ts';
 
-/** An app's own activity: does one thing, and whatever becomes of that, releases what it held. */
+/** An app's own activity: runs its part, then releases a resource after a fault or a cancellation. */
 const ensure: Behavior<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
   children: ({ do: body, last }) => [body, last],
   templates: () => [],
@@ -29,8 +29,8 @@ const started = (definition: WorkflowDefinition): Run => {
 };
 const asked = (run: Run): readonly string[] => run.asks.map(({ path }) => path);
 
-describe('an activity of an app cleans up before it ends', () => {
-  test('a fault inside it: what cleans up runs once its children are closed, and only then a handler is looked at', () => {
+describe('an activity of an app cleans up before it closes', () => {
+  test('after a fault inside it, the cleanup runs once its children are closed, and handlers come after the cleanup', () => {
     const root = sequence('', ensured(parallel('both', step('a'), step('b')), step('unlock')));
     const run = started(workflow({ ...root, faultHandlers: [{ fault: 'Refused', do: step('tell') }] }));
     run.reply('order/ensure/both/a', fault('Refused'));
@@ -43,7 +43,7 @@ describe('an activity of an app cleans up before it ends', () => {
     assert.equal(run.state.outcome, 'completed');
   });
 
-  test('canceled, it cleans up as well, and is not stopped in the middle of that', () => {
+  test('when it is canceled, it cleans up as well, and completes its cleanup', () => {
     const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
     run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.deepEqual(asked(run), ['order/ensure/a']);
@@ -59,7 +59,7 @@ describe('an activity of an app cleans up before it ends', () => {
     );
   });
 
-  test('a fault has it clean up, and nobody who cancels the order meanwhile stops that', () => {
+  test('when the order is canceled during the cleanup after a fault, the cleanup still completes', () => {
     const run = started(
       workflow({ ...sequence('', ensured(step('a'), step('unlock'))), faultHandlers: [{ fault: 'Refused', do: step('tell') }] }),
     );
@@ -70,7 +70,7 @@ describe('an activity of an app cleans up before it ends', () => {
     assert.deepEqual([asked(run), run.state.outcome], [['order/ensure/a', 'order/ensure/unlock'], 'canceled']);
   });
 
-  test('run again by a retry, it cleans up again: what cleaned up once is not done for ever', () => {
+  test('when a retry runs it again, it cleans up again', () => {
     const retry = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 5, do: ensured(step('a'), step('unlock')) } as Activity;
     const run = started(workflow({ ...sequence('', retry), faultHandlers: [{ fault: 'Busy', do: step('tell') }] }));
     const keys = [1, 2].map((attempt) => {
@@ -89,18 +89,18 @@ describe('an activity of an app cleans up before it ends', () => {
     assert.equal(run.asked('order/tell').attempt, 1);
   });
 
-  test('where nothing goes wrong there is nothing to clean up', () => {
+  test('without a fault it does not clean up', () => {
     const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
     run.reply('order/ensure/a', ok());
     assert.deepEqual([run.state.outcome, asked(run)], ['completed', ['order/ensure/a']]);
   });
 
-  test('a name is given once', () => {
+  test('an activity name can be registered only once', () => {
     assert.throws(() => registerActivity('test:ensure', ensure as unknown as Behavior), /Two activities are called "test:ensure"/);
   });
 });
 
-describe('F-99: what has an undo as a whole is undone as a whole', () => {
+describe('F-99: a composite with an undo is undone as a whole', () => {
   const trip = (...children: Activity[]): Activity => ({ ...sequence('trip', ...children), ...undoBy('un-trip') });
   const refusing = (...children: Activity[]): WorkflowDefinition =>
     workflow({
@@ -121,7 +121,7 @@ describe('F-99: what has an undo as a whole is undone as a whole', () => {
     assert.deepEqual([asked(run).slice(4), run.state.outcome], [['order/trip/undo', 'order/before/undo'], 'compensated']);
   });
 
-  test('before it is completed its parts are undone one by one', () => {
+  test('before it has completed, its parts are undone one by one', () => {
     const run = started(refusing(trip(step('fly', undoBy('un-fly')), step('book'))));
     run.reply('order/trip/fly', ok());
     run.reply('order/trip/book', fault('Refused'));
@@ -129,7 +129,7 @@ describe('F-99: what has an undo as a whole is undone as a whole', () => {
     assert.deepEqual([asked(run).slice(2), run.state.outcome], [['order/trip/fly/undo'], 'compensated']);
   });
 
-  test('what nobody knows the outcome of is found out first, inside it or not', () => {
+  test('a step of unknown outcome is confirmed first, inside it or outside', () => {
     const quiet: Activity = {
       ...sequence('quiet', step('fly', undoBy('un-fly'))),
       faultHandlers: [{ fault: 'Odd', do: step('note') }],
@@ -146,7 +146,7 @@ describe('F-99: what has an undo as a whole is undone as a whole', () => {
     );
   });
 
-  test('run again after it was undone, it is a new effect, as is all that it did', () => {
+  test('when it runs again after an undo, it is a new effect, as are all its parts', () => {
     const body = sequence('body', trip(step('fly')), step('pay'));
     const retry = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 0, undoFirst: true, do: body } as Activity;
     const run = started(workflow(sequence('', retry)));
@@ -162,7 +162,7 @@ describe('F-99: what has an undo as a whole is undone as a whole', () => {
   });
 });
 
-describe('a person may say that there is nothing more to undo', () => {
+describe('an operator may mark an activity as compensated', () => {
   const definition = workflow(sequence('', step('a', undoBy('un-a')), step('b', undoBy('un-b')), step('c')));
   const canceled = (): Run => {
     const run = started(definition);
@@ -172,7 +172,7 @@ describe('a person may say that there is nothing more to undo', () => {
     return run;
   };
 
-  test('an undo that is marked as done is not asked any more, and the next one is', () => {
+  test('an undo that is marked as done is not requested again, and the next one is', () => {
     const run = canceled();
     run.reply('order/b/undo', fault('Stuck'));
     assert.deepEqual(
@@ -183,7 +183,7 @@ describe('a person may say that there is nothing more to undo', () => {
     assert.equal(run.state.outcome, 'canceled');
   });
 
-  test('a step of which nobody knows whether it was done counts as not done', () => {
+  test('a step of unknown outcome that is marked counts as not done', () => {
     const run = started(definition);
     run.happen({ type: 'canceled', outcome: 'canceled' });
     run.now = run.asked('order/a').completeBy;
@@ -196,7 +196,7 @@ describe('a person may say that there is nothing more to undo', () => {
     assert.equal(run.state.outcome, 'canceled');
   });
 
-  test('what is neither being undone nor in doubt is left as it is', () => {
+  test('an activity that is neither being undone nor of unknown outcome stays as it is', () => {
     const run = started(definition);
     for (const path of ['order/a', 'order/b', 'order']) run.happen({ type: 'markedCompensated', path });
     assert.deepEqual(

@@ -7,7 +7,7 @@ export const CardDeclined = fault('CardDeclined', Refused);
 export const NoRoom = fault('NoRoom', Refused);
 
 const About = z.object({ what: z.string() });
-/** Names what was done. */
+/** The name of the effect. */
 const Done = z.object({ id: z.string() });
 
 const nobody = (): never => {
@@ -23,7 +23,7 @@ export const mail = defineAgent('mail', { tell: operation(doing) });
 export const carrier = defineAgent('carrier', { ship: operation({ ...doing, longestSeconds: 40, cancel: nobody }), recall: undoing });
 export const ledger = defineAgent('ledger', {
   enter: operation({ ...doing, atMostOnce: true, lookup: nobody }),
-  /** Whether it was done nobody can say but a person. */
+  /** Only a person can say whether it was done. */
   post: operation({ ...doing, atMostOnce: true }),
   strike: undoing,
 });

@@ -5,11 +5,11 @@ import { crash } from './crash.ts';
 import { crashPointsOf, definitions, smallest } from './definitions.ts';
 import { unreached } from './ports.ts';
 
-/** `npm run verify -- G5` dies at all of them. */
+/** `npm run verify -- G5` crashes at all of them. */
 const every = 50;
 
-describe('where processes die', () => {
-  test('every activity is in some workflow whose processes die', () => {
+describe('the crash points of processes', () => {
+  test('every activity is in some workflow whose processes crash', () => {
     const workflows = JSON.stringify(Object.values(definitions).map(({ scenario }) => scenario.app.workflows));
     const activities = new Set([...workflows.matchAll(/"activity":"(\w+)"/g)].map(([, activity]) => activity));
     assert.deepEqual(
@@ -28,18 +28,18 @@ describe('where processes die', () => {
       }
     });
 
-    test('is called by some workflow whose processes die, or left out for a reason', async () => {
+    test('is called by some workflow whose processes crash, or is left out for a reason', async () => {
       assert.deepEqual(await unreached(reached), []);
     });
 
-    test('that is new is missed', async () => {
+    test('is reported as missing when it is new', async () => {
       reached.delete('store.patch');
       assert.deepEqual(await unreached(reached), ['store.patch is never reached']);
     });
   });
 });
 
-describe('F-58, X-1, L1, S5, S7, S11, S17, S18: a process dies at one of its calls, and the order comes to where it comes without that', () => {
+describe('F-58, X-1, L1, S5, S7, S11, S17, S18: a process crashes at one of its calls, and the order ends as it does without the crash', () => {
   for (const [index, name] of Object.keys(definitions).entries())
     test(name, async () => {
       const { runs, broken } = await crash({ name, writesAndSendsAtomically: index % 2 === 1, twice: false, first: index % 7, every: 12 });
@@ -48,7 +48,7 @@ describe('F-58, X-1, L1, S5, S7, S11, S17, S18: a process dies at one of its cal
     });
 
   for (const name of smallest)
-    test(`${name}, and the process that goes on dies too`, async () => {
+    test(`${name}, and the process that continues crashes too`, async () => {
       const { runs, broken } = await crash({ name, writesAndSendsAtomically: false, twice: true, first: 4, every });
       assert.deepEqual(broken, []);
       assert.ok(runs > 0);

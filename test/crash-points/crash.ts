@@ -11,7 +11,7 @@ export interface Piece {
   readonly every: number;
 }
 
-/** What came of crashes. */
+/** The result of some crashes. */
 export interface Crashed {
   runs: number;
   readonly outcomes: { [outcome: string]: number };
@@ -24,7 +24,7 @@ export interface Crashed {
 
 export const nothing = (): Crashed => ({ runs: 0, outcomes: {}, crashed: {}, reached: [], broken: [] });
 
-/** Plays a piece. Plain data both ways: it may be done in a process of its own. */
+/** Plays a piece. Input and result are plain data, so that another process can do it. */
 export async function crash(piece: Piece): Promise<Crashed> {
   const definition = definitions[piece.name];
   if (!definition) throw new Error(`There is no definition ${piece.name}.`);
@@ -51,7 +51,7 @@ function add(crashed: Crashed, { name, writesAndSendsAtomically }: Piece, { cras
 
 const count = (counts: { [what: string]: number }, what: string, by = 1): void => void (counts[what] = (counts[what] ?? 0) + by);
 
-/** Puts what came of one piece to the rest. */
+/** Adds the result of one piece to the total. */
 export function addCrashed(sum: Crashed, { runs, outcomes, crashed, reached, broken }: Crashed): void {
   sum.runs += runs;
   for (const [outcome, times] of Object.entries(outcomes)) count(sum.outcomes, outcome, times);

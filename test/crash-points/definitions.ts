@@ -10,7 +10,7 @@ import * as workflows from './workflows.ts';
 
 interface Variation extends Partial<Omit<Scenario, 'rules'>> {
   readonly stubs?: readonly Stub[];
-  /** Other ends that are right as well: what of two comes first is a matter of time. */
+  /** Other valid outcomes: which of two events comes first depends on timing. */
   readonly mayEndAs?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface Definition {
 const defined = (workflow: Workflow<never>, { stubs = [], mayEndAs = [], ...more }: Variation = {}): Definition => ({
   mayEndAs,
   scenario: {
-    // What is judged at once is counted nowhere: so one channel counts.
+    // Only one channel counts failures, since messages that are judged at once are not counted.
     app: { workflows: withCalled(workflow), agents: agents.map(agentDefinitionOf), channels: { stock: { judge: 'count' } } },
     order: { item: 'tea' },
     rules: stubs.map(ruleOf),
@@ -38,7 +38,7 @@ const defined = (workflow: Workflow<never>, { stubs = [], mayEndAs = [], ...more
 const declined = given(bank.charge).faults(CardDeclined);
 const bulky = given(stock.reserve).answers({ id: 'x'.repeat(400) });
 
-/** What dies at each of its calls: all activities, and all that befalls them. */
+/** Workflows whose processes crash at each call: all activities, with every kind of event. */
 export const definitions: { readonly [name: string]: Definition } = {
   one: defined(workflows.one),
   undone: defined(workflows.undone, { stubs: [declined] }),
@@ -82,7 +82,7 @@ export const definitions: { readonly [name: string]: Definition } = {
   forgotten: defined(workflows.one, { variables: { RETENTION_DAYS: '1' } }),
 };
 
-/** The smallest, which die twice in one run. */
+/** The smallest ones, which crash twice in one run. */
 export const smallest = ['one', 'timed', 'stopped'] as const;
 
 export const crashPointsOf = ({ scenario, mayEndAs }: Definition, writesAndSendsAtomically: boolean): Promise<CrashPoints> =>

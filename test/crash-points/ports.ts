@@ -2,7 +2,7 @@ import { openEmbedded } from '#adapters/sqlite/open';
 import { manualClock } from '#ports/clock';
 import { sitesOf } from '#testing/crash-test/instrumented-ports';
 
-/** Methods at which no process dies here, each with the reason. */
+/** Methods without a crash here, each with the reason. */
 export const leftOut: { readonly [site: string]: string } = {
   'store.list': 'only the API reads it',
   'store.pages': 'only the API reads it, and who rebuilds a damaged order: test/roles/rebuilding.test.ts',
@@ -14,17 +14,17 @@ export const leftOut: { readonly [site: string]: string } = {
   'publisher.published': 'only the local subscription reads it',
 };
 
-/** What methods give back has methods as well. */
+/** Objects that methods return have methods as well. */
 const within = ['store.recordIntent.withdraw'];
 
-/** Every method of the ports as they are implemented: a new one must be reached, or left out for a reason. */
+/** Every method of the implemented ports: a new one must be reached, or be left out for a reason. */
 export async function sitesOfPorts(): Promise<readonly string[]> {
   const { store, queues, publisher, database } = openEmbedded(':memory:', { clock: manualClock() });
   await database.close();
   return [...within, ...sitesOf('store', store), ...sitesOf('queues', queues), ...sitesOf('publisher', publisher)];
 }
 
-/** What is neither reached nor left out, and what is left out and reached after all. */
+/** Methods that are neither reached nor left out, and methods that are left out but reached. */
 export async function unreached(reached: ReadonlySet<string>): Promise<readonly string[]> {
   const sites = await sitesOfPorts();
   return [

@@ -43,15 +43,15 @@ const charge = (what: Expr<string>, name = 'charge') =>
     .undo(({ id }) => bank.refund({ id }));
 const tell = (what: Expr<string>, name = 'tell') => mail.tell({ what }).named(name).noUndo();
 
-/** As small as can be. */
+/** The smallest workflow. */
 export const one = defineWorkflow('one', version, ({ order }) => tell(order.item));
 
-/** Done, refused, undone. */
+/** Steps that are done, refused and undone. */
 export const undone = defineWorkflow('undone', version, ({ order }) =>
   sequence(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Nothing but time and a fault. */
+/** A delay and a fault. */
 export const timed = defineWorkflow('timed', version, ({ order }) =>
   sequence(delay({ seconds: 90 }), raise(OutOfStock, order.item)).on(OutOfStock, () => tell(order.item)),
 );
@@ -63,7 +63,7 @@ export const approval = defineWorkflow('approval', { ...version, onExhausted: 'w
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Waits for the same signal twice: one that is heard twice is taken for two. */
+/** Waits for the same signal twice: a signal that is received twice would count as two. */
 export const inTurn = defineWorkflow('in-turn', { ...version, toOperator: [Refused] }, ({ order }) =>
   sequence(signal, reserve(order.item), signal.named('again')).on(NoSignal, ({ compensate }) => compensate()),
 );
@@ -71,7 +71,7 @@ export const inTurn = defineWorkflow('in-turn', { ...version, toOperator: [Refus
 const twice = compute('twice', { version: 1, input: z.object({ text: z.string() }), output: z.string() }, ({ text }) => `${text}, ${text}`);
 const done = variable<boolean>('done');
 
-/** Computes, decides, goes round in circles, and is run again where it is refused for now. */
+/** Computes, decides, loops, and runs again after a temporary fault. */
 export const sale = defineWorkflow('sale', version, ({ order }) => {
   const label = twice({ text: order.item });
   const turn = sequence(stock.reserve({ what: label.output }).named('look').noUndo(), assign(done, true));
@@ -84,7 +84,7 @@ export const sale = defineWorkflow('sale', version, ({ order }) => {
   ).on(Refused, ({ compensate }) => compensate());
 });
 
-/** A branch fails while the others are at work. */
+/** A branch fails while the others are running. */
 export const pair = defineWorkflow('pair', { ...version, onExhausted: 'undo' }, ({ order }) =>
   parallel(reserve(order.item), charge(order.item), tell(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
@@ -101,12 +101,12 @@ export const stay = defineWorkflow('stay', { ...version, toCaller: [NoRoom] }, (
   return answering(night, { room: night.output.id });
 });
 
-/** What it has called is undone. */
+/** The order that it has called is undone. */
 export const trip = defineWorkflow('trip', version, ({ order }) =>
   sequence(call(stay, { item: order.item }), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** What it has called is canceled while it runs. */
+/** The order that it has called is canceled while it runs. */
 export const journey = defineWorkflow('journey', version, ({ order }) =>
   parallel(call(stay, { item: order.item }), charge(order.item))
     .on(ChildNotCompleted, ({ compensate }) => compensate())
@@ -132,7 +132,7 @@ export const letter = defineWorkflow('letter', version, ({ order }) =>
   ).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** What is undone in the middle, and before it is run again; with a time for the whole. */
+/** Steps that are undone in the middle, and before they run again; with a time limit for the whole. */
 export const renewal = defineWorkflow('renewal', { ...version, onExhausted: 'fault', completeWithinSeconds: 900 }, ({ order }) => {
   const first = sequence(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate());
   const second = sequence(reserve(order.item, 'reserve-more'), charge(order.item, 'charge-more'));
@@ -145,7 +145,7 @@ export const renewal = defineWorkflow('renewal', { ...version, onExhausted: 'fau
     .on(Refused, ({ compensate }) => compensate());
 });
 
-/** The time of the whole is over while something is at work. */
+/** The time limit of the whole passes while a step is running. */
 export const hurried = defineWorkflow(
   'hurried',
   { ...version, toOperator: [Refused], completeWithinSeconds: 60, onExhausted: 'fault' },
@@ -153,7 +153,7 @@ export const hurried = defineWorkflow(
     sequence(reserve(order.item), delay({ seconds: 120 }), charge(order.item)).on(DeadlineExceeded, ({ compensate }) => compensate()),
 );
 
-/** Work that takes longer than its message stays invisible, with a heartbeat. */
+/** A step that takes longer than its message stays invisible, with a heartbeat. */
 export const long = defineWorkflow('long', { ...version, toOperator: [Refused] }, ({ order }) =>
   sequence(
     reserve(order.item),
@@ -175,7 +175,7 @@ export const stopped = defineWorkflow('stopped', { ...version, toOperator: [Refu
   sequence(reserve(order.item), terminate()),
 );
 
-/** So much to undo that it does not stay in the state. */
+/** An undo list too long to stay in the state. */
 export const heavy = defineWorkflow('heavy', version, ({ order }) =>
   sequence(
     reserve(order.item, 'one'),

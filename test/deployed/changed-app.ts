@@ -1,6 +1,6 @@
 import orders from '../../examples/orders/app.ts';
 
-/** The sample with one agent changed, so that one sees which of both is at work: the customer is told `shipped, 2`. */
+/** The sample with one changed agent: it sends `shipped, 2` to the customer, so that a test sees which version runs. */
 export default {
   ...orders,
   agents: orders.agents.map((agent) => {

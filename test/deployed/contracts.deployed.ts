@@ -7,11 +7,11 @@ import { openDynamoDbStore } from '../adapters/aws/support.ts';
 import { storeContract } from '../contracts/store.contract.ts';
 import { endpoint, eventually, openQueue, runId, sqs } from './support.ts';
 
-/** The store's whole contract on this server's own tables: conditions, transactions, and the item that won where one is refused. */
+/** The whole store contract on real tables of this server: conditions, transactions, and the winning item of a refused write. */
 storeContract('DynamoDB of the server', () => openDynamoDbStore({ endpoint, stop: async () => {} }));
 
-/** Of the channel's contract what needs no clock that stands still. */
-test('a queue of the server: what is sent comes; what is released comes again; what is acknowledged does not', async (t) => {
+/** The part of the queue contract that needs no manual clock. */
+test('a queue of the server delivers a sent message, redelivers a released one, and drops an acknowledged one', async (t) => {
   const prefix = `${runId}-`;
   await openQueue(t, `${prefix}q`);
   const queues = sqsQueues({ client: sqs, prefix, clock: systemClock });
@@ -40,7 +40,7 @@ test('a queue of the server: what is sent comes; what is released comes again; w
   assert.deepEqual(await receive(), []);
 });
 
-test('a queue of the server: what was delivered too often goes to the dead letters', async (t) => {
+test('a queue of the server moves a message to the dead-letter queue after too many deliveries', async (t) => {
   const prefix = `${runId}-`;
   const dead = await openQueue(t, `${prefix}poison-dead`);
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: dead.arn, maxReceiveCount: 2 });

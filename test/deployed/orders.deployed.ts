@@ -19,7 +19,7 @@ import {
   subscribe,
 } from './support.ts';
 
-test('F-01: an order posted to the deployed API is completed, each step done once', async () => {
+test('F-01: an order posted to the deployed API is completed, with each step done once', async () => {
   const orderId = await submit(sample('ok'));
   const order = await ended(orderId);
   assert.partialDeepStrictEqual(order, { processState: 'Processed', outcome: 'completed', failureCount: 0, fault: null });
@@ -27,7 +27,7 @@ test('F-01: an order posted to the deployed API is completed, each step done onc
     assert.equal((await effects(service, orderId)).length, 1, service);
 });
 
-test('the same submission again gets the very same answer, and makes no second order', async () => {
+test('the same submission again gets the same answer, and creates no second order', async () => {
   const again = { body: sample('two-items'), headers: { 'idempotency-key': `${runId}-again` } };
   const first = await call('POST', '/orders', again);
   const second = await call('POST', '/orders', again);
@@ -35,7 +35,7 @@ test('the same submission again gets the very same answer, and makes no second o
   assert.equal(second.headers.get('idempotent-replayed'), 'true');
 });
 
-test('whoever has no token, or sends what is no order, is told so in problem+json', async () => {
+test('a caller without a token, or with an invalid order, gets problem+json', async () => {
   const refused = await call('GET', '/orders', { role: 'nobody' });
   assert.equal(refused.status, 401);
   assert.equal(refused.headers.get('content-type'), 'application/problem+json');
@@ -47,11 +47,11 @@ test('whoever has no token, or sends what is no order, is told so in problem+jso
   assert.equal((await call('GET', '/nowhere')).status, 404);
 });
 
-test('F-58, F-59: an order that is refused waits for an operator, and one alert comes over the topic', async (t) => {
+test('F-58, F-59: a refused order waits for an operator, and the topic delivers one alert', async (t) => {
   const topic = await subscribe(t);
   const orderId = await submit(sample('address-invalid'));
   assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Error', fault: { type: 'AddressInvalid' } });
-  // `Workflow Terminated` comes over the same topic, before it or after it; SNS may deliver one alert twice.
+  // `Workflow Terminated` arrives on the same topic, before or after; SNS may deliver one alert twice.
   const inError = (heard: readonly string[]) => announcementsOf(orderId, heard).filter((each) => each['detail-type'] === 'Order In Error');
   const alerts = inError(await received(topic, (heard) => inError(heard).length > 0));
   const [alert, ...others] = [...new Map(alerts.map((each) => [JSON.stringify(each.detail), each])).values()];
@@ -65,7 +65,7 @@ test('F-58, F-59: an order that is refused waits for an operator, and one alert 
   });
 });
 
-test('F-100: a declined card undoes what was done, and the customer is told', async () => {
+test('F-100: a declined card undoes the effects, and the customer is notified', async () => {
   const orderId = await submit(sample('card-declined'));
   assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Processed', outcome: 'compensated', fault: null });
   assert.equal((await effects('inventory', orderId)).filter(({ undoneAt }) => undoneAt === undefined).length, 0);
@@ -73,7 +73,7 @@ test('F-100: a declined card undoes what was done, and the customer is told', as
   assert.equal(await kindOf(orderId), 'notification:refused');
 });
 
-test('a client with a response queue hears there what becomes of his order', async (t) => {
+test('a client with a response queue gets the status messages of its order there', async (t) => {
   const channel = `redress-response-${runId}`;
   const { url } = await openQueue(t, channel);
   const put = await call('PUT', `/clients/${client}`, { role: 'admin', body: { responseChannels: [channel], senders: [] } });
@@ -85,7 +85,7 @@ test('a client with a response queue hears there what becomes of his order', asy
   for (const { orderId: about } of heard) assert.equal(about, orderId);
 });
 
-test('F-50: a step whose agent dies is asked again after its time, and the order completes with one charge', async (t) => {
+test('F-50: when the agent of a step crashes, the step is requested again after its deadline, and the order completes with one charge', async (t) => {
   await disturb(t, { service: 'payment', silent: true, times: 1 });
   const orderId = await submit(sample('ok'));
   const completeBy = await eventually('the step that gets no answer', async () => {

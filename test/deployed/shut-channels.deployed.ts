@@ -5,7 +5,7 @@ import { lambdaConsumers } from '#adapters/aws/event-source-mappings';
 import { valvesContract } from '../contracts/valves.contract.ts';
 import { call, effects, ended, eventually, orderOf, outputs, sample, submit } from './support.ts';
 
-// After the other files' orders: who is behind a channel that was closed shortly before is asked again uncounted.
+// After the orders of the other files: orders behind a channel that was closed recently are requested again uncounted.
 const client = new LambdaClient({});
 const account = outputs.AlertsTopicArn.split(':').slice(3, 5).join(':');
 const queueArns = `arn:aws:sqs:${account}:${outputs.QueuePrefix}`;
@@ -19,7 +19,7 @@ async function stateOf(queue: string): Promise<string | undefined> {
 const settled = (queue: string, state: 'Enabled' | 'Disabled'): Promise<true> =>
   eventually(`${queue} ${state}`, async () => ((await stateOf(queue)) === state ? true : undefined), 120_000);
 
-/** Tells what a mapping became, once the server has done with it. */
+/** Waits until the server has changed a mapping, and returns its state. */
 const valves = () => {
   const set = lambdaConsumers({ client: async () => client, queueArns });
   return {
@@ -43,7 +43,7 @@ async function turn(path: string, body: object): Promise<void> {
   assert.equal(answer.status, 200, await answer.text());
 }
 
-/** Closes a channel as an operator does; it is open again after the test, whatever becomes of that. */
+/** Closes a channel as an operator does, and opens it after the test in any case. */
 async function closed(t: TestContext): Promise<void> {
   await turn('close', { reason: 'a test' });
   t.after(() => call('POST', '/channels/payment/open', { role: 'operator', body: {} }));
@@ -51,7 +51,7 @@ async function closed(t: TestContext): Promise<void> {
 }
 
 for (const canary of [false, true])
-  test(`F-108: closed, its mapping is really disabled and orders wait; opened${canary ? ' with a canary' : ''}, they complete, and nothing counts`, async (t) => {
+  test(`F-108: a closed channel really disables its mapping and orders wait; opened${canary ? ' with a canary' : ''}, they complete, and no failure counts`, async (t) => {
     await closed(t);
     const orders = await Promise.all([1, 2, 3].map(() => submit(sample('ok'))));
     for (const orderId of orders)

@@ -11,7 +11,7 @@ const required = (name: string): string => {
   return value;
 };
 
-/** What the stack put out, as `npm run deploy:local` wrote it down. */
+/** The outputs of the stack, as `npm run deploy:local` recorded them. */
 interface Outputs {
   readonly ApiUrl: string;
   readonly AlertsTopicArn: string;
@@ -64,13 +64,13 @@ interface CallOptions {
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** A body of `POST /orders` from the samples. */
+/** A body for `POST /orders` from the samples. */
 export const sample = (name: string): { readonly order: unknown } & { readonly [field: string]: unknown } =>
   JSON.parse(readFileSync(new URL(`../../examples/orders/samples/${name}.json`, import.meta.url), 'utf8'));
 
 /**
- * Posts an order. A server that replaces a function may end one in the middle of a call: whoever is not answered, or with a
- * 5xx, submits again under the same key, as clients do.
+ * Posts an order. A server that replaces a function may end it in the middle of a call. A client without an answer, or with a 5xx,
+ * therefore submits again under the same key.
  */
 export async function submit(body: object): Promise<string> {
   const key = `${runId}-${++keys}`;
@@ -87,7 +87,7 @@ export async function submit(body: object): Promise<string> {
 export const orderOf = async (orderId: string): Promise<Order> =>
   (await (await call('GET', `/orders/${orderId}`, { role: 'operator' })).json()) as Order;
 
-/** Asks until there is an answer. Nothing is timed here: the limit only keeps a failure from hanging. */
+/** Polls until there is an answer. The limit measures nothing, and only keeps a failure from hanging. */
 export async function eventually<T>(what: string, look: () => Promise<T | undefined>, withinMs = 600_000): Promise<T> {
   for (const deadline = performance.now() + withinMs; performance.now() < deadline; ) {
     const found = await look();
@@ -97,14 +97,14 @@ export async function eventually<T>(what: string, look: () => Promise<T | undefi
   throw new Error(`${what}: not within ${withinMs / 1000} s`);
 }
 
-/** The order when it has come to an end, or waits for a person. */
+/** Waits until the order has ended or waits for a person. */
 export const ended = (orderId: string): Promise<Order> =>
   eventually(`the end of ${orderId}`, async () => {
     const order = await orderOf(orderId);
     return order.processState === 'Processed' || order.processState === 'Error' ? order : undefined;
   });
 
-/** A queue of a test's own; it is deleted afterwards. */
+/** A separate queue for one test; it is deleted afterwards. */
 export async function openQueue(t: TestContext, name: string): Promise<{ readonly url: string; readonly arn: string }> {
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: name }));
   t.after(() => sqs.send(new DeleteQueueCommand({ QueueUrl })));
@@ -112,7 +112,7 @@ export async function openQueue(t: TestContext, name: string): Promise<{ readonl
   return { url: QueueUrl, arn: `arn:aws:sqs:${account}:${name}` };
 }
 
-/** Everything that comes on a queue, taken off it, until `enough`. */
+/** Receives and deletes all messages of a queue until `enough`. */
 export async function received(url: string, enough: (bodies: readonly string[]) => boolean): Promise<readonly string[]> {
   const bodies: string[] = [];
   return eventually(`messages on ${url}`, async () => {
@@ -125,7 +125,7 @@ export async function received(url: string, enough: (bodies: readonly string[]) 
   });
 }
 
-/** A queue that hears the operators' alerts. */
+/** A queue that subscribes to the operators' alerts. */
 export async function subscribe(t: TestContext): Promise<string> {
   const { url, arn } = await openQueue(t, `alerts-${runId}-${++keys}`);
   const { SubscriptionArn } = await sns.send(
@@ -135,19 +135,19 @@ export async function subscribe(t: TestContext): Promise<string> {
   return url;
 }
 
-/** What an announcement about an order says, as it comes over the topic. */
+/** An announcement about an order, as the topic delivers it. */
 export interface OrderAnnouncement {
   readonly 'detail-type': string;
   readonly detail: { readonly orderId: string; readonly [field: string]: unknown };
 }
 
-/** The announcements about an order in what SNS delivers: the alarms of CloudWatch come over the same topic. */
+/** Returns the announcements about an order. The topic also delivers CloudWatch alarms. */
 export const announcementsOf = (orderId: string, bodies: readonly string[]): readonly OrderAnnouncement[] =>
   bodies
     .map((body) => JSON.parse((JSON.parse(body) as { Message: string }).Message) as Partial<OrderAnnouncement>)
     .filter((message): message is OrderAnnouncement => message.detail?.orderId === orderId);
 
-/** Disturbs one of the shop's services; back to normal after the test. */
+/** Disturbs one of the shop's services until the test ends. */
 export async function disturb(t: TestContext, change: object): Promise<void> {
   const put = (body: object) =>
     fetch(`${shopUrl}/switches`, { method: 'PUT', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
@@ -155,16 +155,16 @@ export async function disturb(t: TestContext, change: object): Promise<void> {
   t.after(() => put({}));
 }
 
-/** What a service did for an order. */
+/** The effects of a service for an order. */
 export async function effects(service: string, orderId: string): Promise<readonly { readonly kind: string; readonly undoneAt?: string }[]> {
   const answer = await fetch(`${shopUrl}/${service}/effects?orderId=${encodeURIComponent(orderId)}`);
   return ((await answer.json()) as { effects: readonly { kind: string; undoneAt?: string }[] }).effects;
 }
 
-/** What the customer was told, by its kind. */
+/** The messages to the customer, by kind. */
 export const kindOf = async (orderId: string): Promise<string | undefined> => (await effects('customer', orderId))[0]?.kind;
 
-/** Kills the processes in which a local server runs a function of this deployment; answers how many there were. */
+/** Kills the processes in which a local server runs a function of this deployment; returns their number. */
 export function killFunction(role: string): number {
   const marks = [`REDRESS_ROLE=${role}`, `REDRESS_TABLE=${outputs.TableName}`];
   const pids = readdirSync('/proc').filter((pid) => {
@@ -172,7 +172,7 @@ export function killFunction(role: string): number {
       const variables = new Set(readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'));
       return /^\d+$/.test(pid) && marks.every((mark) => variables.has(mark));
     } catch {
-      // No process, one that has ended, or somebody else's.
+      // Not a process, an ended one, or the process of another user.
       return false;
     }
   });

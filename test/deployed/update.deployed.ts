@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { effects, ended, eventually, kindOf, sample, submit } from './support.ts';
 
-/** `npm run deploy:local` with an app, as a user changes his. */
+/** Runs `npm run deploy:local` with an app, as a user who changes one. */
 async function deploy(app: string): Promise<void> {
   const args = ['-C', 'redress-source', 'dev/tools/deploy-local.ts', '-c', `app=${app}`];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -14,7 +14,7 @@ async function deploy(app: string): Promise<void> {
   assert.equal(code, 0, said.slice(-2000));
 }
 
-/** Posts orders, five in a second, for as long as `work` takes. */
+/** Posts five orders per second while `work` runs. */
 async function whileOrdersCome(work: () => Promise<void>): Promise<readonly string[]> {
   const done = new AbortController();
   const orders: string[] = [];
@@ -34,7 +34,7 @@ async function whileOrdersCome(work: () => Promise<void>): Promise<readonly stri
   return orders;
 }
 
-test('X-35: functions are changed in place while orders come in and are under way: each completes, and nothing is done twice', async (t) => {
+test('X-35: when functions are replaced while orders arrive and run, each order completes and nothing is done twice', async (t) => {
   const before = await submit(sample('ok'));
   await ended(before);
   assert.equal(await kindOf(before), 'notification:shipped');

@@ -9,41 +9,41 @@ const took = (ms: number | undefined): Took => ({
   outcome: ms === undefined ? 'Error' : 'completed',
 });
 
-/** One each so many milliseconds. */
+/** Returns times with this gap, in milliseconds. */
 const every = (gapMs: number, from: number, to: number): readonly number[] =>
   Array.from({ length: Math.ceil((to - from) / gapMs) }, (_, index) => from + index * gapMs);
 
-test('of a hundred orders the slowest but one is the p99, counted from when each was to be submitted', () => {
+test('the p99 of a hundred orders is the second slowest, measured from the planned submission', () => {
   const hundred = Array.from({ length: 100 }, (_, index) => took(100 - index));
   assert.deepEqual(timesOf(hundred), { orders: 100, p50Ms: 50, p99Ms: 99, slowestMs: 100 });
 });
 
-test('an order that never ends is the slowest, and makes no figure look better by being left out', () => {
+test('an order that never ends counts as the slowest, so that leaving it out improves no figure', () => {
   assert.deepEqual(timesOf([took(10), took(20), took(30), took(undefined)]), { orders: 4, p50Ms: 20, p99Ms: null, slowestMs: null });
   assert.equal(timesAsLong(null, 20), null);
   assert.equal(timesAsLong(30, 20), 1.5);
 });
 
-test('throughput is back with the first whole window in which 95 of 100 end, counted from the end of the outage', () => {
+test('throughput has recovered at the first whole window with 95 of 100 orders, measured from the end of the outage', () => {
   const before = every(100, 0, 20_000);
   const spans = { before: [0, 20_000], over: 60_000, until: 90_000, windowMs: 10_000 } as const;
   assert.equal(backAfter([...before, ...every(100, 65_000, 90_000)], spans), 15_000);
   assert.equal(backAfter([...before, ...every(50, 65_000, 90_000)], spans), 10_000);
 });
 
-test('throughput that stays a little below, or is back only when nobody looks any more, is never back', () => {
+test('throughput that stays a little below, or recovers after the observation, has not recovered', () => {
   const before = every(100, 0, 20_000);
   const spans = { before: [0, 20_000], over: 60_000, until: 90_000, windowMs: 10_000 } as const;
   assert.equal(backAfter([...before, ...every(110, 60_000, 90_000)], spans), undefined);
   assert.equal(backAfter([...before, ...every(100, 85_000, 120_000)], spans), undefined);
 });
 
-test('of the calls to a sick service one is needed for each thing that was done, and what was done before needs none', () => {
+test('one call to a failing service is needed per effect, and none for an effect from before', () => {
   const seen = (at: number, key: string, done: boolean): CallSeen => ({ at, key, done });
   const calls = [
     seen(1, 'before', true),
     seen(9, 'refused', false),
-    // Asked again although it was done, refused first, and done at once.
+    // Requested again after its effect, refused first, and done at once.
     seen(10, 'before', true),
     seen(11, 'refused', false),
     seen(30, 'refused', true),

@@ -4,7 +4,7 @@ import { seedsFrom, spread } from '../../dev/verify/spread.ts';
 
 const module = new URL('./squares.ts', import.meta.url);
 
-test('work that is spread over processes is all done, each piece once, in several processes', async () => {
+test('jobs that are spread over processes all run, each once, in several processes', async () => {
   const done = new Map<number, number>();
   const processes = new Set<number>();
   await spread<{ readonly first: number; readonly runs: number }, { readonly squares: readonly number[]; readonly process: number }>({
@@ -23,7 +23,7 @@ test('work that is spread over processes is all done, each piece once, in severa
   assert.ok(!processes.has(process.pid));
 });
 
-test('a job that fails, and a process that dies, are told of with the job, and are never taken for done', async () => {
+test('a failing job and a crashing process are reported with the job, and never count as done', async () => {
   const failing = (first: number) =>
     spread({ module, jobs: [{ first, runs: 1 }], cores: 1, onResult: () => assert.fail('it was not done') });
   await assert.rejects(failing(-1), /\{"first":-1,"runs":1\}: RangeError: no such seed/);

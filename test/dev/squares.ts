@@ -1,4 +1,4 @@
-/** A job of `spread` for its own test: squares; -1 fails, and -2 is the end of its process. */
+/** A job of `spread` for its own test: squares; -1 fails, and -2 ends the process. */
 export function work({ first, runs }: { readonly first: number; readonly runs: number }) {
   if (first === -1) throw new RangeError('no such seed');
   if (first === -2) process.exit(7);

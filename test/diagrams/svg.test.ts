@@ -13,13 +13,13 @@ import { delay, sequence, step, workflow } from '../support/workflows.ts';
 
 const drawn = (definition: typeof fulfilOrder) => svgOf(drawingOf(definition));
 
-test('the drawing in the documents is what is drawn now', () => {
-  const committed = readFileSync(new URL('../../docs/fulfil-order.svg', import.meta.url), 'utf8');
-  const remedy = 'npx redress workflow graph examples/orders/workflow.ts --svg > docs/fulfil-order.svg';
-  assert.ok(committed === drawn(fulfilOrder), `docs/fulfil-order.svg is of another day: ${remedy}`);
+test('the drawing in the documents is up to date', () => {
+  const committed = readFileSync(new URL('../../docs/guides/fulfil-order.svg', import.meta.url), 'utf8');
+  const remedy = 'npx redress workflow graph examples/orders/workflow.ts --svg > docs/guides/fulfil-order.svg';
+  assert.ok(committed === drawn(fulfilOrder), `docs/guides/fulfil-order.svg is of another day: ${remedy}`);
 });
 
-test('a drawing says what it is to those who cannot see it, follows light and dark, and needs nothing from elsewhere', () => {
+test('a drawing has a text alternative, follows light and dark, and loads no external resources', () => {
   const svg = drawn(fulfilOrder);
   assert.match(svg, /^<svg [^>]*role="img" aria-label="The workflow fulfil-order@1"/);
   assert.match(svg, /<title>The workflow fulfil-order@1<\/title>\n<desc>Steps: reserve, charge, ship, confirm, apologise\.<\/desc>/);
@@ -27,7 +27,7 @@ test('a drawing says what it is to those who cannot see it, follows light and da
   assert.doesNotMatch(svg, /href|url\(|@import|<script|<image|<foreignObject/);
 });
 
-test('a step, its undo, a fault and its handler are told apart', () => {
+test('a step, its undo, a fault and its handler look different', () => {
   const svg = drawn(fulfilOrder);
   for (const [kind, text] of [
     ['step', 'charge: payment.charge'],
@@ -41,7 +41,7 @@ test('a step, its undo, a fault and its handler are told apart', () => {
   assert.equal(svg.match(/<g class="edge fault">/g)?.length, 1);
 });
 
-test('whatever a workflow says is text, and nothing that a reader of XML obeys', () => {
+test('all text of a workflow is escaped: no XML reader interprets it', () => {
   const name = 'a<b>&"\'\u0000\ud800';
   const svg = drawn(workflow(sequence('order', { ...step('charge'), name }, delay('rest', { $cel: '"</svg><script>"' })), { name }));
   assert.ok(svg.includes('a&lt;b&gt;&amp;&quot;&#39;\ufffd\ufffd'));
@@ -49,7 +49,7 @@ test('whatever a workflow says is text, and nothing that a reader of XML obeys',
   assert.ok(!svg.includes('<script'));
 });
 
-test('nothing lies on anything else, nothing is outside, whatever the workflow; and the bytes are the same each time', () => {
+test('for any workflow, no parts overlap, none is outside, and the bytes are the same each time', () => {
   const check = (definition: typeof fulfilOrder) => {
     const { boxes, frames, width, height } = layOut(drawingOf(definition));
     for (const { left, top, width: w, height: h } of [...boxes, ...frames])
@@ -72,7 +72,7 @@ test('nothing lies on anything else, nothing is outside, whatever the workflow; 
   );
 });
 
-test('text is broken at words and at parts of paths, a word that is too long anywhere, and what is left out is marked', () => {
+test('text breaks at words and at parts of paths, a long word breaks anywhere, and omitted text is marked', () => {
   const type = { size: 13, face: 'sans' } as const;
   const lines = (text: string, widthMax: number) => wrapped(text, type, { widthMax, linesMax: 3 });
   assert.deepEqual(lines('wait until the parcel is there', 120), ['wait until the', 'parcel is there']);

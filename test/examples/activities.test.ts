@@ -7,7 +7,7 @@ import type { Json } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { transcript } from '../support/play.ts';
 
-/** Each file has a workflow, the body of an order, and what becomes of it. `UPDATE_TRANSCRIPTS=1` writes that down anew. */
+/** Each file has a workflow, the body of an order, and its story. `UPDATE_TRANSCRIPTS=1` rewrites the story. */
 const folder = new URL('../../examples/activities/', import.meta.url);
 
 interface Example {
@@ -19,7 +19,7 @@ interface Example {
 const files = readdirSync(folder).filter((file) => file.endsWith('.ts') && file !== 'agents.ts');
 const textOf = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
 const doc = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
-/** A workflow; those that it calls have other names. */
+/** A workflow; the ones that it calls have other names. */
 const isExample = (value: unknown): value is WorkflowDefinition =>
   typeof value === 'object' && value !== null && 'exprVersion' in value && 'name' in value && `${value.name}`.startsWith('example-');
 const trimmed = (story: string): string =>
@@ -51,31 +51,31 @@ describe('the examples of activities', () => {
   test('F-88: the first branch whose condition holds', () => plays('choice.ts'));
   test('a workflow that calls another one, and undoes it', () => plays('call.ts'));
   test('a function of the app', () => plays('compute.ts'));
-  test('F-99, F-100, F-103: what was done is undone, and an undo is repeated until it succeeds', () => plays('compensate.ts'));
+  test('F-99, F-100, F-103: completed steps are undone, and an undo is repeated until it succeeds', () => plays('compensate.ts'));
   test('F-89: a wait of a day', () => plays('delay.ts'));
-  test('F-169: an activity of one’s own, which cleans up before a handler is looked at', () => plays('ensure.ts'));
+  test("F-169: an app's own activity, which cleans up before a handler runs", () => plays('ensure.ts'));
   test('F-84, F-85: the first entry that is good enough', () => plays('for-each.ts'));
-  test('F-84: what the turns of a loop came to, as a list in the order of the entries', () => plays('collect.ts'));
-  test('F-90: a retry made by hand of a while, a sequence, a scope, a choice and a delay', () => plays('hand-made-retry.ts'));
-  test('F-72, F-86: a branch that faults while the other one is at work', () => plays('parallel.ts'));
+  test("F-84: the results of a loop's turns, as a list in the order of the entries", () => plays('collect.ts'));
+  test('F-90: a retry written by hand with a while, a sequence, a scope, a choice and a delay', () => plays('hand-made-retry.ts'));
+  test('F-72, F-86: a branch that faults while the other one is running', () => plays('parallel.ts'));
   test('F-68, F-76: a fault that the workflow raises itself', () => plays('raise.ts'));
-  test('F-37, F-96: a declared fault that may pass is retried, then handled', () => plays('transient.ts'));
-  test('F-93, F-96: a step that is run again, and a fault that is not', () => plays('retry.ts'));
-  test('F-66, F-70: a fault that is handled on the spot', () => plays('scope.ts'));
+  test('F-37, F-96: a declared temporary fault is retried, then handled', () => plays('transient.ts'));
+  test('F-93, F-96: a step that runs again after one fault, and not after another', () => plays('retry.ts'));
+  test('F-66, F-70: a fault that is handled at its own step', () => plays('scope.ts'));
   test('F-83: one after the other', () => plays('sequence.ts'));
-  test('F-44, F-60, F-80: a step that is asked again, resubmitted and canceled', () => plays('step.ts'));
-  test('F-37, S11: a step whose time is over is found out about, and undone', () => plays('within.ts'));
+  test('F-44, F-60, F-80: a step that is requested again, resubmitted and canceled', () => plays('step.ts'));
+  test('F-37, S11: a step past its time limit is confirmed, and undone', () => plays('within.ts'));
   test('F-171, F-172: a fault that is raised again, and a handler for every fault', () => plays('any-fault.ts'));
-  test('F-102, F-93, F-96: what a run did is undone before the next one begins, as often as the retry may', () =>
+  test("F-102, F-93, F-96: each failed run is undone before the next one begins, up to the retry's count", () =>
     plays('undone-then-again.ts'));
-  test('F-102, F-172: a handler of each run undoes it and raises the fault again, and the retry around it begins anew', () =>
+  test('F-102, F-172: a handler of each run undoes it and raises the fault again, and the retry around it runs again', () =>
     plays('undone-by-its-handler.ts'));
   test('an order that ends at once', () => plays('terminate.ts'));
-  test('what was done inside is undone as a whole', () => plays('undo-as-a-whole.ts'));
+  test('a composite that is undone as a whole', () => plays('undo-as-a-whole.ts'));
   test('a signal from outside', () => plays('wait-for.ts'));
   test('F-87: a question that is asked until the answer is yes', () => plays('repeat-while.ts'));
 
-  test('each file is played here', () => {
+  test('every example file is played here', () => {
     const here = readFileSync(new URL(import.meta.url), 'utf8');
     assert.deepEqual(
       files.filter((file) => !here.includes(`plays('${file}')`)),
@@ -83,28 +83,37 @@ describe('the examples of activities', () => {
     );
   });
 
-  test('every activity that the package exports is explained in docs/workflows.md, with the code and story of these files', () => {
+  test('every activity that the package exports is explained in docs, with the code and story of these files', () => {
     const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
     const elsewhere = [
       '../../test/examples/travel.test.ts',
+      '../orders/agents.ts',
       '../orders/workflow.test.ts',
       '../../test/testing/crash-test/crash-test.test.ts',
       '../../test/testing/test-system.test.ts',
     ];
     const sources = [...files, 'own/ensure.ts', ...elsewhere].map((file) => squeezed(textOf(file)));
-    const blocks = [...doc('workflows.md').matchAll(/```(?:ts|text)\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));
+    const pages = [
+      'reference/activities.md',
+      'guides/writing-workflows.md',
+      'guides/custom-activities.md',
+      'guides/app-services.md',
+      'guides/testing.md',
+    ];
+    const text = pages.map(doc).join('\n');
+    const blocks = [...text.matchAll(/```(?:ts|text)\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));
     assert.deepEqual(
       blocks.filter((block) => !sources.some((source) => source.includes(block))),
       [],
     );
     assert.deepEqual(
-      files.filter((file) => !doc('workflows.md').includes(`examples/activities/${file}`)),
+      files.filter((file) => !text.includes(`examples/activities/${file}`)),
       [],
     );
   });
 
-  test('docs/faults.md lists the faults of the engine, all of them and no other', () => {
-    const listed = [...doc('faults.md').matchAll(/^\| `(Engine\/\w+)` \|/gm)].map(([, type]) => `${type}`);
+  test('docs/reference/faults.md lists exactly the faults of the engine', () => {
+    const listed = [...doc('reference/faults.md').matchAll(/^\| `(Engine\/\w+)` \|/gm)].map(([, type]) => `${type}`);
     assert.deepEqual(listed.sort(), Object.values(engineFaults).sort());
   });
 });

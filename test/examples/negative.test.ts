@@ -12,14 +12,14 @@ const lines = readFileSync(new URL('negative.types.ts', import.meta.url), 'utf8'
 const mistake = /@ts-expect-error (?<what>.+): (?<word>\S+)$/;
 
 interface Message {
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
-  /** What stands where the message points. */
+  /** The source text at the place of the message. */
   readonly at: string;
   readonly text: string;
 }
 
-/** What the compiler says of the file once nothing in it is expected. */
+/** Compiles the file without its expected errors, and returns the compiler's messages. */
 function messages(): readonly Message[] {
   const folder = mkdtempSync(join(tmpdir(), 'redress-types-'));
   try {
@@ -39,7 +39,7 @@ function messages(): readonly Message[] {
   }
 }
 
-test('F-163: each of the wrong workflows is refused where the mistake is, with a message that names it', () => {
+test('F-163: each of the wrong workflows is refused at the mistake, with a message that names it', () => {
   const said = messages();
   const mistakes = lines.flatMap((text, index) => {
     const { what = '', word = '' } = mistake.exec(text)?.groups ?? {};

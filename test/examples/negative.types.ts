@@ -1,6 +1,6 @@
 /**
- * Mistakes that must not compile, each with the word that the compiler's message names, or at which it points. Nothing of
- * this runs: `tsc` reports every line that it would let pass, and `negative.test.ts` reads what it says of the others.
+ * Mistakes that must not compile, each with the word that the compiler's message names, or at which it points. The file
+ * never runs: `tsc` reports every line without an error, and `negative.test.ts` reads the messages of the others.
  */
 import {
   type Activity,
@@ -252,7 +252,7 @@ export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: O
   return sequence(reserve);
 });
 
-/** Whether two types are the same; never mind in which order a union names its members. */
+/** Whether two types are the same, apart from the order of union members. */
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
 const faultsAre = <F extends string>(_: Activity<F>) => ({ exactly: <G extends string>(_: Same<F, G>) => {} });
 
@@ -306,7 +306,7 @@ export const forgotten = defineWorkflow('forgotten', { version: 1, order: Order,
   sequence(shipping.ship({ orderId, address: order.address })),
 );
 
-/** What may pass need not be mentioned: it is asked again. */
+/** A temporary fault needs no handler: its step is requested again. */
 export const passing = defineWorkflow('passing', { version: 1, order: Order, toOperator: [CardDeclined] }, () =>
   sequence(payment.transfer({ minorUnits: 1 })),
 );

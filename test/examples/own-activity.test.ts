@@ -39,7 +39,7 @@ const order = { sku: 'tea', total: 40 };
 const Order = z.object({ sku: z.string(), total: z.number() });
 const release = inventory.release({ reservationId: 'r1' });
 
-describe('an activity of one’s own: ensure(do, last)', () => {
+describe('an activity of the app: ensure(do, last)', () => {
   test('F-169: `last` runs after success and after a fault', () => {
     assert.equal(rehearse(ensured, order).story(), 'inventory.reserve ok, payment.charge ok, inventory.release ok, completed');
     assert.equal(
@@ -48,7 +48,7 @@ describe('an activity of one’s own: ensure(do, last)', () => {
     );
   });
 
-  test('F-79, F-169: canceled by a sibling’s fault, it starts nothing of its own any more, but cleans up before it is closed', () => {
+  test("F-79, F-169: canceled by a sibling's fault, it begins no further activity, but cleans up before it closes", () => {
     const paid = waitFor('paid', z.object({}));
     const twoBranches = defineWorkflow('two-branches', { version: 1, order: Order }, ({ order }) =>
       sequence(
@@ -73,7 +73,7 @@ describe('an activity of one’s own: ensure(do, last)', () => {
     );
   });
 
-  test('F-78, F-97: in a retry each run cleans up', () => {
+  test('F-78, F-97: in a retry, each run cleans up', () => {
     const again = defineWorkflow('again', { version: 1, order: Order, toOperator: [CardDeclined] }, ({ order }) =>
       retry(ensure({}, { do: payment.charge({ amount: order.total }), last: delay({ seconds: 5 }) }), { retries: 1, intervalSeconds: 20 }),
     );
@@ -88,10 +88,10 @@ describe('an activity of one’s own: ensure(do, last)', () => {
       children: [{ name: 'reserve' }, { activity: 'example:ensure', do: { name: 'charge' }, last: { name: 'release' } }],
     });
     const unknown = { ...ensured, root: { ...root, children: [{ activity: 'example:unsure', name: 'x' }] } } as WorkflowDefinition;
-    assert.match(check(unknown)[0]?.message ?? '', /"example:unsure" is no activity\. Did you mean "example:ensure"\?/);
+    assert.match(check(unknown)[0]?.message ?? '', /Unknown activity type "example:unsure"\. Did you mean "example:ensure"\?/);
   });
 
-  test('F-169: in orders of any shape, whatever befalls them, every law of the language holds, and each `ensure` has cleaned up once', () => {
+  test('F-169: in orders of any shape, with any events, every law of the language holds, and each `ensure` has cleaned up once', () => {
     fc.assert(
       fc.property(roots, events, (shape, happen) => {
         const definition = definitionOf(shape);
@@ -111,12 +111,12 @@ describe('an activity of one’s own: ensure(do, last)', () => {
   });
 });
 
-describe('a retry of one’s own: again({ retries, seconds }, { do })', () => {
+describe('a retry of the app: again({ retries, seconds }, { do })', () => {
   const tried = defineWorkflow('tried', { version: 1, order: Order, toOperator: [Refused] }, ({ order }) =>
     again({ retries: 2, seconds: 10 }, { do: sequence(inventory.reserve({ sku: order.sku }), payment.charge({ amount: order.total })) }),
   );
 
-  test('F-169, F-42, F-44: each run has requests of its own, what was done is not requested again, and what was refused is another effect', () => {
+  test('F-169, F-42, F-44: each run has new requests, completed steps are not requested again, and refused steps become new effects', () => {
     play(
       tried,
       `
@@ -159,7 +159,7 @@ describe('a retry of one’s own: again({ retries, seconds }, { do })', () => {
     assert.equal(rehearse(tried, order, given(payment.charge).faults(CardDeclined)).outcome, 'blocked');
   });
 
-  test('F-169: an activity that runs a part a second time without saying that it may is stopped, and nothing is done under a key that was used', () => {
+  test('F-169: an activity that runs a part twice without declaring it is stopped, and no effect happens under a used key', () => {
     const twice = defineActivity<object, { readonly runs: number }, 'do'>('example:twice', ['do'], {
       execute: (activity) => run([activity.do.name], { runs: 1 }),
       childClosed: (activity, { runs }) => (runs === 1 ? run([activity.do.name], { runs: 2 }) : close(succeeded())),
@@ -173,12 +173,12 @@ describe('a retry of one’s own: again({ retries, seconds }, { do })', () => {
     assert.equal(story(), 'payment.charge ok, customer.tell ok, completed');
     assert.match(
       JSON.stringify(steps[1]?.input),
-      /order runs ."charge." a second time, and example:twice does not say that it may\. Set ."reruns: true/,
+      /order runs ."charge." a second time, and example:twice does not declare that it may\. Set ."reruns: true/,
     );
   });
 });
 
-describe('a leaf of one’s own', () => {
+describe('a leaf activity of the app', () => {
   const TooMuch = fault('TooMuch');
   interface Limit {
     readonly total: Expr<number>;
@@ -204,17 +204,17 @@ describe('a leaf of one’s own', () => {
     ),
   );
 
-  test('F-169: it raises a fault that it declares, and reads what it is given', () => {
+  test('F-169: it raises a fault that it declares, and reads its input', () => {
     assert.equal(rehearse(limited, order).story(), 'shipping.ship ok, completed');
     const { story, steps } = rehearse(limited, { ...order, total: 51 });
     assert.equal(story(), 'customer.tell ok, completed');
     assert.deepEqual(steps[0]?.input, { text: '51 is more than 50.' });
   });
 
-  test('F-163: where nobody handles its fault, the workflow does not compile', () => {
-    // @ts-expect-error: TooMuch is handled nowhere
+  test('F-163: without a handler for its fault, the workflow does not compile', () => {
+    // @ts-expect-error: TooMuch has no handler
     defineWorkflow('open', { version: 1, order: Order }, ({ order }) => sequence(limit({ total: order.total, most: 50 })));
-    // @ts-expect-error: a text is no total
+    // @ts-expect-error: a text is not a total
     limit({ total: cel<string>`"5"`, most: 50 });
   });
 });
@@ -242,7 +242,7 @@ function checkCleanUps(program: Program, facts: readonly CoreFact[]): void {
   }
 }
 
-/** What it ends with may hold others of its kind, each with an end of its own. */
+/** Its last activity may contain others of its kind, each with its own cleanup. */
 const isLastOf = (program: Program, ensure: string, path: string): boolean => {
   if (!isEnsure(program, ensure)) return false;
   const { last } = nodeAt(program, ensure) as Activity & { readonly last?: Activity };

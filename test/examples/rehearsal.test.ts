@@ -11,11 +11,11 @@ const { order } = JSON.parse(readFileSync(new URL('ok.json', samples), 'utf8'));
 const storyOf = (...whens: Parameters<typeof rehearse>[2][]) => rehearse(fulfilOrder, order, ...whens).story();
 
 describe('the sample workflow, rehearsed', () => {
-  test('when nothing goes wrong', () => {
+  test('the order completes without faults', () => {
     assert.equal(storyOf(), 'inventory.reserve ok, payment.charge ok, shipping.ship ok, customer.notify ok, completed');
   });
 
-  test('when the card is declined', () => {
+  test('when the card is declined, the order is compensated', () => {
     const run = rehearse(fulfilOrder, order, given(payment.charge).faults(CardDeclined));
     assert.equal(run.story(), 'inventory.reserve ok, payment.charge CardDeclined, inventory.release ok, customer.notify ok, compensated');
     assert.equal(run.outcome, 'compensated');
@@ -23,7 +23,7 @@ describe('the sample workflow, rehearsed', () => {
     assert.deepEqual(run.leftDone, ['order/on-Refused/apologise']);
   });
 
-  test('what was answered goes into what is asked next', () => {
+  test('the output of one step becomes the input of the next', () => {
     const { steps } = rehearse(
       fulfilOrder,
       order,
@@ -33,7 +33,7 @@ describe('the sample workflow, rehearsed', () => {
     assert.deepEqual(steps.find(({ operation }) => operation === 'inventory.release')?.input, { reservationId: 'r-17' });
   });
 
-  test('when the payment service is down for a while, and waits pass in no time', () => {
+  test('when the payment service is down for a while, the waits take no real time', () => {
     const run = rehearse(fulfilOrder, order, given(payment.charge).failsForNow(2));
     assert.equal(
       run.story(),
@@ -42,7 +42,7 @@ describe('the sample workflow, rehearsed', () => {
     assert.equal(run.tookMs, 40_000);
   });
 
-  test('silence is counted, and above the threshold a person decides', () => {
+  test('missing replies are counted, and above the threshold a person decides', () => {
     assert.equal(
       storyOf(given(shipping.ship).isSilent(2)),
       'inventory.reserve ok, payment.charge ok, shipping.ship silent, customer.notify ok, shipping.ship silent, shipping.ship ok, completed',
@@ -50,10 +50,10 @@ describe('the sample workflow, rehearsed', () => {
     const run = rehearse(fulfilOrder, order, given(payment.charge).isSilent());
     assert.equal(run.story(), `inventory.reserve ok, ${'payment.charge silent, '.repeat(4)}blocked for DeadlineExceeded`);
     assert.deepEqual(run.leftDone, ['order/reserve', 'order/retry/charge?']);
-    assert.equal(run.why(), 'Waits for a person: DeadlineExceeded at order/retry/charge; nobody knows whether that was done.');
+    assert.equal(run.why(), 'Waits for a person: DeadlineExceeded at order/retry/charge; its outcome is unknown.');
   });
 
-  test('a fault for an operator holds the order', () => {
+  test('a fault for an operator blocks the order', () => {
     const run = rehearse(fulfilOrder, order, given(shipping.ship).faults(AddressInvalid, 'no such street'));
     assert.equal(run.outcome, 'blocked');
     assert.equal(run.fault?.message, 'no such street');
@@ -63,7 +63,7 @@ describe('the sample workflow, rehearsed', () => {
     );
   });
 
-  test('a when may mean one asking only, or one step', () => {
+  test('a stub may apply to one request only, or to one step', () => {
     assert.match(storyOf(given(payment.charge).isSilent().once()), /payment.charge silent, payment.charge ok, .*completed$/);
     assert.match(
       storyOf(given(payment.charge).failsForNow().nth(2), given(payment.charge).isSilent().once()),
@@ -72,7 +72,7 @@ describe('the sample workflow, rehearsed', () => {
     assert.match(storyOf(given(customer.notify).isSilent().at('order/on-Refused/apologise')), /notify ok, completed$/);
   });
 
-  test('faults that an operation does not declare are refused by the compiler', () => {
+  test('the compiler refuses faults that an operation does not declare', () => {
     // @ts-expect-error: OutOfStock is a fault of inventory.reserve
     given(payment.charge).faults(OutOfStock);
     // @ts-expect-error: no fault is declared
@@ -82,8 +82,8 @@ describe('the sample workflow, rehearsed', () => {
   });
 });
 
-describe('the sample workflow with everything that can go wrong', () => {
-  test('each fault at each step', () => {
+describe('the sample workflow with every possible failure', () => {
+  test('it has each fault at each step', () => {
     assert.equal(
       rehearse.every(fulfilOrder, order).table(),
       `\
@@ -110,7 +110,7 @@ Never asked for: retry/charge/undo, parallel/ship/undo.
     );
   });
 
-  test('each row says how it came about', () => {
+  test('each row shows its story', () => {
     const { rows, neverAsked } = rehearse.every(fulfilOrder, order);
     const row = rows.find(({ step }) => step === 'order/reserve/undo');
     assert.partialDeepStrictEqual(row, { fault: 'silence', after: 'CardDeclined at order/retry/charge', outcome: 'stuck', undone: [] });

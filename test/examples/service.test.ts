@@ -16,7 +16,7 @@ interface Answer {
   readonly headers?: Record<string, string>;
 }
 
-/** What a charge comes to when the payment service answers like this. */
+/** The result of a charge when the payment service answers like this. */
 async function charge({ status, body = '', headers = {} }: Answer, call: Asked = {}): Promise<unknown> {
   await using remote = await startService((_, response) => {
     response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -40,7 +40,7 @@ async function failureOf(asking: Promise<unknown>): Promise<PermanentFailure | T
   return error;
 }
 
-test('a charge that goes well is what the service says, and the service gets the key of the effect', async () => {
+test("a successful charge returns the service's answer, and the service gets the idempotency key", async () => {
   const received: { headers: IncomingHttpHeaders; url: string | undefined; body: string }[] = [];
   await using remote = await startService(async (request, response) => {
     received.push({ headers: request.headers, url: request.url, body: (await request.toArray()).join('') });
@@ -64,14 +64,14 @@ for (const [status, body] of [
   [429, { code: 'rate-limited' }],
   [409, { code: 'request-in-progress' }],
 ] as const) {
-  test(`a ${status} may pass`, async () => {
+  test(`a ${status} is temporary`, async () => {
     const failure = await failureOf(charge({ status, body }));
     assert.ok(failure instanceof TransientFailure);
     assert.match(failure.message, new RegExp(`payment answered ${status} to POST /charges`));
   });
 }
 
-test('the pause that a busy service asks for is kept, in seconds or as a date', async () => {
+test('the pause that a busy service requests is kept, in seconds or as a date', async () => {
   const pause = async (retryAfter: string) => {
     const failure = await failureOf(charge({ status: 429, headers: { 'Retry-After': retryAfter } }));
     assert.ok(failure instanceof TransientFailure);
@@ -84,7 +84,7 @@ test('the pause that a busy service asks for is kept, in seconds or as a date', 
   for (const nonsense of ['', '-1', '1.5', 'soon', 'never GMT']) assert.equal(await pause(nonsense), undefined, nonsense);
 });
 
-test('a service that nobody runs, that breaks off or stays silent may answer next time', async () => {
+test('a service that is down, breaks off or stays silent is a temporary failure', async () => {
   const gone = await startService(() => undefined);
   await gone[Symbol.asyncDispose]();
   assert.match((await failureOf(ask(gone.url))).message, /^payment did not answer POST \/charges \(.*ECONNREFUSED/);
@@ -100,7 +100,7 @@ test('a service that nobody runs, that breaks off or stays silent may answer nex
   assert.equal(late.message, 'payment did not answer POST /charges in time');
 });
 
-test('a refusal that the operation declares is its fault, with what else the service says', async () => {
+test("a refusal that the operation declares is its fault, with the service's data", async () => {
   assert.deepEqual(await charge({ status: 402, body: { code: 'card-declined', attemptsLeft: 2 } }), {
     failed: CardDeclined,
     message: 'payment answered 402 to POST /charges: card-declined',
@@ -125,7 +125,7 @@ test('any other refusal is permanent, under the name that the service gives it',
   assert.equal(await typeOf(401, ''), 'RequestRefused');
 });
 
-test('S11: a refusal that says nothing of the key says nothing of what an earlier try may have done', async () => {
+test('S11: a refusal without a word about the key leaves open what an earlier attempt did', async () => {
   const isUnknown = async (status: number, body: string | object, repeated: boolean) => {
     const failure = await failureOf(charge({ status, body }, { repeated }));
     assert.ok(failure instanceof PermanentFailure);
@@ -139,7 +139,7 @@ test('S11: a refusal that says nothing of the key says nothing of what an earlie
   assert.equal(await isUnknown(422, { code: 'limit-reached' }, true), false);
 });
 
-test('an answer that is not what was agreed leaves open whether the card was charged', async () => {
+test('an answer that breaks the contract leaves open whether the card was charged', async () => {
   const answers: Answer[] = [
     { status: 201, body: '' },
     { status: 201, body: 'ok' },
@@ -155,7 +155,7 @@ test('an answer that is not what was agreed leaves open whether the card was cha
   }
 });
 
-test('no failure repeats the card, even where the service does', async () => {
+test('no failure repeats the card number, even if the service does', async () => {
   const answers: Answer[] = [
     { status: 500, body: { code: 'boom', message: card } },
     { status: 400, body: { code: card, message: card } },
@@ -170,7 +170,7 @@ test('no failure repeats the card, even where the service does', async () => {
   assert.doesNotMatch(message + String(cause), new RegExp(card));
 });
 
-test('what is deleted or gone is an answer; what can no longer be deleted is a fault', async () => {
+test('a deleted or missing record is an answer; one that can no longer be deleted is a fault', async () => {
   await using remote = await startService(({ method, url }, response) => {
     if (url === '/late') response.writeHead(409).end('{"code":"card-declined"}');
     else if (method === 'DELETE') response.writeHead(204).end();
@@ -185,7 +185,7 @@ test('what is deleted or gone is an answer; what can no longer be deleted is a f
   assert.equal(await payment.get('/not-there', callOf(), Charge), undefined);
 });
 
-test('a connection is used again for the next charge', async () => {
+test('a connection is reused for the next charge', async () => {
   const ports = new Set<number | undefined>();
   await using remote = await startService((request, response) => {
     ports.add(request.socket.remotePort);

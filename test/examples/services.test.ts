@@ -7,7 +7,7 @@ import parcels from '../../examples/services/app.ts';
 import { createTally } from '../../examples/services/tally.ts';
 import { root, site, startLocal, until } from '../processes/support.ts';
 
-test('F-62, F-65, F-173: an app listens to its host and brings a service, in the test kit as elsewhere', async () => {
+test('F-62, F-65, F-173: an app listens to its host and brings a service, in the test kit and elsewhere', async () => {
   const lines: string[] = [];
   const tally = createTally((line) => void lines.push(line));
   const on = {
@@ -15,7 +15,7 @@ test('F-62, F-65, F-173: an app listens to its host and brings a service, in the
     started: ({ role }: { role: string }) => void lines.push(`started ${role}`),
     stopped: ({ role }: { role: string }) => void lines.push(`stopped ${role}`),
   };
-  // A service that takes its time: the host says that it has stopped when all services have.
+  // A slow service: the host reports its stop only after all services have stopped.
   const service = { ...tally.service, stop: () => setImmediate().then(() => tally.service.stop?.()) };
   const system = await startSystem({ ...parcels, services: [service], on });
   for (const street of ['', 'High Street', '']) await system.submit({ street });
@@ -29,7 +29,7 @@ test('F-62, F-65, F-173: an app listens to its host and brings a service, in the
   assert.deepEqual(lines, [...begun, 'tally: Missing 1', 'tally: Missing 2', ...ended]);
 });
 
-test('F-62, F-173: an app has everything that it was defined with, and nothing else', () => {
+test('F-62, F-173: an app has everything from its definition, and no more', () => {
   const { service, on } = createTally(() => {});
   const local = { variables: ['STOCK_URL'], start: () => Promise.reject(new Error('not here')) };
   const all = { workflows: [], agents: [], local, channels: {}, services: [service], on };
@@ -37,7 +37,7 @@ test('F-62, F-173: an app has everything that it was defined with, and nothing e
   assert.deepEqual(defineApp({ workflows: [], agents: [] }), { workflows: [], agents: [] });
 });
 
-test('F-63, F-65: a service that fails for one order says so, and orders go on', async () => {
+test('F-63, F-65: a service that fails for one order logs it, and orders continue', async () => {
   const heard: unknown[] = [];
   const tally = createTally((line) => {
     if (line.includes('Missing')) throw new Error('the disk is full');
@@ -57,7 +57,7 @@ test('F-63, F-65: a service that fails for one order says so, and orders go on',
   await system.stop();
 });
 
-test('F-65: a service that does not start keeps the system from starting, and those before it are stopped', async () => {
+test('F-65: when a service does not start, the system does not start, and earlier services are stopped', async () => {
   const lines: string[] = [];
   const tally = createTally((line) => void lines.push(line));
   const broken = { name: 'broken', start: () => Promise.reject(new Error('no license')) };

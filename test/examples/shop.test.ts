@@ -47,7 +47,7 @@ const asked = [
 ] as const;
 
 for (const { service, path, status, kind, body } of asked) {
-  test(`${service}: the same key again changes nothing and gives the same bytes`, async () => {
+  test(`${service}: the same key again changes nothing and returns the same bytes`, async () => {
     const orderId = `twice-${service}`;
     const first = await post(path, orderId, { orderId, ...body });
     assert.equal(first.status, status);
@@ -61,7 +61,7 @@ for (const { service, path, status, kind, body } of asked) {
     assert.equal(effect.undoneAt, undefined);
   });
 
-  test(`${service}: what was done is found by its key and by its id`, async () => {
+  test(`${service}: an effect is found by its key and by its id`, async () => {
     const orderId = `found-${service}`;
     const { text } = await post(path, orderId, { orderId, ...body });
     const [id] = Object.values(JSON.parse(text));
@@ -71,7 +71,7 @@ for (const { service, path, status, kind, body } of asked) {
     assert.equal((await call('GET', `${path}/other`)).status, 404);
   });
 
-  test(`${service}: nothing is done without a key, or for what makes no sense`, async () => {
+  test(`${service}: a request without a key, or with an invalid body, has no effect`, async () => {
     const orderId = `unasked-${service}`;
     const keyless = await call('POST', path, { body: { orderId, ...body } });
     assert.partialDeepStrictEqual(keyless, { status: 400, text: '{"code":"idempotency-key-required"}' });
@@ -84,14 +84,14 @@ for (const { service, path, status, kind, body } of asked) {
   });
 }
 
-test('many that come at once with one key share one effect and one answer', async () => {
+test('many concurrent requests with one key share one effect and one answer', async () => {
   const charge = { orderId: 'rush', amount, card: 'tok_visa' };
   const answers = await Promise.all(Array.from({ length: 50 }, () => post('/payment/charges', 'rush', charge)));
   assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
   assert.equal((await effects('payment', 'rush')).length, 1);
 });
 
-test('whoever comes while the first is at work is told so', async () => {
+test('a request that arrives during the first one is refused as in progress', async () => {
   await call('PUT', '/switches', { body: { service: 'payment', latencyMs: 500, times: 1 } });
   const charge = { orderId: 'slow', amount, card: 'tok_visa' };
   const both = [post('/payment/charges', 'slow', charge), post('/payment/charges', 'slow', charge)];
@@ -120,7 +120,7 @@ for (const [what, path, body, status, text] of [
     '{"code":"address-invalid"}',
   ],
 ] as const) {
-  test(`${what} is refused, again and again, and nothing is done`, async () => {
+  test(`${what} is refused each time, and has no effect`, async () => {
     const first = await post(path, what, { orderId: 'refused', ...body });
     assert.partialDeepStrictEqual(first, { status, text });
     assert.deepEqual(await post(path, what, { orderId: 'refused', ...body }), first);
@@ -129,7 +129,7 @@ for (const [what, path, body, status, text] of [
   });
 }
 
-test('a reservation is released once, however often it is asked for', async () => {
+test('a reservation is released once, however often the client requests it', async () => {
   const { reservationId } = await json(post('/inventory/reservations', 'release', { orderId: 'release', items }));
   const path = `/inventory/reservations/${reservationId}`;
   assert.equal((await call('DELETE', path)).status, 204);
@@ -142,7 +142,7 @@ test('a reservation is released once, however often it is asked for', async () =
   assert.equal((await call('DELETE', '/inventory/reservations/never-was')).status, 204);
 });
 
-test('a charge is paid back once, whatever the key', async () => {
+test('a charge is refunded once, whatever the key', async () => {
   const { chargeId } = await json(post('/payment/charges', 'charge', { orderId: 'refund', amount, card: 'tok_visa' }));
   const path = `/payment/charges/${chargeId}/refund`;
   assert.equal((await call('POST', path)).status, 400);
@@ -158,7 +158,7 @@ test('a charge is paid back once, whatever the key', async () => {
   assert.equal((await post('/payment/charges/ch_0/refund', 'refund-nothing')).status, 404);
 });
 
-test('a shipment is recalled, unless it has left the house', async () => {
+test('a shipment is recalled unless it has left the warehouse', async () => {
   const ship = (orderId: string, city: string) =>
     json(post('/shipping/shipments', orderId, { orderId, items, address: { ...address, city } }));
   const slow = await ship('slow', 'London');
@@ -170,7 +170,7 @@ test('a shipment is recalled, unless it has left the house', async () => {
   assert.equal((await effects('shipping', 'fast'))[0].undoneAt, undefined);
 });
 
-test('what no service offers is not found', async () => {
+test('an unknown resource is answered with not found', async () => {
   for (const path of ['/', '/inventory', '/inventory/charges', '/bank/charges', '/payment/charges/ch_1/refund/now', '/constructor/x']) {
     assert.equal((await call('GET', path)).status, 404, path);
   }
@@ -178,7 +178,7 @@ test('what no service offers is not found', async () => {
   assert.equal((await post('/inventory/reservations/res_1/refund', 'k')).status, 404);
 });
 
-test('a failing service does nothing, and recovers after so many calls', async () => {
+test('a failing service has no effect, and recovers after the given number of calls', async () => {
   await call('PUT', '/switches', { body: { service: 'inventory', failRate: 1, failStatus: 429, times: 2 } });
   const reserve = (key: string) => post('/inventory/reservations', key, { orderId: 'failing', items });
   for (const key of ['a', 'b']) assert.partialDeepStrictEqual(await reserve(key), { status: 429, retryAfter: '1' });
@@ -186,7 +186,7 @@ test('a failing service does nothing, and recovers after so many calls', async (
   assert.equal((await reserve('a')).status, 201);
 });
 
-test('a service that fails after the fact has done its work, and says so when it is asked again', async () => {
+test('a service that fails after its effect reports the effect when the request is repeated', async () => {
   await call('PUT', '/switches', { body: { failAfterEffectRate: 1 } });
   const charge = { orderId: 'after', amount, card: 'tok_visa' };
   assert.equal((await post('/payment/charges', 'after', charge)).status, 500);
@@ -197,7 +197,7 @@ test('a service that fails after the fact has done its work, and says so when it
   assert.equal((await effects('payment', 'after')).length, 1);
 });
 
-test('a silent service never answers; whether it works depends on the switch', async () => {
+test('a silent service never answers; its switch decides whether it has an effect', async () => {
   const ship = (orderId: string) =>
     call('POST', '/shipping/shipments', { key: orderId, body: { orderId, items, address }, signal: AbortSignal.timeout(250) });
   await call('PUT', '/switches', { body: { service: 'shipping', silent: true } });
@@ -209,7 +209,7 @@ test('a silent service never answers; whether it works depends on the switch', a
   assert.equal((await effects('shipping', 'silent')).length, 1);
 });
 
-test('switches are shown, refused when they make no sense, and put back', async () => {
+test('switches are shown, refused if invalid, and reset', async () => {
   const calm = await json(call('GET', '/switches'));
   await call('PUT', '/switches', { body: { service: 'payment', failRate: 0.5 } });
   assert.partialDeepStrictEqual(await json(call('GET', '/switches')), { ...calm, payment: { failRate: 0.5, failStatus: 500 } });
@@ -219,7 +219,7 @@ test('switches are shown, refused when they make no sense, and put back', async 
   assert.deepEqual(await json(call('DELETE', '/switches')), calm);
 });
 
-test('two shops with one ledger do nothing twice, and lose nothing to kill -9', async (t) => {
+test('two shops with one ledger have no effect twice, and lose none to kill -9', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'shop-'));
   const shops = await Promise.all([startProcess(folder, t), startProcess(folder, t)]);
   t.after(() => rmSync(folder, { recursive: true }));

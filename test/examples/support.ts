@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AgentDefinition, Call } from 'redress';
 
-/** A call as an agent gets it. */
+/** A call as an agent receives it. */
 export const callOf = <F extends string = never>({ faults = [], ...change }: Partial<Call<F>> = {}): Call<F> => ({
   orderId: 'o1',
   path: 'order/charge',
@@ -30,7 +30,7 @@ export async function run(
   return described.run(described.input.parse(input) as never, { ...call, faults: described.faults ?? [] } as never);
 }
 
-/** What an operation finds under the call's key. */
+/** Looks up the call's key as an operation would. */
 export async function lookUp(agents: readonly AgentDefinition[], operation: string, call: Call<never>): Promise<unknown> {
   return describedIn(agents, operation).lookup?.(call.idempotencyKey, call as never);
 }

@@ -20,7 +20,7 @@ describe('a journey, rehearsed', () => {
     assert.deepEqual(rehearse(bookTrip, lisbon).steps[1]?.input, { name: 'Nellie Bly', city: 'Lisbon', nights: 7 });
   });
 
-  test('F-100: where there is no car, hotel and flight are canceled, newest first, and the traveller is told', () => {
+  test('F-100: without a car, hotel and flight are canceled, newest first, and the traveler is notified', () => {
     const run = rehearse(bookTrip, lisbon, given(car.book).faults(NoCar, 'There are none left.'));
     assert.equal(
       run.story(),
@@ -29,12 +29,12 @@ describe('a journey, rehearsed', () => {
     assert.partialDeepStrictEqual(run.steps.at(-1)?.input, { text: 'Nellie Bly, your journey to Lisbon is off: There are none left.' });
   });
 
-  test('F-44: a car that is booked too slowly is asked for again', () => {
+  test('F-44: a slow booking of a car is requested again', () => {
     const slow = rehearse(bookTrip, lisbon, given(car.book).takes(40).once());
     assert.equal(slow.story(), 'flight.book ok, hotel.book ok, car.book silent, car.book ok, post.tell ok, completed');
   });
 
-  test('F-170, F-60: a traveler cancels while a car is booked, and an operator resubmits what nobody answered', () => {
+  test('F-170, F-60: a traveler cancels while a car is being booked, and an operator resubmits the step without a reply', () => {
     const canceled = rehearse(bookTrip, lisbon, given(car.book).takes(20), instruct({ kind: 'cancel' }, { atSeconds: 5 }));
     assert.equal(
       canceled.story(),
@@ -50,13 +50,13 @@ describe('a journey, rehearsed', () => {
     assert.equal(run.tookMs, 5 * 86_400_000);
   });
 
-  test('it says no: all is undone, the application first', () => {
+  test('the visa office says no: everything is undone, the application first', () => {
     const run = rehearse(bookTrip, delhi, given(visa).comes({ granted: false }));
     assert.deepEqual(run.undone, ['order/choice/visa-check/apply', 'order/bookings/car', 'order/bookings/hotel', 'order/bookings/flight']);
     assert.equal(run.outcome, 'compensated');
   });
 
-  test('it says nothing: after ten days somebody gives it a call', () => {
+  test('the visa office is silent: after ten days a person calls it', () => {
     const waiting = rehearse(bookTrip, delhi);
     assert.match(waiting.story(), /, signal visa NoSignal, blocked for the question visa-by-telephone$/);
     assert.equal(waiting.fault?.message, 'The visa office has said nothing for ten days. May Ibn Battuta go to Delhi?');
@@ -68,13 +68,13 @@ describe('a journey, rehearsed', () => {
 });
 
 describe('a group, rehearsed', () => {
-  test('each traveller has an order of his own', () => {
+  test('each traveler has an order', () => {
     const { story, steps } = rehearse(bookGroup, group);
     assert.match(story(), /, book-trip > post.tell ok, book-trip ok, book-trip ok, completed$/);
     assert.equal(steps.filter(({ operation }) => operation === 'hotel.book').length, 2);
   });
 
-  test('where one can’t go, the journeys of the others are undone', () => {
+  test('if one traveler cannot go, the journeys of the others are undone', () => {
     const second = 'order/travellers[1]/book-trip > order/bookings/hotel';
     const run = rehearse(bookGroup, group, given(hotel.book).faults(NoRoom).at(second));
     assert.match(
@@ -88,7 +88,7 @@ describe('a group, rehearsed', () => {
   });
 });
 
-test('all that can go wrong with a journey', () => {
+test('every possible failure of a journey', () => {
   const granted = given(visa).comes({ granted: true });
 
   assert.equal(
@@ -123,14 +123,14 @@ Never asked for: choice/visa-check/apply/undo.
   );
 });
 
-test('F-99: the workflows are without a mistake, and say that what a traveller was told is not taken back', () => {
+test('F-99: the workflows have no problems, and declare that a message to a traveler is not undone', () => {
   assert.deepEqual(
     [bookTrip, bookGroup].flatMap((workflow) => check(workflow)),
     [],
   );
 });
 
-test('every sample is an order that its workflow takes', () => {
+test('every sample is a valid order of its workflow', () => {
   for (const file of readdirSync(samples)) {
     const { order, workflow = 'book-trip' } = sample(file.replace('.json', ''));
     assert.deepEqual((workflow === 'book-trip' ? Trip : GroupTrip).parse(order), order);
@@ -141,7 +141,7 @@ test('every sample is an order that its workflow takes', () => {
 describe('a journey through the whole system', () => {
   const oneTrip = defineApp({ workflows: [bookTrip], agents: [flight, hotel, car, visaOffice, post] });
 
-  test('F-100: booked, or undone where there is no room', async (context) => {
+  test('F-100: it is booked, or undone if there is no room', async (context) => {
     const system = await started(context, oneTrip);
     const [good, bad] = [await submitted(system, lisbon), await submitted(system, sample('no-room').order)];
     await reaches(system, good, 'Processed');

@@ -14,7 +14,7 @@ import { callOf, lookUp, run } from './support.ts';
 
 const samples = new URL('../../examples/orders/samples/', import.meta.url);
 
-test('F-99: the workflow is plain data without a mistake, and says that what the customer was told is not taken back', () => {
+test('F-99: the workflow is plain data without problems, and declares that a message to the customer is not undone', () => {
   const stored = JSON.stringify(fulfilOrder);
   assert.deepEqual(JSON.parse(stored), fulfilOrder);
   assert.equal(JSON.stringify(JSON.parse(stored)), stored);
@@ -54,7 +54,7 @@ const charged = (generation: number, attempt: number) =>
 const apology = (fault: string) =>
   `-> customer order/on-Refused/apologise key order/on-Refused/apologise/1 attempt 1 with {"orderId":"o1","kind":"refused","text":"${order.address.name}, we could not take your order o1: ${fault}."}`;
 
-test('F-100: a declined card is not charged again: what was reserved is released, and the customer is told once', () => {
+test('F-100: a declined card is not charged again: the reservation is released, and the customer is notified once', () => {
   play(
     fulfilOrder,
     `
@@ -77,7 +77,7 @@ test('F-100: a declined card is not charged again: what was reserved is released
   );
 });
 
-test('where nothing is in stock nothing has to be undone: the order is rejected, and the customer is told once', () => {
+test('without stock there is nothing to undo: the order is rejected, and the customer is notified once', () => {
   play(
     fulfilOrder,
     `
@@ -94,7 +94,7 @@ test('where nothing is in stock nothing has to be undone: the order is rejected,
   );
 });
 
-test('a charge that fails for now is made again after 20 seconds, under its key', () => {
+test('a charge that fails temporarily is requested again after 20 seconds, under its key', () => {
   play(
     fulfilOrder,
     `
@@ -129,7 +129,7 @@ test('an invalid address waits for an operator, and nothing is undone', () => {
   ]);
 });
 
-test('every sample is an order that the workflow takes', () => {
+test('every sample is a valid order of the workflow', () => {
   const files = readdirSync(samples);
   assert.ok(files.length >= 5);
   for (const file of files) {
@@ -139,7 +139,7 @@ test('every sample is an order that the workflow takes', () => {
   }
 });
 
-test('an order at the limits is taken, one beyond them is not', () => {
+test('an order at the limits is valid, and one beyond them is refused', () => {
   const { order } = JSON.parse(readFileSync(new URL('ok.json', samples), 'utf8'));
   const [item] = order.items;
   const taken = (change: object) => Order.safeParse({ ...order, ...change }).success;
@@ -158,14 +158,14 @@ test('an order at the limits is taken, one beyond them is not', () => {
   assert.ok(!taken({ address: { ...order.address, city: '' } }));
 });
 
-test('the card is marked secret in the order and in what the payment agent takes', () => {
+test('the card is marked secret in the order and in the input of the payment agent', () => {
   const charge = app.agents.find(({ name }) => name === 'payment')?.operations['charge'];
   for (const schema of [fulfilOrder.order, z.toJSONSchema(charge?.input ?? z.never())]) {
     assert.partialDeepStrictEqual(schema, { properties: { card: { secret: true } } });
   }
 });
 
-test('the agents do, look up and undo at the shop what an order needs', async () => {
+test('the agents perform, look up and undo at the shop each effect of an order', async () => {
   const shop = await startShop();
   const { agents } = app;
   Object.assign(process.env, shop.environment);
@@ -202,11 +202,11 @@ test('the agents do, look up and undo at the shop what an order needs', async ()
   for (const variable of Object.keys(shop.environment)) delete process.env[variable];
 });
 
-test('a service without an address is named, and the order does not wait for it', async () => {
+test('a service without an address is reported, and the order does not wait for it', async () => {
   process.env['SHIPPING_URL'] = 'shipping.example';
   for (const [operation, input, message] of [
     ['inventory.release', { reservationId: 'res_1' }, /INVENTORY_URL is not set/],
-    ['shipping.recall', { shipmentId: 'sh_1' }, /SHIPPING_URL is no http URL/],
+    ['shipping.recall', { shipmentId: 'sh_1' }, /SHIPPING_URL is not an http URL/],
   ] as const) {
     await assert.rejects(run(app.agents, operation, input), (error) => error instanceof PermanentFailure && message.test(error.message));
   }

@@ -13,15 +13,15 @@ const [toOperators, ...otherRules] = ofType(stack, 'Events::Rule')
   .map(([, { Properties }]) => Properties)
   .filter(({ EventPattern }) => EventPattern !== undefined);
 
-describe('what a person must see comes to a person', () => {
-  test('F-59: one rule on the bus takes every alert of the system, and nothing else', () => {
+describe('alerts reach a person', () => {
+  test('F-59: one rule on the bus matches every alert of the system, and nothing else', () => {
     assert.deepEqual(otherRules, []);
     assert.deepEqual(toOperators?.['EventBusName'], { Ref: idOf('Events::EventBus') });
     assert.deepEqual(toOperators?.['EventPattern'], { source: [eventSource], 'detail-type': alertTypes });
     assert.equal(toOperators?.['State'], 'ENABLED');
   });
 
-  test('F-59: both ways into Error are among the alerts; that an order is processed is not', () => {
+  test('F-59: both ways into Error are alerts; a processed order is not', () => {
     const alerts: readonly string[] = alertTypes;
     assert.ok(alerts.includes('Order In Error'));
     assert.deepEqual(
@@ -30,7 +30,7 @@ describe('what a person must see comes to a person', () => {
     );
   });
 
-  test('F-59: the rule sends to the topic for a day, and keeps for two weeks what the topic did not take', () => {
+  test('F-59: the rule retries the topic for a day, and keeps undelivered alerts for two weeks', () => {
     const [target, ...others] = (toOperators?.['Targets'] ?? []) as readonly object[];
     assert.deepEqual(others, []);
     assert.partialDeepStrictEqual(target, {
@@ -41,7 +41,7 @@ describe('what a person must see comes to a person', () => {
     assert.deepEqual(Object.keys(target ?? {}).toSorted(), ['Arn', 'DeadLetterConfig', 'Id', 'RetryPolicy']);
   });
 
-  test('F-59: the bus keeps what it cannot read itself, and may put it there', () => {
+  test('F-59: the bus has a dead-letter queue that it may send to', () => {
     assert.deepEqual(theOne(stack, 'Events::EventBus').Properties['DeadLetterConfig'], { Arn: { 'Fn::GetAtt': [undelivered, 'Arn'] } });
     const sources = ofType(stack, 'SQS::QueuePolicy')
       .filter(([, { Properties }]) => JSON.stringify(Properties['Queues']).includes(String(undelivered)))
@@ -63,8 +63,8 @@ interface KeyStatement {
   readonly Condition?: object;
 }
 
-describe('nothing is readable on its way', () => {
-  test('bus, topic, queues, logs and secret lie under the one key', () => {
+describe('everything in transit is encrypted', () => {
+  test('bus, topic, queues, logs and secret use the same key', () => {
     const attributes = [
       theOne(stack, 'Events::EventBus').Properties['KmsKeyIdentifier'],
       theOne(stack, 'SNS::Topic').Properties['KmsMasterKeyId'],
@@ -75,7 +75,7 @@ describe('nothing is readable on its way', () => {
     for (const attribute of attributes) assert.deepEqual(attribute, { 'Fn::GetAtt': [key, 'Arn'] });
   });
 
-  test('EventBridge may use the key without a condition, as SNS and SQS under a key want it; the logs only for log groups of this account', () => {
+  test('EventBridge may use the key without a condition, as SNS and SQS under a key require; CloudWatch Logs may use it only for log groups of this account', () => {
     const { Statement } = theOne(stack, 'KMS::Key').Properties['KeyPolicy'] as { Statement: readonly KeyStatement[] };
     const of = (service: string) => Statement.filter(({ Principal }) => Principal.Service?.startsWith(`${service}.`));
     const both = ['kms:Decrypt', 'kms:GenerateDataKey'];
@@ -112,18 +112,18 @@ describe('nothing is readable on its way', () => {
 describe('alarms', () => {
   const alarms = ofType(stack, 'CloudWatch::Alarm').map(([, { Properties }]) => Properties);
 
-  test('every alarm tells the operators, in a sentence of its own', () => {
+  test('every alarm notifies the operators, with a description that no other alarm has', () => {
     const sentences = new Set(alarms.map(({ AlarmDescription }) => AlarmDescription));
     assert.equal(sentences.size, alarms.length);
     for (const { AlarmActions } of alarms) assert.deepEqual(AlarmActions, [{ Ref: idOf('SNS::Topic') }]);
   });
 
-  test('where silence is the trouble, no figures are an alarm; elsewhere they are none', () => {
+  test('missing data is an alarm only for the silent supervisor', () => {
     const breaching = alarms.filter(({ TreatMissingData }) => TreatMissingData === 'breaching').map(({ AlarmName }) => AlarmName);
     assert.deepEqual(breaching, ['redress-SupervisorSilent-system']);
   });
 
-  test('thresholds are a matter of configuration, and so is whether there are alarms at all', () => {
+  test('thresholds are configurable, and alarms can be switched off', () => {
     const patient = ofType(synthesize({ props: { alarms: { QueueBackedUp: 900 } } }), 'CloudWatch::Alarm');
     const thresholds = patient.filter(([, { Properties }]) => String(Properties['AlarmName']).includes('-QueueBackedUp-'));
     assert.deepEqual([...new Set(thresholds.map(([, { Properties }]) => Properties['Threshold']))], [900]);

@@ -35,7 +35,7 @@ const post = defineAgent('post', {
 
 const one = defineWorkflow('one', { version: 1, order: Order }, ({ order }) => sequence(stock.take({ note: order.item })));
 
-/** Both agents at once, a wait, and enough of a history for more than one page. */
+/** Requests both agents in parallel, then waits, with a journal of more than one page. */
 const both = defineWorkflow('both', { version: 1, order: Order, maxFailures: 0 }, ({ order }) =>
   sequence(
     parallel(stock.take({ note: order.item }), post.send({ note: order.item })),
@@ -48,14 +48,14 @@ const both = defineWorkflow('both', { version: 1, order: Order, maxFailures: 0 }
 const later = defineWorkflow('later', { version: 1, order: Order }, ({ order }) =>
   sequence(delay({ seconds: 30 }), stock.take({ note: order.item })),
 );
-/** Asks for what may be asked for only once. */
+/** Requests an at-most-once operation. */
 const stamped = defineWorkflow('stamped', { version: 1, order: Order }, ({ order }) => sequence(post.stamp({ note: order.item })));
-/** At its end as soon as it begins. */
+/** Completes as soon as it starts. */
 const nothing = defineWorkflow('nothing', { version: 1, order: Order }, () => sequence());
 
 const Spoilt = fault('Spoilt');
 const failing = defineWorkflow('failing', { version: 1, order: Order, toOperator: [Spoilt] }, () => raise(Spoilt, 'At once.'));
-/** Begins with calls of others: one asks both agents, one waits for a person. */
+/** Starts with calls: one order requests both agents, one waits for a person. */
 const inner = defineWorkflow('inner', { version: 1, order: Order }, ({ order }) =>
   parallel(call(both, { item: order.item }), call(later, { item: order.item }), call(failing, { item: order.item })),
 );
@@ -63,5 +63,5 @@ const outer = defineWorkflow('outer', { version: 1, order: Order, toOperator: [S
   sequence(call(nothing, { item: order.item }), call(inner, { item: order.item })),
 );
 
-/** An app with all that a role may come to do, in few words. */
+/** A small app that needs every right that a role can use. */
 export default defineApp({ workflows: [one, both, later, stamped, nothing, failing, inner, outer], agents: [stock, post] });

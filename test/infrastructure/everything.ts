@@ -19,12 +19,12 @@ import type { Roles } from './roles.ts';
 const shop = { as: 'client', client: 'shop' } as const;
 const operator = { as: 'operator' } as const;
 const answered = 'redress-response-shop';
-/** Registered, but nobody ever made it. */
+/** A registered response queue that does not exist. */
 const gone = 'redress-response-gone';
-/** A step and the tolerance of clocks. */
+/** The step timeout plus the clock tolerance. */
 const stepMs = 63_000;
 
-/** Has every role do all that it can come to do, the rare as well as the usual. */
+/** Has every role do everything that it can do, rare or common. */
 export async function everything(roles: Roles, deployment: AwsConfig): Promise<void> {
   await roles.outside.clients.sqs.send(new CreateQueueCommand({ QueueName: answered }));
   await register(roles);
@@ -59,7 +59,7 @@ async function register(roles: Roles): Promise<void> {
   assert.equal((await roles.call('GET', '/clients', { as: 'admin' })).status, 200);
 }
 
-/** To their ends, with answers to a queue of the client's, with one to a queue that is gone, and with a wait at the start. */
+/** Completes orders: with a response queue, with one that is gone, and with a wait at the start. */
 async function goodOrders(roles: Roles): Promise<void> {
   const ids = [
     await submit(roles, 'both', { responseChannel: answered, reference: 'r-1' }),
@@ -93,7 +93,7 @@ async function ordersByMessage(roles: Roles): Promise<void> {
   await roles.settle();
 }
 
-/** One goes into Error, and an operator is faster than the scheduler that is to tell of it; one only the sweeper finds. */
+/** Puts one order in Error, where an operator acts before the scheduler announces it, and leaves one to the sweeper. */
 async function stuckOrders(roles: Roles): Promise<void> {
   const id = await submit(roles, 'both');
   await roles.lose('stock-requests');
@@ -113,14 +113,14 @@ async function stuckOrders(roles: Roles): Promise<void> {
   await submit(roles, 'both');
   await roles.lose('stock-requests');
   roles.pass(stepMs);
-  // An earlier run of it came so far.
+  // The position that an earlier run of the sweeper has saved.
   const place = { collection: collections.sweep, id: 'PLACE', rev: 1, content: { after: JSON.stringify(keys.order('')) } };
   assert.equal((await roles.outside.store.putDocument(place, 0)).outcome, 'written');
   await roles.supervise('sweeper');
   await roles.settle();
 }
 
-/** What is noted before it is asked for, and what is not asked for after all. */
+/** An at-most-once operation that runs, and one that is refused before it begins. */
 async function askedOnce(roles: Roles): Promise<void> {
   const id = await submit(roles, 'stamped');
   await submit(roles, 'stamped', { order: { item: 'no way' } });
@@ -128,7 +128,7 @@ async function askedOnce(roles: Roles): Promise<void> {
   assert.equal((await roles.outside.store.head(id))?.processState, 'Processed');
 }
 
-/** Whatever comes for an order that somebody has to himself is posted anew. */
+/** Messages for a leased order are requeued. */
 async function heldOrders(roles: Roles): Promise<void> {
   const id = await submit(roles, 'both');
   for (const agent of ['stock', 'post']) await roles.deliver(queueNames.requests(agent));
@@ -138,7 +138,7 @@ async function heldOrders(roles: Roles): Promise<void> {
   await roles.settle();
 }
 
-/** Orders that call others: they complete, are canceled, and are asked about once more because their answer was lost. */
+/** Orders with calls complete, are canceled, and request a lost reply again. */
 async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> {
   const id = await submit(roles, 'outer');
   await roles.deliver(queueNames.calls);
@@ -164,7 +164,7 @@ async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> 
   await roles.settle();
 }
 
-/** What is called for an order that has ended meanwhile ends with nobody to keep it. */
+/** A called order whose caller has already ended. */
 async function endedCaller(roles: Roles): Promise<void> {
   const id = await submit(roles, 'outer');
   const { headers } = await roles.call('GET', `/orders/${id}`, operator);
@@ -174,7 +174,7 @@ async function endedCaller(roles: Roles): Promise<void> {
   await roles.settle();
 }
 
-/** Both services are away: it is found out, and what comes then is put back onto its queue. */
+/** Both services are away: the breakers open, and further requests are requeued. */
 async function servicesAway(roles: Roles): Promise<void> {
   for (let order = 1; order <= 4; order++) await submit(roles, 'both', { order: { item: 'nobody there' } });
   await roles.settle();
@@ -189,7 +189,7 @@ async function damagedOrder(roles: Roles, { table }: AwsConfig): Promise<void> {
   await roles.settle();
 }
 
-/** What only a newer version of the program can read is put back where it came from. */
+/** Messages of a newer program version are requeued. */
 async function newerMessages(roles: Roles): Promise<void> {
   const consumed = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
   for (const queue of consumed.filter((each) => !each.endsWith('-dead'))) {
@@ -198,7 +198,7 @@ async function newerMessages(roles: Roles): Promise<void> {
   }
 }
 
-/** What was dead-lettered goes to every queue again, and what is not wanted is discarded. */
+/** Resubmits dead letters to every queue, and discards the others. */
 async function messagesDeadLetter(roles: Roles): Promise<void> {
   const { store, queues } = roles.outside;
   let messages = 0;
@@ -229,13 +229,15 @@ async function messagesDeadLetter(roles: Roles): Promise<void> {
   assert.equal((await roles.call('GET', '/channels/stock/dead-letters', operator)).status, 200);
 }
 
-/** Each function closes each of its channels, and the supervisor sees to the mappings and to what was not told; then an operator opens it. */
+/**
+ * Each function closes each of its channels, the supervisor repairs mappings and missing announcements, and an operator opens the channel.
+ */
 async function closedChannels(roles: Roles): Promise<void> {
   for (const { name, sources } of topologyOf(app))
     for (const { queue } of sources.filter((source) => !source.queue.endsWith('-dead'))) {
       await roles.closes(name, queue);
       const channel = channelOf(queue);
-      // As if it had died before it announced that.
+      // The record as after a crash before the announcement.
       await changeChannelState(channel, roles.outside.store, (state) => state && { ...state, rev: state.rev + 1, unannounced: true });
       roles.pass(outboxMs);
       await roles.supervise('supervisor');
@@ -261,7 +263,7 @@ const damage = (roles: Roles, table: string, id: string) =>
     }) as never,
   );
 
-/** On every queue two that come again and cannot be read: one of a conversation in which something failed, and another one. */
+/** Two redelivered, unreadable messages on every queue: one in a conversation with a failure, and another one. */
 async function poison(roles: Roles): Promise<void> {
   const { queues, store } = roles.outside;
   const consumed = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));

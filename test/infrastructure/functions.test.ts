@@ -16,8 +16,8 @@ const stack = defaults();
 const functions = ofType(stack, 'Lambda::Function').map(([, { Properties }]) => Properties);
 const names = topologyOf(app).map(({ name }) => name);
 
-describe('every function of the topology is a function of Lambda', () => {
-  test('they are the ones that run on one machine, with the same variables and the same time', () => {
+describe('the Lambda functions of the topology', () => {
+  test('have the same variables and timeouts as on one machine', () => {
     assert.deepEqual(functions.map(({ Description }) => Description).toSorted(), names.map((name) => `Redress: ${name}`).toSorted());
     for (const { name, environment, timeoutMs } of topologyOf(app)) {
       const { Timeout, Environment } = functionOf(stack, name);
@@ -26,7 +26,7 @@ describe('every function of the topology is a function of Lambda', () => {
     }
   });
 
-  test('they run on Node 24 on ARM, and may call each other in circles over their queues', () => {
+  test('run on Node 24 and ARM, with recursive calls over queues allowed', () => {
     for (const properties of functions)
       assert.partialDeepStrictEqual(properties, {
         Runtime: 'nodejs24.x',
@@ -36,7 +36,7 @@ describe('every function of the topology is a function of Lambda', () => {
       });
   });
 
-  test('each writes a log of its own, encrypted, for three months', () => {
+  test('have one encrypted log each, kept for three months', () => {
     const logs = new Map(ofType(stack, 'Logs::LogGroup'));
     const own = names.map((name) => functionOf(stack, name).LoggingConfig.LogGroup.Ref);
     assert.equal(new Set(own).size, names.length);
@@ -44,7 +44,7 @@ describe('every function of the topology is a function of Lambda', () => {
       assert.deepEqual([logs.get(id)?.Properties['RetentionInDays'], logs.get(id)?.Properties['KmsKeyId'] !== undefined], [90, true]);
   });
 
-  test('only the API may be called from outside, and only by its own gateway; only schedules start the supervisor', () => {
+  test('are called from outside only by the gateway, for the API, and by schedules, for the supervisor and the sweeper', () => {
     const callers = ofType(stack, 'Lambda::Permission').map(([, { Properties }]) => [
       (Properties['FunctionName'] as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0].replace(/^OrdersFunction|Function.{8}$/g, ''),
       Properties['Principal'],
@@ -58,7 +58,7 @@ describe('every function of the topology is a function of Lambda', () => {
   });
 });
 
-test('what is configured reaches the functions: variables all of them, where services are the agents alone', () => {
+test('settings reach the functions: variables all of them, addresses of services the agents alone', () => {
   const props = {
     variables: { MAX_FAILURES: '5' },
     agentEnvironment: { STOCK_URL: 'https://stock.example' },
@@ -76,10 +76,10 @@ test('what is configured reaches the functions: variables all of them, where ser
   }
 });
 
-describe('a step of which the operation names no time has the time that the variables of the deployment say', () => {
+describe('an operation without a step timeout uses the timeout of the deployment', () => {
   const variables = { STEP_COMPLETE_WITHIN_SECONDS: '120' };
 
-  test('so long may its function run, and six times so long nobody else is given the request', () => {
+  test('its function may run for that long, and the visibility timeout is six times as long', () => {
     const slow = synthesize({ props: { variables } });
     for (const agent of ['stock', 'post']) {
       assert.equal(functionOf(slow, `agent-${agent}`)['Timeout'], 125);
@@ -90,28 +90,28 @@ describe('a step of which the operation names no time has the time that the vari
     assert.equal(functionOf(synthesize({ props: { variables, agents: 'together' } }), 'agents')['Timeout'], 125);
   });
 
-  test('a request that is tried alone, because it may kill its process, is hidden for as long', () => {
+  test('a request that is tried alone, because it may crash the process, is invisible for as long', () => {
     const hidden = (more: object) => visibilityOf(app, readConfig({ ...variables, ...more }))('stock-requests');
     assert.equal(hidden({ REDRESS_ADAPTERS: 'aws' }), 125_000);
     assert.equal(hidden({}), 65_000, 'on one machine it is hidden anew while it is at work');
   });
 
-  test('an operation that names its time keeps it', () => {
+  test('an operation with its own timeout keeps it', () => {
     const quick = operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 70, run: () => ({}) });
     const mill = defineApp({ workflows: [], agents: [defineAgent('mill', { grind: quick })] });
     const timeout = topologyOf(mill, { stepMs: 3_600_000 }).find(({ name }) => name === 'agent-mill')?.timeoutMs;
     assert.equal(timeout, 70_000);
   });
 
-  test('variables that only CloudFormation will know are left to the functions', () => {
+  test('variables that only CloudFormation knows are left to the functions', () => {
     const level = Lazy.string({ produce: () => 'info' });
     const { Variables } = functionOf(synthesize({ props: { variables: { LOG_LEVEL: level } } }), 'api').Environment;
     assert.equal(Variables['LOG_LEVEL'], 'info');
   });
 });
 
-describe('what Lambda cannot do is refused when it is asked for', () => {
-  test('steps of more than fifteen minutes with their answers, and a time that is none', () => {
+describe('the synthesis refuses what Lambda does not support', () => {
+  test('steps of more than fifteen minutes with their replies, and an invalid timeout', () => {
     const refused = (seconds: string, says: RegExp, remedy: RegExp): void =>
       assert.throws(
         () => synthesize({ props: { variables: { STEP_COMPLETE_WITHIN_SECONDS: seconds } } }),
@@ -131,7 +131,7 @@ describe('what Lambda cannot do is refused when it is asked for', () => {
     );
   });
 
-  test('an app that is not where it is said to be', () => {
+  test('an app at a path that does not exist', () => {
     assert.throws(
       () => synthesize({ props: { entry: 'nowhere/app.ts' } }),
       (error: unknown) => error instanceof SetupError && /nowhere\/app\.ts/.test(error.message) && /default export/.test(error.remedy),
@@ -139,7 +139,7 @@ describe('what Lambda cannot do is refused when it is asked for', () => {
   });
 });
 
-test('a deployment replaces nothing that did not change: elsewhere and later, the same sources give the same code', () => {
+test('a deployment replaces only what changed: elsewhere and later, the same sources give the same code', () => {
   const bundling = new URL('../../lib/infrastructure/bundle.ts', import.meta.url).href;
   const program = `const { bundle } = await import(${JSON.stringify(bundling)});
     const { FileSystem } = await import(${JSON.stringify(import.meta.resolve('aws-cdk-lib'))});

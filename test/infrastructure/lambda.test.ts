@@ -26,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), 'redress-lambda-'));
 const issuer = openLocalIssuer(folder);
 rmSync(folder, { recursive: true });
 
-/** Secrets Manager: no emulator of it comes by npm, so this answers `GetSecretValue` in its protocol. */
+/** A stand-in for Secrets Manager, which answers `GetSecretValue`; no npm package emulates it. */
 const secrets = { asked: 0, missing: 0 };
 const secretsManager = createServer((_, response) => {
   secrets.asked += 1;
@@ -38,11 +38,11 @@ const secretsManager = createServer((_, response) => {
 await once(secretsManager, 'listening');
 test.after(() => secretsManager.close());
 
-/** One function after the other, each as Lambda would start it; time for a run is what the test says. */
+/** Starts functions as Lambda does, one after the other; the test sets the time limit of a run. */
 async function openLambda(context: TestContext, its: App = app) {
   const deployment: Deployment = await deployed(its, endpoints);
   const { port } = secretsManager.address() as AddressInfo;
-  // The SDK reads its own there.
+  // The SDK reads this address from the environment.
   Object.assign(process.env, deployment.variables, { AWS_ENDPOINT_URL_SECRETS_MANAGER: `http://127.0.0.1:${port}` });
   const aws: Aws = openAws(deployment, { clock: systemClock, endpoints });
   context.after(() => aws.close());
@@ -67,7 +67,7 @@ async function openLambda(context: TestContext, its: App = app) {
       return handler(event, { getRemainingTimeInMillis: () => until - Date.now() });
     };
   };
-  /** What lies in a queue, as an event source of Lambda hands it over. */
+  /** Returns the messages of a queue as an event source of Lambda delivers them. */
   const eventFrom = async (queue: string) => {
     const messages = await aws.queues.receive(queue, { max: 10, visibilityMs: 30_000, waitMs: 0 });
     const eventSourceARN = `arn:aws:sqs:eu-central-1:123456789012:${deployment.queuePrefix}${queue}`;
@@ -94,7 +94,7 @@ async function submission(item: string) {
 const failuresIn = (answer: unknown): number => (answer as SQSBatchResponse).batchItemFailures.length;
 
 describe('a function in Lambda', () => {
-  test('is put together from its environment alone, and finds by its own names the queues that the deployment has prefixed', async (t) => {
+  test('is configured by its environment alone, and maps its queue names to the prefixed queues of the deployment', async (t) => {
     const { aws, start, eventFrom } = await openLambda(t);
     const answer = (await (await start('api', api))(await submission('tea'))) as APIGatewayProxyStructuredResultV2;
     assert.equal(answer.statusCode, 202, answer.body);
@@ -105,7 +105,7 @@ describe('a function in Lambda', () => {
     assert.partialDeepStrictEqual(await aws.store.head(orderId), { processState: 'Processed', outcome: 'completed' });
   });
 
-  test('F-62, F-65, F-173: starts the services of the app once, tells it what happens, and ends no run before that is done', async (t) => {
+  test('F-62, F-65, F-173: starts the services of the app once, emits its events, and ends no run before that is done', async (t) => {
     const course: string[] = [];
     const note = (line: string) => new Promise<void>((resolve) => setTimeout(() => resolve(void course.push(line)), 300));
     const counting: App = {
@@ -128,18 +128,18 @@ describe('a function in Lambda', () => {
     assert.equal(course.length, 4);
   });
 
-  test('believes nobody where no issuer is configured', async (t) => {
+  test('accepts no token if no issuer is configured', async (t) => {
     const { start } = await openLambda(t);
     const answer = (await (await start('api'))(await submission('tea'))) as APIGatewayProxyStructuredResultV2;
     assert.equal(answer.statusCode, 401);
   });
 
-  test('that cannot start fails its event, and is tried again by the next one', async (t) => {
+  test('fails its event if it cannot start, and starts again with the next one', async (t) => {
     const { start } = await openLambda(t);
     Object.assign(secrets, { asked: 0, missing: 2 });
     const handler = await start('api', { ...api, REDRESS_CURSOR_SECRET: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:key' });
     const event = await submission('coffee');
-    // The first attempt was made while Lambda started the function; its failure belongs to nobody.
+    // Lambda makes the first attempt during its initialization, and reports that failure to no caller.
     await new Promise((resolve) => setTimeout(resolve, 200));
     await assert.rejects(handler(event), /not yet/);
     assert.equal(((await handler(event)) as APIGatewayProxyStructuredResultV2).statusCode, 202);
@@ -147,7 +147,7 @@ describe('a function in Lambda', () => {
     assert.equal(secrets.asked, 3);
   });
 
-  test('tells once, as it starts, what check warns of', async (t) => {
+  test('logs the warnings of check once at its start', async (t) => {
     const Nothing = z.object({});
     const shop = defineAgent('stock', { take: operation({ input: Nothing, output: Nothing, run: () => ({}) }) });
     const build = () => sequence(sequence(shop.take({})).named('all'), compensate('all'));
@@ -162,7 +162,7 @@ describe('a function in Lambda', () => {
     assert.match(warned[0] ?? '', /odd@1, order\/all\/take: It has no undo/);
   });
 
-  test('asks for the key of list cursors only where it is told where that lies', async (t) => {
+  test('reads the key of list cursors only if it is configured', async (t) => {
     const { start, eventFrom } = await openLambda(t);
     Object.assign(secrets, { asked: 0, missing: 0 });
     for (const [file, more] of [
@@ -174,7 +174,7 @@ describe('a function in Lambda', () => {
     assert.equal(secrets.asked, 0);
   });
 
-  test('S20: does not start where a workflow has changed under its version, if it begins orders or goes on with them', async (t) => {
+  test('S20: does not start with a workflow that has changed under its version, if it starts or continues orders', async (t) => {
     const { start, aws } = await openLambda(t);
     await (await start('scheduler'))({ Records: [] });
     const [first = assert.fail(), ...rest] = app.workflows;
@@ -189,7 +189,7 @@ describe('a function in Lambda', () => {
     await (await start('scheduler', {}, edited))(none);
   });
 
-  test('gives up a second before its time is over, and says which messages it did not get done', async (t) => {
+  test('stops a second before its time limit, and reports the unfinished messages', async (t) => {
     const Nothing = z.object({});
     const hang = operation({
       input: Nothing,
@@ -211,7 +211,7 @@ describe('a function in Lambda', () => {
     assert.ok(took >= 490 && took < 1400, `${took} ms`);
   });
 
-  test('prints what it counted as one line that CloudWatch reads, and nothing where nothing was counted', async (t) => {
+  test('prints its counters as one line that CloudWatch parses, and nothing without counters', async (t) => {
     const { aws, start, eventFrom, printed } = await openLambda(t);
     await aws.queues.send([{ queue: 'wake-ups', body: 'nonsense' }]);
     const handler = await start('scheduler', { REDRESS_ROLE: 'scheduler' });

@@ -28,13 +28,13 @@ test('when an app does not load in a function, the synthesis refuses it with wha
   assert.doesNotThrow(() => synthesize({ props: { entry: app('needs-a-variable'), variables } }));
 });
 
-test('when only CloudFormation will know a variable, an app that may need it is taken', () => {
+test('when only CloudFormation knows a variable, an app that may need it is accepted', () => {
   const variables = { STOCK_URL: Lazy.string({ produce: () => 'https://stock.example' }) };
   assert.doesNotThrow(() => synthesize({ props: { entry: app('needs-a-variable'), variables } }));
 });
 
 for (const [what, source, says] of [
-  ['goes on loading for ever', 'setInterval(() => {}, 1000); await new Promise(() => {});', 'it was still loading after 2 s'],
+  ['never finishes loading', 'setInterval(() => {}, 1000); await new Promise(() => {});', 'it did not finish loading within 2 s'],
   ['ends the process while it is loaded', 'process.exit(0);', 'the process ended before it was loaded'],
 ] as const)
   test(`when an app ${what}, the synthesis refuses it and says so`, (context) => {

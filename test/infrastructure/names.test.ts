@@ -12,28 +12,28 @@ const refused = (given: Partial<Parameters<typeof checkNames>[0]>, says: RegExp,
     JSON.stringify(given),
   );
 
-test('a deployment has a name that Cognito, SQS and the functions take; another one is refused at synth, with one that would do', () => {
+test('a deployment name must suit Cognito, SQS and the functions; the synthesis refuses others with a suggestion', () => {
   for (const name of ['redress', 'a', 'orders-2', 'x'.repeat(39)]) assert.doesNotThrow(() => checkNames({ ...names, name }));
-  refused({ name: 'Orders' }, /"Orders" cannot name.*1 to 39 lowercase/, /"orders"/);
+  refused({ name: 'Orders' }, /Invalid deployment name "Orders".*1 to 39 lowercase/, /"orders"/);
   refused({ name: 'my_orders' }, /"my_orders"/, /"my-orders"/);
   refused({ name: 'orders-' }, /"orders-"/, /"orders"/);
   refused({ name: '' }, /""/, /"redress"/);
   refused({ name: 'x'.repeat(40) }, /1 to 39/, new RegExp(`"${'x'.repeat(39)}"`));
 });
 
-test('words that Cognito reserves are refused only where the stack makes a user pool', () => {
+test('names that Cognito reserves are refused only if the stack creates a user pool', () => {
   for (const name of ['aws-orders', 'orders-of-amazon', 'my-cognito']) {
-    refused({ name }, /Cognito reserves/, /issuer/);
+    refused({ name }, /Cognito forbids/, /issuer/);
     assert.doesNotThrow(() => checkNames({ ...names, name, hasUserPool: false }));
   }
 });
 
-test('ids of clients are those that the API takes', () => {
-  refused({ clients: ['acme', 'two words'] }, /"two words" cannot be the id of a client/, /clients/);
+test('client ids must be those that the API accepts', () => {
+  refused({ clients: ['acme', 'two words'] }, /Invalid client id "two words"/, /clients/);
   assert.doesNotThrow(() => checkNames({ ...names, clients: ['acme'] }));
 });
 
-test('the construct looks at its names before it makes anything', () => {
+test('the construct checks its names before it creates anything', () => {
   assert.throws(() => synthesize({ props: { name: 'Orders' } }), SetupError);
   assert.throws(() => synthesize({ props: { clients: ['two words'] } }), SetupError);
 });

@@ -24,10 +24,10 @@ const roles = await openRoles({ app, endpoints, deployment, variables: { RETENTI
 test.after(roles.close);
 await everything(roles, deployment);
 
-/** Traced, so that what is allowed for that is seen, too. */
+/** With tracing, so that its rights are checked, too. */
 const stack = synthesize({ props: { tracing: true } });
 
-/** What nobody sees a function ask for, because the platform does it in its name. */
+/** Actions that the platform performs in the name of a function, so that no call of the function shows them. */
 interface Platform {
   readonly actions: readonly string[];
   readonly on: (job: Job) => readonly string[];
@@ -69,7 +69,7 @@ const platform: readonly Platform[] = [
   },
 ];
 
-/** In the names of the template. */
+/** Translates a call to the resource names of the template. */
 function asAllowed({ action, resource }: IamQuestion): string {
   const name = resource
     .replace(`table/${deployment.table}`, 'table')
@@ -87,7 +87,7 @@ const sorted = (set: Iterable<string>): readonly string[] => [...set].toSorted()
 
 describe('a role may do what its function does, and nothing else', () => {
   for (const job of stack.orders.jobs.values()) {
-    test(`G21: ${job.spec.name} asks for everything that it is allowed, and is allowed everything that it asks for`, () => {
+    test(`G21: ${job.spec.name} uses every right that it has, and has every right that it uses`, () => {
       const asked = questionsOf(job.spec.name).flatMap(({ questions }) => questions.map(asAllowed));
       const byPlatform = platform.flatMap(({ actions, on }) =>
         actions.flatMap((action) => on(job).map((resource) => `${action} ${resource}`)),
@@ -95,7 +95,7 @@ describe('a role may do what its function does, and nothing else', () => {
       assert.deepEqual(sorted(allowedFor(job.spec.name)), sorted(new Set([...asked, ...byPlatform])));
     });
 
-    test(`G21: ${job.spec.name} uses the key through the services that it calls, and through no other`, () => {
+    test(`G21: ${job.spec.name} uses the key only through the services that it calls`, () => {
       const called = new Set(questionsOf(job.spec.name).map(({ service }) => service));
       const expected = [
         ...(called.has('DynamoDB') ? ['dynamodb'] : []),
@@ -109,7 +109,7 @@ describe('a role may do what its function does, and nothing else', () => {
     });
   }
 
-  test('every function has a role of its own, and no role has policies beside those that were looked at', () => {
+  test('every function has its own role, and every role and policy is covered here', () => {
     const known = [...stack.orders.jobs.keys()].map(roleIdOf);
     assert.equal(new Set(known).size, known.length);
     assert.deepEqual(sorted(ofType(stack, 'IAM::Role').map(([id]) => id)), sorted(known));
@@ -118,7 +118,7 @@ describe('a role may do what its function does, and nothing else', () => {
   });
 });
 
-describe('an agent writes nothing but what may be asked for only once, that its service is away, what failed, and that its channel is closed', () => {
+describe('an agent writes only its intents, its breaker, its failures and its channel', () => {
   const conditions = (name: string) =>
     statementsOf(stack, roleIdOf(name))
       .filter(({ Action }) => String(Action).includes('dynamodb:'))
@@ -130,17 +130,17 @@ describe('an agent writes nothing but what may be asked for only once, that its 
     within(collections.channels, collections.channel(name)),
   ];
 
-  test('X-20: an agent with such an operation may write in partitions for that, and in no other', () => {
+  test('X-20: an agent with an at-most-once operation may write intents, in their partitions only', () => {
     assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['INTENT#*'] } }, ...own('post')]);
     assert.ok(keys.intent('o1', 'o1/order/pay/1').pk.startsWith('INTENT#'));
   });
 
-  test('X-13, X-20, X-45: an agent without one comes near its own breaker, its own failures, its own channel, and the names of closed channels', () => {
+  test('X-13, X-20, X-45: an agent without one may write its own breaker, its own failures, its own channel and the list of closed channels', () => {
     assert.deepEqual(conditions('agent-stock'), own('stock'));
   });
 });
 
-test('X-13: who reads the dead letters writes no order: he keeps messages, forgets what was counted, and tells who has sent them', () => {
+test('X-13: the dead-letter function writes no order: it keeps messages, deletes failure counts and notifies senders', () => {
   const written = statementsOf(stack, roleIdOf('dead-letter'))
     .filter(({ Action }) => /dynamodb:(Put|Delete|Update)/.test(String(Action)))
     .map(({ Action, Condition }) => [Action, Condition?.['ForAllValues:StringEquals']?.['dynamodb:LeadingKeys']]);
@@ -151,7 +151,7 @@ test('X-13: who reads the dead letters writes no order: he keeps messages, forge
   ]);
 });
 
-describe('to close a channel takes narrow rights', () => {
+describe('the rights to close a channel are narrow', () => {
   const statementFor = (name: string, action: string) =>
     statementsOf(stack, roleIdOf(name)).filter(({ Action }) => [Action].flat().includes(action));
   const functionsIn = (name: string) => {
@@ -166,7 +166,7 @@ describe('to close a channel takes narrow rights', () => {
   };
   const closing = [...stack.orders.jobs.values()].filter(({ permissions }) => permissions.closes.length > 0).map(({ spec }) => spec.name);
 
-  test('F-108: a function may shut its own mappings and those of no other; the supervisor all that may be shut', () => {
+  test('F-108: a function may disable only its own mappings; the supervisor may disable all that can be closed', () => {
     assert.deepEqual(closing, ['submissions', 'children', 'agent-stock', 'agent-post', 'scheduler']);
     for (const name of closing) assert.deepEqual(functionsIn(name), arnsOf([name]), name);
     assert.deepEqual(functionsIn('supervisor'), arnsOf(closing));
@@ -182,7 +182,7 @@ describe('to close a channel takes narrow rights', () => {
       );
     });
 
-  test('F-108, F-54: the supervisor puts the records of channels, where it notes that people were told, and nothing else', () => {
+  test('F-108, F-54: the supervisor puts only channel records, to note their announcement', () => {
     const channels = ['submissions', 'workflows', 'stock', 'post', 'wake-ups'].map(collections.channel);
     assert.deepEqual(
       statementFor('supervisor', 'dynamodb:PutItem').map(({ Condition }) => Condition),
@@ -190,7 +190,7 @@ describe('to close a channel takes narrow rights', () => {
     );
   });
 
-  test('F-54, F-57: the sweeper puts the place to which it has come, and nothing else', () => {
+  test('F-54, F-57: the sweeper puts only its position', () => {
     assert.deepEqual(
       statementFor('sweeper', 'dynamodb:PutItem').map(({ Condition }) => Condition),
       [{ 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [collections.sweep] } }],
@@ -198,7 +198,7 @@ describe('to close a channel takes narrow rights', () => {
   });
 
   for (const name of ['supervisor', 'sweeper'])
-    test(`F-54: the ${name} reads the names of closed channels in the table, and no other list`, () => {
+    test(`F-54: the ${name} queries only the list of closed channels in the table`, () => {
       const [statement, ...others] = statementFor(name, 'dynamodb:Query').filter(
         ({ Resource }) => !JSON.stringify(Resource).includes('/index/'),
       );
@@ -207,10 +207,10 @@ describe('to close a channel takes narrow rights', () => {
     });
 });
 
-describe('the supervisor knows no business', () => {
+describe('the supervisor knows no workflow', () => {
   const replies = ['post-replies', 'stock-replies', 'workflows-replies'];
   for (const name of ['supervisor', 'sweeper']) {
-    test(`F-54: the ${name} wakes the scheduler and asks nobody else, sees how much is unread, and of orders announces nothing and puts no whole item`, () => {
+    test(`F-54: the ${name} sends only wake-ups, reads queue depths, announces nothing about orders and puts no whole item`, () => {
       const allowed = sorted(allowedFor(name)).filter((each) => /^(dynamodb|sqs|events):/.test(each));
       assert.deepEqual(allowed, [
         'dynamodb:GetItem table',

@@ -7,7 +7,7 @@ interface Statement {
   readonly Condition?: { readonly [operator: string]: { readonly [key: string]: unknown } };
 }
 
-/** Statements of a role, by its logical id. */
+/** Returns the statements of a role, by its logical id. */
 export const statementsOf = (synthesized: Synthesized, roleId: string): readonly Statement[] =>
   ofType(synthesized, 'IAM::Policy')
     .map(
@@ -17,7 +17,7 @@ export const statementsOf = (synthesized: Synthesized, roleId: string): readonly
     .filter(({ Roles }) => Roles.some(({ Ref }) => Ref === roleId))
     .flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 
-/** What statements allow, one action on one resource each: `sqs:SendMessage queue/wake-ups`. */
+/** Returns the rights in statements, one action on one resource each: `sqs:SendMessage queue/wake-ups`. */
 export const allowedBy = (statements: readonly Statement[], { resources, orders }: Synthesized): ReadonlySet<string> =>
   new Set(
     statements
@@ -31,7 +31,7 @@ export const allowedBy = (statements: readonly Statement[], { resources, orders 
 
 const listOf = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(value) ? value : [value as T]);
 
-/** A resource of a statement, by what it is called in the system. */
+/** Returns the name in the system of a resource in a statement. */
 export function nameOf(resource: unknown, resources: Resources, prefix: string): string {
   if (typeof resource === 'string') return resource;
   const {
@@ -55,7 +55,7 @@ export function nameOf(resource: unknown, resources: Resources, prefix: string):
   }
 }
 
-/** The parts of an ARN: an index of the table, or the queues of this account and region whose names begin alike. */
+/** Returns the name for the parts of an ARN: an index of the table, or the queues of this account and region with a common prefix. */
 function joinedName(parts: readonly unknown[], resources: Resources, prefix: string): string {
   const names = parts.map((part) => (typeof part === 'string' ? part : nameOf(part, resources, prefix)));
   return names

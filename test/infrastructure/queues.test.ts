@@ -30,8 +30,8 @@ const mappings = ofType(stack, 'Lambda::EventSourceMapping').map(([, { Propertie
 const pairs = ['stock', 'post'].flatMap((agent) => [queueNames.requests(agent), queueNames.replies(agent)]);
 const consumed = [...pairs, queueNames.calls, queueNames.callReplies, queueNames.wakeUps, queueNames.submissions];
 
-describe('a step and its agent talk over a pair of queues', () => {
-  test('F-35: each agent has a queue for requests that it alone reads, and one for replies that the scheduler reads', () => {
+describe('the queues of a deployment', () => {
+  test('F-35: each agent has a request queue that it alone reads, and a reply queue that the scheduler reads', () => {
     const readers = Object.fromEntries(mappings.map(({ queue, job }) => [queue, job]));
     assert.deepEqual(readers, {
       'stock-requests': 'agent-stock',
@@ -47,7 +47,7 @@ describe('a step and its agent talk over a pair of queues', () => {
     assert.equal(mappings.length, 2 * consumed.length);
   });
 
-  test('F-35, X-9: what is delivered a thousand times in vain goes to dead letters of its own queue, and no further', () => {
+  test('F-35, X-9: a message that is delivered a thousand times without success goes to its own dead-letter queue, and no further', () => {
     for (const queue of consumed) {
       const { deadLetterTargetArn, maxReceiveCount } = redriveOf(queue) ?? {};
       assert.deepEqual([named(deadLetterTargetArn), maxReceiveCount], [`${queue}-dead`, queueFigures.deliveriesMax]);
@@ -55,7 +55,7 @@ describe('a step and its agent talk over a pair of queues', () => {
     }
   });
 
-  test('F-35, X-9: queues and functions have the figures that the host runs by and the simulation plays', () => {
+  test('F-35, X-9: queues and functions have the same figures as the host and the simulation', () => {
     for (const spec of topologyOf(app)) {
       assert.equal(Number(functionOf(stack, spec.name)['Timeout']) * 1000, spec.timeoutMs, spec.name);
       for (const { queue, batchSize, maxReceiveCount } of spec.sources) {
@@ -68,14 +68,14 @@ describe('a step and its agent talk over a pair of queues', () => {
     }
   });
 
-  test('F-35: what one message does of a batch is said of that message, and how many batches are at work is limited', () => {
+  test('F-35: failures are reported per message of a batch, and the number of concurrent batches is limited', () => {
     for (const mapping of mappings) {
       const { FunctionResponseTypes, ScalingConfig, BatchSize } = mapping as Resource['Properties'];
       assert.deepEqual([FunctionResponseTypes, ScalingConfig, BatchSize], [['ReportBatchItemFailures'], { MaximumConcurrency: 50 }, 10]);
     }
   });
 
-  test('every queue keeps its messages for two weeks under the key of the stack, and speaks TLS only', () => {
+  test('every queue keeps its messages for two weeks, is encrypted with the key of the stack, and accepts TLS only', () => {
     const key = { 'Fn::GetAtt': [ofType(stack, 'KMS::Key')[0]?.[0], 'Arn'] };
     const denied = new Set(
       ofType(stack, 'SQS::QueuePolicy').flatMap(([, { Properties }]) => {
@@ -96,7 +96,7 @@ describe('a step and its agent talk over a pair of queues', () => {
     }
   });
 
-  test('nobody beside this account may send to a queue, but EventBridge to the one for what it could not deliver', () => {
+  test('no other account may send to a queue, and EventBridge only to its dead-letter queue', () => {
     const senders = ofType(stack, 'SQS::QueuePolicy').flatMap(([, { Properties }]) => {
       const { Queues, PolicyDocument } = Properties as unknown as {
         Queues: [{ Ref: string }];
@@ -108,12 +108,12 @@ describe('a step and its agent talk over a pair of queues', () => {
         isLimited: Condition !== undefined,
       }));
     });
-    // The bus, the rule on it, and two schedules.
+    // The bus, its rule, and two schedules.
     assert.deepEqual(senders, Array(4).fill({ to: 'undelivered', from: 'events.amazonaws.com', isLimited: true }));
   });
 });
 
-test('a function may be given more or fewer batches at once than the others, and instances of its own', () => {
+test('the maximum concurrency and the reserved concurrency of a function can be set', () => {
   const { resources } = synthesize({
     props: { functions: { 'agent-stock': { maxConcurrency: 7, reservedConcurrency: 9, memorySize: 1024 } } },
   });
@@ -126,7 +126,7 @@ test('a function may be given more or fewer batches at once than the others, and
   assert.ok(jobs.size > 2);
 });
 
-describe('instances that a function has to itself are enough for all of its queues, so that Lambda turns no message away', () => {
+describe('reserved concurrency suffices for all queues of a function, so that Lambda throttles no message', () => {
   const readBy = (name: string) => mappings.filter(({ job }) => job === name).length;
   const limitsOf = (functions: { readonly [name: string]: JobSettings }, name: string): readonly unknown[] => {
     const { resources } = synthesize({ props: { functions } });
@@ -143,30 +143,30 @@ describe('instances that a function has to itself are enough for all of its queu
       (error: unknown) => error instanceof SetupError && says.test(error.message) && remedy.test(error.remedy),
     );
 
-  test('each queue has an equal share of them, and no more than without a reservation', () => {
+  test('each queue has an equal share, and no more than without a reservation', () => {
     assert.equal(readBy('scheduler'), 4);
     assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 99 } }, 'scheduler'), [24, 24, 24, 24]);
     assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 900 } }, 'scheduler'), [50, 50, 50, 50]);
     assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 100, maxConcurrency: 25 } }, 'scheduler'), [25, 25, 25, 25]);
   });
 
-  test('more batches at once than there would be instances for are refused', () => {
+  test('a higher maximum concurrency than the reservation allows is refused', () => {
     const settings = { reservedConcurrency: 100, maxConcurrency: 26 };
     refused(
       'scheduler',
       settings,
-      /scheduler reads 4 queues.* 26 .* 104 .* 100/,
+      /scheduler consumes 4 queues.* 26 .* 104 .* 100/,
       /maxConcurrency to 25 or less.* reservedConcurrency to 104 or more/,
     );
     refused(
       'scheduler',
       { reservedConcurrency: 7 },
-      /scheduler reads 4 queues.* 2 .* 8 .* 7/,
-      /reservedConcurrency to 8 or more, or leave it out/,
+      /scheduler consumes 4 queues.* 2 .* 8 .* 7/,
+      /reservedConcurrency to 8 or more, or omit it/,
     );
   });
 
-  test('a function that reads no queue may have as few as anybody likes', () => {
+  test('a function without queues may have any reservation', () => {
     assert.equal(
       functionOf(synthesize({ props: { functions: { api: { reservedConcurrency: 1 } } } }), 'api')['ReservedConcurrentExecutions'],
       1,

@@ -33,14 +33,14 @@ const restore = async ({ table, variables }: Awaited<ReturnType<typeof deployed>
   return stdout;
 };
 
-test('F-09: from the items of the table alone, put into a new one, every order goes on: finished, held, and in flight', async () => {
+test('F-09: when the items of a table are restored into a new one, every order continues: finished, blocked and in flight', async () => {
   const first = await deployed(app, endpoints);
   const before = await openRoles({ app, endpoints, deployment: first });
   const finished = await submit(before, 'k-1', 'tea');
   const held = await submit(before, 'k-2', 'sold out');
   await before.settle();
   const inFlight = await submit(before, 'k-3', 'coffee');
-  // Its request lies in a queue that nobody will ever read again.
+  // Its request is in a queue without a reader.
   const seen = await Promise.all([finished, held, inFlight].map((id) => shown(before, id)));
   assert.deepEqual(
     seen.map(({ body }) => body['processState']),
@@ -83,7 +83,7 @@ test('F-09: from the items of the table alone, put into a new one, every order g
   dynamodb.destroy();
 });
 
-test('X-37: an order that is put back goes on with numbers and pages of its own, whatever became of it meanwhile', async () => {
+test('X-37: a restored order continues with new numbers and pages, whatever happened to it after the backup', async () => {
   const deployment = await deployed(app, endpoints);
   const roles = await openRoles({ app, endpoints, deployment });
   test.after(roles.close);
@@ -119,7 +119,7 @@ test('X-37: an order that is put back goes on with numbers and pages of its own,
   const after = items.find(({ sk }) => sk === 'STATE');
   for (const counter of ['rev', 'epoch']) assert.ok(Number(after?.[counter]) > Number(before?.[counter]), counter);
 
-  // Its step is late by now, and its workflow lets no failure pass.
+  // Its step is late by now, and its workflow tolerates no failure.
   roles.pass(63_000);
   await roles.supervise('supervisor');
   const held = await shown(roles, id);
@@ -139,7 +139,7 @@ test('X-37: an order that is put back goes on with numbers and pages of its own,
   dynamodb.destroy();
 });
 
-test('X-37, F-80: a person is told of each order that an order of the restored table has called since', async () => {
+test('X-37, F-80: a person is notified of each order that an order of the restored table has called since', async () => {
   const deployment = await deployed(app, endpoints);
   const roles = await openRoles({ app, endpoints, deployment });
   test.after(roles.close);
@@ -164,7 +164,7 @@ test('X-37, F-80: a person is told of each order that an order of the restored t
   const after = await copy();
 
   const told = await toldAfterRestoreOf(before);
-  // What these have called in their turn goes on as it was: its callers are not put back.
+  // The orders that these have called continue as they were, because their callers are not restored.
   const callers = told.map((line) => /^ord_\w+ was called since, at \S+Z, by (\S+) of (\S+)$/.exec(line)?.slice(1));
   assert.deepEqual(callers.toSorted(), [
     ['order/inner', id],

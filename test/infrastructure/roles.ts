@@ -19,7 +19,7 @@ import { loadFunction } from '#runtime/host/load';
 import { createSystem, newHostId } from '#runtime/system';
 import { advancesOrders, type Cut, type FunctionSpec, type SupervisorTask, topologyOf } from '#runtime/topology';
 
-/** A call of the HTTP API, and who makes it. */
+/** A call of the HTTP API, with its caller. */
 export interface ApiCall {
   readonly as: Role;
   readonly client?: string;
@@ -35,29 +35,29 @@ export interface ApiAnswer {
 }
 
 /**
- * The functions of a system as Lambda runs them: each is a process of its own, with a role of its own, and knows nothing
- * of the others but what lies in the table and the queues. Time goes by when it is told to.
+ * The functions of a system as Lambda runs them. Each is a separate process with its own role, and shares only the table and the queues
+ * with the others. The test advances the clock.
  */
 export interface Roles {
   readonly clock: Clock;
-  /** Seen from outside, by nobody's role. */
+  /** The view from outside, without a role. */
   readonly outside: Aws;
-  /** All calls, tagged with the name of the function that made them. */
+  /** All calls, tagged with the name of the calling function. */
   readonly meter: Meter;
   telemetryOf(name: string): Telemetry;
-  /** A function fails so often at what comes on a queue that it closes the channel. */
+  /** Has a function fail at messages of a queue until it closes the channel. */
   closes(name: string, queue: string): Promise<void>;
-  /** Runs a function once. */
+  /** Invokes a function once. */
   run(name: string, event: unknown): Promise<unknown>;
   call(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, call: ApiCall): Promise<ApiAnswer>;
-  /** Gives what lies in a queue to the function behind it, as Lambda does. How many messages it were. */
+  /** Delivers the messages of a queue to its function, as Lambda does, and returns their number. */
   deliver(queue: string, each?: (message: Received) => Received): Promise<number>;
-  /** Delivers until nothing lies in any queue but in those that are left alone. */
+  /** Delivers until every queue is empty, except those in `leaveAlone`. */
   settle(leaveAlone?: readonly string[]): Promise<void>;
-  /** Takes everything out of a queue, and loses it. */
+  /** Receives all messages of a queue and drops them. */
   lose(queue: string): Promise<number>;
   supervise(name: 'supervisor' | 'sweeper'): Promise<unknown>;
-  /** Time goes by. */
+  /** Advances the clock. */
   pass(ms: number): void;
   close(): void;
 }
@@ -67,7 +67,7 @@ export interface RolesOptions {
   readonly cut?: Cut;
   readonly endpoints: AwsEndpoints;
   readonly deployment: AwsConfig;
-  /** Variables of the configuration. */
+  /** The variables of the configuration. */
   readonly variables?: { readonly [name: string]: string };
 }
 
@@ -143,7 +143,7 @@ export async function openRoles({ app, cut = {}, endpoints, deployment, variable
     },
     async settle(leaveAlone = []) {
       const queues = [...consumers.keys()].filter((queue) => !leaveAlone.includes(queue));
-      // One after the other, so that the same happens every time.
+      // One after the other, so that each run is the same.
       for (let moved = 1; moved > 0; ) {
         moved = 0;
         for (const queue of queues) moved += await deliver(queue);

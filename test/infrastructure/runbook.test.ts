@@ -10,10 +10,10 @@ import { alarmsOf, defaults, ofType } from './support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
-const runbook = read('docs/runbook.md');
-const deploying = read('docs/deploying.md');
+const runbook = read('docs/operations/runbook.md');
+const deploying = read('docs/guides/deploying.md');
 
-/** Articles of a chapter, by their headings. */
+/** Returns the articles of a chapter, by their headings. */
 function articlesIn(chapter: string): ReadonlyMap<string, string> {
   const [, text = ''] = runbook.split(new RegExp(`^# ${chapter}$`, 'm'));
   const [own = ''] = text.split(/^# /m);
@@ -26,31 +26,31 @@ function articlesIn(chapter: string): ReadonlyMap<string, string> {
 }
 
 const alarmArticles = articlesIn('Alarms');
-/** What is to be typed: blocks of the shell, and whatever else stands in backquotes. */
+/** Returns the commands in a text: shell blocks and inline code. */
 const blocksIn = (text: string): readonly string[] => [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].map(([, block = '']) => block);
 const typedIn = (text: string): readonly string[] => [
   ...blocksIn(text).flatMap((block) => block.split('\n')),
   ...[...text.matchAll(/`([^`\n]+)`/g)].map(([, typed = '']) => typed),
 ];
 
-describe('alarms and articles belong together', () => {
-  test('every alarm has an article under its name, and every article of that chapter an alarm', () => {
+describe('alarms and their articles in the runbook', () => {
+  test('every alarm has an article, and every article has an alarm', () => {
     assert.deepEqual([...alarmArticles.keys()].toSorted(), Object.keys(alarmKinds).toSorted());
   });
 
-  test('an article says what it means for orders, what to look at first, what to do, and how one knows that it is over', () => {
+  test('an article says what the alarm means for orders, what to look at first, what to do, and when it is over', () => {
     for (const [name, article] of alarmArticles) {
       const leads = [...article.matchAll(/^\*\*(.+?)\*\*/gm)].map(([, lead]) => lead);
       assert.deepEqual(leads, ['For orders.', 'Look first.', 'Do.', 'Over when'], name);
     }
   });
 
-  test('every deployed alarm is called after its kind, says what is the matter, and names its article', () => {
+  test('every deployed alarm has the name of its kind, a description and a link to its article', () => {
     const alarms = ofType(defaults(), 'CloudWatch::Alarm').map(([, { Properties }]) => Properties);
     assert.ok(alarms.length >= Object.keys(alarmKinds).length);
     for (const { AlarmName, AlarmDescription } of alarms) {
       const [, kind = ''] = /^redress-([A-Za-z]+)-[\w-]+$/.exec(String(AlarmName)) ?? [];
-      assert.match(String(AlarmDescription), new RegExp(`^[A-Z].+\\. What to do: docs/runbook\\.md, ${kind}\\.$`));
+      assert.match(String(AlarmDescription), new RegExp(`^[A-Z].+\\. What to do: docs/operations/runbook\\.md, ${kind}\\.$`));
       assert.ok(alarmArticles.has(kind), String(AlarmName));
     }
     const kinds = new Set(alarms.map(({ AlarmName }) => String(AlarmName).split('-')[1]));
@@ -58,13 +58,13 @@ describe('alarms and articles belong together', () => {
   });
 });
 
-test('the runbook says what to do about an undo that goes on failing', () => {
+test('the runbook says what to do about an undo that keeps failing', () => {
   const alerts = articlesIn('Alerts');
   assert.deepEqual([...alerts.keys()], ['Compensation Stuck']);
   for (const name of alerts.keys()) assert.ok((alertTypes as readonly string[]).includes(name), name);
 });
 
-test('the runbook says how to do what is rarely done', () => {
+test('the runbook covers the rare tasks', () => {
   assert.deepEqual(
     [...articlesIn('What is rarely done').keys()],
     [
@@ -80,10 +80,10 @@ test('the runbook says how to do what is rarely done', () => {
   );
 });
 
-describe('what is written down can be typed', () => {
+describe('documented commands work', () => {
   const text = runbook + deploying;
 
-  test('the shell understands every block', () => {
+  test('every block is valid for the shell', () => {
     for (const block of blocksIn(text)) {
       const { status, stderr } = spawnSync('sh', ['-n'], { input: block.replaceAll('…', '') });
       assert.equal(status, 0, `${stderr}\n${block}`);
@@ -103,7 +103,7 @@ describe('what is written down can be typed', () => {
       );
   });
 
-  test('every command of the AWS command line exists in the SDK, where that is installed', async () => {
+  test('every command of the AWS command line exists in the SDK, if that is installed', async () => {
     const clients: { readonly [service: string]: string } = {
       sqs: 'client-sqs',
       sns: 'client-sns',
@@ -123,7 +123,7 @@ describe('what is written down can be typed', () => {
     }
   });
 
-  test('every queue, function and metric that is named exists', () => {
+  test('every named queue, function and metric exists', () => {
     const { queues, jobs } = defaults().orders;
     const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name.replace('payment', 'stock'));
     for (const name of named(/\$\(queue ([a-z-]+)\)/g)) assert.ok(queues.names.includes(name), name);
@@ -132,15 +132,15 @@ describe('what is written down can be typed', () => {
     assert.ok(alarmsOf(defaults()).some(({ MetricName }) => MetricName === 'supervisorPass'));
   });
 
-  test('links lead somewhere', () => {
+  test('every link has a target', () => {
     const slugOf = (heading: string): string =>
       heading
         .toLowerCase()
         .replaceAll(/[^\w\s-]/g, '')
         .replaceAll(' ', '-');
     for (const [file, page] of [
-      ['docs/runbook.md', runbook],
-      ['docs/deploying.md', deploying],
+      ['docs/operations/runbook.md', runbook],
+      ['docs/guides/deploying.md', deploying],
     ] as const)
       for (const [, target = ''] of page.matchAll(/\]\(([^)]+)\)/g)) {
         const [path, anchor] = target.split('#');
@@ -151,7 +151,7 @@ describe('what is written down can be typed', () => {
   });
 });
 
-test('every property of OrderProcessing is explained, and none that is not there', () => {
+test('the documentation explains every property of OrderProcessing, and no other', () => {
   const source = read('lib/infrastructure/order-processing.ts');
   const [, body = ''] = /interface OrderProcessingProps[^{]*\{([\s\S]*?)^\}/m.exec(source) ?? [];
   const [, inherited = ''] = /Pick<OrderTableProps, ([^>]+)>/.exec(source) ?? [];

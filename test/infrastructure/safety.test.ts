@@ -9,8 +9,8 @@ import { defaults, functionOf, ofType, type Synthesized, synthesize } from './su
 const stack = defaults();
 const external = { issuer: 'https://id.example', audience: 'orders', keys: '{"keys":[]}' };
 
-describe('G21: cdk-nag finds nothing that is not meant to be so', () => {
-  test('with the defaults, with everything that can be set, and with an issuer of the user, nothing is open', () => {
+describe('G21: cdk-nag finds nothing but acknowledged findings', () => {
+  test('with the defaults, with every setting, and with the issuer of a user, there are no open findings', () => {
     const everything = {
       agents: 'together',
       clients: ['acme'],
@@ -24,7 +24,7 @@ describe('G21: cdk-nag finds nothing that is not meant to be so', () => {
       );
   });
 
-  test('what is acknowledged of AwsSolutions is of eight kinds at the most, and everything has its reason', () => {
+  test('at most eight rules of AwsSolutions are acknowledged, each with a reason', () => {
     const kinds = Map.groupBy(
       stack.acknowledged.filter(({ ruleName }) => ruleName.startsWith('AwsSolutions')),
       ({ ruleName }) => ruleName.replace(/\[.*/, ''),
@@ -33,22 +33,22 @@ describe('G21: cdk-nag finds nothing that is not meant to be so', () => {
     for (const { ruleName, reason = '' } of stack.acknowledged) assert.match(reason, /^[A-Z].{30,}\.$/, ruleName);
   });
 
-  test('it does look: a queue as CDK makes it is found', () => {
+  test('the check works: it finds a plain CDK queue', () => {
     const { open } = synthesize({ change: (orders) => void new Queue(orders, 'Plain') });
     assert.ok(open.some(({ ruleName }) => ruleName.startsWith('AwsSolutions-SQS')));
     assert.ok(open.every(({ violatingConstructs }) => violatingConstructs[0]?.constructPath.startsWith('Redress/Plain/')));
   });
 });
 
-describe('nothing secret lies in the template', () => {
-  /** Names that CDK makes for its own use are no values. */
+describe('the template contains no secrets', () => {
+  /** Names that CDK generates are not values. */
   const names = new Set(['Ref', 'Fn::GetAtt', 'Sid', 'PolicyName']);
   const texts = (value: unknown): readonly string[] => {
     if (typeof value === 'string') return [value];
     if (typeof value !== 'object' || value === null) return [];
     return Object.entries(value).flatMap(([name, part]) => (names.has(name) ? [] : texts(part)));
   };
-  /** Bits a character. */
+  /** Returns the entropy in bits per character. */
   const entropyOf = (text: string): number => {
     const counts = Map.groupBy(text, (character) => character);
     return [...counts.values()].reduce((sum, { length }) => sum - (length / text.length) * Math.log2(length / text.length), 0);
@@ -66,7 +66,7 @@ describe('nothing secret lies in the template', () => {
     assert.ok(looksSecret('wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'));
   });
 
-  test('the key of list cursors is made where it lies, and only its place is told, and only to the API', () => {
+  test('the key of list cursors is generated in Secrets Manager, and only the API gets its ARN', () => {
     assert.partialDeepStrictEqual(ofType(stack, 'SecretsManager::Secret')[0]?.[1].Properties, {
       GenerateSecretString: { PasswordLength: 64 },
     });
@@ -81,7 +81,7 @@ const allowedTo = (synthesized: Synthesized): readonly string[] => {
   return [...allowedBy(statementsOf(synthesized, role?.[0] ?? ''), synthesized)].toSorted();
 };
 
-describe('others are granted what they need, and nothing else', () => {
+describe('grants allow what is needed, and nothing else', () => {
   test('F-02: a program that submits by message may send to the submissions queue', () => {
     const allowed = allowedTo(synthesize({ change: (orders) => void orders.orders.grantSubmit(programRole(orders)) }));
     const queue = allowed.filter((each) => !each.startsWith('kms:'));
@@ -95,7 +95,7 @@ describe('others are granted what they need, and nothing else', () => {
     );
   });
 
-  test('an operator hears alerts, looks after what was put aside or not delivered, and sends it on its way again', () => {
+  test('an operator may subscribe to alerts, read dead letters and undelivered events, and send them again', () => {
     const allowed = allowedTo(synthesize({ change: (orders) => void orders.orders.grantOperate(programRole(orders)) }));
     const dead = [
       'post-replies',
@@ -126,8 +126,8 @@ describe('others are granted what they need, and nothing else', () => {
   });
 });
 
-describe('what the stack puts out', () => {
-  test('says where orders are posted, and what a program needs to find the rest', () => {
+describe('the outputs of the stack', () => {
+  test('contain the address of the API, and what a program needs to find the rest', () => {
     const told = (name: string): unknown => stack.outputs[name]?.Value;
     assert.deepEqual(Object.keys(stack.outputs).toSorted(), [
       'AlertsTopicArn',
@@ -143,7 +143,7 @@ describe('what the stack puts out', () => {
     assert.deepEqual(told('ApiUrl'), { 'Fn::GetAtt': [ofType(stack, 'ApiGatewayV2::Api')[0]?.[0], 'ApiEndpoint'] });
   });
 
-  test('names the app client of each program that submits, and no user pool where another issuer was given', () => {
+  test('contain the app client of each submitting program, and no user pool if another issuer is configured', () => {
     const { outputs, resources } = synthesize({ props: { clients: ['acme'] } });
     assert.ok(outputs['Clientacme']);
     assert.match(JSON.stringify(functionOf({ resources }, 'api').Environment.Variables['REDRESS_CLIENTS']), /acme/);

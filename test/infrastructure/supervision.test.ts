@@ -20,7 +20,7 @@ interface InvokeConfig {
   readonly MaximumRetryAttempts: number;
 }
 
-/** What starts a function, how often, and with what task. */
+/** Returns the schedule of a function: its rate and its task. */
 function scheduleOf(synthesized: Synthesized, name: string) {
   const rules = ofType(synthesized, 'Events::Rule').filter(([, { Properties }]) => Properties['ScheduleExpression'] !== undefined);
   const found = rules.flatMap(([, { Properties }]) =>
@@ -43,7 +43,7 @@ describe('the supervisor runs periodically', () => {
     assert.deepEqual(scheduleOf(defaults(), 'sweeper'), { every: 'rate(6 hours)', task: { task: 'sweep' } });
   });
 
-  test('F-47: a run that fails, or finds no instance for a minute, is given up by EventBridge and by Lambda: the next one finds what is due', () => {
+  test('F-47: a run that fails or cannot start within a minute is dropped, because the next run finds what is due', () => {
     const stack = defaults();
     const kept = ofType(stack, 'Lambda::EventInvokeConfig').map(([, { Properties }]) => {
       const { FunctionName, MaximumEventAgeInSeconds, MaximumRetryAttempts } = Properties as unknown as InvokeConfig;
@@ -61,7 +61,7 @@ describe('the supervisor runs periodically', () => {
     assert.equal(started.length, kept.length);
   });
 
-  test('F-47: the period is a matter of configuration: every five minutes, and within a run every half a minute', () => {
+  test('F-47: the period is configurable: here every five minutes, and every half minute within a run', () => {
     const props = { supervisorEvery: Duration.minutes(5), variables: { SUPERVISOR_PERIOD_SECONDS: '30' } };
     const rare = synthesize({ props });
     assert.equal(scheduleOf(rare, 'supervisor')?.every, 'rate(5 minutes)');
@@ -70,7 +70,7 @@ describe('the supervisor runs periodically', () => {
     assert.equal(late?.[1].Properties['Threshold'], 300_000);
   });
 
-  test('F-47: one run looks again and again until its minute is nearly over, and is over before Lambda would stop it', async (t) => {
+  test('F-47: one run makes passes until its minute is nearly over, and ends before Lambda would stop it', async (t) => {
     const schedule = scheduleOf(defaults(), 'supervisor');
     const repeatForMs = schedule?.task.repeatForMs ?? 0;
     assert.ok(repeatForMs > 50_000 && repeatForMs < 60_000, `${repeatForMs} ms`);
@@ -92,7 +92,7 @@ describe('the supervisor runs periodically', () => {
   });
 });
 
-/** What CloudWatch reads out of a line of the log. */
+/** The part of a log line that CloudWatch reads. */
 interface Line {
   readonly _aws: {
     readonly CloudWatchMetrics: readonly [
@@ -102,7 +102,7 @@ interface Line {
   readonly [metric: string]: unknown;
 }
 
-test('F-47: each run tells how many orders it looked at and how late it saw what was due, under the names that alarms and dashboard use', async (t) => {
+test('F-47: each run reports the orders it looked at and their greatest lateness, under the metric names of alarms and dashboard', async (t) => {
   const desk = openDesk(t, lineOf(stepsNamed('one')));
   await submitted(desk);
   await submitted(desk);
@@ -133,7 +133,7 @@ test('F-47: each run tells how many orders it looked at and how late it saw what
   for (const metric of ['supervisorLooked', 'detectionDelayMs', 'expiryCounted']) assert.ok(page.includes(metric), metric);
 });
 
-test('X-45: each agent has an alarm on the metric under which its function says that its service is away', () => {
+test('X-45: each agent has an alarm on the metric with which its function reports an outage of its service', () => {
   const alarms = ofType(defaults(), 'CloudWatch::Alarm').filter(([, { Properties }]) => Properties['MetricName'] === 'serviceAway');
   const agents = [...defaults().orders.jobs.keys()].filter((name) => name.startsWith('agent-'));
   const roles = agents.map((name) => functionOf(defaults(), name).Environment.Variables['REDRESS_ROLE']);

@@ -19,11 +19,11 @@ export interface Resource {
 }
 export type Resources = { readonly [logicalId: string]: Resource };
 
-/** One thing that cdk-nag found. */
+/** One finding of cdk-nag. */
 export interface Finding {
   readonly ruleName: string;
   readonly violatingConstructs: readonly { readonly constructPath: string }[];
-  /** Only where it was acknowledged. */
+  /** Present only if the finding was acknowledged. */
   readonly reason?: string;
 }
 
@@ -38,14 +38,14 @@ export interface Synthesized {
 
 export interface SynthesizeOptions {
   readonly props?: Partial<OrderProcessingProps>;
-  /** Adds to the stack before it is synthesized. */
+  /** Changes the stack before its synthesis. */
   readonly change?: (stack: OrderStack) => void;
 }
 
-/** The stack as `cdk synth` makes it, with the findings of cdk-nag. */
+/** Synthesizes the stack as `cdk synth` does, with the findings of cdk-nag. */
 export function synthesize({ props = {}, change }: SynthesizeOptions = {}): Synthesized {
   const outdir = mkdtempSync(join(tmpdir(), 'redress-cdk-'));
-  // Like the command line, the app looks at the report itself instead of being thrown out for it.
+  // Like the command line, the app reads the report itself, so a finding does not throw.
   const app = new App({ outdir, analyticsReporting: false, context: { '@aws-cdk/core:failSynthOnValidationErrors': false } });
   const stack = new OrderStack(app, 'Redress', { env: { region }, orders: { app: orders, entry, ...props } });
   change?.(stack);
@@ -66,14 +66,14 @@ export function synthesize({ props = {}, change }: SynthesizeOptions = {}): Synt
 }
 
 let plain: Synthesized | undefined;
-/** The stack with nothing but its defaults. */
+/** Returns the stack with its defaults. */
 export const defaults = (): Synthesized => (plain ??= synthesize());
 
-/** Resources of a type, by their logical ids. */
+/** Returns the resources of a type, by their logical ids. */
 export const ofType = ({ resources }: Pick<Synthesized, 'resources'>, type: string): readonly (readonly [string, Resource])[] =>
   Object.entries(resources).filter(([, { Type }]) => Type === `AWS::${type}`);
 
-/** The only one of its type; fails where there are several. */
+/** Returns the only resource of its type; throws if there are several. */
 export function theOne(synthesized: Pick<Synthesized, 'resources'>, type: string): Resource {
   const [first, ...others] = ofType(synthesized, type);
   if (!first || others.length > 0) throw new Error(`There are ${others.length + (first ? 1 : 0)} of ${type}.`);
@@ -87,7 +87,7 @@ export interface LambdaProperties {
   readonly [name: string]: unknown;
 }
 
-/** A function of the system, by its name there: `agent-stock`. */
+/** Returns a function by its name in the system, such as `agent-stock`. */
 export function functionOf(synthesized: Pick<Synthesized, 'resources'>, name: string): LambdaProperties {
   const found = ofType(synthesized, 'Lambda::Function').find(([, { Properties }]) => Properties['Description'] === `Redress: ${name}`);
   if (!found) throw new Error(`There is no function ${name}.`);

@@ -20,7 +20,7 @@ const keyOf = (synthesized: Synthesized) => ({ 'Fn::GetAtt': [ofType(synthesized
 const elsewhere = { region: 'eu-west-1', keyArn: 'arn:aws:kms:eu-west-1:123456789012:key/1' };
 
 describe('the state store is durable', () => {
-  test('F-09: the table can be restored to any second of the last 35 days, lies under a key of the customer, and is kept', () => {
+  test('F-09: the table has point-in-time recovery for 35 days, a customer-managed key, and survives the stack', () => {
     const [replica, ...others] = replicasOf(defaults());
     assert.deepEqual(others, []);
     assert.partialDeepStrictEqual(replica, {
@@ -34,12 +34,12 @@ describe('the state store is durable', () => {
     assert.equal(DeletionPolicy, 'Retain');
   });
 
-  test('F-09: the key is changed every year, and outlives the stack as the table does', () => {
+  test('F-09: the key rotates every year, and survives the stack with the table', () => {
     const { Properties, DeletionPolicy } = theOne(defaults(), 'KMS::Key');
     assert.deepEqual([Properties['EnableKeyRotation'], DeletionPolicy], [true, 'Retain']);
   });
 
-  test('F-09: replicas make it a global table, each with a key of its region, as safe as the first', () => {
+  test('F-09: replicas make it a global table, each with a key of its region and the same protection', () => {
     const replicated = synthesize({ props: { replicas: [elsewhere] } });
     const replicas = replicasOf(replicated).toSorted((a, b) => (a.Region < b.Region ? -1 : 1));
     assert.deepEqual(
@@ -53,7 +53,7 @@ describe('the state store is durable', () => {
       assert.deepEqual(PointInTimeRecoverySpecification, { PointInTimeRecoveryEnabled: true });
   });
 
-  test('a trial that is to leave nothing behind keeps neither table nor key nor user pool', () => {
+  test('a trial stack with RemovalPolicy.DESTROY keeps neither table nor key nor user pool', () => {
     const trial = synthesize({ props: { removalPolicy: RemovalPolicy.DESTROY } });
     assert.equal(replicasOf(trial)[0]?.DeletionProtectionEnabled, false);
     const kept = Object.values(trial.resources).filter(({ DeletionPolicy }) => DeletionPolicy?.startsWith('Retain'));
@@ -70,7 +70,7 @@ describe('the state store is durable', () => {
   });
 });
 
-test('the deployed table has the keys and indexes of the one that the store is tested on, and forgets by the same attribute', () => {
+test('the deployed table has the keys, indexes and TTL attribute of the table in the store tests', () => {
   const { Properties } = tableOf(defaults());
   const byName = (attributes: readonly { AttributeName?: string | undefined }[]) =>
     attributes.toSorted((a, b) => (String(a.AttributeName) < String(b.AttributeName) ? -1 : 1));
@@ -79,13 +79,13 @@ test('the deployed table has the keys and indexes of the one that the store is t
   assert.deepEqual(Properties['TimeToLiveSpecification'], { AttributeName: expiryAttribute, Enabled: true });
 });
 
-test('a new table may be made ready for its load beforehand', () => {
+test('a new table can have a warm throughput', () => {
   const ready = synthesize({ props: { warmThroughput: { readUnitsPerSecond: 20_000, writeUnitsPerSecond: 8000 } } });
   assert.deepEqual(tableOf(ready).Properties['WarmThroughput'], { ReadUnitsPerSecond: 20_000, WriteUnitsPerSecond: 8000 });
   assert.equal(tableOf(defaults()).Properties['WarmThroughput'], undefined);
 });
 
-test('a stack that does not know its region is refused, and told what to do', () => {
+test('a stack without a region is refused with a remedy', () => {
   assert.throws(
     () => new OrderProcessing(new Stack(new App()), 'Orders', { app, entry }),
     (error: unknown) => error instanceof SetupError && /no region/.test(error.message) && /env: \{ region/.test(error.remedy),

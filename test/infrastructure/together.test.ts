@@ -10,7 +10,7 @@ import { functionOf, ofType, synthesize } from './support.ts';
 const emulators = await startEmulators();
 test.after(() => emulators.stop());
 
-/** What differs from one run to the next. */
+/** Fields that differ between two runs. */
 const passing = new Set([
   'at',
   'requestId',
@@ -25,7 +25,7 @@ const passing = new Set([
 ]);
 const lasting = (value: unknown): unknown => JSON.parse(JSON.stringify(value, (name, part) => (passing.has(name) ? undefined : part)));
 
-/** How the same orders end, as anybody sees it from outside. */
+/** Returns the ends of the same orders as seen from outside. */
 async function endsWith(agents: NonNullable<Cut['agents']>): Promise<readonly unknown[]> {
   const { endpoints } = emulators;
   const roles = await openRoles({ app, cut: { agents }, endpoints, deployment: await deployed(app, endpoints) });
@@ -39,7 +39,7 @@ async function endsWith(agents: NonNullable<Cut['agents']>): Promise<readonly un
   const ids: string[] = [];
   for (const [index, body] of orders.entries()) ids.push(await submit(body, `order-${index}`));
   await roles.settle();
-  // This one's request gets lost, and the step is asked for again.
+  // The request of this order gets lost, so its step is requested again.
   ids.push(await submit({ workflow: 'one', order: { item: 'coffee' } }, 'lost'));
   assert.equal(await roles.lose('stock-requests'), 1);
   for (let minute = 0; minute < 3; minute++) {
@@ -57,8 +57,8 @@ async function endsWith(agents: NonNullable<Cut['agents']>): Promise<readonly un
   return ends;
 }
 
-describe('several agents may live in one function', () => {
-  test('F-36: what comes of the same orders is the same, whether each agent has a function of its own or they share one', async () => {
+describe('several agents may share one function', () => {
+  test('F-36: the same orders end alike, whether agents share a function or not', async () => {
     const each = await endsWith('each');
     assert.deepEqual(await endsWith('together'), each);
     const outcomes = each.map((end) => (end as [{ processState: string; outcome: string | null }])[0]);
@@ -69,7 +69,7 @@ describe('several agents may live in one function', () => {
     );
   });
 
-  test("F-36: agents: 'together' deploys one function that reads every request queue, may answer on every reply queue, and put back what it read", () => {
+  test("F-36: agents: 'together' deploys one function that reads every request queue, and may send to every reply queue and requeue requests", () => {
     const together = synthesize({ props: { agents: 'together', functions: { agents: { memorySize: 2048 } } } });
     assert.deepEqual(
       [...together.orders.jobs.keys()],

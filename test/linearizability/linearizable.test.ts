@@ -30,36 +30,36 @@ const won: Told = { written: true };
 const lostTo = (who: string): Told => ({ written: false, current: version(2, who) });
 const isPossible = (...history: Recorded[]): boolean => isLinearizable(history, recordFrom(unclaimed));
 
-test('S1: two who claim an order at once: one wins, and the other one is told who', () => {
+test('S1: of two concurrent claims one wins, and the loser learns the winner', () => {
   assert.equal(isPossible(read(0, 2, unclaimed), claim('a', 1, 5, won), claim('b', 2, 6, lostTo('a'))), true);
 });
 
-test('S1: two who win one order cannot be', () => {
+test('S1: two winners of one order are impossible', () => {
   assert.equal(isPossible(claim('a', 1, 5, won), claim('b', 2, 6, won)), false);
 });
 
-test('nobody reads what is over: once a claim was answered, the order is not unclaimed any more', () => {
+test('stale reads are impossible: after a claim was answered, the order is claimed', () => {
   assert.equal(isPossible(claim('a', 1, 5, won), read(3, 7, unclaimed)), true);
   assert.equal(isPossible(claim('a', 1, 5, won), read(6, 7, unclaimed)), false);
 });
 
-test('two readers agree on what came first', () => {
+test('two readers agree on the order of writes', () => {
   assert.equal(isPossible(claim('a', 1, 9, won), read(2, 3, version(2, 'a')), read(4, 5, unclaimed)), false);
 });
 
-test('who loses has lost to somebody who has really won, and before he was told', () => {
+test('a loser has lost to a claim that won, and won before the loser got its answer', () => {
   assert.equal(isPossible(claim('b', 2, 6, lostTo('a'))), false);
   assert.equal(isPossible(claim('b', 2, 6, lostTo('a')), claim('a', 7, 8, won)), false);
 });
 
-test('X-2: what nobody answered may have been done, or not', () => {
+test('X-2: an unanswered write may have happened or not', () => {
   const unanswered = claim('a', 1, Number.POSITIVE_INFINITY);
   assert.equal(isPossible(unanswered, read(8, 9, version(2, 'a'))), true);
   assert.equal(isPossible(unanswered, read(8, 9, unclaimed)), true);
   assert.equal(isPossible(unanswered, read(6, 7, version(2, 'a')), read(8, 9, unclaimed)), false);
 });
 
-/** A history that one after the other really made, each with some time around the moment at which it happened. */
+/** A sequential history, each operation widened to a span of time around its moment. */
 const happened = fc
   .array(fc.record({ who: fc.constantFrom('a', 'b', 'c', 'd'), reads: fc.boolean(), early: fc.nat(30), late: fc.nat(30) }), {
     minLength: 2,
@@ -76,10 +76,10 @@ const happened = fc
     });
   });
 
-test('whatever really happened one after the other is recognised, however much of it overlaps', () => {
+test('a history that really was sequential is recognized, however much of it overlaps', () => {
   fc.assert(fc.property(happened, (history) => isPossible(...history)));
 });
 
-test('and is not recognised any more when somebody is told of a claim that nobody made', () => {
+test('a history with a read of a claim that no racer made is rejected', () => {
   fc.assert(fc.property(happened, (history) => !isPossible(...history, read(0, 1000, version(2, 'nobody')))));
 });

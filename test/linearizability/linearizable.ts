@@ -1,18 +1,20 @@
-/** Something that was asked of one thing that several share, from when it was called until it was answered. */
+/** An operation on a shared object, from its call to its answer. */
 export interface Operation<Input, Output> {
-  /** By one clock for all who ask. */
+  /** Measured by one clock for all callers. */
   readonly called: number;
-  /** Infinity where no answer came: it may have been done at any time since, or never. */
+  /** Infinity without an answer: it may have happened at any time since, or never. */
   readonly answered: number;
   readonly input: Input;
-  /** Absent where no answer came. */
+  /** Absent without an answer. */
   readonly output?: Output;
 }
 
-/** The thing as it would be if all asked one after the other. */
+/** The object as it would be if all operations ran one after the other. */
 export interface Sequential<State, Input, Output> {
   readonly first: State;
-  /** The state afterwards; undefined where it would not have answered so. Without an output any answer will do. */
+  /**
+   * Returns the next state; undefined if the object would not have answered so. Without an output, any answer is valid.
+   */
   step(state: State, input: Input, output: Output | undefined): State | undefined;
   /** Equal for equal states. */
   key(state: State): string;
@@ -28,7 +30,7 @@ interface Entry<Input, Output> {
   after: Entry<Input, Output> | undefined;
 }
 
-/** An operation that was put into its place, and the state before it. `surely`: nowhere else would be better. */
+/** An operation at its place in the order, and the state before it. `surely`: no other place would be better. */
 interface Placed<State, Input, Output> {
   readonly entry: Entry<Input, Output>;
   readonly state: State;
@@ -36,8 +38,8 @@ interface Placed<State, Input, Output> {
 }
 
 /**
- * Whether there is an order in which all of it could have happened one after the other, each between its call and its answer:
- * the algorithm of Wing and Gong, with what Lowe added to it, so that nothing is tried twice.
+ * Whether the operations could have happened one after the other, each between its call and its answer: the algorithm
+ * of Wing and Gong. Lowe's addition avoids trying the same state twice.
  */
 export function isLinearizable<State, Input, Output>(
   history: readonly Operation<Input, Output>[],
@@ -53,7 +55,7 @@ class Linearization<State, Input, Output> {
   private readonly tried = new Set<string>();
   private readonly placed: Placed<State, Input, Output>[] = [];
   private state: State;
-  /** What was answered, and has no place yet. What nobody answered needs none. */
+  /** Answered operations without a place. Operations without an answer need none. */
   private open: number;
 
   constructor(history: readonly Operation<Input, Output>[], thing: Sequential<State, Input, Output>) {
@@ -81,7 +83,10 @@ class Linearization<State, Input, Output> {
     return true;
   }
 
-  /** What changes nothing and was answered as it is now is well placed here: nothing else is in its way, nor it in anything's. */
+  /**
+   * An operation that changes nothing and whose answer fits the current state belongs here: no other order would be
+   * better.
+   */
   private placeSurely(): boolean {
     for (let entry = this.head.after; entry?.answer; entry = entry.after) {
       const { operation } = entry;
@@ -93,7 +98,7 @@ class Linearization<State, Input, Output> {
     return false;
   }
 
-  /** The first of those that may come now, up to the first answer: whoever was called behind it came later. */
+  /** The first candidate up to the first answer: operations called after that answer come later. */
   private placeOne(from: Entry<Input, Output> | undefined): boolean {
     for (let entry = from; entry?.answer; entry = entry.after) {
       const next = this.thing.step(this.state, entry.operation.input, entry.operation.output);
@@ -117,7 +122,7 @@ class Linearization<State, Input, Output> {
     lift(entry);
   }
 
-  /** Up to the last one for which there may be a better place. */
+  /** Back to the last operation that may have a better place. */
   private takeBack(): Entry<Input, Output> | undefined {
     for (let last = this.placed.pop(); last; last = this.placed.pop()) {
       this.state = last.state;
@@ -132,7 +137,7 @@ class Linearization<State, Input, Output> {
 
 const wasAnswered = ({ answered }: { readonly answered: number }): boolean => answered !== Number.POSITIVE_INFINITY;
 
-/** Calls and answers in the order of their times, behind a head; at the same time calls come first. */
+/** Calls and answers in the order of their times, after a head; at the same time, calls come first. */
 function linked<Input, Output>(history: readonly Operation<Input, Output>[]): Entry<Input, Output> {
   const entries = history.flatMap((operation, number) => {
     const answer: Entry<Input, Output> = { operation, number, before: undefined, after: undefined };

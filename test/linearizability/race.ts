@@ -27,7 +27,7 @@ const orderRecord = (number: number): OrderRecord => ({
 
 const nowhere: Pick<Queues, 'send'> = { send: async () => {} };
 
-/** A host that may claim orders. What it would send goes nowhere. */
+/** A host that may claim orders. Its messages are dropped. */
 export const hostOn = (store: Store, hostId: string): Scheduler =>
   createScheduler({
     store,
@@ -39,35 +39,35 @@ export const hostOn = (store: Store, hostId: string): Scheduler =>
     hostId,
   });
 
-/** Orders that nobody has claimed yet. */
+/** Creates orders that no host has claimed. */
 async function submit(store: Store, orders: number): Promise<void> {
   const host = hostOn(store, 'submission');
   const all = Array.from({ length: orders }, (_, number) => orderRecord(number));
   await Promise.all(all.map((order) => host.create(order, { claim: false, stepMs: 600_000, maxFailures: 3 })));
 }
 
-/** Every one of these hosts tries to claim each of these orders, all at the same moment. */
+/** Has every host try to claim each of these orders, all at the same moment. */
 export async function raceFor(hosts: readonly Scheduler[], from: number, to: number): Promise<void> {
   for (let number = from; number < to; number++)
     await Promise.all(hosts.map((host, index) => host.accept(orderIdOf(number), [{ id: `wake-up ${index}`, type: 'wake-up' }], [])));
 }
 
-/** What came of a race. */
+/** The result of a race. */
 export interface Raced {
   readonly racers: number;
   readonly orders: number;
-  /** Claims that were written, of all orders. */
+  /** Claims that were written, for all orders. */
   readonly winners: number;
-  /** Orders with not exactly one. */
+  /** Orders without exactly one claim. */
   readonly wrong: readonly string[];
   /** Claims that were refused because another one was faster. */
   readonly losers: number;
   readonly operations: number;
-  /** Orders whose history could not have happened one after the other. */
+  /** Orders with a history that is not linearizable. */
   readonly notLinearizable: readonly string[];
 }
 
-/** Counts who has won, and checks each order's history. `firsts`: the records as they were before. */
+/** Counts the winners, and checks each order's history. `firsts`: the records before the race. */
 function judge(racers: number, firsts: ReadonlyMap<string, Version>, operations: readonly RecordOperation[]): Raced {
   const histories = Map.groupBy(operations, ({ orderId }) => orderId);
   const claims = operations.filter(({ input }) => input.type === 'write' && input.to.epoch === input.when.epoch + 1);
@@ -93,7 +93,7 @@ async function firstsOf(store: Store, orders: number): Promise<ReadonlyMap<strin
   return new Map(heads.flatMap((head) => (head ? [[head.orderId, versionOf(head)] as const] : [])));
 }
 
-/** Racers in this process, each with a store of its own. */
+/** Races in this process, each racer with its own store. */
 export async function raceOfClients(stores: readonly Store[], orders: number): Promise<Raced> {
   const [first] = stores;
   if (!first) throw new Error('Nobody races.');
@@ -110,10 +110,10 @@ export async function raceOfClients(stores: readonly Store[], orders: number): P
   return judge(stores.length, firsts, operations);
 }
 
-/** So many orders at a time: then all processes wait for each other, so that none runs ahead of the race. */
+/** Number of orders in a round: then all processes wait for each other, so that none runs ahead. */
 const heat = 10;
 
-/** Several processes race on one data folder, each racer with a connection of its own. */
+/** Races several processes on one data folder, each racer with its own connection. */
 export async function raceOfProcesses(
   folder: string,
   { orders, processes, racersEach }: { readonly orders: number; readonly processes: number; readonly racersEach: number },

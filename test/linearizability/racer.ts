@@ -3,7 +3,10 @@ import { systemClock } from '#ports/clock';
 import { hostOn, raceFor } from './race.ts';
 import { noting, type RecordOperation } from './record.ts';
 
-/** A process with some racers in it: see `raceOfProcesses`. Arguments: the data folder, how many, and their name. */
+/**
+ * A process with some racers in it: see `raceOfProcesses`. Arguments: the data folder, the number of racers, and their
+ * name.
+ */
 const [folder = '', count = '1', name = ''] = process.argv.slice(2);
 const operations: RecordOperation[] = [];
 const embedded = Array.from({ length: Number(count) }, () => openEmbedded(folder, { clock: systemClock }));

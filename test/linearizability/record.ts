@@ -2,22 +2,22 @@ import type { StateHead } from '#ports/records';
 import type { Fence, Store } from '#ports/store';
 import type { Operation, Sequential } from './linearizable.ts';
 
-/** A state of an order's record: which write it comes from. */
+/** A state of an order's record, and the write that made it. */
 export interface Version {
   readonly rev: number;
   readonly epoch: number;
   readonly lockedBy: string | null;
-  /** Of the last write of the whole record. */
+  /** Number of the last write of the whole record. */
   readonly writeId: string;
 }
 
-/** What was asked of it. */
+/** An operation on the record. */
 export type Asked = { readonly type: 'read' } | { readonly type: 'write'; readonly when: Fence; readonly to: Version };
-/** `current`: what was read, or what stood there when a write was refused. */
+/** `current`: the record that was read, or that a refused write found. */
 export type Told = { readonly written: boolean; readonly current?: Version };
 export type RecordOperation = Operation<Asked, Told> & { readonly orderId: string };
 
-/** An order's record as it would be if all wrote one after the other: a write counts where its fence holds. */
+/** An order's record as it would be with one write after the other: a write succeeds if its fence holds. */
 export const recordFrom = (first: Version): Sequential<Version, Asked, Told> => ({
   first,
   step(state, asked, told) {
@@ -45,7 +45,7 @@ export const versionOf = ({ rev, epoch, lockedBy, writeIds }: StateHead): Versio
   writeId: writeIds.at(-1)?.id ?? 'none',
 });
 
-/** A store that notes all that is asked of records, and what it answers. One clock for all processes of a machine. */
+/** A store that records all operations on records, with their answers. One clock serves all processes of a machine. */
 export function noting(store: Store, note: (operation: RecordOperation) => void): Store {
   const now = (): number => Number(process.hrtime.bigint());
   async function noted<T>(orderId: string, input: Asked, ask: () => Promise<T>, told: (answer: T) => Told): Promise<T> {

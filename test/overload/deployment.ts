@@ -39,11 +39,11 @@ export interface DeploymentOptions {
   readonly supervisorPeriodMs: number;
   readonly variables?: { readonly [name: string]: string };
   readonly publisher?: Publisher;
-  /** Other queues than those of the model. */
+  /** Queues outside the model. */
   readonly queues?: (timeline: Timeline, chance: Chance, database: Database) => Queues;
-  /** Throws where a queue outside of the system takes nothing. */
+  /** Throws if a queue outside the system refuses messages. */
   readonly takes?: (message: Outgoing) => void;
-  /** Told of every state that was really stored. */
+  /** Called with every state that was really stored. */
   readonly onWritten?: (state: StateHead) => void;
 }
 
@@ -58,8 +58,8 @@ interface Host {
 const startAt = Date.UTC(2026, 0, 1);
 
 /**
- * The system as it runs on AWS, in a time of its own: the real functions on the real embedded store, which takes a while
- * to answer, and sends nothing along; queues that hand out at most so many batches at once; supervisors on a schedule.
+ * The system as it runs on AWS, in virtual time: the real functions on the real embedded store, with some latency and
+ * without sending in the write. Queues hand out a limited number of batches at once; supervisors run on a schedule.
  */
 export class Deployment {
   readonly timeline = new Timeline(startAt);
@@ -67,7 +67,7 @@ export class Deployment {
   readonly queues: Queues;
   readonly store: Store;
   readonly clock: Clock;
-  /** How often the store was written to. */
+  /** Number of writes to the store. */
   writes = 0;
   /** Runs of functions that ended with an exception. */
   crashes = 0;
@@ -114,7 +114,7 @@ export class Deployment {
     return this.chance.pick(this.hosts).system;
   }
 
-  /** What was counted on all hosts under one name. */
+  /** The sum of one counter over all hosts. */
   counted(metric: string): number {
     return this.hosts.reduce((sum, { system }) => sum + (system.telemetry.counts()[metric] ?? 0), 0);
   }
@@ -201,7 +201,7 @@ export class Deployment {
       removeDocument: later(store.removeDocument, 1),
       load: later(store.load, 0),
       head: later(store.head, 0),
-      // A pass asks sixteen times; most passes find nothing at all, and that is known with one look.
+      // A pass queries sixteen times. Most passes find nothing, which one look shows.
       due: async (worklist, shard, ...range) => (this.isAnyDue(shard) ? store.due(worklist, shard, ...range) : []),
     };
   }
@@ -228,7 +228,9 @@ export class Deployment {
     });
   }
 
-  /** As an event source mapping does: at most so many batches at once; what was processed is acknowledged with its batch. */
+  /**
+   * Works as an event source mapping does: a limited number of batches at once, each acknowledged when it is processed.
+   */
   private deliver(queue: string): void {
     const source = this.sources.get(queue);
     const atWork = this.atWork.get(queue) ?? 0;

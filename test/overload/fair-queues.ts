@@ -5,7 +5,10 @@ import type { Chance } from '../simulation/random.ts';
 import type { Timeline } from '../simulation/timeline.ts';
 import { Queues } from './queues.ts';
 
-/** The table of the embedded channel, whose own code says what comes next; only time is simulated. Nothing is redriven. */
+/**
+ * The table of the embedded channel, with its own code for the order of delivery; only time is simulated. Messages are
+ * not redriven.
+ */
 export class FairQueues extends Queues {
   private readonly time: Timeline;
   private readonly luck: Chance;

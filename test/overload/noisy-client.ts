@@ -6,30 +6,30 @@ import { FairQueues } from './fair-queues.ts';
 import { Queues } from './queues.ts';
 
 const quietClients = 10;
-/** Orders a second of each quiet client, and how many times as many the noisy one sends. */
+/** Orders a second of each quiet client, and the factor of the noisy one. */
 const quietRate = 0.4;
 const skew = 100;
-/** The longest that is waited for orders of quiet clients after the last one came. */
+/** The longest wait for orders of quiet clients after their last submission. */
 const patienceMs = 600_000;
 
 export interface NoisyWorld {
   readonly seed: number;
-  /** Whether the noisy client is there, and whether the queues give everybody his turn. */
+  /** Whether there is a noisy client, and whether the queues are fair. */
   readonly isNoisy: boolean;
   readonly isFair: boolean;
   readonly loadMs: number;
 }
 
-/** What became of the orders of quiet clients in one world, and of those of the noisy one. */
+/** The orders of quiet clients and of the noisy one in one world. */
 export interface NoisyResult {
   /** Orders of the quiet clients, and how many of them were completed. */
   readonly quiet: number;
   readonly quietCompleted: number;
-  /** Milliseconds from submission to the end, of the orders of quiet clients. */
+  /** Milliseconds from submission to the end, for orders of quiet clients. */
   readonly p50: number;
   readonly p99: number;
   readonly noisy: number;
-  /** Of those of the noisy client, when the last order of the others had ended. */
+  /** Completed orders of the noisy client when the last quiet order had ended. */
   readonly noisyCompleted: number;
 }
 
@@ -39,7 +39,7 @@ interface Order {
   endedAt?: number;
 }
 
-/** One client sends a hundred times what each of ten others does, which is twice as much as the service can bear. */
+/** One client sends a hundred times as much as each of ten others: twice the service's capacity. */
 export async function noisyClient({ seed, isNoisy, isFair, loadMs }: NoisyWorld): Promise<NoisyResult> {
   const orders = new Map<string, Order>();
   const early = new Map<string, number>();
@@ -96,7 +96,7 @@ const quantile = (values: readonly number[], part: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0;
 };
 
-/** Twenty requests at once, each a second long on the average: twenty orders a second. */
+/** Twenty requests at once, of one second each on average: twenty orders a second. */
 function appOn({ chance, sleep }: Deployment): App {
   const Nothing = z.object({});
   const lasting = (from: number, to: number) =>

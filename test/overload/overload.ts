@@ -8,41 +8,43 @@ const minuteMs = 60_000;
 const from = 15 * minuteMs;
 const outageMs = 10 * minuteMs;
 const until = from + outageMs;
-/** Orders come in until twice the outage is over once more; then what is left has time to end. */
+/** Orders arrive until twice the outage's duration after its end; then the rest has time to end. */
 const arrivalsUntil = until + 2 * outageMs;
 const drainedBy = arrivalsUntil + 60 * minuteMs;
 const windowMs = 5 * minuteMs;
-/** Orders a second that the service is made for, and twice as many that come. */
+/** Orders a second that the service is made for; twice as many arrive. */
 const usualRate = 0.5;
 const rate = 2 * usualRate;
 /** At twice the usual load it is busy for two fifths of the time. */
 const capacity = { workers: 4, workMs: 2000, lineMax: 40 };
-/** Of the orders, so many need the service that gets sick. */
+/** Fraction of orders that need the failing service. */
 const needing = 0.8;
 
-/** What became of one world in which a service was away for ten minutes while twice as many orders came as usual. */
+/** One world in which a service was away for ten minutes while twice the usual number of orders arrived. */
 export interface Overload {
   readonly seed: number;
   readonly sickness: Sickness;
   readonly orders: number;
   readonly completed: number;
-  /** Ended otherwise, or in front of a person. */
+  /** Orders with another outcome, or blocked. */
   readonly failed: number;
-  /** Still open an hour after the last one came. */
+  /** Orders still open an hour after the last submission. */
   readonly open: number;
-  /** Expiries that counted as failures: of those who were already waiting for an answer when it was found out. */
+  /** Timeouts that counted as failures: from steps that were already waiting when the outage was detected. */
   readonly failures: number;
-  /** Orders that ended, in a minute. */
+  /** Orders that ended, per minute. */
   readonly before: number;
-  /** When five minutes in a row were as good as before, from the end of the outage on; undefined where they never were. */
+  /** Milliseconds from the end of the outage to five minutes as good as before; undefined if there were none. */
   readonly backAfterMs: number | undefined;
-  /** From the outage on: calls to the service, and what it was needed for. */
+  /** From the outage on: calls to the service, and the number needed. */
   readonly calls: number;
   readonly needed: number;
-  /** Seconds: how old the oldest open order was on the average, in five minutes before the outage, and in each five minutes after it. */
+  /**
+   * Seconds: mean age of the oldest open order, in five minutes before the outage and in each five minutes after it.
+   */
   readonly oldestBefore: number;
   readonly oldest: readonly number[];
-  /** Seconds: the slowest of the orders that did not need the service, while it was away. */
+  /** Seconds: the slowest order without a need for the service, during the outage. */
   readonly slowestOther: number;
   /** Writes to the store for each order, before and after. */
   readonly writesBefore: number;
@@ -61,9 +63,9 @@ export async function overload(seed: number): Promise<Overload> {
   return world.run();
 }
 
-/** What of L8 and X-45 does not hold, in words. */
+/** Violations of L8 and X-45, in words. */
 export function missedBy({ seed, failed, open, failures, backAfterMs, calls, needed, oldest, oldestBefore }: Overload): readonly string[] {
-  // As old as in good weather: from then on it is chance which of two means is the smaller one.
+  // As low as before the outage: from then on, chance decides which of two means is smaller.
   const usual = 3 * Math.max(5, oldestBefore);
   const rises = oldest.some((seconds, index) => index > 0 && seconds > usual && seconds >= (oldest[index - 1] ?? 0));
   return [
@@ -192,7 +194,7 @@ class OverloadWorld {
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** Two thirds of it needs the bank; the others must not suffer from it. */
+/** Two thirds of the orders need the bank; the others must not suffer from its outage. */
 function appOn(service: Service, { chance, sleep }: Deployment): App {
   const Nothing = z.object({});
   const soon = operation({

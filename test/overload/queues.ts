@@ -11,14 +11,14 @@ interface Message {
   visibleAt: number;
 }
 
-/** Queues in the manner of SQS, without any faults of their own: delays, visibility, no order, dead letters. */
+/** Queues like those of SQS, without faults: delays, visibility, no order, dead letters. */
 export class Queues {
   readonly sent = new Map<string, number>();
   onVisible: (queue: string) => void = () => {};
   private readonly timeline: Timeline;
   private readonly chance: Chance;
   private readonly messages = new Map<string, Map<string, Message>>();
-  /** Of each queue, ids of what is visible. */
+  /** Ids of visible messages, by queue. */
   private readonly visible = new Map<string, string[]>();
   private ids = 0;
 
@@ -35,7 +35,7 @@ export class Queues {
     this.show(message, delayMs + this.chance.between(1, 20));
   }
 
-  /** Up to so many visible ones. */
+  /** Returns up to the given number of visible messages. */
   receive(queue: string, max: number, visibilityMs: number, maxReceiveCount: number): readonly Received[] {
     const ready = this.visible.get(queue) ?? [];
     const received: Received[] = [];
@@ -71,7 +71,7 @@ export class Queues {
     const list = [...this.in(queue).values()];
     const hidden = list.filter(({ visibleAt }) => visibleAt > now);
     const inFlight = hidden.filter(({ receiveCount }) => receiveCount > 0).length;
-    // As SQS: it knows no age.
+    // Like SQS, it does not know ages.
     return { visible: list.length - hidden.length, inFlight, delayed: hidden.length - inFlight, oldestAgeMs: 0 };
   }
 
@@ -100,7 +100,7 @@ export class Queues {
     });
   }
 
-  /** Mostly what has waited longest, as in SQS; never promised. */
+  /** Mostly the oldest message, as in SQS; this is never promised. */
   private takeOne(ready: string[]): string {
     const at = this.chance.between(0, Math.min(ready.length, 20) - 1);
     const [id = ''] = ready.splice(at, 1);

@@ -1,16 +1,16 @@
 import { TransientFailure } from 'redress';
 import type { Deployment } from './deployment.ts';
 
-/** How a service is sick: it refuses at once, takes calls and never answers, or works ten times as slowly. */
+/** How a service fails: it refuses at once, accepts calls without an answer, or runs ten times as slowly. */
 export const sicknesses = ['refuses', 'hangs', 'slow'] as const;
 export type Sickness = (typeof sicknesses)[number];
 
 export interface ServiceOptions {
-  /** It does so many things at once. */
+  /** Number of calls that run at once. */
   readonly workers: number;
-  /** How long one takes, on the average. */
+  /** Mean duration of a call. */
   readonly workMs: number;
-  /** Who finds so many waiting before him is sent away. */
+  /** Length of the line at which further calls are refused. */
   readonly lineMax: number;
   readonly sickness: Sickness;
   /** Milliseconds of the deployment. */
@@ -24,8 +24,8 @@ interface Caller {
 }
 
 /**
- * A remote service that can do so much and no more: those who come when it is busy wait, so it takes longer the more it is
- * asked for. It does not notice that somebody has gone: what waits in its line is done, even where nobody wants it any more.
+ * A remote service with a limited capacity: calls wait while it is busy, so more calls take longer. It does not notice
+ * when a caller has left: it still does the work in its line.
  */
 export class Service {
   calls = 0;

@@ -12,26 +12,29 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 export const outageMs = 24 * hourMs;
 const periodMs = 5000;
-/** An outbox that has waited for long is looked at each minute; then the supervisor has to see it, and a scheduler to send it. */
+/**
+ * The longest wait of an outbox: it is checked each minute, then a supervisor must find it, and a scheduler must send
+ * it.
+ */
 const heardWithinMs = 60_000 + 2 * periodMs;
 const orderCount = 16;
 
-/** How the response queue of a client fares: the good one, one that is deleted, one that denies access, one that is back soon. */
+/** State of a client's response queue: good, deleted, denying access, or back soon. */
 const channels = ['well', 'gone', 'denied', 'away'] as const;
 type Fate = (typeof channels)[number];
 const channelOf = (fate: Fate): string => `redress-response-${fate}`;
 
-/** What became of one world in which nobody outside could be told anything for a day. */
+/** One world in which no message reached the outside for a day. */
 export interface Unheard {
   readonly seed: number;
-  /** What is wrong, in words. */
+  /** Violations, in words. */
   readonly wrong: readonly string[];
   readonly orders: number;
   readonly finished: number;
-  /** Raised while nobody listened. */
+  /** Alerts raised during the outage. */
   readonly raised: number;
   readonly heard: number;
-  /** Heard more than once, under the same id with the same text. */
+  /** Alerts received more than once, under the same id with the same text. */
   readonly heardTwice: number;
   readonly undeliverable: number;
   readonly latestMs: number;
@@ -44,7 +47,7 @@ interface Heard {
   firstAt: number;
 }
 
-/** Orders come in while the bus takes nothing for a day, and clients' queues are gone or deny access. */
+/** Orders arrive while the bus refuses everything for a day, and clients' queues are gone or deny access. */
 export class UnheardWorld {
   private readonly seed: number;
   private readonly deployment: Deployment;
@@ -89,7 +92,7 @@ export class UnheardWorld {
     return now >= this.deafFrom && now < this.deafUntil;
   }
 
-  /** It refuses the whole call, or answers and takes nothing of it: both happen. */
+  /** The bus refuses the whole call, or answers and accepts no entry: both happen. */
   private publisher(): Publisher {
     return {
       publish: async (announcements) => {
@@ -124,7 +127,7 @@ export class UnheardWorld {
   private submitLater(number: number): void {
     const { deployment, orders } = this;
     const fate = channels[number % channels.length] ?? 'well';
-    // Some before it begins, so that it ends while nobody listens; most in its first hours, one near its end.
+    // Some orders arrive before the outage, so that they end during it; most in its first hours, one near its end.
     const at = number === orderCount ? this.deafUntil - hourMs : deployment.chance.between(0, 4 * hourMs);
     deployment.timeline.after(at, 'a client submits', () => {
       const given = { client: fate, responseChannel: channelOf(fate), idempotencyKey: `order-${number}`, order: {} };
@@ -231,7 +234,7 @@ interface Found {
   readonly journal: readonly JournalEntry[];
 }
 
-/** Ids of all that a person had to be told of one order. */
+/** Ids of all alerts that one order required. */
 const alertsOf = ({ state, journal }: Found): readonly string[] => [
   ...Array.from({ length: state.errorGen }, (_, index) => [
     `${announcedAs(state)}#${index + 1}`,
@@ -245,7 +248,7 @@ const alertsOf = ({ state, journal }: Found): readonly string[] => [
 const Refused = fault('Refused');
 const AddressInvalid = fault('AddressInvalid');
 
-/** Each order goes well, is refused and undone, has an undo that sticks, or ends before a person. */
+/** Each order completes, is refused and undone, has an undo that is stuck, or ends blocked. */
 function appFor({ chance }: Deployment): App {
   const Nothing = z.object({});
   const refunded = new Map<string, number>();

@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 const Work = z.object({ ms: z.number(), refuse: z.boolean() });
 
-/** Leaves a line when it begins and when it has done its work: `begin KEY PID`, `done KEY PID`. Of work below zero its process dies. */
+/** Logs its start and its end: `begin KEY PID`, `done KEY PID`. Work of negative length crashes the process. */
 const work = operation({
   input: Work,
   output: z.object({}),
@@ -26,10 +26,7 @@ const options = { version: 1, order: Work } as const;
 const stepsFor = (order: { readonly ms: never; readonly refuse: never }) =>
   [first.work(order).named('one'), second.work({ ms: 0, refuse: false }).named('two')] as const;
 
-/**
- * What the hosts of these tests run: two agents, asked one after the other (`line`), or side by side (`pair`); and `odd`,
- * of which `check` warns.
- */
+/** The app of these hosts: two agents, requested in sequence (`line`) or in parallel (`pair`), and `odd`, which makes `check` warn. */
 export default defineApp({
   workflows: [
     defineWorkflow('line', options, ({ order }) => sequence(...stepsFor({ ms: order.ms as never, refuse: order.refuse as never }))),

@@ -8,10 +8,10 @@ import { orderIdOf } from '#roles/submission/submission';
 import { app, local, type Process, post, reaches, run, site, startLocal, until, work } from './support.ts';
 
 const livesMax = 12;
-/** Longer than a message stays hidden. */
+/** Longer than the visibility timeout. */
 const hiddenMs = 120_000;
 
-/** Visibility is over: what nobody has acknowledged comes again, and whoever had begun with it is not at work any more. */
+/** Ends all visibility timeouts: unacknowledged messages are redelivered, and their former receivers no longer work. */
 async function timePasses({ store, database }: Embedded): Promise<void> {
   for (const { rev, content, ...track } of await store.documents(collections.tracks('first'), undefined, 10)) {
     const attempts = (content['attempts'] as unknown as readonly Attempt[]).map(({ at, error }) => ({ at: at - hiddenMs, error }));
@@ -20,12 +20,12 @@ async function timePasses({ store, database }: Embedded): Promise<void> {
   database.prepare('UPDATE messages SET visibleAt = 0').run();
 }
 
-test('X-14, S25: an order whose step kills its process each time is dead-lettered in the end, and the orders beside it are done', async (t) => {
+test('X-14, S25: when a step crashes its process each time, its message is dead-lettered in the end, and the orders beside it complete', async (t) => {
   const { data, variables, open } = site(t);
   const settings = { ...variables, REDRESS_APP: app, STEP_COMPLETE_WITHIN_SECONDS: '3600' };
   const first = await startLocal(t, settings);
   const good = await Promise.all([1, 2, 3].map((index) => post(first.url, data, { order: work({ ms: 300 }) }, `good-${index}`)));
-  // It may be dead before it has answered.
+  // The process may crash before it answers.
   await post(first.url, data, { order: work({ ms: -1 }) }, 'deadly').catch(() => undefined);
   const deadly = orderIdOf('acme', 'deadly');
   const kept = async () => (await open().store.documents(collections.deadLetters('first'), undefined, 10)).map(deadLetterIn);

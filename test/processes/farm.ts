@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { local, type Process, run, type Site, tokenFor, within } from './support.ts';
 
-/** An order as the system shows it in its list. */
+/** An order as the API lists it. */
 export interface Shown {
   readonly orderId: string;
   readonly reference: string;
@@ -13,13 +13,13 @@ export interface Shown {
   readonly fault: object | null;
 }
 
-/** Short times, so that what a killed host had at work is soon missed; and no person is called only for many kills. */
+/** Short timeouts, so that the work of a killed host is missed soon, and many failures before a person is notified. */
 export const hurried = { STEP_COMPLETE_WITHIN_SECONDS: '2', SUPERVISOR_PERIOD_SECONDS: '0.5', MAX_FAILURES: '20' };
 
-/** Hosts that share their data, and are killed again and again; whoever wants something of them waits until one is up. */
+/** Hosts that share their data and are killed again and again. A caller waits until one of them is up. */
 export type Farm = ReturnType<typeof createFarm>;
 
-/** A start that something outside refuses is tried again, as whoever keeps services running does. */
+/** The number of tries for a start that fails for an external reason, as a service manager retries it. */
 const startsMax = 40;
 
 export function createFarm(
@@ -54,7 +54,7 @@ export function createFarm(
         within(life.line(/^ready (http:\S+)$/m), 'bin/local.ts is not ready').catch((error: Error) => error),
         life.ended.then(() => undefined),
       ]);
-      // Killed while it began.
+      // Killed while it started.
       if (lives[index] !== life) return;
       if (Array.isArray(ready)) {
         startTimes.push(performance.now() - started);
@@ -79,7 +79,7 @@ export function createFarm(
     assert.equal(response.status, 200, await response.clone().text());
     return (await response.json()) as Awaited<ReturnType<typeof page>>;
   };
-  /** How often each step of an order was requested. */
+  /** Returns how often each step of an order was requested. */
   const attemptsOf = async (orderId: string): Promise<readonly number[]> => {
     const response = await fetch(`${await url()}/orders/${orderId}`, {
       headers: { authorization: `Bearer ${await tokenFor(data, 'operator')}` },
@@ -89,21 +89,21 @@ export function createFarm(
     return steps.map(({ attempts }) => attempts);
   };
   return {
-    /** How many of the orders have a step that was requested more than once. */
+    /** Returns how many of the orders have a step that was requested more than once. */
     async interrupted(orders: readonly Shown[]): Promise<number> {
       const attempts = await Promise.all(orders.map(({ orderId }) => attemptsOf(orderId)));
       return attempts.filter((each) => each.some((count) => count > 1)).length;
     },
-    /** Where one of them listens, as soon as one does. */
+    /** Returns the address of a host, as soon as one listens. */
     url,
     begin,
     startMs: () => Math.round(startTimes.reduce((sum, ms) => sum + ms, 0) / startTimes.length),
     /** Starts that ended by themselves. */
     refused: () => refused,
-    /** When none of them was up, from and to: milliseconds since 1970, rising. */
+    /** The intervals in which no host was up, in milliseconds since 1970, rising. */
     unattended: unattended as readonly (readonly [number, number])[],
     page,
-    /** Kills one of them, at work or while it begins. */
+    /** Kills one host, at work or while it starts. */
     async kill(index = 0): Promise<void> {
       up[index] = undefined;
       if (up.every((each) => each === undefined)) nobodySince ??= Date.now();

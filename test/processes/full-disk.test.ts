@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '#ports/errors';
 import { appOf, journalOf, start, submitted } from '../roles/supervisor/support.ts';
 import { site } from './support.ts';
 
-test('X-49, S9, S22: a full disk refuses orders and stops nothing for good: with room again everything goes on', async (t) => {
+test('X-49, S9, S22: a full disk refuses orders without lasting damage: with free space again all orders continue', async (t) => {
   const { data } = site(t);
   const system = await start(
     t,
@@ -39,7 +39,7 @@ test('X-49, S9, S22: a full disk refuses orders and stops nothing for good: with
 });
 
 for (const writesAndSendsAtomically of [true, false]) {
-  test(`F-159, X-49: a page of the journal that finds no room is not lost: its write waits with it (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (t) => {
+  test(`F-159, X-49: a journal page that does not fit on the disk is not lost: its write waits with it (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (t) => {
     const system = await start(
       t,
       appOf((step) => sequence(...Array.from({ length: 12 }, (_, index) => step(`step-${index}`)))),

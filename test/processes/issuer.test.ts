@@ -12,10 +12,10 @@ const configured = {
   REDRESS_ISSUER_KEYS: JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] }),
 };
 
-test('where an issuer of tokens is configured the system says whose tokens it believes, and no longer believes its own', async (t) => {
+test('when a token issuer is configured, the system reports it, and no longer accepts its own tokens', async (t) => {
   const { data, variables } = site(t);
   const system = await startLocal(t, { ...variables, ...configured });
-  assert.match(system.out(), /^ok {2}tokens {27}of https:\/\/sign-in\.example\.org\/shop$/m);
+  assert.match(system.out(), /^ok {2}token issuer {21}https:\/\/sign-in\.example\.org\/shop$/m);
   const theirs = await new SignJWT({ roles: ['operator'] })
     .setProtectedHeader({ alg: 'ES256' })
     .setIssuer(issuer)
@@ -31,12 +31,12 @@ test('where an issuer of tokens is configured the system says whose tokens it be
   await system.kill('SIGTERM');
 });
 
-test('an issuer that is configured wrongly is refused with exit code 2, and no key is shown', async (t) => {
+test('when an issuer is misconfigured, the start is refused with exit code 2, and no key is shown', async (t) => {
   const { variables } = site(t);
   const REDRESS_ISSUER_KEYS = JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] });
   const { code, lines } = await complaintOf(t, { ...variables, ...configured, REDRESS_AUDIENCE: '', REDRESS_ISSUER_KEYS });
   assert.equal(code, 2);
   assert.deepEqual(lines, [
-    'redress: The issuer of tokens is configured wrongly: REDRESS_AUDIENCE: it is missing; REDRESS_ISSUER_KEYS: key 1 is private: give public keys only. Correct these variables; without REDRESS_ISSUER the data folder is the issuer.',
+    'redress: The configuration of the token issuer is invalid: REDRESS_AUDIENCE: missing; REDRESS_ISSUER_KEYS: key 1 is a private key; expected public keys only. Correct these variables, or unset REDRESS_ISSUER to use the issuer of the data folder.',
   ]);
 });

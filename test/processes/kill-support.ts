@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Shown } from './farm.ts';
 import { type Ending, root, run, type Site, tokenFor, within } from './support.ts';
 
-/** The services, which fail every now and then, before or after the effect, and remember everything. */
+/** Starts services that fail now and then, before or after the effect, and record everything. */
 export async function startShop(
   t: Ending,
   { folder }: Site,
@@ -23,7 +23,7 @@ export async function startShop(
   return { urls, effects: () => effectsIn(ledger) };
 }
 
-/** What was done and not undone, by order. */
+/** Returns the effects that were not undone, by order. */
 function effectsIn(ledger: string): ReadonlyMap<string, readonly string[]> {
   const database = new DatabaseSync(ledger, { readOnly: true });
   const select = 'SELECT orderId, kind FROM entries WHERE id IS NOT NULL AND undoneAt IS NULL ORDER BY kind';
@@ -39,8 +39,8 @@ interface CustomerOptions {
 }
 
 /**
- * Each customer submits one order, some time within `withinMs` of his coming, and sends it again under the same key
- * until it is answered; every tenth gives up when the line breaks, and every seventh clicks twice.
+ * Customers who each submit one order within `withinMs` and repeat it under the same key until it is answered. Every tenth gives up when
+ * the connection breaks, and every seventh submits twice.
  */
 export function createCustomers({ data }: Site, system: { url(): Promise<string> }, { orderOf, random, withinMs }: CustomerOptions) {
   const answered = new Map<string, string>();
@@ -49,7 +49,7 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
   let arrived = 0;
   let resent = 0;
 
-  /** Whoever submits twice must be told the same twice. */
+  /** Asserts that a repeated submission gets the same answer. */
   function answer(key: string, orderId: string): void {
     assert.equal(answered.get(key) ?? orderId, orderId, key);
     answered.set(key, orderId);
@@ -72,25 +72,25 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
       if (isWhole && response.status === 202) return answer(key, (JSON.parse(text) as { orderId: string }).orderId);
       assert.ok(!isWhole || response.status === 429 || response.status === 503, `${response?.status} ${text}`);
       if (!isWhole && index % 10 === 9) return void givenUp.add(key);
-      // Who is told to come again later does.
+      // A customer obeys `retry-after`.
       await sleep(1000 * Number(response?.headers.get('retry-after') ?? 0.05));
     }
   }
   return {
-    /** Ids by key. */
+    /** Order ids by key. */
     answered: answered as ReadonlyMap<string, string>,
     givenUp: givenUp as ReadonlySet<string>,
     resent: () => resent,
-    /** So many came and have not been answered, nor given up. */
+    /** Returns the number of customers without an answer who have not given up. */
     waiting: () => arrived - answered.size - givenUp.size,
-    /** So many came. */
+    /** Returns the number of customers so far. */
     arrived: () => arrived,
     come(count: number): void {
       for (; arrived < count; arrived++) {
         const [index, afterMs] = [arrived, random() * withinMs];
         for (let clicks = index % 7 === 3 ? 2 : 1; clicks > 0; clicks--) {
           const served = sleep(afterMs).then(() => submit(index));
-          // Told of by `served`.
+          // The promise of `served` reports the failure.
           served.catch(() => undefined);
           all.push(served);
         }
@@ -100,7 +100,7 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
   };
 }
 
-/** Orders of which it was announced that they are in Error. */
+/** Returns the orders that were announced as in Error. */
 export function alertsIn({ open }: Site): ReadonlySet<string> {
   const published = open().publisher.published(0, 100_000);
   return new Set(published.filter(({ detailType }) => detailType === 'Order In Error').map(({ detail }) => String(detail['orderId'])));
@@ -111,19 +111,19 @@ const left: { readonly [outcome: string]: readonly string[] } = {
   compensated: ['notification:refused'],
   rejected: ['notification:refused'],
 };
-/** What a person had undone was not refused; the customer may have been told before that his goods are on their way. */
+/** The effects that a person's compensation may leave: the customer may already have heard of the shipment. */
 const leftByOperator = new Set(['', 'notification:shipped']);
 
 interface Witnesses extends Pick<ReturnType<typeof createCustomers>, 'answered' | 'givenUp'> {
   /** Orders that a person had undone. */
   readonly decided?: ReadonlySet<string>;
-  /** What was done and not undone, by order. */
+  /** The effects that were not undone, by order. */
   readonly effects: ReadonlyMap<string, readonly string[]>;
-  /** Orders of which it was announced that they are in Error. */
+  /** Orders that were announced as in Error. */
   readonly alerts: ReadonlySet<string>;
 }
 
-/** All that must not be, in words. */
+/** Yields every violation, in words. */
 export function* problemsIn(
   listed: readonly Shown[],
   { answered, givenUp, decided = new Set(), effects, alerts }: Witnesses,

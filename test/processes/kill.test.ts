@@ -10,12 +10,12 @@ const kills = Number(process.env['KILLS'] ?? 100);
 const orders = Number(process.env['ORDERS'] ?? 500);
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8')) as { order: object };
-/** Now and then somebody has no money: his order is undone, and he is told so. */
+/** Every twentieth customer has no money: the order is undone, and the customer is notified. */
 const orderOf = (index: number) => (index % 20 === 7 ? { ...order, card: 'tok_declined' } : order);
-/** A life ends so long after it has begun to take orders: so much of what a start takes, on a slow machine later. */
+/** The lifetime of a host after it takes orders, as a multiple of its start time, so that it scales with the machine. */
 const [lifeMin, lifeMax] = [0.1, 0.8];
 
-test('F-02, F-10, F-28, F-41, F-44, F-57, S22: nothing that was answered with 202 is lost or done twice, however often the system is killed', {
+test('F-02, F-10, F-28, F-41, F-44, F-57, S22: however often the system is killed, nothing that was answered with 202 is lost or done twice', {
   timeout: 900_000,
 }, async (t) => {
   const began = Date.now();

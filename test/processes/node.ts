@@ -10,7 +10,7 @@ import { startHost } from '#runtime/host/host';
 import { loadFunction } from '#runtime/host/load';
 import { redriveIn, topologyOf } from '#runtime/topology';
 
-/** One node of a farm, which does what the test tells it over the channel between parent and child. */
+/** One node of a farm. The test controls it over the channel between parent and child process. */
 const { default: app } = (await import(process.env['REDRESS_APP'] ?? './app.ts')) as { readonly default: App };
 const config = readConfig({ DEFAULT_WORKFLOW: 'line', ...process.env });
 const clock = systemClock;
@@ -46,9 +46,9 @@ const calls = {
     const { outcome } = await host.system.scheduler.instruct(orderId, instruction, { id: crypto.randomUUID() });
     return { outcome, attempts: telemetry.counts()['lockAttempt'] };
   },
-  /** What this node has counted so far, such as the races that it lost. */
+  /** Returns the counters of this node, such as its lost races. */
   counts: async () => telemetry.counts(),
-  /** Takes in a message as if it had come from that queue. */
+  /** Processes a message as if it came from that queue. */
   async accept(queue: string, body: string): Promise<void> {
     const message = parseIncoming(body, queue);
     if (message) await host.system.scheduler.accept(message.orderId, [message.incoming], [{ queue, body }]);

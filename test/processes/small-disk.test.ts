@@ -6,7 +6,7 @@ import { app, complaintOf, type Node, reaches, site, startLocal, startNode, unti
 
 const megabyte = 1024 * 1024;
 
-/** Submits one order after the other until the node has refused some for want of room. */
+/** Submits orders until the node has refused three for lack of space. */
 async function submitUntilRefused(node: Node, name: string): Promise<readonly string[]> {
   const accepted: string[] = [];
   for (let index = 0, refused = 0; refused < 3; index++) {
@@ -21,7 +21,7 @@ async function submitUntilRefused(node: Node, name: string): Promise<readonly st
   return accepted;
 }
 
-test('X-49, S9, S22: on a disk that is really full two hosts refuse orders and stay up; with room again all that was accepted comes to its end', async (t) => {
+test('X-49, S9, S22: on a really full disk two hosts refuse orders and stay up; with free space all accepted orders complete', async (t) => {
   const { data, variables, open } = site(t);
   const disk = mountSmallDisk(t, data, 8 * megabyte);
   if (!disk) return t.skip('no disk can be mounted here');
@@ -40,7 +40,7 @@ test('X-49, S9, S22: on a disk that is really full two hosts refuse orders and s
   for (const node of nodes) assert.equal((await node.kill('SIGTERM')).code, 0);
 });
 
-test('F-64: a host that is to begin on a full disk says that there is no room', async (t) => {
+test('F-64: a host that starts on a full disk reports the lack of space', async (t) => {
   const { data, variables } = site(t);
   const disk = mountSmallDisk(t, data, 2 * megabyte);
   if (!disk) return t.skip('no disk can be mounted here');
@@ -49,7 +49,7 @@ test('F-64: a host that is to begin on a full disk says that there is no room', 
   assert.deepEqual([code, lines.length], [2, 1], lines.join('\n'));
   assert.match(
     lines[0] ?? '',
-    /^redress: The data folder .*data cannot be used: .*full.* Make room on its disk, or choose another folder with REDRESS_DATA\.$/,
+    /^redress: The data folder .*data cannot be used: .*full.* Free space on its disk, or choose another folder with REDRESS_DATA\.$/,
   );
   disk.empty();
   assert.equal((await (await startLocal(t, { ...variables, REDRESS_APP: app })).kill('SIGTERM')).code, 0);

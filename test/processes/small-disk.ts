@@ -5,14 +5,14 @@ import { atEnd, type Ending } from './support.ts';
 
 const [mount, umount] = ['mount', 'umount'];
 
-/** A disk of a few megabytes, which can be filled up. */
+/** A disk of a few megabytes that a test can fill. */
 export interface SmallDisk {
-  /** Leaves so many bytes. */
+  /** Fills the disk up to `leave` free bytes. */
   fill(leave: number): void;
   empty(): void;
 }
 
-/** Mounts one at the folder; undefined where this machine does not let us. */
+/** Mounts a small disk at the folder. Returns undefined if this machine does not allow that. */
 export function mountSmallDisk(ending: Ending, folder: string, bytes: number): SmallDisk | undefined {
   mkdirSync(folder, { recursive: true });
   const { status } = spawnSync(mount, ['-t', 'tmpfs', '-o', `size=${bytes},mode=700`, 'tmpfs', folder], { stdio: 'ignore' });

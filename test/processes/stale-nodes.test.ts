@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reaches, site, startNode, until, within, work } from './support.ts';
 
-/** Stopped as by a long garbage collection or a frozen machine: alive, and without any idea of it. */
+/** Stops a process as a long garbage collection or a frozen machine would: it lives, and does not notice. */
 const pause = (node: { child: { kill(signal: 'SIGSTOP' | 'SIGCONT'): boolean } }) => node.child.kill('SIGSTOP');
 const goOn = (node: { child: { kill(signal: 'SIGSTOP' | 'SIGCONT'): boolean } }) => node.child.kill('SIGCONT');
 
-test('X-4, F-22: a node that was stopped for longer than its lease does not take it back from the one that has it now', async (t) => {
+test('X-4, F-22: a node that was paused beyond its lease does not take the lease back from its new holder', async (t) => {
   const { variables, open } = site(t);
   const embedded = open();
   const stale = await startNode(t, { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '60' });
@@ -33,7 +33,7 @@ test('X-4, F-22: a node that was stopped for longer than its lease does not take
   assert.equal((await embedded.store.head(orderId))?.heldBy, heldBy);
 });
 
-test('X-4, F-39, F-42, S3: a node that was stopped in mid-step for longer than the step may take changes nothing when it goes on', async (t) => {
+test('X-4, F-39, F-42, S3: a node that was paused in mid-step beyond the step timeout changes nothing when it continues', async (t) => {
   const { variables, open, effects } = site(t);
   const embedded = open();
   const short = { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '1', SUPERVISOR_PERIOD_SECONDS: '0.2' };

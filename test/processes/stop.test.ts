@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { app, post, reaches, root, site, startLocal, tokenFor, until, within, work } from './support.ts';
 
-test('the system says where it listens, takes the sample order to its end, and SIGTERM ends it with 0, leaving nothing behind', async (t) => {
+test('the system prints its address, completes the sample order, and ends with code 0 on SIGTERM without leftovers', async (t) => {
   const { data, variables, open } = site(t);
   const system = await startLocal(t, variables);
   assert.match(system.url, /^http:\/\/127\.0\.0\.1:\d+$/);
@@ -23,11 +23,11 @@ test('the system says where it listens, takes the sample order to its end, and S
   await assert.rejects(fetch(system.url));
 });
 
-test('as it starts, the system shows what check warns of, a line each; of the sample app there is nothing to warn', async (t) => {
+test('at its start the system prints each warning of check on a line; the sample app has none', async (t) => {
   const { variables } = site(t);
   const odd = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
   assert.deepEqual(odd.out().match(/^warn .*$/gm), [
-    'warn  odd@1, order/all/work: It has no undo: what it did stays when order/all is compensated. Give it one, .undo(…), or say that it is to stay: .noUndo().',
+    'warn  odd@1, order/all/work: It has no undo, so its effect stays when order/all is compensated. Give it one, .undo(…), or declare that its effect stays: .noUndo().',
   ]);
   await odd.kill('SIGTERM');
   const sample = await startLocal(t, { ...variables, REDRESS_DATA: `${variables.REDRESS_DATA}-2` });
@@ -35,7 +35,7 @@ test('as it starts, the system shows what check warns of, a line each; of the sa
   await sample.kill('SIGTERM');
 });
 
-test('S24: whatever the system writes into its data folder is for its owner alone, also while it runs', async (t) => {
+test('S24: every file in the data folder is readable by its owner alone, also while the system runs', async (t) => {
   const { data, variables } = site(t);
   const system = await startLocal(t, { ...variables, INVENTORY_URL: 'http://127.0.0.1:1' });
   const modes = readdirSync(data).map((file) => `${file} ${(statSync(`${data}/${file}`).mode & 0o777).toString(8)}`);
@@ -65,7 +65,7 @@ test('F-23: SIGTERM in the middle of a step lets the step finish: its result is 
   await next.kill('SIGTERM');
 });
 
-test('F-23: connections that clients keep open do not keep the system from stopping', async (t) => {
+test('F-23: open client connections do not keep the system from stopping', async (t) => {
   const { variables } = site(t);
   const system = await startLocal(t, variables);
   const { hostname, port } = new URL(system.url);
@@ -77,7 +77,7 @@ test('F-23: connections that clients keep open do not keep the system from stopp
   assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
 });
 
-test('F-23: an agent that does not end in time is given up: the system still stops with 0, and the step is left open for the next one', async (t) => {
+test('F-23: when an agent does not end in time, the system still stops with code 0, and the step stays open for the next host', async (t) => {
   const { data, variables, effects, open } = site(t);
   const system = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line', STEP_COMPLETE_WITHIN_SECONDS: '12' });
   const orderId = await post(system.url, data, { order: work({ ms: 11_000 }) }, 'too-slow');

@@ -15,17 +15,17 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const local = `${root}bin/local.ts`;
 export const app = `${root}test/processes/app.ts`;
 
-/** Long enough for the slowest machine; nothing is measured by it. */
+/** A timeout that suffices on the slowest machine; no test measures it. */
 const patienceMs = 30_000;
 
-/** A test, or a figure: something with an end. */
+/** A test, or a figure: it has an end with cleanup. */
 export interface Ending {
   after(work: () => Promise<void>): void;
 }
 
 const endings = new WeakMap<Ending, (() => unknown)[]>();
 
-/** What is to be done after the test, the newest first: processes end before their files go. */
+/** Registers a cleanup, newest first: processes end before their files are deleted. */
 export function atEnd(t: Ending, work: () => unknown): void {
   const works = endings.get(t) ?? [];
   if (works.length === 0) {
@@ -40,16 +40,16 @@ export function atEnd(t: Ending, work: () => unknown): void {
 export interface Process {
   readonly pid: number;
   readonly child: ChildProcess;
-  /** All that it has written so far. */
+  /** The whole output so far. */
   readonly out: () => string;
   readonly err: () => string;
-  /** The first line of its output that matches. */
+  /** Resolves with the first line of the output that matches. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
 
-/** A TypeScript file in a process of its own, which does not outlive the test. */
+/** Runs a TypeScript file in a child process that does not outlive the test. */
 export function run(t: Ending | undefined, file: string, variables: { readonly [name: string]: string } = {}): Process {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => ['PATH', 'HOME', 'NODE_COMPILE_CACHE'].includes(name)),
@@ -86,7 +86,7 @@ export function run(t: Ending | undefined, file: string, variables: { readonly [
   return process_;
 }
 
-/** The promise, or an error that says what took too long. */
+/** Awaits the promise, or rejects with an error that says what took too long. */
 export async function within<T>(promise: Promise<T>, what: string, ms = patienceMs): Promise<T> {
   const over = new AbortController();
   const timeout = sleep(ms, undefined, { signal: over.signal }).then(
@@ -96,7 +96,7 @@ export async function within<T>(promise: Promise<T>, what: string, ms = patience
   return Promise.race([promise, timeout]).finally(() => over.abort());
 }
 
-/** Looks again and again until there is something to be seen. */
+/** Polls until `look` returns a result. */
 export async function until<T>(
   what: string,
   look: () => T | undefined | false | Promise<T | undefined | false>,
@@ -114,13 +114,13 @@ export interface Site {
   /** The data folder, which does not exist yet. */
   readonly data: string;
   readonly variables: { readonly REDRESS_DATA: string; readonly EFFECTS: string; readonly [name: string]: string };
-  /** What the agents of `app.ts` have written: `begin KEY PID`, `done KEY PID`. */
+  /** The lines that the agents of `app.ts` have written: `begin KEY PID`, `done KEY PID`. */
   readonly effects: () => readonly string[];
-  /** The data folder as this process sees it. */
+  /** Opens the data folder in this process. */
   readonly open: () => Embedded;
 }
 
-/** A place for the files of one test, gone after it. */
+/** A folder for the files of one test, deleted afterwards. */
 export function site(t: Ending): Site {
   const folder = mkdtempSync(join(tmpdir(), 'redress-processes-'));
   atEnd(t, () => rmSync(folder, { recursive: true, force: true }));
@@ -145,14 +145,14 @@ function linesOf(file: string): readonly string[] {
   }
 }
 
-/** `npm start` without npm; resolves when it takes orders. */
+/** Runs `npm start` without npm; resolves when it accepts orders. */
 export async function startLocal(t: Ending, variables: { readonly [name: string]: string }): Promise<Process & { readonly url: string }> {
   const started = run(t, local, variables);
   const [, url = ''] = await within(started.line(/^ready (http:\S+)$/m), 'bin/local.ts is not ready');
   return { ...started, url };
 }
 
-/** A program that is to end by itself: its exit code, and the lines of its complaint. */
+/** Runs a program that ends by itself. Returns its exit code and the lines of its error message. */
 export async function complaintOf(
   t: Ending,
   variables: { readonly [name: string]: string },
@@ -166,7 +166,7 @@ export interface Node extends Process {
   call<N extends keyof Calls>(name: N, ...args: Parameters<Calls[N]>): ReturnType<Calls[N]>;
 }
 
-/** One host without HTTP, to be told what to do. */
+/** Starts one host without HTTP, which the test controls. */
 export async function startNode(t: Ending, variables: { readonly [name: string]: string }): Promise<Node> {
   const started = run(t, `${root}test/processes/node.ts`, variables);
   await within(started.line(/^ready$/m), 'the node is not ready');
@@ -188,7 +188,7 @@ export async function startNode(t: Ending, variables: { readonly [name: string]:
   };
 }
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Returns numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -202,7 +202,7 @@ export function createRandom(seed: number): () => number {
 export const tokenFor = (data: string, role: 'client' | 'operator'): Promise<string> =>
   openLocalIssuer(data).sign({ role, ...(role === 'client' ? { client: 'acme' } : {}) });
 
-/** Submits over HTTP and gives the order's id. */
+/** Submits an order over HTTP and returns its id. */
 export async function post(url: string, data: string, body: object, key: string): Promise<string> {
   const headers = { authorization: `Bearer ${await tokenFor(data, 'client')}`, 'content-type': 'application/json', 'idempotency-key': key };
   const response = await fetch(`${url}/orders`, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -212,7 +212,7 @@ export async function post(url: string, data: string, body: object, key: string)
 
 export const work = ({ ms = 0, refuse = false } = {}) => ({ ms, refuse });
 
-/** An order that is to come so far, seen from this process. */
+/** Waits until the order reaches this state, as seen from this process. */
 export const reaches = ({ store }: Embedded, orderId: string, processState: string) =>
   until(`the order is ${processState}`, async () => {
     const found = await store.load(orderId);

@@ -6,13 +6,13 @@ import { hurried } from './farm.ts';
 import { app, complaintOf, post, reaches, site, startLocal, tokenFor, within, work } from './support.ts';
 import { copyOf, fateOfPage, flip, logFile, overwrite, pageBytes, problemsAfter, scratchIn, wreck } from './torn.ts';
 
-test('F-41, S22: a log that is cut at any place, or damaged at any byte, costs what came after it and nothing else', async (t) => {
+test('F-41, S22: when a log is cut or damaged at any byte, only what came after that byte is lost', async (t) => {
   const place = site(t);
   const left = await wreck(t, place, 20);
   assert.ok(left.answered.some(({ logBytes }) => logBytes > 0) && left.logBytes > 20 * pageBytes);
   const last = 30 * (pageBytes + 24);
   for (let index = 0; index < 120; index++) {
-    // Near the end at every odd place, everywhere else in larger steps.
+    // Every second cut is near the end, the others spread over the whole log in larger steps.
     const at = index % 2 === 0 ? left.logBytes - 1 - ((index * 1009) % last) : Math.floor((left.logBytes * index) / 120);
     for (const damage of [(file: string) => truncateSync(file, at), (file: string) => flip(file, at)]) {
       const folder = copyOf(left, scratchIn(place));
@@ -22,7 +22,7 @@ test('F-41, S22: a log that is cut at any place, or damaged at any byte, costs w
   }
 });
 
-test('F-41: a host that finds its log torn begins nevertheless, and brings what is there to its end', async (t) => {
+test('F-41: a host with a torn log still starts, and completes the orders that are left', async (t) => {
   const place = site(t);
   const left = await wreck(t, place, 20);
   truncateSync(logFile(place.data), left.logBytes - 1000);
@@ -33,7 +33,7 @@ test('F-41: a host that finds its log torn begins nevertheless, and brings what 
   assert.equal((await system.kill('SIGTERM')).code, 0);
 });
 
-test('F-64: whichever page of the data file is damaged, it is told, or nobody needs it; no order is silently missing', async (t) => {
+test('F-64: damage to any page of the data file is reported, or the page is unused; no order is silently missing', async (t) => {
   const place = site(t);
   const left = await wreck(t, place, 10);
   const pages = readFileSync(dataFile(left.folder)).length / pageBytes;
@@ -50,14 +50,14 @@ test('F-64: whichever page of the data file is damaged, it is told, or nobody ne
 });
 
 const sayings = {
-  /** What the host says, whose file was left open when it was damaged. */
+  /** The message of a host whose file was damaged while in use. */
   atStart:
-    /^redress: The data file .*redress\.sqlite is damaged: .*\. Stop all that works on it, keep a copy of its folder, and put a backup in its place; .*\.recover\.$/,
+    /^redress: The data file .*redress\.sqlite is damaged: .*\. Stop all processes that use it, copy its folder, and replace it with a backup\. The \.recover command .*\.$/,
   atWork:
-    /^redress: the store is gone: The data file .*redress\.sqlite: database disk image is malformed\. Stop all that works on it, .*\.recover\.$/,
+    /^redress: lost the store: The data file .*redress\.sqlite: database disk image is malformed\. Stop all processes that use it, .*\.recover command .*\.$/,
 };
 
-test('F-64: a data file with damaged pages that was in use is refused at the start, and the next start says the same', async (t) => {
+test('F-64: a data file with damaged pages that was in use is refused at each start', async (t) => {
   const place = site(t);
   const left = await wreck(t, place, 20);
   truncateSync(logFile(place.data), 0);
@@ -70,14 +70,14 @@ test('F-64: a data file with damaged pages that was in use is refused at the sta
   }
 });
 
-test('F-64: a page that turns out to be damaged when it is read ends the host with what to do, and the next start is refused', async (t) => {
+test('F-64: when a host reads a damaged page, it ends with instructions, and the next start is refused', async (t) => {
   const { data, variables } = site(t);
   const first = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
   for (let index = 0; index < 20; index++)
     await post(first.url, data, { order: work(), reference: `reference-${index}` }, `order-${index}`);
   assert.equal((await first.kill('SIGTERM')).code, 0);
   const file = readFileSync(dataFile(data));
-  // A page full of records of orders: nobody reads it before he is asked for a list.
+  // A page full of order records: the host reads it only for a list.
   const page = Array.from({ length: file.length / pageBytes }, (_, index) => index).find(
     (index) => file[index * pageBytes] === 13 && file.subarray(index * pageBytes, (index + 1) * pageBytes).includes('"reference-1'),
   );

@@ -7,17 +7,17 @@ import { decodeInstance } from '#roles/scheduler/instance';
 import { hurried } from './farm.ts';
 import { type Ending, type Site, startNode, within, work } from './support.ts';
 
-/** What a host left behind that was killed in the middle of its work. */
+/** The files of a host that was killed at work. */
 export interface Wreck {
   readonly folder: string;
-  /** What was answered, in this order; each with how long the log was by then. */
+  /** The answers in their order, each with the length of the log at that time. */
   readonly answered: readonly { readonly orderId: string; readonly logBytes: number }[];
   readonly logBytes: number;
 }
 
 export const logFile = (folder: string): string => `${dataFile(folder)}-wal`;
 
-/** The first half of the orders lies in the data file, the second one only in the log beside it. */
+/** Leaves the first half of the orders in the data file, and the second half only in the log. */
 export async function wreck(ending: Ending, { data, variables }: Site, orders: number): Promise<Wreck> {
   const answered: { orderId: string; logBytes: number }[] = [];
   const life = async (keys: readonly number[], end: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
@@ -34,7 +34,7 @@ export async function wreck(ending: Ending, { data, variables }: Site, orders: n
   return { folder: data, answered, logBytes: statSync(logFile(data)).size };
 }
 
-/** A copy of a wreck, damaged further; and nothing else of it. */
+/** Copies only the files of a wreck, to be damaged further. */
 export function copyOf({ folder }: Pick<Wreck, 'folder'>, to: string): string {
   rmSync(to, { recursive: true, force: true });
   mkdirSync(to);
@@ -43,7 +43,7 @@ export function copyOf({ folder }: Pick<Wreck, 'folder'>, to: string): string {
   return to;
 }
 
-/** Another byte than the one that was there. */
+/** Changes the byte at this position. */
 export function flip(file: string, at: number): void {
   const byte = readFileSync(file)[at] ?? 0;
   overwrite(file, at, Uint8Array.of(byte ^ 0xff));
@@ -56,8 +56,8 @@ export function overwrite(file: string, at: number, bytes: Uint8Array): void {
 }
 
 /**
- * What is wrong with a folder whose log is whole up to that byte: everything that was answered by then must be there and
- * make sense; of what came later there may be some, the earlier ones first, and nothing that nobody submitted.
+ * Returns the violations in a folder whose log is complete up to this byte. Every order that was answered by then must be there and
+ * readable. Later orders may be there, oldest first, and none that was never submitted.
  */
 export async function problemsAfter({ answered }: Wreck, folder: string, wholeBytes: number): Promise<readonly string[]> {
   const { database, store } = openEmbedded(folder, { clock: systemClock });
@@ -75,7 +75,7 @@ export async function problemsAfter({ answered }: Wreck, folder: string, wholeBy
       if (JSON.stringify(order.body) !== JSON.stringify(work())) problems.push(`${order.orderId} is another order`);
     }
     const listed = await store.list({}, undefined, answered.length + 1);
-    // The last one may have been stored, and nobody lived to say so.
+    // The last order may have been stored before its answer.
     if (listed.items.length > answered.length || listed.items.length < there.length)
       problems.push(`${listed.items.length} orders are listed`);
     return problems;
@@ -86,15 +86,15 @@ export async function problemsAfter({ answered }: Wreck, folder: string, wholeBy
 
 export const pageBytes = 4096;
 
-/** What came of a damaged page: refused at the start, found by who read it, or touched by nobody. */
+/** The effect of a damaged page: refused at the start, found by a reader, or never read. */
 export type PageFate = 'refused' | 'found' | 'untouched';
 
-/** Overwrites one page of a data file without a log, and reads everything. Wrong is whatever is told without a remedy. */
+/** Overwrites one page of a data file without a log, and reads everything. Fails if an error names no remedy. */
 export async function fateOfPage(left: Wreck, folder: string, page: number, wasOpen: boolean): Promise<PageFate | Error> {
   copyOf(left, folder);
   if (wasOpen) truncateSync(logFile(folder), 0);
   else rmSync(logFile(folder));
-  // The first page's header says whose file it is.
+  // The header of the first page says which program the file belongs to.
   const from = page === 0 ? 100 : 0;
   overwrite(dataFile(folder), page * pageBytes + from, new Uint8Array(pageBytes - from).fill(0xa5));
   const opened = openedOrNot(folder);

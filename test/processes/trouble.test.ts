@@ -10,16 +10,16 @@ import { complaintOf, post, root, site, startLocal, tokenFor, within } from './s
 
 const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8'));
 
-test('F-64: when the data folder is deleted under a running host, the host ends by itself, even an idle one, and says what to do', async (t) => {
+test('F-64: when the data folder of a running host is deleted, even an idle host ends by itself and says what to do', async (t) => {
   const { data, variables } = site(t);
   const system = await startLocal(t, variables);
   rmSync(data, { recursive: true });
   const { code } = await within(system.ended, 'it goes on without its data');
   assert.equal(code, 3);
-  assert.match(system.err(), /^redress: the store is gone: .*data.* Put the data folder back and start again\.\n$/);
+  assert.match(system.err(), /^redress: lost the store: .*data.* Restore the data folder and start again\.\n$/);
 });
 
-test('F-64, S22: a host whose data folder is gone accepts nothing more', async (t) => {
+test('F-64, S22: a host without its data folder accepts nothing more', async (t) => {
   const { data, variables } = site(t);
   const system = await startLocal(t, variables);
   const authorization = `Bearer ${await tokenFor(data, 'client')}`;
@@ -38,7 +38,7 @@ test('F-64, S22: a host whose data folder is gone accepts nothing more', async (
   await next.kill('SIGTERM');
 });
 
-/** Each complaint is one line: what is wrong, with what, and what to do about it. */
+/** Asserts that each error message is one line: what failed, on what, and what to do. */
 async function refuses(
   t: Parameters<typeof complaintOf>[0],
   variables: Parameters<typeof complaintOf>[1],
@@ -50,18 +50,18 @@ async function refuses(
   assert.match(lines[0] ?? '', expected);
 }
 
-test('F-64: a data folder that cannot be made, because the path is a file, is refused with exit code 2 and the remedy', async (t) => {
+test('F-64: a data folder whose path is a file is refused with exit code 2 and the remedy', async (t) => {
   const { data, variables } = site(t);
   writeFileSync(data, 'a file');
   await refuses(
     t,
     variables,
-    /^redress: The data folder .*data cannot be used: .* Make it writable, or choose another one with REDRESS_DATA\.$/,
+    /^redress: The data folder .*data cannot be used: .* Make it writable, or choose another folder with REDRESS_DATA\.$/,
   );
   assert.equal(readFileSync(data, 'utf8'), 'a file');
 });
 
-test('F-64: a data file of something else is refused and left as it is', async (t) => {
+test('F-64: a data file that is not a database is refused and not changed', async (t) => {
   const { data, variables } = site(t);
   mkdirSync(data);
   writeFileSync(dataFile(data), 'this is no database at all, but a text that is long enough to look like one. '.repeat(20));
@@ -72,7 +72,7 @@ test('F-64: a data file of something else is refused and left as it is', async (
   );
 });
 
-test('F-64: a database of another program is refused and left as it is', async (t) => {
+test('F-64: a database of another program is refused and not changed', async (t) => {
   const { data, variables } = site(t);
   mkdirSync(data);
   const foreign = new DatabaseSync(dataFile(data));
@@ -94,7 +94,7 @@ test('F-64: a database of another program is refused and left as it is', async (
   after.close();
 });
 
-test('X-35, F-64: a data folder that a newer version wrote is refused, and works on with that version', async (t) => {
+test('X-35, F-64: a data folder of a newer version is refused, and still works with that version', async (t) => {
   const { data, variables } = site(t);
   mkdirSync(data);
   const newer = new DatabaseSync(dataFile(data));
@@ -114,7 +114,7 @@ test('F-64: a damaged key file is refused by its name', async (t) => {
   await refuses(t, variables, /^redress: The key file .*issuer\.json is damaged\. Delete it: /);
 });
 
-test('a port that is in use is refused with exit code 2, and says how to choose another one', async (t) => {
+test('a port in use is refused with exit code 2 and how to choose another one', async (t) => {
   const { variables } = site(t);
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -124,7 +124,7 @@ test('a port that is in use is refused with exit code 2, and says how to choose 
     t,
     { ...variables, PORT: String(port) },
     new RegExp(
-      `^redress: The port ${port} on 127\\.0\\.0\\.1 is in use\\. Choose another one: PORT=${port + 1}, or PORT=0 for any that is free\\.$`,
+      `^redress: Port ${port} on 127\\.0\\.0\\.1 is in use\\. Choose another port: PORT=${port + 1}, or PORT=0 for any free port\\.$`,
     ),
   );
 });
@@ -134,16 +134,16 @@ test('F-16: wrong variables are refused with exit code 2, all of them at once', 
   await refuses(
     t,
     { ...variables, INSTANCE_LOCKED_ACTION: 'SometimesRetry', SUPERVISOR_PERIOD_SECONDS: '0' },
-    /^redress: The configuration is wrong: .*SUPERVISOR_PERIOD_SECONDS=0.*INSTANCE_LOCKED_ACTION=SometimesRetry.* Correct or unset these variables\.$/,
+    /^redress: The configuration is invalid: .*SUPERVISOR_PERIOD_SECONDS=0.*INSTANCE_LOCKED_ACTION=SometimesRetry.* Correct or unset these variables\.$/,
   );
 });
 
-test('an app that is none is refused by its name', async (t) => {
+test('a module that is not an app is refused by its name', async (t) => {
   const { variables } = site(t);
   await refuses(
     t,
     { ...variables, REDRESS_APP: `${root}lib/ports/clock.ts` },
-    /^redress: .*lib\/ports\/clock\.ts is no app\. Name a module whose default export comes from defineApp/,
+    /^redress: .*lib\/ports\/clock\.ts does not export an app\. Name a module whose default export comes from defineApp/,
   );
-  await refuses(t, { ...variables, REDRESS_APP: '/nowhere/app.ts' }, /^redress: \/nowhere\/app\.ts is no app\./);
+  await refuses(t, { ...variables, REDRESS_APP: '/nowhere/app.ts' }, /^redress: \/nowhere\/app\.ts does not export an app\./);
 });

@@ -8,14 +8,14 @@ import { type Node, reaches, root, run, site, startNode, until, within, work } f
 
 const isLocked = { name: 'InstanceLockedError' };
 
-/** An order in Error, for which an operator's instruction is feasible. */
+/** An order in Error with a feasible operator's instruction. */
 async function inError(node: Node, embedded: Embedded): Promise<string> {
   const orderId = await node.call('submit', 'in-error', work({ refuse: true }), 'line');
   await reaches(embedded, orderId, 'Error');
   return orderId;
 }
 
-test('F-24: while the old host drains the new one serves; its instruction meets the lease, and with NoRetry the error comes at once', async (t) => {
+test('F-24: while the old host drains, the new one serves; its instruction meets the lease, and with NoRetry fails at once', async (t) => {
   const { variables, open, effects } = site(t);
   const old = await startNode(t, variables);
   const embedded = open();
@@ -57,7 +57,7 @@ for (const policy of ['BasicRetry', 'AggressiveRetry']) {
   });
 }
 
-test('F-22, F-25: a node that is killed keeps its lease until that runs out, not longer; then the next node gets it, and the order ends', async (t) => {
+test('F-22, F-25: a killed node keeps its lease only until it expires; then the next node acquires it, and the order ends', async (t) => {
   const { variables, open } = site(t);
   const embedded = open();
   const owner = await startNode(t, { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '1', SUPERVISOR_PERIOD_SECONDS: '0.2' });
@@ -92,7 +92,7 @@ test('F-22, F-25: a node that is killed keeps its lease until that runs out, not
   assert.equal((await reaches(embedded, orderId, 'Processed')).outcome, 'completed');
 });
 
-/** Answers the newest request for the first step in the agent's place. */
+/** Answers the newest request of the first step in place of the agent. */
 async function answerFirst(node: Node, embedded: Embedded): Promise<void> {
   await until('the step is asked again', async () => {
     const request = requests(embedded, 'first').at(-1);
@@ -122,7 +122,7 @@ function replyTo({ requestId, orderId, path, attempt, epoch }: Request): string 
   });
 }
 
-test('F-26, F-27: a second message for an instance that another node holds waits for the release, and sees what the first one left', async (t) => {
+test('F-26, F-27: a second message for an instance that another node holds waits for the release, and sees the new state', async (t) => {
   const { variables, open } = site(t);
   const embedded = open();
   const agents = 'agent-first,agent-second';
@@ -167,7 +167,7 @@ test('two hosts on one data folder share 300 orders that are submitted to both, 
   await Promise.all(nodes.map((node) => node.kill('SIGTERM')));
 });
 
-test('hosts that start at the same moment on a folder that does not exist yet all come up, and agree on it', async (t) => {
+test('hosts that start at the same moment on a new folder all come up and share it', async (t) => {
   const { variables } = site(t);
   const starting = Array.from({ length: 4 }, () => run(t, `${root}test/processes/node.ts`, variables));
   await Promise.all(starting.map((each) => within(each.line(/^ready$/m), 'it does not come up')));

@@ -26,7 +26,7 @@ import {
 
 type Run = Parameters<typeof lineOf>[0][string];
 
-/** One order, whose one step is served by this operation; how often and when it ran, in seconds from the start. */
+/** An order whose single step runs this operation, with the number of runs and the seconds at which each began. */
 async function served(
   context: TestContext,
   run: (clock: Desk['clock'], tried: number) => Run,
@@ -55,8 +55,8 @@ const busy = (retryAfterMs?: number): never => {
   throw new TransientFailure('busy', retryAfterMs === undefined ? {} : { retryAfterMs });
 };
 
-describe('an agent deals with what may pass', () => {
-  test('F-37 a service that fails twice and then answers gives one reply, in time', async (context) => {
+describe('an agent retries transient failures', () => {
+  test('F-37 when a service fails twice and then answers, the agent sends one reply in time', async (context) => {
     const { ran, replies, seconds } = await served(context, (_, tried) => () => (tried < 3 ? busy() : { id: 'r-1' }));
     assert.equal(ran.length, 3);
     assert.deepEqual(
@@ -66,7 +66,7 @@ describe('an agent deals with what may pass', () => {
     assert.ok(seconds() < 10);
   });
 
-  test('F-37 anything that an operation throws is taken for a failure that may pass', async (context) => {
+  test('F-37 the agent treats anything that an operation throws as a transient failure', async (context) => {
     const { ran, replies } = await served(context, (_, tried) => () => {
       if (tried === 1) throw new TypeError('undefined is no function');
       if (tried === 2) return Promise.reject(new Error('socket hang up'));
@@ -77,26 +77,26 @@ describe('an agent deals with what may pass', () => {
     assert.equal(replies[0]?.result.status, 'succeeded');
   });
 
-  test('F-37 it waits as long as the service asks for, and not less', async (context) => {
+  test('F-37 the agent waits exactly as long as the service asks for', async (context) => {
     const { ran } = await served(context, (_, tried) => () => (tried === 1 ? busy(3_000) : {}));
     assert.deepEqual(ran, [0, 3]);
   });
 
-  test('F-37 its tries grow apart, and stop when the time is over: no call is made after that, and no answer given', async (context) => {
+  test('F-37 the pauses between tries grow, and when the time is over the agent neither calls the service again nor replies', async (context) => {
     const { desk, ran, replies, back } = await served(context, () => () => busy(), { attemptsMax: 1_000 });
     assert.ok(ran.length > 3 && ran.length < 100, `${ran.length} tries`);
     assert.ok(Math.max(...ran) < 10);
-    // By chance it tries more often than its budget allows: then it comes again, and nobody tries meanwhile (X-45).
+    // If the random pauses exceed the retry budget, the request is redelivered and no try is made meanwhile (X-45).
     const { expired = 0, putBack = 0, leftWaiting = 0 } = desk.telemetry.counts();
     assert.deepEqual([replies, back, expired + putBack + leftWaiting], [[], 0, 1]);
   });
 
-  test('F-37 a service that wants to be left alone for longer than there is time is not called again', async (context) => {
+  test('F-37 when a service asks for a pause beyond the deadline, the agent does not call it again', async (context) => {
     const { ran, replies } = await served(context, () => () => busy(60_000));
     assert.deepEqual([ran, replies], [[0], []]);
   });
 
-  test('F-37 when its tries are used up before then it says so, and the step is asked again when its time is over', async (context) => {
+  test('F-37 when its tries are used up early, the agent says so and the step is requested again after its deadline', async (context) => {
     const { desk, orderId, ran, replies } = await served(context, () => () => busy(), { attemptsMax: 2 });
     assert.equal(ran.length, 2);
     assert.deepEqual(
@@ -112,7 +112,7 @@ describe('an agent deals with what may pass', () => {
     assert.equal((await desk.request()).attempt, 2);
   });
 
-  test('F-37 one that the operation declares goes by its own name, whether it was thrown or answered', async (context) => {
+  test('F-37 a declared transient fault keeps its own name, whether the operation throws it or returns it', async (context) => {
     const BankBusy = fault('BankBusy', TransientFault);
     const thrown = () => Promise.reject(new TransientFailure('closed for the night', { fault: BankBusy }));
     const answered: Run = (_, call) => call.failed(BankBusy, 'closed for the night');
@@ -132,7 +132,7 @@ describe('an agent deals with what may pass', () => {
 });
 
 describe('an agent keeps its deadline', () => {
-  test('F-39 a service that is too slow gets no answer sent: the reply queue stays empty, and the expiry is counted', async (context) => {
+  test('F-39 when a service is too slow, the agent sends no reply and counts the expiry', async (context) => {
     let signal: AbortSignal | undefined;
     const { desk, replies, back, seconds } = await served(context, (clock) => async (_, call) => {
       signal = call.signal;
@@ -142,12 +142,12 @@ describe('an agent keeps its deadline', () => {
     assert.deepEqual([replies, back, desk.telemetry.counts()['expired']], [[], 0, 1]);
     assert.equal(signal?.aborted, true);
     assert.ok(seconds() >= 10 && seconds() < 11, 'it stops when the time is over, not when the service answers');
-    assert.match(desk.log.join(''), /expired: stopped without an answer/);
+    assert.match(desk.log.join(''), /stopped expired request without a reply/);
     await desk.clock.advance(10_000);
     assert.deepEqual(desk.messages('worker-replies'), [], 'also when the service answers at last');
   });
 
-  test('F-39 what an operation would do next is not done once its signal is aborted', async (context) => {
+  test('F-39 an operation does nothing further once its signal is aborted', async (context) => {
     const calls: string[] = [];
     await served(context, (clock) => async (_, { signal }) => {
       calls.push('reserve');
@@ -159,7 +159,7 @@ describe('an agent keeps its deadline', () => {
     assert.deepEqual(calls, ['reserve']);
   });
 
-  test('F-39 one that never ends does not keep others of its batch waiting for ever', async (context) => {
+  test('F-39 an operation that never ends does not block the rest of its batch', async (context) => {
     const { desk, back } = await served(context, (_, tried) => () => (tried === 1 ? new Promise<Json>(() => {}) : {}));
     assert.equal(back, 0);
     await submitted(desk);
@@ -167,12 +167,12 @@ describe('an agent keeps its deadline', () => {
     assert.equal(desk.messages('worker-replies').length, 1);
   });
 
-  test('F-39 a request that comes when its time is over is not begun', async (context) => {
+  test('F-39 a request that arrives after its deadline does not begin', async (context) => {
     const { desk, ran, replies, back } = await served(context, () => nothing, { waitsMs: 10_000 });
     assert.deepEqual([ran, replies, back, desk.telemetry.counts()['expired']], [[], [], 0, 1]);
   });
 
-  test('F-39 where two clocks disagree, the smaller time counts', async (context) => {
+  test('F-39 when two clocks disagree, the smaller remaining time counts', async (context) => {
     const { desk } = await served(context, () => nothing, { waitsMs: 10_000 });
     const ahead = { completeBy: new Date(desk.clock.now() + 3_600_000).toISOString(), remainingMs: 0 };
     const behind = { completeBy: new Date(desk.clock.now()).toISOString(), remainingMs: 3_600_000 };
@@ -192,7 +192,7 @@ describe('an agent answers at once', () => {
     return replies[0]?.result;
   };
 
-  test('F-43 a permanent failure', async (context) => {
+  test('F-43 with a permanent failure', async (context) => {
     const refuse = () => {
       throw new PermanentFailure('AddressUnknown', 'no such street', { data: { street: 'Elm' } });
     };
@@ -202,7 +202,7 @@ describe('an agent answers at once', () => {
     });
   });
 
-  test('F-43 a permanent failure under a name that no fault may have', async (context) => {
+  test('F-43 with a permanent failure whose name is not a valid fault name', async (context) => {
     const refuse = () => {
       throw new PermanentFailure('address-unknown', 'no such street');
     };
@@ -212,9 +212,9 @@ describe('an agent answers at once', () => {
     });
   });
 
-  test('F-43 an operation that it does not have, and an input that the operation does not take', async (context) => {
+  test('F-43 to an unknown operation, and to an input that the operation does not accept', async (context) => {
     const { desk, ran } = await served(context, () => nothing, { waitsMs: 10_000 });
-    // What it does not have, it may have in a moment: while an app is changed, its parts differ.
+    // An unknown operation may exist in a moment: during a deployment the parts of an app differ.
     const wrongs = [
       [{ operation: 'burn' }, false],
       [{ operation: 'constructor' }, false],
@@ -233,7 +233,7 @@ describe('an agent answers at once', () => {
     assert.deepEqual(ran, []);
   });
 
-  test('F-45 a message that is no request is given up, and the others are answered', async (context) => {
+  test('F-45 when a message is not a request, the agent dead-letters it and answers the others', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     await submitted(desk);
     await desk.send('worker-requests', '{"v":1,"type":"request"}');
@@ -244,7 +244,7 @@ describe('an agent answers at once', () => {
 });
 
 describe('many agents on one channel', () => {
-  test('F-45 ten of them share a thousand requests: each is answered once', async (context) => {
+  test('F-45 ten agents share a thousand requests, and each request gets one reply', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), { variables: { STEP_COMPLETE_WITHIN_SECONDS: '600' } });
     await Promise.all(
       Array.from({ length: 1_000 }, (_, index) =>
@@ -282,7 +282,7 @@ describe('many agents on one channel', () => {
 });
 
 describe('long work', () => {
-  /** The whole system with one step that takes so many seconds, of which it may ask for so many. */
+  /** Starts a whole system whose one step takes `takesSeconds` and may extend its deadline to `longestSeconds`. */
   async function longWork(context: TestContext, takesSeconds: number, longestSeconds: number) {
     const clock = manualClock();
     const ran: number[] = [];
@@ -295,7 +295,7 @@ describe('long work', () => {
     return { system, ran, orderId: await submitted(system) };
   }
 
-  test('F-37 an operation that asks for more time in time gets it: asked once, run once, nothing counted', async (context) => {
+  test('F-37 when an operation extends its deadline in time, it is requested once, runs once and counts no failure', async (context) => {
     const { system, ran, orderId } = await longWork(context, 45, 60);
     await reaches(system, orderId, 'Processed');
     assert.equal(ran.length, 1);
@@ -306,7 +306,7 @@ describe('long work', () => {
     assert.ok(asked && extended[0] && extended[0].at - asked.at < 10_000 / 3, 'it asks before a third of the time is over');
   });
 
-  /** Beats every second, for so many of them; then it hangs, or is done after 45. */
+  /** Sends a heartbeat every second for `beats` seconds; then the work hangs, or is done after 45 seconds. */
   const beating = async (context: TestContext, beats: number) => {
     const clock = manualClock();
     const ran: number[] = [];
@@ -323,7 +323,7 @@ describe('long work', () => {
     return { system, ran, orderId: await submitted(system) };
   };
 
-  test('F-37 an operation that says itself that it gets on has its time anew, and not for each word', async (context) => {
+  test('F-37 each heartbeat of an operation renews its deadline, with fewer messages than heartbeats', async (context) => {
     const { system, ran, orderId } = await beating(context, 45);
     await reaches(system, orderId, 'Processed');
     const extended = (await journalOf(system, orderId)).filter(({ type }) => type === 'StepExtended');
@@ -332,14 +332,14 @@ describe('long work', () => {
     assert.ok(extended.length >= 4 && extended.length <= 45, `${extended.length} messages`);
   });
 
-  test('F-37, F-39 one that hangs after three seconds is asked for again ten seconds later, though its process lives', async (context) => {
+  test('F-37, F-39 when an operation hangs after three seconds, it is requested again ten seconds later although its process runs', async (context) => {
     const { system, ran, orderId } = await beating(context, 3);
     await system.clock.advance(20_000);
     assert.equal((await system.state(orderId)).failureCount, 1);
     assert.ok(ran.length === 2 && (ran[1] ?? 0) - (ran[0] ?? 0) <= 16_000, `asked ${ran.length} times`);
   });
 
-  test('F-37 once the longest time is asked for, nothing more is sent: each heartbeat is a write of the order', async (context) => {
+  test('F-37 once the maximum time is requested, the agent sends no more heartbeats, because each one is a write of the order', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(19_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 20, completeWithinSeconds: 10 } }), { clock });
@@ -348,7 +348,7 @@ describe('long work', () => {
     assert.deepEqual(sentBy(desk), ['heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'reply']);
   });
 
-  test('F-37 an operation without a longest time may say that it gets on: nothing is sent, and it is done', async (context) => {
+  test('F-37 an operation without a maximum time may call heartbeat: the agent sends nothing, and the step completes', async (context) => {
     const work: Run = async (_, call) => (await call.heartbeat()) ?? {};
     const desk = openDesk(context, lineOf({ work }));
     const orderId = await submitted(desk);
@@ -358,14 +358,14 @@ describe('long work', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('F-37 work of many minutes is begun once, however long its message stays in flight', async (context) => {
+  test('F-37 work of many minutes begins once, however long its message stays in flight', async (context) => {
     const { system, ran, orderId } = await longWork(context, 400, 600);
     await reaches(system, orderId, 'Processed', { withinMs: 500_000, stepMs: 1_000 });
     assert.equal(ran.length, 1);
     assert.deepEqual(await system.store.documents(collections.deadLetters('worker'), undefined, 10), []);
   });
 
-  test('F-37 a slow operation is not begun a second time while it still has time of its own', async (context) => {
+  test('F-37 a slow operation does not begin a second time before its deadline', async (context) => {
     const clock = manualClock();
     let ran = 0;
     const slow: Run = async () => {
@@ -378,7 +378,7 @@ describe('long work', () => {
     assert.equal(ran, 1);
   });
 
-  test('F-39 beyond its longest time it is stopped in silence, and asked again', async (context) => {
+  test('F-39 when the maximum time is over, the agent aborts the work without a reply and the step is requested again', async (context) => {
     const { system, ran, orderId } = await longWork(context, 45, 20);
     await system.clock.advance(24_000);
     assert.equal((await system.state(orderId)).failureCount, 1);
@@ -386,7 +386,7 @@ describe('long work', () => {
     assert.ok((ran[1] ?? 0) - (ran[0] ?? 0) >= 20_000);
   });
 
-  test('F-39 the longest time counts from the asking, not from when the agent began', async (context) => {
+  test('F-39 the maximum time counts from the request, not from the start of the work', async (context) => {
     const { replies, seconds } = await served(context, (clock) => () => clock.sleep(15_000), {
       completeWithinSeconds: 10,
       longestSeconds: 20,
@@ -396,7 +396,7 @@ describe('long work', () => {
     assert.ok(seconds() < 21);
   });
 
-  test('F-37 whoever answers has sent all that he had begun to send: in Lambda he is frozen at once', async (context) => {
+  test('F-37 before an agent replies, its heartbeats have all been sent, because Lambda freezes the process at once', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(4_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 60, completeWithinSeconds: 10 } }), { clock });
@@ -436,7 +436,7 @@ describe('long work', () => {
     await desk.deliver(queue);
   };
 
-  test('F-33 a heartbeat moves the deadline to the later of old and asked, and never beyond the longest time', async (context) => {
+  test('F-33 a heartbeat moves the deadline to the later of the old and the requested one, up to the maximum time', async (context) => {
     assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 25))).completeBy, 25);
     assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 5))).completeBy, 10, 'never earlier');
     assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 3_600))).completeBy, 60);
@@ -447,7 +447,7 @@ describe('long work', () => {
     );
   });
 
-  test('F-42 a heartbeat of an older asking, of another agent, or of a step that is done moves nothing', async (context) => {
+  test('F-42 a heartbeat of an older attempt, of another agent or of a finished step moves no deadline', async (context) => {
     const old = await extend(context, 60, (desk, request) =>
       beat(desk, { ...request, requestId: request.requestId.replace('#1.1', '#1.2'), attempt: 2 }, 25),
     );
@@ -461,7 +461,7 @@ describe('long work', () => {
     assert.equal((await desk.state(orderId)).completeBy, null, 'a held order waits for nobody');
   });
 
-  test('F-33 the same heartbeat again, or an earlier one after a later one, changes nothing', async (context) => {
+  test('F-33 a repeated heartbeat, or an earlier one that arrives late, changes nothing', async (context) => {
     const { desk, orderId } = await extend(context, 60, async (desk, request) => {
       await beat(desk, request, 25);
       await beat(desk, request, 25);

@@ -9,7 +9,7 @@ const CardDeclined = fault('CardDeclined', Refused);
 const Nothing = z.object({});
 const Heard = z.object({ type: z.string(), source: z.string(), message: z.string() });
 
-/** An order of which the charge fails so, and what the clerk was told by the handler for every fault. */
+/** An order whose charge fails with `charge`, and what its catch-all handler sent to the clerk. */
 async function told(context: TestContext, charge: () => never) {
   const heard: z.infer<typeof Heard>[] = [];
   const till = defineAgent('till', { charge: operation({ input: Nothing, output: Nothing, faults: [CardDeclined], run: charge }) });
@@ -33,10 +33,10 @@ async function told(context: TestContext, charge: () => never) {
 }
 
 for (const [what, type, raisedAs] of [
-  ['a fault that nobody declared', 'TillBroken', { type: 'TillBroken', class: 'unexpected' }],
+  ['an undeclared fault', 'TillBroken', { type: 'TillBroken', class: 'unexpected' }],
   ['a declared fault', 'CardDeclined', { type: 'Refused/CardDeclined', class: 'expected' }],
 ] as const)
-  test(`F-171, F-172: ${what} is raised again as it was, with its data, and a handler for every fault takes it`, async (context) => {
+  test(`F-171, F-172: ${what} is raised again unchanged, with its data, and a catch-all handler handles it`, async (context) => {
     const { heard, raised, outcome } = await told(context, () => {
       throw new PermanentFailure(type, 'no paper', { data: { till: 7 } });
     });

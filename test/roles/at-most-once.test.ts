@@ -20,14 +20,14 @@ import { countIn, failed, type LineOptions, lineOf, openDesk, reaches, started, 
 
 type Run = (tried: number, call: Call<string>) => unknown;
 
-/** One order, whose one step asks for what may be asked for only once; each asking is delivered by the test. */
+/** One order whose only step calls an at-most-once operation. The test delivers each attempt itself. */
 async function paying(context: TestContext, run: Run, more: LineOptions['operation'] = {}) {
   let tried = 0;
   const app = lineOf({ pay: (_, call) => run(++tried, call) }, { operation: { atMostOnce: true, ...more } });
   const desk = openDesk(context, app);
   await submitted(desk);
   const first = await desk.request();
-  /** What is answered to the step's asking of this number, delivered now. */
+  /** Delivers this attempt of the step and returns the replies to it. */
   const ask = async (attempt = 1, change: Partial<Request> = {}) => {
     const completeBy = new Date(desk.clock.now() + first.remainingMs).toISOString();
     const requestId = first.requestId.replace('#1.1', `#1.${attempt}`);
@@ -43,32 +43,32 @@ const faultsIn = (results: readonly Reply['result'][]) =>
   results.map((result) => result.status === 'failed' && [result.fault.type, result.fault.permanent, result.fault.outcomeUnknown ?? false]);
 const unknown = [['OutcomeUnknown', true, true]];
 
-describe('what may be asked for only once is asked for once', () => {
-  test('X-20 an answer that comes is an answer as any other, and the asking was noted before', async (context) => {
+describe('an at-most-once operation runs at most once', () => {
+  test('X-20 a reply that arrives counts normally, and the intent was recorded before the call', async (context) => {
     const { ask, notes } = await paying(context, () => ({ noted: notes() }));
     assert.deepEqual(await ask(), [{ status: 'succeeded', output: { noted: 1 } }]);
   });
 
   for (const [what, error] of [
-    ['a failure that may pass', new TransientFailure('busy')],
-    ['anything else that is thrown', new Error('socket hang up')],
-    ['a failure that leaves it open', new PermanentFailure('OutcomeUnknown', 'who knows', { outcomeUnknown: true })],
+    ['a transient failure', new TransientFailure('busy')],
+    ['any other exception', new Error('socket hang up')],
+    ['a failure with an unknown outcome', new PermanentFailure('OutcomeUnknown', 'who knows', { outcomeUnknown: true })],
   ] as const)
-    test(`X-20 after ${what} nobody knows, and that is said at once`, async (context) => {
+    test(`X-20 after ${what} the outcome is unknown, and the agent says so at once`, async (context) => {
       const { ask, tried } = await paying(context, () => Promise.reject(error));
       assert.deepEqual(faultsIn(await ask()), unknown);
       assert.deepEqual(faultsIn(await ask(2)), unknown);
       assert.equal(tried(), 1);
     });
 
-  test('X-20 a definite refusal is one here, too', async (context) => {
+  test('X-20 a definite refusal stays definite', async (context) => {
     const { ask } = await paying(context, () => {
       throw new PermanentFailure('AccountClosed', 'no such account');
     });
     assert.deepEqual(faultsIn(await ask()), [['AccountClosed', true, false]]);
   });
 
-  test('X-20 asked again under the same key it says that nobody knows, and does nothing; under a new key it does', async (context) => {
+  test('X-20 a second attempt under the same key answers that the outcome is unknown and runs nothing; a new key runs', async (context) => {
     const { ask, tried } = await paying(context, () => ({}));
     await ask();
     assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -76,14 +76,14 @@ describe('what may be asked for only once is asked for once', () => {
     assert.equal((await ask(3, { idempotencyKey: 'another' }))[0]?.status, 'succeeded');
   });
 
-  test('F-39, X-20 when its time is over it is silent, and the next asking does nothing', async (context) => {
+  test('F-39, X-20 after its deadline the agent sends no reply, and the next attempt runs nothing', async (context) => {
     const { ask, tried } = await paying(context, () => new Promise(() => {}));
     assert.deepEqual(await ask(), []);
     assert.deepEqual(faultsIn(await ask(2)), unknown);
     assert.equal(tried(), 1);
   });
 
-  test('X-20 a host that stops does not leave it to another one', async (context) => {
+  test('X-20 a stopping host does not leave the operation to another host', async (context) => {
     const stopping = new AbortController();
     const { desk, first, tried } = await paying(context, () => new Promise(() => stopping.abort()));
     const [definition = assert.fail()] = desk.system.definitions.agents;
@@ -92,7 +92,7 @@ describe('what may be asked for only once is asked for once', () => {
     assert.deepEqual([reply && faultsIn([reply.result]), tried()], [unknown, 1]);
   });
 
-  test('F-80, X-20 a host that stops does not say that it has given up what was canceled and is still at work', async (context) => {
+  test('F-80, X-20 a stopping host does not report canceled work as given up while the work still runs', async (context) => {
     const begun = Promise.withResolvers<void>();
     const { desk, first } = await paying(context, () => new Promise(() => begun.resolve()));
     const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
@@ -106,7 +106,7 @@ describe('what may be asked for only once is asked for once', () => {
     assert.deepEqual(reply && faultsIn([reply.result]), unknown);
   });
 
-  test('X-20, X-45 a host that stops does not say that its service is away', async (context) => {
+  test('X-20, X-45 a stopping host does not open the circuit breaker of its service', async (context) => {
     const begun = Promise.withResolvers<void>();
     const { desk, first } = await paying(context, (tried) => new Promise(() => tried === 5 && begun.resolve()));
     const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
@@ -119,13 +119,13 @@ describe('what may be asked for only once is asked for once', () => {
     assert.equal(await desk.system.store.breaker('worker'), undefined);
   });
 
-  test('F-39, X-20 one that comes too late does not keep the next one, which comes with it, from being served', async (context) => {
+  test('F-39, X-20 an attempt that arrives too late does not block the next attempt in the same batch', async (context) => {
     const { desk, first, ask, tried } = await paying(context, () => ({}));
     await desk.send('worker-requests', { ...first, remainingMs: 0 });
     assert.deepEqual([await ask(2), tried()], [[{ status: 'succeeded', output: {} }], 1]);
   });
 
-  test('X-20 what never begins is not noted: its time is over, its input is refused, or the host stops', async (context) => {
+  test('X-20 no intent is recorded when nothing begins: the deadline has passed, the input is refused, or the host stops', async (context) => {
     const { desk, first, ask, tried, notes } = await paying(context, () => ({}));
     assert.deepEqual(await ask(1, { remainingMs: 0 }), []);
     assert.deepEqual(faultsIn(await ask(1, { input: { orderId: 7 } })), [['RequestRefused', true, false]]);
@@ -135,26 +135,26 @@ describe('what may be asked for only once is asked for once', () => {
   });
 });
 
-describe('a service that was not reached may be tried again', () => {
+describe('when a service was not reached, an at-most-once operation may be tried again', () => {
   const refuse = () => {
     throw new TransientFailure('connection refused', { nothingSent: true });
   };
 
-  test('F-37, X-20 within the same asking', async (context) => {
+  test('F-37, X-20 within the same attempt', async (context) => {
     const { ask, tried } = await paying(context, (tried) => (tried < 3 ? refuse() : {}));
     assert.equal((await ask())[0]?.status, 'succeeded');
     assert.equal(tried(), 3);
     assert.deepEqual(faultsIn(await ask(2)), unknown);
   });
 
-  test('F-37, X-20 and by the next asking, once the tries of this one are used up', async (context) => {
+  test('F-37, X-20 by the next attempt, once the tries of this attempt are used up', async (context) => {
     const { ask, notes } = await paying(context, (tried) => (tried < 3 ? refuse() : {}), { attemptsMax: 2 });
     assert.deepEqual(faultsIn(await ask()), [['ServiceUnavailable', false, false]]);
     assert.equal(notes(), 0);
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-37, X-20 or that has answered "not now", by the next asking: nothing was done', async (context) => {
+  test('F-37, X-20 by the next attempt when the service answered "not now", because nothing was done', async (context) => {
     const BankBusy = fault('BankBusy', TransientFault);
     const run: Run = (tried, call) => (tried < 2 ? call.failed(BankBusy, 'closed') : {});
     const { ask, notes } = await paying(context, run, { faults: [BankBusy] });
@@ -162,7 +162,7 @@ describe('a service that was not reached may be tried again', () => {
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-39, X-20 and by the next asking, once the time of this one is over', async (context) => {
+  test('F-39, X-20 by the next attempt, once the deadline of this attempt has passed', async (context) => {
     const { ask } = await paying(context, (tried) => (tried < 20 ? refuse() : {}), { attemptsMax: 1_000 });
     assert.deepEqual(await ask(1, { remainingMs: 50 }), []);
     for (let attempt = 2; attempt < 10; attempt++) {
@@ -172,7 +172,7 @@ describe('a service that was not reached may be tried again', () => {
     assert.fail('it was never tried again');
   });
 
-  test('F-170, X-20 and one that is canceled before it was reached was not done, nor is it by a delivery that comes late', async (context) => {
+  test('F-170, X-20 but not after a cancellation: it was not done, and a late delivery does not do it', async (context) => {
     const pausing = Promise.withResolvers<void>();
     const { desk, first, ask, tried } = await paying(context, () => {
       setImmediate(pausing.resolve);
@@ -187,15 +187,15 @@ describe('a service that was not reached may be tried again', () => {
     assert.deepEqual([await ask(), tried()], [[], 1]);
   });
 
-  test('X-20 but not after a try of which that is not known', async (context) => {
+  test('X-20 but not after a try whose outcome is unknown', async (context) => {
     const { ask, tried, notes } = await paying(context, (tried) => (tried === 1 ? refuse() : Promise.reject(new Error('reset'))));
     assert.deepEqual(faultsIn(await ask()), unknown);
     assert.deepEqual([tried(), notes()], [2, 1]);
   });
 });
 
-describe('a request that is delivered twice', () => {
-  test('X-20 is left to the first delivery, which answers', async (context) => {
+describe('when an at-most-once request is delivered twice', () => {
+  test('X-20 the second delivery leaves it to the first, which replies', async (context) => {
     const { desk, first, ask, tried } = await paying(context, async () => {
       await desk.clock.sleep(2_000);
       return {};
@@ -203,20 +203,20 @@ describe('a request that is delivered twice', () => {
     await desk.send('worker-requests', first);
     assert.deepEqual(await ask(), [{ status: 'succeeded', output: {} }]);
     assert.deepEqual([tried(), desk.telemetry.counts()['duplicateRequest']], [1, 1]);
-    assert.match(desk.log.join(''), /"level":"debug","message":"delivered twice/);
+    assert.match(desk.log.join(''), /"level":"debug","message":"ignored duplicate delivery/);
   });
 
-  test('X-20 gets no second answer, neither from a service that can be asked', async (context) => {
+  test('X-20 the second delivery sends no reply, even if the service offers a lookup', async (context) => {
     const { ask, tried } = await paying(context, () => ({}), { lookup: () => ({}) });
     await ask();
     assert.deepEqual([await ask(), tried()], [[], 1]);
   });
 });
 
-describe('where the service can tell what was done under a key', () => {
+describe('when a service can look up what was done under a key', () => {
   const lost = () => Promise.reject(new Error('socket hang up'));
 
-  test('X-20 an asking that comes again is answered with what is found', async (context) => {
+  test('X-20 a repeated request is answered with the result of the lookup', async (context) => {
     const keys: string[] = [];
     const lookup = (key: string, { idempotencyKey }: Call) => ({ found: keys.push(key, idempotencyKey) });
     const { first, ask, tried } = await paying(context, lost, { lookup });
@@ -225,7 +225,7 @@ describe('where the service can tell what was done under a key', () => {
     assert.deepEqual([tried(), keys], [1, [first.idempotencyKey, first.idempotencyKey]]);
   });
 
-  test('X-20 and where nothing is found it may be on its way: nobody knows', async (context) => {
+  test('X-20 and the lookup finds nothing, the call may still be on its way: the outcome is unknown', async (context) => {
     const { ask, tried } = await paying(context, lost, { lookup: () => undefined });
     await ask();
     assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -233,7 +233,7 @@ describe('where the service can tell what was done under a key', () => {
   });
 });
 
-describe('an order that asks for what may be asked for only once', () => {
+describe('an order with an at-most-once step', () => {
   const Empty = z.object({});
   let paid = 0;
   const pay = async ({ signal }: Call) => {
@@ -249,7 +249,7 @@ describe('an order that asks for what may be asked for only once', () => {
   );
   const app = defineApp({ workflows: [held, handled], agents: [bank, desk] });
 
-  test('X-20 is held for a person when no answer came, and has asked once', async (context) => {
+  test('X-20 is blocked when no reply came, after a single call', async (context) => {
     paid = 0;
     const system = await started(context, app);
     const orderId = await submitted(system, {}, { workflow: 'blocked' });
@@ -257,7 +257,7 @@ describe('an order that asks for what may be asked for only once', () => {
     assert.deepEqual([(await system.state(orderId)).fault?.type, paid], ['OutcomeUnknown', 1]);
   });
 
-  test('X-20 or goes to the handler that the workflow has for it', async (context) => {
+  test('X-20 or goes to the handler that its workflow has for this fault', async (context) => {
     const system = await started(context, app);
     const orderId = await submitted(system, {}, { workflow: 'handled' });
     await reaches(system, orderId, 'Processed');
@@ -265,8 +265,8 @@ describe('an order that asks for what may be asked for only once', () => {
   });
 });
 
-describe('an answer of an earlier asking that comes after all', () => {
-  /** Its answer is under way when its time is over; the supervisor has it asked for again. */
+describe('when a reply to an earlier attempt arrives late', () => {
+  /** Holds back the reply until the deadline has passed and the supervisor has had the step requested again. */
   async function lateAnswer(context: TestContext, atMostOnce = true) {
     const runs = { pay: () => ({}), ship: () => ({}) };
     const desk = openDesk(context, lineOf(runs, { operation: atMostOnce ? { atMostOnce } : {} }), { variables: { MAX_FAILURES: '3' } });
@@ -283,7 +283,7 @@ describe('an answer of an earlier asking that comes after all', () => {
     return { desk, orderId, comes };
   }
 
-  test('X-9, X-20: counts while the next one is under way, which could only say that nobody knows', async (context) => {
+  test('X-9, X-20: it counts while the next attempt runs, which could only answer that the outcome is unknown', async (context) => {
     const { desk, orderId, comes } = await lateAnswer(context);
     await comes();
     assert.deepEqual(
@@ -296,7 +296,7 @@ describe('an answer of an earlier asking that comes after all', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('X-9, X-20: is kept where the order is blocked by then, and to resubmit it takes that answer', async (context) => {
+  test('X-9, X-20: and the order is blocked by then, the reply is kept and a resubmission uses it', async (context) => {
     const { desk, orderId, comes } = await lateAnswer(context);
     await desk.deliver('worker-requests');
     await desk.deliver('worker-replies');
@@ -310,7 +310,7 @@ describe('an answer of an earlier asking that comes after all', () => {
     );
   });
 
-  test('X-9: does not count where a later asking was refused: to resubmit the order asks anew', async (context) => {
+  test('X-9: it does not count once a later attempt was refused, and a resubmission sends a new request', async (context) => {
     const { desk, orderId, comes } = await lateAnswer(context, false);
     await desk.answer(await desk.request(), failed('NoMoney'));
     await comes();

@@ -13,7 +13,7 @@ import { CircuitGuard } from '#roles/agent/circuit-guard';
 import { startDeadline } from '#roles/agent/deadline';
 import { lineOf, openDesk, submitted, timePasses } from './support.ts';
 
-/** A bank that may be away, and calls to it. */
+/** A bank whose service may be away, and the number of calls to it. */
 function banked(): { readonly app: App; readonly bank: { isAway: boolean; calls: number } } {
   const bank = { isAway: false, calls: 0 };
   const Nothing = z.object({});
@@ -42,8 +42,8 @@ async function started(context: TestContext) {
   return { system, bank, submit };
 }
 
-describe('a service that is away', () => {
-  test('X-45 after some failures in a row nobody calls it any more, but for a probe now and then', async (context) => {
+describe('when a service is away', () => {
+  test('X-45 after some failures in a row the agents stop calling it, except for occasional probes', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     for (let order = 0; order < 10; order++) await submit();
@@ -56,7 +56,7 @@ describe('a service that is away', () => {
     assert.equal(bank.calls, found + failedProbes);
   });
 
-  test('X-45 its orders wait, and no expiry counts; when it is back they complete, with hardly a call too many', async (context) => {
+  test('X-45 its orders wait without counting expiries, and complete with few surplus calls when it is back', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     const orders: string[] = [];
@@ -73,7 +73,7 @@ describe('a service that is away', () => {
     assert.equal(bank.calls, calls + orders.length);
   });
 
-  test('X-13, X-45 one order that it can never answer stops nobody else', async (context) => {
+  test('X-13, X-45 one order that it can never answer does not stop the other orders', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     await submit();
@@ -83,7 +83,7 @@ describe('a service that is away', () => {
   });
 });
 
-describe('what stands before a service', () => {
+describe('the circuit guard of a service', () => {
   function guards(context: TestContext) {
     const steady = manualClock();
     const clock = { ...steady, now: () => steady.now() - clock.behindMs, behindMs: 0 };
@@ -104,7 +104,7 @@ describe('what stands before a service', () => {
     for (const order of orders) await (await guard.acquirePermit({ repeated: false }))?.failed(order);
   }
 
-  test('X-45 in good weather the store is asked once by each process, and again after it has rested', async (context) => {
+  test('X-45 when the service is healthy, each process reads the store once, and again after an idle period', async (context) => {
     const { guard, reads, clock } = guards(context);
     const one = guard();
     for (let call = 0; call < 100; call++) await (await one.acquirePermit({ repeated: false }))?.answered();
@@ -117,7 +117,7 @@ describe('what stands before a service', () => {
     assert.deepEqual(reads, ['bank', 'bank']);
   });
 
-  test('X-45 what one process finds out the others know after two failures of their own', async (context) => {
+  test('X-45 when one process opens the circuit, the others follow after two failures of their own', async (context) => {
     const { guard, clock } = guards(context);
     const [one, other] = [guard(), guard()];
     await fails(one, 'a', 'b', 'a', 'b', 'a');
@@ -133,7 +133,7 @@ describe('what stands before a service', () => {
     for (const each of [one, other]) assert.ok(await each.acquirePermit({ repeated: false }));
   });
 
-  test('X-45 when it is back it is asked for a little at first, and for more with each answer', async (context) => {
+  test('X-45 when the service is back, the guard permits few calls at first and more with each reply', async (context) => {
     const { guard, clock } = guards(context);
     const one = guard();
     await fails(one, 'a', 'b', 'a', 'b', 'a');
@@ -147,7 +147,7 @@ describe('what stands before a service', () => {
     assert.equal(await one.acquirePermit({ repeated: false }), undefined);
   });
 
-  test('X-45 repetitions have a budget: ten, and one more for ten answers', async (context) => {
+  test('X-45 repetitions have a budget of ten, plus one for every ten replies', async (context) => {
     const { guard } = guards(context);
     const one = guard();
     const repeated = async (): Promise<boolean> => (await one.acquirePermit({ repeated: true })) !== undefined;
@@ -157,7 +157,7 @@ describe('what stands before a service', () => {
     assert.deepEqual([await repeated(), await repeated()], [true, false]);
   });
 
-  test('X-12, X-45 a clock that is put back takes no repetition away', async (context) => {
+  test('X-12, X-45 a clock that is set back takes no repetition away', async (context) => {
     const { guard, clock } = guards(context);
     const one = guard();
     const repeated = async (): Promise<boolean> => (await one.acquirePermit({ repeated: true })) !== undefined;
@@ -166,7 +166,7 @@ describe('what stands before a service', () => {
     assert.equal(await repeated(), false);
   });
 
-  test('X-45 a store that is not to be had keeps nobody from a service that is well', async () => {
+  test('X-45 when the store is unavailable, calls to a healthy service go through', async () => {
     const away = () => Promise.reject(new Error('throttled'));
     const options = { clock: manualClock(), telemetry: createTelemetry({ level: 'off' }), random: () => 0.5 };
     const one = new CircuitGuard('bank', { breakers: { breaker: away, putBreaker: away }, ...options });
@@ -175,7 +175,7 @@ describe('what stands before a service', () => {
   });
 });
 
-test('X-45, F-170 who went to see whether it is back, and was canceled meanwhile, has seen nothing', async (context) => {
+test('X-45, F-170 when a probe is canceled, it proves nothing: the circuit breaker stays open', async (context) => {
   const begun = Promise.withResolvers<void>();
   const pick = () => begun.resolve(undefined) ?? new Promise(() => {});
   const desk = openDesk(context, lineOf({ pick }, { operation: { atMostOnce: true } }));
@@ -191,8 +191,8 @@ test('X-45, F-170 who went to see whether it is back, and was canceled meanwhile
   assert.partialDeepStrictEqual(await desk.store.breaker(worker.name), { closedAt: null, failedProbes: 1 });
 });
 
-describe('a request whose time passes', () => {
-  test('F-39, X-45 while its agent writes that it goes and sees is not begun any more', async (context) => {
+describe('when the deadline of a request passes', () => {
+  test('F-39, X-45 while its agent records a probe, the request does not begin', async (context) => {
     const clock = manualClock();
     let calls = 0;
     const pick = () => {
@@ -215,7 +215,7 @@ describe('a request whose time passes', () => {
     assert.deepEqual([calls, desk.telemetry.counts()['expired']], [0, 1]);
   });
 
-  test('F-39, X-12 has no time again when the clock is put back', async () => {
+  test('F-39, X-12 setting the clock back does not extend it', async () => {
     const clock = manualClock();
     let behindMs = 0;
     const skewed = { ...clock, now: () => clock.now() - behindMs };
@@ -231,20 +231,20 @@ describe('the record of a service that was away', () => {
   const away = opened('bank', undefined, 1_000_000, 0.5);
   const back = closed(away, 1_600_000);
 
-  test('X-45 those who waited are let go in their order, within three quarters of its absence', () => {
+  test('X-45 releases the waiting requests in order, within three quarters of the duration of the outage', () => {
     const turns = [1_000_000, 1_300_000, 1_599_999].map((since) => turnOf(back, since));
     assert.deepEqual(turns, [1_600_000, 1_825_000, 2_049_999]);
     assert.equal(turnOf(back, 900_000), 1_600_000, 'who came before waits no longer');
     assert.deepEqual([phaseOf(back, 2_049_999), phaseOf(back, 2_050_000)], ['half-open', 'closed']);
   });
 
-  test('X-45 away again before all are let go, it is the same absence for those who are left', () => {
+  test('X-45 continues the same outage for those still waiting when the service fails again', () => {
     const again = opened('bank', back, 1_825_000, 0.5);
     assert.partialDeepStrictEqual(again, { rev: 3, openedAt: 1_300_000, closedAt: null });
     assert.partialDeepStrictEqual(opened('bank', back, 9_000_000, 0.5), { rev: 3, openedAt: 9_000_000, failedProbes: 0 });
   });
 
-  test('X-12, X-45 away again by a clock that is behind, it was away no longer than it was', () => {
+  test('X-12, X-45 keeps its duration when a clock that is behind reports the next outage', () => {
     const again = opened('bank', back, 1_480_000, 0.5);
     assert.equal(again.openedAt, 1_000_000);
     assert.equal(coversLateStep(again, 900_000, 60_000, 1_500_000), true, 'while it is away nothing is late');

@@ -9,7 +9,7 @@ async function withCalls(context: TestContext, lockPolicy: LockPolicy = 'NoRetry
   const desk = openDesk(context, lineOf(stepsNamed('pick')), { variables: { INSTANCE_LOCKED_ACTION: lockPolicy } });
   const orderId = await submitted(desk);
   let calls = 0;
-  /** Suspends the order with an even number, and resumes it with an odd one. */
+  /** Suspends the order when `number` is even, and resumes it when it is odd. */
   const give = async (key: string, number: number) => {
     const decision = { kind: number % 2 === 0 ? 'suspend' : 'resume', by: 'eva', reason: `${number}` } as const;
     const given = { id: `call-${++calls}`, key: callKey('acme', key, decision) };
@@ -19,7 +19,7 @@ async function withCalls(context: TestContext, lockPolicy: LockPolicy = 'NoRetry
 }
 
 describe('a call with an idempotency key', () => {
-  test('F-10: the same again is known for a day, however many others came in between, and changes nothing', async (context) => {
+  test('F-10: a repetition is recognized for a day, whatever the number of other calls in between, and changes nothing', async (context) => {
     const { desk, orderId, give } = await withCalls(context);
     for (let number = 0; number < 45; number++) assert.equal(await give(`key-${number}`, number), 'done');
     const { rev, blob } = await desk.state(orderId);
@@ -35,14 +35,14 @@ describe('a call with an idempotency key', () => {
     assert.equal(await give('key-0', 1), 'replayed', 'which is known for a day again');
   });
 
-  test('F-10: an order with few of them reads and writes nothing more for it', async (context) => {
+  test('F-10: costs no extra read or write while an order has few of them', async (context) => {
     const { desk, give } = await withCalls(context);
     for (let number = 0; number < 20; number++) await give(`key-${number}`, number);
     assert.equal(desk.database.prepare('SELECT count(*) AS count FROM documents').get()?.['count'], 0);
   });
 });
 
-test('F-10, L10: when a host stands still between its read and its answer, it answers what became of the same call meanwhile', async (context) => {
+test('F-10, L10: when a host pauses between its read and its answer, it answers with the result that the same call got meanwhile', async (context) => {
   let meanwhile: (() => Promise<unknown>) | undefined;
   const desk = openDesk(context, lineOf(stepsNamed('pick'), { completeWithinSeconds: 60 }), {
     around: ({ store }) => ({
@@ -75,7 +75,7 @@ for (const [policy, waits] of [
   ['BasicRetry', 4_500],
   ['AggressiveRetry', 10_000],
 ] as const)
-  test(`F-20: whoever calls while somebody holds the order waits ${waits} ms in all under ${policy}`, async (context) => {
+  test(`F-20: while another host holds the lease of an order, a call waits ${waits} ms in total under ${policy}`, async (context) => {
     const { desk, orderId, give } = await withCalls(context, policy);
     await acquireLease(desk.store, orderId, { holder: 'somebody', leaseMs: 60_000, clock: desk.clock });
     const began = desk.clock.now();

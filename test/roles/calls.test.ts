@@ -29,7 +29,7 @@ const NoRoom = fault('NoRoom');
 const Broken = fault('Broken');
 const Trip = z.object({ city: z.string(), breaks: z.boolean().optional() });
 
-/** What has been booked, in the order in which it was, and was taken back. */
+/** The bookings and their cancellations, in the order in which they happened. */
 const bookings: string[] = [];
 const done = (what: string) => {
   bookings.push(what);
@@ -87,7 +87,7 @@ async function ended(context: TestContext, order: JsonObject, writesAndSendsAtom
 
 for (const writesAndSendsAtomically of [true, false]) {
   describe(`an order calls another (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
-    test('it goes on with what the other one has answered, once that is completed', async (context) => {
+    test('it continues with the reply of the called order once that order is completed', async (context) => {
       assert.deepEqual(await ended(context, { city: 'Rome' }, writesAndSendsAtomically), {
         outcome: 'completed',
         child: 'completed',
@@ -97,7 +97,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.deepEqual(bookings, ['flight in Rome', 'hotel in Rome', 'tour in Rome']);
     });
 
-    test('F-100: a fault of the other one comes to its handler once all that the other one did is undone', async (context) => {
+    test('F-100: a fault of the called order reaches its handler once all effects of the called order are undone', async (context) => {
       assert.deepEqual(await ended(context, { city: 'full' }, writesAndSendsAtomically), {
         outcome: 'rejected',
         child: 'compensated',
@@ -107,7 +107,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.deepEqual(bookings, ['flight in full', 'no flight in full']);
     });
 
-    test('F-101: undoing it undoes the other one although that was completed, newest first', async (context) => {
+    test('F-101: undoing the caller undoes the called order although it was completed, newest effect first', async (context) => {
       assert.deepEqual(await ended(context, { city: 'Rome', breaks: true }, writesAndSendsAtomically), {
         outcome: 'compensated',
         child: 'compensated',
@@ -117,7 +117,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.deepEqual(bookings.slice(3), ['no hotel in Rome', 'no flight in Rome']);
     });
 
-    test('F-59: what was completed and is taken back ends twice: both ends are announced, each under an id of its own', async (context) => {
+    test('F-59: a called order that is completed and then compensated ends twice, and each end is announced under its own id', async (context) => {
       const system = await started(context, app, { writesAndSendsAtomically, variables: { ANNOUNCE_PROCESSED: 'on' } });
       const orderId = await submitted(system, { city: 'Rome', breaks: true });
       await reaches(system, orderId, 'Processed');
@@ -142,7 +142,7 @@ const called = async (on: Desk, breaks = false) => {
   return { orderId, request, childId: childIdOf(String(request['idempotencyKey'])) };
 };
 
-/** The one that was called was completed, and is being undone for the other one. */
+/** A called order that was completed and is being compensated for its caller. */
 async function takenBack(context: TestContext) {
   const on = openDesk(context, app, { variables: { ANNOUNCE_PROCESSED: 'on' } });
   const { orderId, childId } = await called(on, true);
@@ -154,8 +154,8 @@ async function takenBack(context: TestContext) {
   return { on, orderId, childId };
 }
 
-describe('what may go wrong between the two', () => {
-  test('F-80, F-170: canceling the one cancels the other, and waits until that is undone', async (context) => {
+describe('faults between a caller and its called order', () => {
+  test('F-80, F-170: canceling the caller cancels the called order and waits until that order is undone', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     await on.answer(await on.request('desk'), ok({ id: 'flight' }), { agent: 'desk' });
@@ -174,7 +174,7 @@ describe('what may go wrong between the two', () => {
     assert.equal((await on.state(orderId)).outcome, 'canceled');
   });
 
-  test('X-48: where the record of the other one is damaged a person is told, and its canceling does not come again and again', async (context) => {
+  test('X-48: when the record of the called order is damaged, a person is notified, and its cancellation is not redelivered endlessly', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     on.database.prepare("UPDATE states SET blob = 'x' WHERE id = (SELECT id FROM orders WHERE orderId = ?)").run(childId);
@@ -186,11 +186,11 @@ describe('what may go wrong between the two', () => {
   });
 
   const damages = [
-    { kind: 'compensate', what: 'its state', damage: (blob: string) => blob.replace(/"state":.*/, '"state":{"ph'), pages: 'kept' },
-    { kind: 'terminate', what: 'all its journal too', damage: () => '{"half', pages: 'lost' },
+    { kind: 'compensate', what: 'state lost', damage: (blob: string) => blob.replace(/"state":.*/, '"state":{"ph'), pages: 'kept' },
+    { kind: 'terminate', what: 'state and journal lost', damage: () => '{"half', pages: 'lost' },
   ] as const;
   for (const { kind, what, damage, pages } of damages)
-    test(`S17, F-29: what was completed is damaged while it is taken back (${what}): its second end has an id of its own`, async (context) => {
+    test(`S17, F-29: when a completed order is damaged during its compensation (${what}), its second end has a new id`, async (context) => {
       const { on, orderId, childId } = await takenBack(context);
       const { blob } = await on.state(childId);
       const update = on.database.prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)');
@@ -213,12 +213,12 @@ describe('what may go wrong between the two', () => {
           [`/processed/${outcome}`, outcome],
         ],
       );
-      // Whoever takes it back hears that at once, if the journal still says that it was completed.
+      // The caller hears of this at once if the journal still says that the order was completed.
       await on.deliver('workflows-replies');
       assert.equal((await on.state(orderId)).processState, kind === 'compensate' ? 'Processed' : 'Processing');
     });
 
-  test('X-48: what was called has ended, its answer got lost, and its record is damaged: whoever called it comes before a person', async (context) => {
+  test('X-48: when a called order has ended, its reply is lost and its record is damaged, the caller is blocked', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });
@@ -232,7 +232,7 @@ describe('what may go wrong between the two', () => {
     const { processState, fault } = await on.state(orderId);
     assert.deepEqual([processState, fault?.type], ['Error', 'OutcomeUnknown']);
     const announced = announcedAs(await on.state(childId));
-    assert.match(fault?.message ?? '', new RegExp(`${childId} that was called ended as completed`));
+    assert.match(fault?.message ?? '', new RegExp(`called order ${childId} ended as completed`));
     assert.ok(on.announced().some(({ id }) => id === `${announced}/unreadable`));
   });
 
@@ -254,7 +254,7 @@ describe('what may go wrong between the two', () => {
     assert.partialDeepStrictEqual(reply, { path: 'order/stay', result: { status: 'failed', fault: { type: 'ChildNotCompleted' } } });
   });
 
-  test('S10: the same call delivered twice makes one order', async (context) => {
+  test('S10: a call that is delivered twice creates one order', async (context) => {
     const on = openDesk(context, app);
     const { request } = await called(on);
     await on.send('workflows-requests', request);
@@ -262,7 +262,7 @@ describe('what may go wrong between the two', () => {
     assert.equal(on.messages('desk-requests').length, 1);
   });
 
-  test('an answer that got lost is asked for again after a while, and counts as no failure', async (context) => {
+  test('a lost reply is requested again after a while, and counts as no failure', async (context) => {
     const on = openDesk(context, app);
     const { orderId } = await called(on);
     for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });
@@ -277,7 +277,7 @@ describe('what may go wrong between the two', () => {
     assert.equal((await on.state(orderId)).failureCount, 0);
   });
 
-  test('a body that is not what the other one takes is refused with its pointer, and no order is made', async (context) => {
+  test('a body that the called workflow does not accept is refused with its pointer, and no order is created', async (context) => {
     const on = openDesk(context, app);
     const orderId = await submitted(on, { city: 'Rome' });
     const [request] = await on.take('workflows-requests');
@@ -286,10 +286,10 @@ describe('what may go wrong between the two', () => {
     await on.deliver('workflows-replies');
     const { fault: why } = await on.state(orderId);
     assert.equal(why?.type, 'RequestRefused');
-    assert.match(why?.message ?? '', /stay@1 takes: \/city/);
+    assert.match(why?.message ?? '', /input of stay@1 is invalid: \/city/);
   });
 
-  test('what is asked for too late makes no order: nobody waits for it any more', async (context) => {
+  test('a call that arrives after its deadline creates no order, because no caller waits for it', async (context) => {
     const on = openDesk(context, app);
     await submitted(on, { city: 'Rome' });
     const [request] = await on.take('workflows-requests');
@@ -299,7 +299,7 @@ describe('what may go wrong between the two', () => {
     assert.equal(on.messages('desk-requests').length, 0);
   });
 
-  test('S11: what nobody has begun when it was asked after never begins, whatever clock the host has to which it comes later', async (context) => {
+  test('S11: a called order that had not begun when its outcome was confirmed never begins, whatever the clock of a later host says', async (context) => {
     const on = openDesk(context, app);
     const orderId = await submitted(on, { city: 'Rome' });
     const [request = assert.fail()] = (await on.take('workflows-requests')) as unknown as Request[];
@@ -314,7 +314,7 @@ describe('what may go wrong between the two', () => {
     assert.deepEqual([(await on.state(childIdOf(request.idempotencyKey))).outcome, on.messages('desk-requests')], ['canceled', []]);
   });
 
-  test('F-170: the one that was called is canceled where the one that called it is ended as it is', async (context) => {
+  test('F-170: when the caller is terminated, the called order is canceled', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     await on.system.scheduler.instruct(orderId, { kind: 'terminate', by: 'test', reason: 'enough' }, { id: 'end-1' });
@@ -324,7 +324,7 @@ describe('what may go wrong between the two', () => {
     assert.deepEqual([(await on.state(orderId)).outcome, (await on.state(childId)).outcome], ['terminated', 'canceled']);
   });
 
-  test('the one that an operator ends as it is fails the one that called it', async (context) => {
+  test('when an operator terminates the called order, its caller fails', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     await on.system.scheduler.instruct(childId, { kind: 'terminate', by: 'test', reason: 'enough' }, { id: 'end-1' });
@@ -357,12 +357,12 @@ describe('calls are checked before anything runs', () => {
     },
   });
 
-  test('a workflow that the app does not have is named, with what may be meant', () => {
+  test('an unknown workflow is named, with a suggestion', () => {
     const message = refused([calling('trip', 'staj@1'), calling('stay', 'stay@2')]);
-    assert.match(message, /trip@1 order\/other: It calls staj@1, which is no workflow of this app\. Did you mean "stay@1"\?/);
+    assert.match(message, /trip@1 order\/other: It calls staj@1, which is not a workflow of this app\. Did you mean "stay@1"\?/);
   });
 
-  test('a cycle of calls is shown as a whole', () => {
-    assert.match(refused([calling('one', 'two@1'), calling('two', 'one@1')]), /It calls itself in the end: one@1 → two@1 → one@1\./);
+  test('a cycle of calls is shown completely', () => {
+    assert.match(refused([calling('one', 'two@1'), calling('two', 'one@1')]), /It calls itself: one@1 → two@1 → one@1\./);
   });
 });

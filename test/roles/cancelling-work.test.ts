@@ -12,13 +12,13 @@ type Canceling = NonNullable<NonNullable<LineOptions['operation']>['cancel']>;
 interface Canceled {
   readonly cancel?: Canceling;
   readonly change?: Partial<Cancel>;
-  /** What comes of the operation once it is told to stop. */
+  /** The reaction of the operation to its aborted signal. */
   readonly andThen?: (call: Call<string>) => unknown;
 }
 
 const stops = () => Promise.reject(new Error('stopped'));
 
-/** A step that is at work until it is canceled: its agent's answers, and what happened to it, in that order. */
+/** A step that works until it is canceled: the replies of its agent, and what happened, in that order. */
 async function canceled(context: TestContext, { cancel, change = {}, andThen = stops }: Canceled) {
   const happened: string[] = [];
   const begun = Promise.withResolvers<void>();
@@ -45,7 +45,7 @@ const faultsOf = (replies: readonly Reply[]) =>
   replies.map(({ result }) => result.status === 'failed' && [result.fault.type, result.fault.outcomeUnknown]);
 
 describe('an agent whose work is canceled', () => {
-  test('F-80, F-170 waits for the answer of what was told to stop: it was done after all', async (context) => {
+  test('F-80, F-170 waits for the reply of the aborted operation, which may be done after all', async (context) => {
     const { replies } = await canceled(context, { andThen: () => ({}) });
     assert.deepEqual(
       replies.map(({ result }) => result.status),
@@ -53,17 +53,17 @@ describe('an agent whose work is canceled', () => {
     );
   });
 
-  test('F-80, F-170 an operation that knows that nothing was done says so, and that is definite', async (context) => {
+  test('F-80, F-170 passes on a definite fault when the operation knows that nothing was done', async (context) => {
     const { replies } = await canceled(context, { andThen: () => Promise.reject(new PermanentFailure('Stopped', 'in good time')) });
     assert.deepEqual(faultsOf(replies), [['Stopped', undefined]]);
   });
 
-  test('F-80, F-170 is silent once its time is over, where the operation does not answer', async (context) => {
+  test('F-80, F-170 sends no reply after the deadline when the operation does not answer', async (context) => {
     const { replies } = await canceled(context, { andThen: () => new Promise(() => {}) });
     assert.deepEqual(replies, []);
   });
 
-  test('F-170 tells the operation, then stops it, and says that nobody knows whether it was done', async (context) => {
+  test('F-170 calls the cancel function, then aborts the operation, and replies that the outcome is unknown', async (context) => {
     const told: (string | boolean)[] = [];
     const cancel: Canceling = async ({ path, idempotencyKey, signal }) => {
       told.push(path, idempotencyKey.split('/')[0] ?? '');
@@ -75,7 +75,7 @@ describe('an agent whose work is canceled', () => {
     assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
   });
 
-  test('F-170 stops an operation that has nothing to be told, too', async (context) => {
+  test('F-170 also aborts an operation without a cancel function', async (context) => {
     const { replies, happened } = await canceled(context, {});
     assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
   });
@@ -84,13 +84,13 @@ describe('an agent whose work is canceled', () => {
     ['throws', () => assert.fail('no way to stop')],
     ['rejects', () => Promise.reject(new Error('no way to stop'))],
   ] as const)
-    test(`F-170 stops an operation whose canceling ${what}; that is only logged`, async (context) => {
+    test(`F-170 aborts an operation whose cancel function ${what}, and only logs that`, async (context) => {
       const { replies, happened, desk } = await canceled(context, { cancel });
       assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
-      assert.match(desk.log.join(''), /"level":"warn","message":"canceling failed"/);
+      assert.match(desk.log.join(''), /"level":"warn","message":"failed to cancel operation"/);
     });
 
-  test('F-170 stops the delivery that is at work, where there were two of the same request', async (context) => {
+  test('F-170 aborts the delivery that is at work when the same request was delivered twice', async (context) => {
     const begun = Promise.withResolvers<void>();
     const dig = ({ signal }: Call<string>) => {
       begun.resolve();
@@ -108,13 +108,13 @@ describe('an agent whose work is canceled', () => {
     assert.deepEqual(faultsOf(desk.messages('worker-replies') as unknown as readonly Reply[]), [['Canceled', true]]);
   });
 
-  test('F-170 waits no longer for the canceling than for the work', async (context) => {
+  test('F-170 waits for the cancel function no longer than for the work', async (context) => {
     const { replies, seconds } = await canceled(context, { cancel: () => new Promise<void>(() => {}) });
     assert.deepEqual(faultsOf(replies), [['Canceled', true]]);
     assert.ok(seconds >= 10 && seconds < 11);
   });
 
-  test('F-170 takes no notice of a canceling for what is not at work here', async (context) => {
+  test('F-170 ignores a cancellation of work that does not run here', async (context) => {
     const told: string[] = [];
     const { replies } = await canceled(context, {
       cancel: ({ requestId }) => void told.push(requestId),
@@ -124,7 +124,7 @@ describe('an agent whose work is canceled', () => {
   });
 });
 
-describe('a request whose cancellation came first', () => {
+describe('a request whose cancellation arrives first', () => {
   const canceledFirst = async (context: TestContext, operation: LineOptions['operation'] = {}) => {
     const begun: string[] = [];
     const desk = openDesk(context, lineOf({ dig: (_, call) => ({ begun: begun.push(call.requestId) }) }, { operation }));
@@ -136,18 +136,18 @@ describe('a request whose cancellation came first', () => {
     return { begun, agent, request, faults: () => faultsOf(desk.messages('worker-replies') as unknown as readonly Reply[]) };
   };
 
-  test('F-80, F-170 is not begun; another delivery of it may be at work elsewhere, so nobody knows whether it was done', async (context) => {
+  test('F-80, F-170 does not begin; its outcome is unknown, because another delivery may run elsewhere', async (context) => {
     const { begun, faults } = await canceledFirst(context);
     assert.deepEqual([begun, faults()], [[], [['Canceled', true]]]);
   });
 
-  test('F-80, F-170, X-20 was not done, where it may be asked for only once: it is noted, and no other delivery begins it', async (context) => {
+  test('F-80, F-170, X-20 was not done if its operation is at-most-once: the intent is recorded, and no other delivery begins it', async (context) => {
     const { begun, agent, request, faults } = await canceledFirst(context, { atMostOnce: true });
     await agent(request);
     assert.deepEqual([begun, faults()], [[], [['Canceled', undefined]]]);
   });
 
-  test('F-80 is remembered by one process for the last thousand', async (context) => {
+  test('F-80 is remembered by each process among the last thousand', async (context) => {
     const { begun, agent, request, faults } = await canceledFirst(context);
     for (let other = 0; other < 1_000; other++) await agent.cancel({ ...request, type: 'cancel', requestId: `other ${other}` });
     await agent(request);
@@ -155,11 +155,11 @@ describe('a request whose cancellation came first', () => {
   });
 });
 
-describe('an order that is undone while a charge is at work', () => {
+describe('an order that is compensated while a charge is at work', () => {
   const Any = z.object({});
   const Refused = fault('Refused');
 
-  /** A check refuses after a second; the charge takes three, whatever it is told. What the services did, with the second. */
+  /** A check refuses after one second; the charge takes three, even when canceled. Returns what the services did at which second. */
   async function checkedAndCharged(context: TestContext, more: { readonly atMostOnce?: true }) {
     const clock = manualClock();
     const begun = clock.now();
@@ -197,9 +197,9 @@ describe('an order that is undone while a charge is at work', () => {
 
   for (const [what, more] of [
     ['', {}],
-    [', also where it may be asked for only once', { atMostOnce: true }],
+    [', also if it is at-most-once', { atMostOnce: true }],
   ] as const)
-    test(`F-80, F-170 waits for its answer, and refunds it: it is not charged again${what}`, async (context) => {
+    test(`F-80, F-170 waits for the reply and refunds the charge instead of charging again${what}`, async (context) => {
       const { did, outcome, alerts } = await checkedAndCharged(context, more);
       assert.deepEqual(did, ['0 s charge 1', '3 s charged', '3 s refund c1']);
       assert.deepEqual([outcome, alerts], ['compensated', []]);

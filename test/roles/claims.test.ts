@@ -70,12 +70,12 @@ describe('an order is claimed', () => {
     );
   });
 
-  test('F-12 of two schedulers that claim at once one wins, and the other does nothing', async (context) => {
+  test('F-12 when two schedulers claim an order at once, one wins and the other does nothing', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const message = desk.messages('wake-ups')[0];
     await desk.send('wake-ups', message);
-    // Two messages for one order are one group of a batch: two schedulers get one each.
+    // A batch groups messages of one order, so the test hands one to each of two schedulers.
     const other = createScheduler({ ...desk.system, definitions: desk.system.definitions, hostId: 'host-two' });
     const incoming = [{ id: 'wake-up', type: 'wake-up' as const }];
     await Promise.all([
@@ -88,7 +88,7 @@ describe('an order is claimed', () => {
     assert.equal(desk.telemetry.counts()['raceLost'], 1);
   });
 
-  test('F-14 a claim passes the id alone: the order’s own row is not touched, and no message to a scheduler carries its body', async (context) => {
+  test('F-14 a claim passes only the order id: the order row is not written, and no message to a scheduler contains the body', async (context) => {
     const sent: Outgoing[][] = [];
     const around: DeskOptions['around'] = ({ queues }) => ({
       queues: { ...queues, send: (messages) => noting(sent, [...messages], queues.send(messages)) },
@@ -117,10 +117,10 @@ describe('an order is claimed', () => {
 describe('many schedulers on one store', () => {
   const orders = 5_000;
   const hosts = 20;
-  /** Of each wake-up so many copies go to as many schedulers. */
+  /** Copies of each wake-up, each delivered to another scheduler. */
   const copies = 4;
 
-  test(`F-13 F-12 ${hosts} schedulers claim ${orders} orders: each order once, by one of them, and every loser is counted`, {
+  test(`F-13 F-12 when ${hosts} schedulers claim ${orders} orders, each order is claimed once, and every lost race is counted`, {
     timeout: 120_000,
   }, async (context) => {
     const app = lineOf(stepsNamed('pick'));
@@ -191,7 +191,7 @@ describe('many schedulers on one store', () => {
     answer: '{}',
   });
 
-  test('F-13 the host that claimed an order need not be the one that goes on with it: any may, under the same claim', async (context) => {
+  test('F-13 any host may continue a claimed order, under the same claim', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const other = createScheduler({ ...desk.system, definitions: desk.system.definitions, hostId: 'host-two' });

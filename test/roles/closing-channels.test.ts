@@ -11,7 +11,7 @@ import { type Desk, lineOf, nothing, openDesk, reaches, started, submitted } fro
 const line = lineOf({ one: nothing });
 const requests = 'worker-requests';
 
-/** What a process of its own knows of its channels; the store is everybody's. */
+/** The channel health of a separate process; all processes share the store. */
 function processOn(desk: Desk, more: { store?: Store; valves?: Consumers } = {}) {
   const { store = desk.store, valves } = more;
   return createChannelHealth({ ...desk, documents: store, consumers: valves });
@@ -24,7 +24,7 @@ async function times(count: number, work: () => Promise<void>): Promise<void> {
 const stateOf = async (desk: Desk) => (await channelState('worker', desk.store))?.state ?? 'open';
 
 describe('five failures in a row close a channel', () => {
-  test('F-108: the fifth closes it, once: its queue is shut, a person is told, and who closed it why stands in its record', async (t) => {
+  test('F-108: the fifth failure closes it once: its queue is paused, a person is notified, and its record says who closed it and why', async (t) => {
     const desk = openDesk(t, line);
     const shut: string[] = [];
     const valves: Consumers = { set: async (queues, state) => void shut.push(`${state} ${queues.join()}`) };
@@ -45,13 +45,13 @@ describe('five failures in a row close a channel', () => {
     assert.deepEqual([alert?.detailType, alert?.detail['source'], others], ['Channel Closed', requests, []]);
   });
 
-  test('F-108: failures of several processes add up, and their writes at the same time are none less', async (t) => {
+  test('F-108: failures of several processes add up, and concurrent writes lose none', async (t) => {
     const desk = openDesk(t, line);
     await Promise.all(Array.from({ length: 5 }, () => processOn(desk).failed(requests)));
     assert.equal(await stateOf(desk), 'closed');
   });
 
-  test('F-108: a success begins the row anew, here and for the others', async (t) => {
+  test('F-108: a success resets the count, in this process and in the others', async (t) => {
     const desk = openDesk(t, line);
     const [one, other] = [processOn(desk), processOn(desk)];
     await times(4, () => one.failed(requests));
@@ -60,7 +60,7 @@ describe('five failures in a row close a channel', () => {
     assert.equal(await stateOf(desk), 'open');
   });
 
-  test('F-108: what another process counted before a success of this one is in no row with its failures', async (t) => {
+  test('F-108: failures that another process counted before a success of this one do not add up with later failures', async (t) => {
     const desk = openDesk(t, line);
     const [one, other] = [processOn(desk), processOn(desk)];
     await times(4, () => one.failed(requests));
@@ -71,7 +71,7 @@ describe('five failures in a row close a channel', () => {
     assert.equal(await stateOf(desk), 'open');
   });
 
-  test('F-108: failures that are hours apart are not in a row', async (t) => {
+  test('F-108: failures that are hours apart do not add up', async (t) => {
     const desk = openDesk(t, line);
     const health = processOn(desk);
     await times(9, async () => {
@@ -81,7 +81,7 @@ describe('five failures in a row close a channel', () => {
     assert.equal(await stateOf(desk), 'open');
   });
 
-  test('F-117: how many are too many is a policy of each channel', async (t) => {
+  test('F-117: the number of failures is a policy of each channel', async (t) => {
     const desk = openDesk(t, line);
     const health = createChannelHealth({ ...desk, documents: desk.store, policies: { worker: { closesAfter: 2 } } });
     await times(2, () => health.failed(requests));
@@ -89,7 +89,7 @@ describe('five failures in a row close a channel', () => {
     assert.deepEqual([await stateOf(desk), await channelState('stock', desk.store).then((found) => found?.state)], ['closed', 'open']);
   });
 
-  test('F-108: what fails is shut, and nothing else: answers of the agent still come in; dead letters are never shut', async (t) => {
+  test('F-108: only the failing queue closes: the replies of the agent still arrive, and dead-letter queues never close', async (t) => {
     const desk = openDesk(t, line);
     const health = processOn(desk);
     await times(5, () => health.failed('worker-replies'));
@@ -98,7 +98,7 @@ describe('five failures in a row close a channel', () => {
     assert.equal(await channelState('wake-ups', desk.store), undefined);
   });
 
-  test('S25: successes cost no request as long as nothing is wrong, nor does a store that is away make a message fail', async (t) => {
+  test('S25: successes cost no store request while nothing is wrong, and a store outage fails no message', async (t) => {
     const desk = openDesk(t, line);
     let asked = 0;
     const away = (): never => {
@@ -112,7 +112,7 @@ describe('five failures in a row close a channel', () => {
     assert.equal(asked, 1);
   });
 
-  test('L6: whoever dies between any two steps of closing leaves a channel that is open, or closed for everybody', async (t) => {
+  test('L6: when a process crashes between any two writes, the channel is open, or closed for every process', async (t) => {
     for (let dies = 1; dies <= 3; dies++) {
       const desk = openDesk(t, line);
       await times(4, () => processOn(desk).failed(requests));
@@ -130,8 +130,8 @@ describe('five failures in a row close a channel', () => {
   });
 });
 
-describe('what closes a channel, and what does not', () => {
-  /** Orders whose requests lie there, one after the other so that their failures are in a row. */
+describe('which failures close a channel', () => {
+  /** Orders whose requests wait in one queue, so that their failures are consecutive. */
   async function failing(t: TestContext, error: () => Error, orders: number): Promise<Desk> {
     const desk = openDesk(
       t,
@@ -145,7 +145,7 @@ describe('what closes a channel, and what does not', () => {
     return desk;
   }
 
-  test('F-108: five orders whose content cannot be handled close it; what lies there then stays where it is', async (t) => {
+  test('F-108: five orders with unprocessable content close it, and the remaining messages stay in the queue', async (t) => {
     const desk = await failing(t, () => new UnprocessableMessage('There is no such customer.'), 5);
     await desk.deliver(requests);
     assert.equal(await stateOf(desk), 'closed');
@@ -156,13 +156,13 @@ describe('what closes a channel, and what does not', () => {
     assert.equal(desk.messages(requests).length, 5);
   });
 
-  test('F-108: one order that fails again and again is dead-lettered at its fourth failure, before it closes anything', async (t) => {
+  test('F-108: one order that keeps failing is dead-lettered at its fourth failure, before it closes the channel', async (t) => {
     const desk = await failing(t, () => new TypeError('x is undefined'), 1);
     for (let time = 1; time <= 6; time++) await desk.deliver(requests);
     assert.equal(await stateOf(desk), 'open');
   });
 
-  test('F-108: one good message between them is enough for it to stay open', async (t) => {
+  test('F-108: one processed message in between keeps it open', async (t) => {
     let served = 0;
     const one = (): object => {
       if (++served % 5 !== 0) throw new UnprocessableMessage('There is no such customer.');
@@ -176,14 +176,14 @@ describe('what closes a channel, and what does not', () => {
     assert.equal(await stateOf(desk), 'open');
   });
 
-  test('F-108, F-116: messages that nobody can read close nothing, however many: their sender is to blame', async (t) => {
+  test('F-108, F-116: unreadable messages never close it, because their sender is at fault', async (t) => {
     const desk = openDesk(t, line);
     for (let message = 1; message <= 20; message++) await desk.send(requests, 'nonsense');
     while ((await desk.deliver(requests)) > 0);
     assert.deepEqual([await stateOf(desk), await channelState('worker', desk.store)], ['open', undefined]);
   });
 
-  test('F-108: an outage closes nothing: whose service or store is away is not to blame', async (t) => {
+  test('F-108: an outage does not close it, because the channel is not at fault when a service or the store is away', async (t) => {
     const desk = await failing(t, () => new Error('fetch failed', { cause: new Error('ECONNREFUSED') }), 6);
     await desk.deliver(requests);
     assert.equal(await channelState('worker', desk.store), undefined);
@@ -192,7 +192,7 @@ describe('what closes a channel, and what does not', () => {
 
 const change = (desk: { clock: { now(): number } }) => ({ by: 'olga', reason: 'maintenance', now: desk.clock.now() });
 
-/** The whole system on one machine with its channel closed. */
+/** A whole system on one machine whose channel is closed. */
 async function closedSystem(t: TestContext, app = line) {
   const system = await started(t, app);
   await closeChannel('worker', requests, change(system), system.store);
@@ -200,8 +200,8 @@ async function closedSystem(t: TestContext, app = line) {
   return system;
 }
 
-describe('the host follows the record', () => {
-  test('F-108: nothing is taken from a closed channel, however long; opened again, the order completes and nothing has counted', async (t) => {
+describe('the host follows the record of a channel', () => {
+  test('F-108: it receives nothing from a closed channel; after opening, the order completes without a counted failure', async (t) => {
     const system = await closedSystem(t);
     const orderId = await submitted(system);
     await system.clock.advance(60_000);
@@ -213,7 +213,7 @@ describe('the host follows the record', () => {
     assert.partialDeepStrictEqual(await system.state(orderId), { outcome: 'completed', failureCount: 0 });
   });
 
-  test('F-108: with a canary one request goes first; all come to their ends', async (t) => {
+  test('F-108: with a canary, one request goes first, and then all orders complete', async (t) => {
     let atOnce = 0;
     let most = 0;
     const one = async (): Promise<object> => {
@@ -232,7 +232,7 @@ describe('the host follows the record', () => {
     assert.ok(most > 1);
   });
 
-  test('F-108: closed while a host waits for something to come, what comes then stays where it is', async (t) => {
+  test('F-108: when a channel closes during a long poll, messages that arrive afterwards stay in the queue', async (t) => {
     const system = await started(t, line);
     await system.clock.advance(100);
     await closeChannel('worker', requests, change(system), system.store);

@@ -10,15 +10,15 @@ import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { type DeskOptions, lineOf, noting, ok, openDesk, replyTo, sendingFails, stepsNamed, submitted, timePasses } from './support.ts';
 
 const replies = queueNames.replies('worker');
-/** Longer than any step of these tests lives. */
+/** Longer than any step of these tests takes. */
 const hiddenForMs = 180_000;
 
-/** An order whose first step was just answered; what takes the answer hides it for longer than a step may take. */
+/** An order whose first step has just been answered. The reply stays invisible for longer than a step may take. */
 async function answered(context: TestContext, around: DeskOptions['around'] = () => ({})) {
   const desk = openDesk(context, lineOf(stepsNamed('charge', 'ship')), { writesAndSendsAtomically: false, around });
   const orderId = await submitted(desk);
   await desk.send(replies, replyTo(await desk.request(), ok(), desk.clock.now()));
-  /** One batch, as Lambda has it: what fails stays hidden unless the function itself says otherwise. */
+  /** Delivers one batch as Lambda does: failed messages stay invisible unless the function itself releases them. */
   async function deliver(): Promise<number> {
     const received = await desk.queues.receive(replies, { max: 10, visibilityMs: hiddenForMs, waitMs: 0 });
     const handle = schedulerFunction({ system: desk.system, environment: {}, accepting: () => true });
@@ -34,8 +34,8 @@ async function answered(context: TestContext, around: DeskOptions['around'] = ()
   return { desk, orderId, deliver };
 }
 
-describe('what could not be processed for a reason that passes comes again within seconds, however long it was hidden', () => {
-  test('X-9, S15: an answer of which the write was throttled still counts in its step’s time', async (context) => {
+describe('after a transient failure a message is redelivered within seconds, whatever its visibility timeout', () => {
+  test('X-9, S15: a reply whose write was throttled still arrives within the time of its step', async (context) => {
     let isThrottled = true;
     const { desk, orderId, deliver } = await answered(context, ({ store }) => ({
       store: {
@@ -52,7 +52,7 @@ describe('what could not be processed for a reason that passes comes again withi
     assert.equal((await desk.state(orderId)).failureCount, 0);
   });
 
-  test('X-9, S15: an answer that meets a store which takes no more is tried once and posted anew, and nothing failed', async (context) => {
+  test('X-9, S15: when the store is throttled, a reply is tried once and requeued, and no failure is counted', async (context) => {
     const tried: string[] = [];
     let isThrottled = true;
     const { desk, deliver } = await answered(context, ({ store }) => ({
@@ -73,7 +73,7 @@ describe('what could not be processed for a reason that passes comes again withi
     assert.equal((await desk.request()).operation, 'ship');
   });
 
-  test('X-9, S15: a request that was stored and could not be sent is sent before its agent is late', async (context) => {
+  test('X-9, S15: a request that was stored but not sent is sent before its step expires', async (context) => {
     let isAway = false;
     const { desk, orderId, deliver } = await answered(
       context,
@@ -88,7 +88,7 @@ describe('what could not be processed for a reason that passes comes again withi
     assert.equal((await desk.state(orderId)).failureCount, 0);
   });
 
-  test('X-9: where the queue hears nothing of that, the answer comes when its visibility is over', async (context) => {
+  test('X-9: when the queue cannot be told to release it, the reply is redelivered after its visibility timeout', async (context) => {
     let isAway = true;
     const { desk, deliver } = await answered(context, ({ store, queues }) => ({
       store: { ...store, update: (...write) => (isAway ? Promise.reject(new Error('away')) : store.update(...write)) },
@@ -103,21 +103,21 @@ describe('what could not be processed for a reason that passes comes again withi
   });
 });
 
-describe('the pause before a message comes again', () => {
+describe('the pause before a redelivery', () => {
   const pauses = (failure: 'passing' | 'content', chance: number) =>
     [1, 2, 3, 4, 5, 30, 60, 900].map((receiveCount) => pauseMs({ receiveCount }, failure, chance) / 1000);
 
-  test('X-9, S14: it grows with the deliveries, to ten seconds soon and to a minute in an outage that lasts, and it is jittered', () => {
+  test('X-9, S14: grows with each delivery, to ten seconds soon and to a minute in a long outage, with jitter', () => {
     assert.deepEqual(pauses('passing', 0.5), [1, 2, 4, 8, 10, 30, 60, 60]);
     assert.deepEqual(pauses('passing', 0), [0.5, 1, 2, 4, 5, 15, 30, 30]);
   });
 
-  test('F-110: code that cannot handle what a message says has half a minute, each time', () => {
+  test('F-110: is always half a minute when the content of a message cannot be processed', () => {
     assert.deepEqual(new Set(pauses('content', 0.9)), new Set([30]));
   });
 });
 
-test('X-9, S15: where it is deployed, what a process leaves that dies comes again in the time of a step; an agent’s request does not meet itself', () => {
+test('X-9, S15: when a deployed process crashes, its messages are redelivered within the time of a step, but an agent’s request never during its own run', () => {
   for (const spec of topologyOf(lineOf(stepsNamed('charge'))))
     if (spec.file === 'agent') assert.ok(hiddenMs(spec) >= 6 * spec.timeoutMs);
     else if (spec.sources.length > 0) assert.ok(hiddenMs(spec) > spec.timeoutMs && hiddenMs(spec) < steps.stepMs - 10_000, spec.name);

@@ -46,8 +46,8 @@ const ended = async (desk: Desk, orderId: string) => {
 };
 
 for (const writesAndSendsAtomically of [true, false]) {
-  describe(`what was done is undone (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
-    test('F-67, F-100, F-105, F-165: without any suspension, a refusal undoes what was done, with what its step had answered, and the order ends as compensated', async (context) => {
+  describe(`a faulted order is compensated (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
+    test('F-67, F-100, F-105, F-165: without any suspension, after a refusal each undo gets the output of its step, and the order ends as compensated', async (context) => {
       const desk = openDesk(context, app(), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
@@ -60,7 +60,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'OrderBlocked').length, 0);
     });
 
-    test('F-95, F-96: a failure that may pass is retried after its pause, and not by the supervisor', async (context) => {
+    test('F-95, F-96: a transient failure is retried after its pause, and not by the supervisor', async (context) => {
       const desk = openDesk(context, app(), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
@@ -74,7 +74,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.equal((await desk.state(orderId)).failureCount, 0);
     });
 
-    test('F-103: an undo that cannot be requested waits for a person alone: somebody is told, and the order is not due', async (context) => {
+    test('F-103: when an undo cannot be requested, the order waits for a person, who is notified, and is not due', async (context) => {
       const open = { input: z.object({}), output: z.record(z.string(), z.string()), run: () => ({}) };
       const shop = defineAgent('worker', { book: operation(open), give: operation({ ...anything, input: Id }), pay: operation(open) });
       const trip = defineWorkflow('trip', { version: 1, order: z.object({ item: z.string() }) }, () =>
@@ -94,7 +94,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.deepEqual([processState, completeBy, nextDueAt], ['Processing', null, null]);
     });
 
-    test('F-103: an undo that is refused goes on being tried, is never counted as a late step, and a person is told at once, and reminded', async (context) => {
+    test('F-103: a refused undo is retried without counting as late, and a person is notified at once and reminded later', async (context) => {
       const desk = openDesk(context, app(), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
@@ -117,7 +117,7 @@ for (const writesAndSendsAtomically of [true, false]) {
   });
 }
 
-test('F-80, F-170: canceling tells the agent, and what it did all the same is undone', async (context) => {
+test('F-80, F-170: when an order is canceled, its agent is notified, and effects that still happened are undone', async (context) => {
   const desk = openDesk(context, app());
   const orderId = await submitted(desk);
   await answered(desk, 'reserve');
@@ -132,7 +132,7 @@ test('F-80, F-170: canceling tells the agent, and what it did all the same is un
   assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'canceled', fault: null, failureCount: 0 });
 });
 
-test('F-80, F-159, F-170: what a step did after it was canceled is undone, also where the handler of its sibling undoes nothing', async (context) => {
+test('F-80, F-159, F-170: effects of a canceled step are undone, even if the handler of its sibling undoes nothing', async (context) => {
   const both = defineWorkflow('both', { version: 1, order: z.object({ item: z.string() }) }, () =>
     sequence(
       parallel(
@@ -167,7 +167,7 @@ test('F-80, F-159, F-170: what a step did after it was canceled is undone, also 
   );
 });
 
-test('F-53, F-106: above the threshold the whole order is undone, where its workflow says so', async (context) => {
+test('F-53, F-106: above the failure limit the whole order is compensated if its workflow says so', async (context) => {
   const desk = openDesk(context, app('undo'), { variables: { MAX_FAILURES: '0' } });
   const orderId = await submitted(desk);
   await answered(desk, 'reserve');
@@ -175,7 +175,7 @@ test('F-53, F-106: above the threshold the whole order is undone, where its work
   await desk.clock.advance(10_000);
   await desk.supervisor.pass();
   await desk.deliver('wake-ups');
-  // Nobody knows whether the charge was made: its time is over, so that is found out under its own key.
+  // The charge timed out, so its outcome is unknown. The order confirms it under the same idempotency key.
   const [again] = await desk.requests();
   assert.equal(again?.idempotencyKey, charge.idempotencyKey);
   assert.notEqual(again?.requestId, charge.requestId);
@@ -184,7 +184,7 @@ test('F-53, F-106: above the threshold the whole order is undone, where its work
   assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'compensated', fault: null, failureCount: 0 });
 });
 
-test('F-81, F-100: among the steps of an order an undo is told apart from what it undid', async (context) => {
+test('F-81, F-100: the list of steps shows an undo apart from the step that it undid', async (context) => {
   const desk = openDesk(context, app());
   const orderId = await submitted(desk);
   await answered(desk, 'reserve');

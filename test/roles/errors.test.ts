@@ -47,16 +47,16 @@ const resubmit = (desk: Desk, orderId: string) =>
     desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }),
   );
 
-/** The supervisor finds the order late, and the scheduler hears of it. */
+/** Lets the supervisor find the order overdue, and delivers the wake-up to the scheduler. */
 async function late(desk: Desk): Promise<void> {
   await desk.clock.advance(10_000);
   await desk.supervisor.pass();
   await desk.deliver('wake-ups');
 }
 
-describe('a person is told that an order is in Error', () => {
+describe('a person is notified that an order is in Error', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`F-59, F-74, F-136: after a permanent failure: once, with the order, the cause, the step and the count (${how})`, async (context) => {
+    test(`F-59, F-74, F-136: once after a permanent failure, with the order, the cause, the step and the count (${how})`, async (context) => {
       const desk = openDesk(context, line, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await late(desk);
@@ -84,7 +84,7 @@ describe('a person is told that an order is in Error', () => {
       );
     });
 
-    test(`F-136: the alerts of a fault carry its data, as far as they have room for it (${how})`, async (context) => {
+    test(`F-136: with the data of the fault, up to a size limit (${how})`, async (context) => {
       for (const [bytes, shown] of [
         [4096, true],
         [4097, false],
@@ -101,7 +101,7 @@ describe('a person is told that an order is in Error', () => {
       }
     });
 
-    test(`F-59 F-51 when an order is late more often than it may be: once, and nothing handles it (${how})`, async (context) => {
+    test(`F-59 F-51 once when an order exceeds its failure limit, and no handler runs (${how})`, async (context) => {
       const desk = openDesk(context, line, { writesAndSendsAtomically, variables: { MAX_FAILURES: '2' } });
       const orderId = await submitted(desk);
       await late(desk);
@@ -129,7 +129,7 @@ describe('a person is told that an order is in Error', () => {
       assert.deepEqual((await desk.state(orderId)).outbox, []);
     });
 
-    test(`F-59 each time anew, under another id (${how})`, async (context) => {
+    test(`F-59 each time, under a new id (${how})`, async (context) => {
       const desk = openDesk(context, line, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       for (let time = 0; time < 3; time++) {
@@ -146,7 +146,7 @@ describe('a person is told that an order is in Error', () => {
       );
     });
 
-    test(`F-59 an order that goes well is announced only where that is wanted (${how})`, async (context) => {
+    test(`F-59 and a completed order is announced only if that is configured (${how})`, async (context) => {
       for (const wanted of ['off', 'on']) {
         const desk = openDesk(context, lineOf(stepsNamed('pick')), { writesAndSendsAtomically, variables: { ANNOUNCE_PROCESSED: wanted } });
         const orderId = await submitted(desk);
@@ -159,7 +159,7 @@ describe('a person is told that an order is in Error', () => {
     });
   }
 
-  test('F-59 the Error and its alert are one write: a state without the alert is never stored', async (context) => {
+  test('F-59 in the same write as the Error: a state without its alert is never stored', async (context) => {
     const seen: unknown[] = [];
     const around = updating((store, state, ...rest) =>
       noting(seen, [state.processState, state.outbox.map(({ id }) => id.slice(announcedAs(state).length))], store.update(state, ...rest)),
@@ -171,7 +171,7 @@ describe('a person is told that an order is in Error', () => {
   });
 });
 
-describe('the host is told of a workflow that nothing handles', () => {
+describe('the host emits an event for a fault without a handler', () => {
   const bad = lineOf({
     pick: ({ item }) => {
       if (item === 'bad') throw new PermanentFailure('Broken', 'no');
@@ -180,7 +180,7 @@ describe('the host is told of a workflow that nothing handles', () => {
     pack: nothing,
   });
 
-  test('F-62 it hears of it with the fault, does not crash, and other orders go on', async (context) => {
+  test('F-62 the event carries the fault, the host does not crash, and other orders continue', async (context) => {
     const system = await started(context, bad);
     const heard: SystemEvents['workflowTerminated'][] = [];
     system.host.on('workflowTerminated', (event) => void heard.push(event));
@@ -194,7 +194,7 @@ describe('the host is told of a workflow that nothing handles', () => {
   });
 
   for (const writesAndSendsAtomically of [true, false]) {
-    test(`F-62 a listener that throws harms nobody: the order is in Error, announced once, and no message comes back (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`F-62 a listener that throws has no effect: the order is in Error, announced once, and no message is redelivered (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const system = await started(context, bad, { writesAndSendsAtomically });
       let called = 0;
       system.host.on('workflowTerminated', () => {
@@ -211,7 +211,7 @@ describe('the host is told of a workflow that nothing handles', () => {
     });
   }
 
-  test('F-62, F-173 a listener of the app that throws, or rejects, harms nobody either', async (context) => {
+  test('F-62, F-173 a listener of the app that throws or rejects has no effect either', async (context) => {
     let called = 0;
     const throwing = () => {
       called += 1;
@@ -226,7 +226,7 @@ describe('the host is told of a workflow that nothing handles', () => {
     assert.equal(system.telemetry.counts()['recordFailed'] ?? 0, 0);
   });
 
-  test('F-62 it hears of an order that is late too often, of one that fails again, and of one that cannot even begin', async (context) => {
+  test('F-62 when an order is late too often, when it fails again, and when it cannot even begin', async (context) => {
     const heard: string[] = [];
     const emit: Parameters<typeof openDesk>[2] = {
       variables: { MAX_FAILURES: '0' },
@@ -260,8 +260,8 @@ describe('the host is told of a workflow that nothing handles', () => {
   });
 });
 
-describe('the host is told once', () => {
-  test('F-62 of one hold it hears once, however much is written down meanwhile', async (context) => {
+describe('the host emits its event once', () => {
+  test('F-62 while an order stays blocked, whatever the number of writes', async (context) => {
     const heard: string[] = [];
     const work = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
     const worker = defineAgent('worker', { left: work, right: work });
@@ -283,8 +283,8 @@ describe('the host is told once', () => {
   });
 });
 
-describe('the host is not told', () => {
-  test('F-62 of a question to a person: nothing went wrong, though the order waits in Error', async (context) => {
+describe('the host emits no event', () => {
+  test('F-62 for a question to a person: nothing failed, although the order waits in Error', async (context) => {
     const heard: string[] = [];
     const asks = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>
       askOperator('right', { question: 'Is it right?', answer: z.object({}) }),
@@ -297,8 +297,8 @@ describe('the host is not told', () => {
   });
 });
 
-describe('a service of the user’s own', () => {
-  test('F-65 it has access to the runtime, and stops with the host', async (context) => {
+describe('a custom runtime service', () => {
+  test('F-65 gets access to the runtime, and stops with the host', async (context) => {
     const course: string[] = [];
     let runtime: ServiceRuntime | undefined;
     const service: RuntimeService = {
@@ -317,7 +317,7 @@ describe('a service of the user’s own', () => {
     assert.deepEqual(course.slice(1), ['stopped']);
   });
 
-  test('F-65 it says that it failed: the host’s event is raised, it is announced, and everything goes on', async (context) => {
+  test('F-65 can report a failure: the host emits its event, announces it and continues', async (context) => {
     let runtime: ServiceRuntime | undefined;
     const system = await started(context, lineOf({ pick: nothing }), {
       services: [{ name: 'archive', start: (given) => void (runtime = given) }],
@@ -346,7 +346,7 @@ describe('a service of the user’s own', () => {
     assert.ok(system.publisher.published(0, 100).every(({ id, detail }) => (detail as JsonObject)['id'] === id));
   });
 
-  test('F-65 a listener that throws does not come back at the service', async (context) => {
+  test('F-65 is not affected by a listener that throws', async (context) => {
     let runtime: ServiceRuntime | undefined;
     const system = await started(context, lineOf({ pick: nothing }), {
       services: [{ name: 'archive', start: (given) => void (runtime = given) }],
@@ -360,8 +360,8 @@ describe('a service of the user’s own', () => {
   });
 });
 
-describe('what is written down of an Error', () => {
-  test('F-59 the journal tells how it came to it', async (context) => {
+describe('the journal of an order in Error', () => {
+  test('F-59 says what caused it', async (context) => {
     const desk = openDesk(context, line, { variables: { MAX_FAILURES: '0' } });
     const orderId = await submitted(desk);
     await late(desk);
@@ -374,12 +374,12 @@ describe('what is written down of an Error', () => {
     );
   });
 
-  test('F-59 what the supervisor did is in the journal as soon as a scheduler looks at the order', async (context) => {
+  test('F-59 includes the notes of the supervisor as soon as a scheduler looks at the order', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const head = await desk.store.head(orderId);
     assert.ok(head);
-    const note = { at: desk.clock.now(), type: 'DeadlineMoved' as const, path: 'order/pick', reason: 'somebody is at work on the order' };
+    const note = { at: desk.clock.now(), type: 'DeadlineMoved' as const, path: 'order/pick', reason: 'another host holds the lease' };
     await desk.store.patch({ ...head, rev: head.rev + 1, notes: [note] }, head);
     await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
     await desk.deliver('wake-ups');
@@ -387,7 +387,7 @@ describe('what is written down of an Error', () => {
     assert.deepEqual([written, (await desk.state(orderId)).notes], [note, []]);
   });
 
-  test('F-59 so it is with a write that only sees to what was not sent: the journal keeps its order', async (context) => {
+  test('F-59 keeps its order also in a write that only sends what was unsent', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack', 'ship')), {
       writesAndSendsAtomically: false,
       around: sendingFails('mine', () => true),
@@ -400,7 +400,7 @@ describe('what is written down of an Error', () => {
     await desk.clock.advance(1_000_000);
     const head = await desk.store.head(orderId);
     assert.ok(head);
-    const note = { at: desk.clock.now(), type: 'DeadlineMoved' as const, path: 'order/ship', reason: 'somebody is at work on the order' };
+    const note = { at: desk.clock.now(), type: 'DeadlineMoved' as const, path: 'order/ship', reason: 'another host holds the lease' };
     await desk.store.patch({ ...head, rev: head.rev + 1, notes: [note] }, head);
     await desk.answer(first);
     const written = (await journalOf(desk, orderId)).slice(-2).map(({ type }) => type);

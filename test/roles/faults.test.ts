@@ -24,7 +24,7 @@ const till = (run: (call: Call<'Refused/CardDeclined'>) => unknown = () => ({ ch
   });
 };
 
-/** An order whose charge was asked for and answered by the operation itself. */
+/** An order whose charge was requested, run by the operation itself and answered. */
 async function charged(context: TestContext, run?: Parameters<typeof till>[0]) {
   const desk = openDesk(context, till(run));
   const orderId = await submitted(desk);
@@ -35,8 +35,8 @@ async function charged(context: TestContext, run?: Parameters<typeof till>[0]) {
 const resubmit = (desk: Desk, orderId: string) =>
   timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i-1' }));
 
-describe('a failure that asking again cannot mend', () => {
-  test('F-43 puts the order into Error at once, is announced once, and is never tried again', async (context) => {
+describe('a permanent failure', () => {
+  test('F-43 puts the order into Error at once, is announced once, and is never retried', async (context) => {
     let ran = 0;
     const { desk, orderId } = await charged(context, () => {
       ran += 1;
@@ -62,7 +62,7 @@ describe('a failure that asking again cannot mend', () => {
     assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
   });
 
-  test('F-43 the answer delivered twice puts the order into Error once', async (context) => {
+  test('F-43 in a reply that is delivered twice puts the order into Error once', async (context) => {
     const desk = openDesk(context, till());
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -72,7 +72,7 @@ describe('a failure that asking again cannot mend', () => {
     assert.equal(desk.announced().filter(({ detailType }) => detailType === 'Order In Error').length, 1);
   });
 
-  test('F-43 a failure that may pass leaves the order at work', async (context) => {
+  test('F-43 differs from a transient failure, which leaves the order in Processing', async (context) => {
     const desk = openDesk(context, till());
     const orderId = await submitted(desk);
     await desk.answer(await desk.request(), failed('Busy', 'not now', { permanent: false }));
@@ -81,35 +81,20 @@ describe('a failure that asking again cannot mend', () => {
   });
 });
 
-describe('what class a fault is of', () => {
+describe('the class of a fault', () => {
   const kinds: readonly (readonly [string, Parameters<typeof till>[0], string, string])[] = [
+    ['is expected if the operation declares it', (call) => call.failed(CardDeclined, 'the card was declined'), 'CardDeclined', 'expected'],
     [
-      'one that the operation declares is expected',
-      (call) => call.failed(CardDeclined, 'the card was declined'),
-      'CardDeclined',
-      'expected',
-    ],
-    [
-      'one that it throws under a declared name is the same',
+      'is expected if the operation throws it under a declared name',
       () => Promise.reject(new PermanentFailure('CardDeclined', 'the card was declined')),
       'CardDeclined',
       'expected',
     ],
+    ['is unexpected if it is not declared', () => Promise.reject(new PermanentFailure('TillBroken', 'broken')), 'TillBroken', 'unexpected'],
+    ['is an application failure for an invalid output', () => ({ chargeId: 7 }), 'InvalidReply', 'application-failure'],
+    ['is an application failure for a missing output, too', () => undefined, 'InvalidReply', 'application-failure'],
     [
-      'one that nobody declared is unexpected',
-      () => Promise.reject(new PermanentFailure('TillBroken', 'broken')),
-      'TillBroken',
-      'unexpected',
-    ],
-    [
-      'an answer that is not what it should be is a failure of the called program',
-      () => ({ chargeId: 7 }),
-      'InvalidReply',
-      'application-failure',
-    ],
-    ['no answer at all is one, too', () => undefined, 'InvalidReply', 'application-failure'],
-    [
-      'a name that objects know is no engine fault',
+      'is unexpected for the name of an object property',
       () => Promise.reject(new PermanentFailure('Constructor', 'hm')),
       'Constructor',
       'unexpected',
@@ -123,7 +108,7 @@ describe('what class a fault is of', () => {
     });
   }
 
-  test('F-123 a message that could not be processed is a basic failure', async (context) => {
+  test('F-123 is basic-failure for a message that could not be processed', async (context) => {
     const desk = openDesk(context, till());
     const orderId = await submitted(desk);
     await desk.answer(await desk.request(), { status: 'rejected', code: 500, message: 'Unable to process message.' });
@@ -131,14 +116,14 @@ describe('what class a fault is of', () => {
     assert.deepEqual([summary?.type, summary?.class, summary?.message], ['RequestRejected', 'basic-failure', 'Unable to process message.']);
   });
 
-  test('F-123 a declared fault keeps its ancestors inside, and has its short name outside', async (context) => {
+  test('F-123 does not change its name: a declared fault is qualified in the state, and short outside', async (context) => {
     const { desk, orderId } = await charged(context, (call) => call.failed(CardDeclined, 'no'));
     assert.equal(decodeInstance(await desk.state(orderId)).state.blocked?.fault.type, 'Refused/CardDeclined');
     assert.equal((await desk.state(orderId)).fault?.type, 'CardDeclined');
     assert.equal(desk.announced()[0]?.detail['type'], 'CardDeclined');
   });
 
-  test('F-123 an agent does not choose the class of its faults, nor where they come from', async (context) => {
+  test('F-123 is not chosen by the agent, and neither is the source', async (context) => {
     const desk = openDesk(context, till());
     const orderId = await submitted(desk);
     const lie = {
@@ -151,12 +136,12 @@ describe('what class a fault is of', () => {
   });
 });
 
-describe('the key of a step that is resubmitted', () => {
+describe('the idempotency key of a resubmitted step', () => {
   const invalid = failed('InvalidReply', 'no chargeId', { outcomeUnknown: true });
   const ways: readonly (readonly [string, ReturnType<typeof failed>, string])[] = [
-    ['F-44 stays the same while nobody knows whether the effect exists', invalid, '1'],
-    ['F-44 is a new one after a definite refusal: it is another effect', failed('CardDeclined'), '2'],
-    ['F-44 is a new one where the message was not processed at all', { status: 'rejected', code: 500, message: 'no' }, '2'],
+    ['F-44 stays the same while the outcome is unknown', invalid, '1'],
+    ['F-44 changes after a definite refusal, because the next effect is a new one', failed('CardDeclined'), '2'],
+    ['F-44 changes if the message was not processed at all', { status: 'rejected', code: 500, message: 'no' }, '2'],
   ];
   for (const [what, answer, generation] of ways) {
     test(what, async (context) => {
@@ -179,7 +164,7 @@ describe('the key of a step that is resubmitted', () => {
     });
   }
 
-  test('F-44 stays the same where the step only ran out of time', async (context) => {
+  test('F-44 stays the same when the step only timed out', async (context) => {
     const desk = openDesk(context, till(), { variables: { MAX_FAILURES: '0' } });
     const orderId = await submitted(desk);
     const first = await desk.request();
@@ -192,7 +177,7 @@ describe('the key of a step that is resubmitted', () => {
     assert.deepEqual([second.idempotencyKey, second.attempt], [first.idempotencyKey, 2]);
   });
 
-  test('F-44 an operation whose answer is unusable is asked for it again under the same key', async (context) => {
+  test('F-44 stays the same when the output of the operation was invalid', async (context) => {
     const keys: string[] = [];
     const { desk, orderId } = await charged(context, ({ idempotencyKey }) =>
       noting(keys, idempotencyKey, keys.length === 0 ? {} : { chargeId: 'c-1' }),

@@ -10,7 +10,7 @@ import { countIn, type Desk, failed, lineOf, ok, openDesk, started, stepsNamed, 
 const dayMs = 86_400_000;
 const mine = { client: 'acme', key: 'daily restock' };
 
-/** So long after that orders which were finished by now are forgotten. */
+/** Advances the clock past the retention time of the orders that are finished by now, and forgets them. */
 async function forgetAfter(desk: Desk, days: number): Promise<number> {
   await desk.clock.advance((days + 1) * dayMs);
   return desk.store.forget(desk.clock.now() - days * dayMs, 100);
@@ -23,10 +23,10 @@ const decide = async (desk: Desk, orderId: string, kind: 'terminate' | 'cancel' 
     { id: `${kind}-1`, ifMatch: (await desk.state(orderId)).rev },
   );
 
-describe('a key that comes again after its order was forgotten', () => {
+describe('a key that is submitted again after its order was forgotten', () => {
   const line = lineOf(stepsNamed('charge'));
 
-  test('F-59, S17: the alert of the new order is told, although it is in Error for the same as the first one', async (context) => {
+  test('F-59, S17: the new order has a separate alert, although it is in Error for the same reason as the first one', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk, { item: 'tea' }, mine);
     await desk.answer(await desk.request(), failed('Broken'));
@@ -43,9 +43,9 @@ describe('a key that comes again after its order was forgotten', () => {
 
   for (const [how, variables] of [
     ['the store has forgotten orders', {}],
-    ['orders are to be forgotten', { RETENTION_DAYS: '30' }],
+    ['orders will be forgotten', { RETENTION_DAYS: '30' }],
   ] as const)
-    test(`F-44, S7: the new order has effects of its own, for a service keeps keys longer than orders are kept (${how})`, async (context) => {
+    test(`F-44, S7: the new order has new effects, because services keep keys longer than orders are kept (${how})`, async (context) => {
       const desk = openDesk(context, line, { variables });
       await submitted(desk, { item: 'tea' }, mine);
       const first = await desk.request();
@@ -59,7 +59,7 @@ describe('a key that comes again after its order was forgotten', () => {
       assert.equal((await desk.state(first.orderId)).processState, 'Processing', 'nor does an answer to the first one count for it');
     });
 
-  test('F-44: the key of an effect stays the same over its attempts, and that of an undo names what it undoes', async (context) => {
+  test('F-44: the idempotency key of an effect stays the same over its attempts, and that of an undo names the undone effect', async (context) => {
     const desk = openDesk(context, undoable, { variables: { RETENTION_DAYS: '30' } });
     const orderId = await submitted(desk);
     const first = await desk.request();
@@ -76,7 +76,7 @@ describe('a key that comes again after its order was forgotten', () => {
     assert.equal(undo.idempotencyKey, `${orderId}/order/whole/undo/${generation}`);
   });
 
-  test('F-10: the same submission is the same order, and answered as it was, as long as that is kept', async (context) => {
+  test('F-10: while an order is kept, the same submission returns the same order and the same answer', async (context) => {
     const desk = openDesk(context, line, { variables: { RETENTION_DAYS: '30' } });
     const first = await desk.submit({ item: 'tea' }, mine);
     await desk.answer(await desk.request());
@@ -86,7 +86,7 @@ describe('a key that comes again after its order was forgotten', () => {
     assert.deepEqual(await desk.requests(), []);
   });
 
-  test('F-44: where nothing is ever forgotten, the first request of an effect has the generation 1', async (context) => {
+  test('F-44: when orders are never forgotten, the first effect of a step has generation 1', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     assert.equal((await desk.request()).idempotencyKey, `${orderId}/order/charge/1`);
@@ -107,7 +107,7 @@ const undoable = defineApp({
   agents: [bank],
 });
 
-describe('an order that was called is kept as long as the one that called it', () => {
+describe('a called order is kept as long as its caller', () => {
   const child = defineWorkflow('pay', { version: 1, order: z.object({}) }, () => sequence(bank.charge({}).undo(() => bank.refund({}))));
   const parent = defineWorkflow('trip', { version: 1, order: z.object({}) }, () => sequence(call(child, {}), waitFor('go', z.object({}))));
   const app = defineApp({ workflows: [parent, child], agents: [bank] });
@@ -121,14 +121,14 @@ describe('an order that was called is kept as long as the one that called it', (
     return { desk, orderId, childId: childIdOf(String(asked['idempotencyKey'])) };
   }
 
-  /** The order looks whether the answer to its call got lost. */
+  /** Has the caller check whether the reply to its call was lost. */
   async function askAgain(desk: Desk): Promise<void> {
     await desk.clock.advance(700_000);
     await desk.supervisor.pass();
     for (const queue of ['wake-ups', 'workflows-requests', 'workflows-replies']) await desk.deliver(queue);
   }
 
-  test('F-101, S22: it can be undone, however long ago it was finished', async (context) => {
+  test('F-101, S22: it can be compensated, however long ago it finished', async (context) => {
     const { desk, orderId, childId } = await paid(context);
     await desk.deliver('workflows-replies');
     assert.equal(await forgetAfter(desk, 7), 0);
@@ -140,7 +140,7 @@ describe('an order that was called is kept as long as the one that called it', (
     assert.deepEqual([(await desk.state(childId)).outcome, (await desk.state(orderId)).outcome], ['compensated', 'canceled']);
   });
 
-  test('S7, S22: nothing of it is done again when its answer was lost and is asked for after its time to be forgotten', async (context) => {
+  test('S7, S22: it repeats nothing when its reply was lost and is requested after its retention time', async (context) => {
     const { desk, orderId } = await paid(context);
     await desk.take('workflows-replies');
     await decide(desk, orderId, 'suspend');
@@ -152,7 +152,7 @@ describe('an order that was called is kept as long as the one that called it', (
     assert.equal((await desk.state(orderId)).outcome, 'terminated');
   });
 
-  test('S7: one that an older version forgot before its caller is not begun again: nobody knows whether it was completed', async (context) => {
+  test('S7: a called order that an older version forgot before its caller does not begin again, because its outcome is unknown', async (context) => {
     const { desk, orderId, childId } = await paid(context);
     await desk.take('workflows-replies');
     await decide(desk, orderId, 'suspend');
@@ -164,7 +164,7 @@ describe('an order that was called is kept as long as the one that called it', (
     assert.equal((await desk.state(orderId)).fault?.type, 'OutcomeUnknown');
   });
 
-  test('S10: a call whose first request got lost is begun by the next one, however old its caller is', async (context) => {
+  test('S10: a call whose first request was lost begins with the next request, however old its caller is', async (context) => {
     const late = defineWorkflow('late', { version: 1, order: z.object({}) }, () => sequence(waitFor('go', z.object({})), call(child, {})));
     const app = defineApp({ workflows: [late, child], agents: [bank] });
     const desk = openDesk(context, app, { variables: { RETENTION_DAYS: '7' } });
@@ -176,7 +176,7 @@ describe('an order that was called is kept as long as the one that called it', (
     assert.equal((await desk.request()).operation, 'charge');
   });
 
-  test('S22: it is forgotten with the one that called it, and not before', async (context) => {
+  test('S22: it is forgotten together with its caller, not earlier', async (context) => {
     const { desk, orderId } = await paid(context);
     await desk.deliver('workflows-replies');
     await forgetAfter(desk, 7);
@@ -187,7 +187,7 @@ describe('an order that was called is kept as long as the one that called it', (
   });
 });
 
-test('S22: a host forgets in one go all that is due, however many orders that are, and keeps the others', async (context) => {
+test('S22: a host forgets all orders that are due in one run, however many, and keeps the others', async (context) => {
   const system = await started(context, lineOf(stepsNamed('charge')), { variables: { RETENTION_DAYS: '7' } });
   const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
   const endedAgo = (orderId: string, days: number) =>

@@ -36,7 +36,7 @@ const instruct = (desk: Desk, orderId: string, more: Partial<Instruction> = {}, 
     ),
   );
 
-/** An order of four steps, the second of which was refused. */
+/** An order with four steps whose second step was refused. */
 async function inError(context: TestContext, { line = {}, desk: options = {} }: { line?: LineOptions; desk?: DeskOptions } = {}) {
   const desk = openDesk(context, lineOf(stepsNamed('one', 'two', 'three', 'four'), line), options);
   const orderId = await submitted(desk);
@@ -71,7 +71,7 @@ describe('an operator resubmits an order', () => {
     assert.deepEqual([processState, outcome, fault], ['Processed', 'completed', null]);
   });
 
-  test('F-60 the count of failures begins anew, and the fault is gone', async (context) => {
+  test('F-60 the failure count restarts at zero, and the fault is gone', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')), { variables: { MAX_FAILURES: '0' } });
     const orderId = await submitted(desk);
     await desk.clock.advance(10_000);
@@ -83,7 +83,7 @@ describe('an operator resubmits an order', () => {
     assert.deepEqual([processState, failureCount, fault], ['Processing', 0, null]);
   });
 
-  test('F-60 the journal says who did it, and why', async (context) => {
+  test('F-60 the journal names the operator and the reason', async (context) => {
     const { desk, orderId } = await inError(context);
     await instruct(desk, orderId);
     const given = (await journalOf(desk, orderId)).find(({ type }) => type === 'InstructionGiven');
@@ -97,7 +97,7 @@ describe('an operator resubmits an order', () => {
     });
   });
 
-  test('F-60 it may fail again, and be resubmitted again', async (context) => {
+  test('F-60 the order may fail again, and be resubmitted again', async (context) => {
     const { desk, orderId } = await inError(context);
     for (let time = 2; time < 5; time++) {
       await instruct(desk, orderId);
@@ -109,7 +109,7 @@ describe('an operator resubmits an order', () => {
   });
 });
 
-describe('an instruction is refused, and changes nothing', () => {
+describe('an instruction is refused and changes nothing', () => {
   const unchanged = async (desk: Desk, orderId: string, work: () => Promise<unknown>) => {
     const before = [await desk.store.load(orderId), countIn(desk, 'messages'), desk.announced().length];
     const answer = await work();
@@ -120,18 +120,18 @@ describe('an instruction is refused, and changes nothing', () => {
     return answer;
   };
 
-  test('F-60 where the order has changed since it was looked at', async (context) => {
+  test('F-60 when the order has changed since the operator read it', async (context) => {
     const { desk, orderId } = await inError(context);
     assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { ifMatch: 2 })), { outcome: 'stale', rev: 3 });
     assert.equal((await instruct(desk, orderId, {}, { ifMatch: 3 })).outcome, 'done');
   });
 
-  test('F-60 where there is no such order', async (context) => {
+  test('F-60 when the order does not exist', async (context) => {
     const { desk } = await inError(context);
     assert.deepEqual(await instruct(desk, 'ord_unknown'), { outcome: 'not-found' });
   });
 
-  test('F-60, F-157 where nothing has failed: the order waits to begin, is at work, or is finished', async (context) => {
+  test('F-60, F-157 when nothing has failed: the order is Pending, Processing or Processed', async (context) => {
     const pending = openDesk(context, lineOf(stepsNamed('one')), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(pending);
     const reasons: unknown[] = [];
@@ -143,25 +143,25 @@ describe('an instruction is refused, and changes nothing', () => {
     await ask();
     const infeasible = (reason: string) => ({ outcome: 'infeasible', reasons: [reason] });
     assert.deepEqual(reasons, [
-      infeasible('The order is Pending: only an order in Error has a failed step to resubmit.'),
-      infeasible('The order is Processing: only an order in Error has a failed step to resubmit.'),
+      infeasible('Only an order in Error can be resubmitted; this one is Pending.'),
+      infeasible('Only an order in Error can be resubmitted; this one is Processing.'),
       infeasible('The order is finished (completed). Submit a new one instead.'),
     ]);
   });
 
-  test('F-60, F-157 where the time of the whole order is over, unless it is given more', async (context) => {
+  test('F-60, F-157 when the time limit of the order has passed, unless the instruction extends it', async (context) => {
     const { desk, orderId } = await inError(context, { line: { completeWithinSeconds: 60 } });
     await desk.clock.advance(60_000);
     assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId)), {
       outcome: 'infeasible',
-      reasons: ['The time of the whole order was over at 2026-01-01T00:01:00.000Z. Give it more with completeWithinSeconds.'],
+      reasons: ['The time limit of the order passed at 2026-01-01T00:01:00.000Z. Extend it with "completeWithinSeconds".'],
     });
     assert.equal((await instruct(desk, orderId, { completeWithinSeconds: 5 })).outcome, 'done');
     const request = await desk.request();
     assert.equal(Date.parse(request.completeBy) - desk.clock.now(), 5_000, 'no step may take longer than the order');
   });
 
-  test('F-60, F-157 where it is only a dry run: it shows what would be asked', async (context) => {
+  test('F-60, F-157 when it is a dry run, which shows the requests that would be sent', async (context) => {
     const { desk, orderId } = await inError(context);
     const answer = await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { dryRun: true }));
     const requests = [
@@ -188,7 +188,7 @@ describe('an instruction is refused, and changes nothing', () => {
     );
   });
 
-  test('F-60 where two operators act at once on what both have seen: one is carried out, the other is stale', async (context) => {
+  test('F-60 when two operators act at once on the same revision: one instruction is carried out, the other is stale', async (context) => {
     const { desk, orderId } = await inError(context);
     const answers = await Promise.all([
       instruct(desk, orderId, { by: 'olga' }, { ifMatch: 3 }),
@@ -199,7 +199,7 @@ describe('an instruction is refused, and changes nothing', () => {
     assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'InstructionGiven').length, 1);
   });
 
-  test('F-15 where somebody has the order to himself', async (context) => {
+  test('F-15 when another host holds the lease of the order', async (context) => {
     const { desk, orderId } = await inError(context);
     const lease = await acquireLease(desk.store, orderId, { holder: 'host-two', leaseMs: 30_000, clock: desk.clock });
     await unchanged(desk, orderId, () => assert.rejects(instruct(desk, orderId), InstanceLockedError));
@@ -208,11 +208,11 @@ describe('an instruction is refused, and changes nothing', () => {
     assert.equal((await instruct(desk, orderId)).outcome, 'done');
   });
 
-  test('F-157 where its outcome would break what must hold', async (context) => {
+  test('F-157 when its result would violate an invariant', async (context) => {
     const { desk, orderId } = await tooBigToGoOn(context);
     const answer = await unchanged(desk, orderId, () => instruct(desk, orderId));
     assert.ok(answer && (answer as { outcome: string }).outcome === 'infeasible', JSON.stringify(answer));
-    assert.match(String((answer as { reasons: string[] }).reasons[0]), /larger than can be stored: at most 358400 bytes/);
+    assert.match(String((answer as { reasons: string[] }).reasons[0]), /would exceed 358400 bytes/);
   });
 });
 
@@ -227,7 +227,7 @@ describe('an order in Error', () => {
     agents: [worker],
   });
 
-  /** Two steps side by side, of which one was refused while the other is at work. */
+  /** Two parallel steps: one was refused while the other still runs. */
   async function half(context: TestContext) {
     const desk = openDesk(context, fork);
     const orderId = await submitted(desk);
@@ -236,7 +236,7 @@ describe('an order in Error', () => {
     return { desk, orderId, left, right };
   }
 
-  test('F-60 it records an answer that comes meanwhile, starts nothing, and takes it when it is resubmitted', async (context) => {
+  test('F-60 records a reply that arrives meanwhile, starts nothing, and uses the reply when it is resubmitted', async (context) => {
     const { desk, orderId, right } = await half(context);
     await desk.answer(right, ok({}));
     assert.equal((await desk.state(orderId)).processState, 'Error');
@@ -250,7 +250,7 @@ describe('an order in Error', () => {
     assert.equal((await desk.request()).path, 'order/last');
   });
 
-  test('F-60 the answer that comes twice is recorded once', async (context) => {
+  test('F-60 records a reply that is delivered twice once', async (context) => {
     const { desk, orderId, right } = await half(context);
     await desk.answer(right);
     const before = await desk.store.load(orderId);
@@ -259,7 +259,7 @@ describe('an order in Error', () => {
     assert.deepEqual(await desk.store.load(orderId), before);
   });
 
-  test('F-60 what has expired meanwhile is asked again on resubmission, and what has not is waited for', async (context) => {
+  test('F-60 requests expired steps again on resubmission, and waits for the others', async (context) => {
     for (const [waitedMs, asked] of [
       [9_000, ['order/parallel/left']],
       [11_000, ['order/parallel/left', 'order/parallel/right']],
@@ -278,7 +278,7 @@ describe('an order in Error', () => {
     }
   });
 
-  test('F-60, S15 a step that had failed for now is asked again too when its time is over, and is late only once', async (context) => {
+  test('F-60, S15 requests a step that had failed transiently again once its time is over, and counts it late only once', async (context) => {
     const desk = openDesk(context, fork);
     const orderId = await submitted(desk);
     const [left, right] = (await desk.requests()) as [Request, Request];
@@ -291,7 +291,7 @@ describe('an order in Error', () => {
     assert.equal((await desk.state(orderId)).failureCount, 0);
   });
 
-  test('F-60 a second refusal that was recorded puts it into Error again as soon as the first is dealt with', async (context) => {
+  test('F-60 returns to Error for a second recorded refusal as soon as the first is resolved', async (context) => {
     const { desk, orderId, right } = await half(context);
     await desk.answer(right, failed('AlsoBroken'));
     await instruct(desk, orderId);
@@ -303,7 +303,7 @@ describe('an order in Error', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-60 an instruction that loses a race is applied to what won', async (context) => {
+  test('F-60 applies an instruction that loses a race to the winning record', async (context) => {
     let race: (() => Promise<unknown>) | undefined;
     const around = updating(async (store, ...write) => {
       await race?.();
@@ -324,7 +324,7 @@ describe('an order in Error', () => {
   });
 });
 
-/** An order in Error whose recorded answer closes three composites, each of which notes the whole order for its undo. */
+/** An order in Error whose recorded reply closes three composites; each keeps the whole order for its undo. */
 async function tooBigToGoOn(context: TestContext) {
   const forget = operation({ input: z.object({ text: z.string() }), output: z.object({}), run: () => ({}) });
   const worker = defineAgent('worker', { left, right: left, last: left, forget });

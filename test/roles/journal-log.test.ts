@@ -4,7 +4,7 @@ import type { JsonObject } from 'redress';
 import { requestIdFrom } from '#core/data/ids';
 import { journalOf, lineOf, openDesk, stepsNamed, submitted } from './support.ts';
 
-test('F-168: the log says what the journal says, once, in its order, and names the requests by the ids under which they were sent', async (context) => {
+test('F-168: the log contains the journal once, in order, with the request ids that were sent', async (context) => {
   const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack')));
   const orderId = await submitted(desk);
   const sent: string[] = [];

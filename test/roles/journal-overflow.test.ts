@@ -7,7 +7,7 @@ import { limits } from '#core/definition/definition';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { journalOf, ok, openDesk, submitted, timePasses } from './support.ts';
 
-describe('a history that one write makes too long for the state', () => {
+describe('a write that makes the journal too long for the state', () => {
   const Order = z.object({ item: z.string() });
   const total = variable<number>('total');
   const worker = defineAgent('worker', {
@@ -17,7 +17,7 @@ describe('a history that one write makes too long for the state', () => {
   });
   const one = (name: string) => assign(total, cel<number>`${total} + 1.0`).named(name);
   const counted = (count: number, name: (index: number) => string) => Array.from({ length: count }, (_, index) => one(name(index)));
-  // Each notes the whole text for its undo, when it closes.
+  // Each keeps the whole text for its undo when it closes.
   const large = defineWorkflow('large', { version: 1, order: Order }, ({ order }) => {
     const noting = (name: string) =>
       sequence(assign(variable<number>(name), 1))
@@ -56,7 +56,7 @@ describe('a history that one write makes too long for the state', () => {
   for (const writesAndSendsAtomically of [true, false]) {
     const how = writesAndSendsAtomically ? 'one transaction' : 'write, then send';
     for (const workflow of ['at-once', 'after-an-answer'])
-      test(`S23 F-159 it lies in pages of the same write, and is complete: ${workflow} (${how})`, async (context) => {
+      test(`S23 F-159 stores it in pages of the same write, and the journal is complete: ${workflow} (${how})`, async (context) => {
         const desk = openDesk(context, app, { writesAndSendsAtomically });
         const orderId = await submitted(desk, {}, { workflow });
         if (workflow === 'after-an-answer') await desk.answer(await desk.request(), ok({}));
@@ -69,7 +69,7 @@ describe('a history that one write makes too long for the state', () => {
         assert.ok(journal.every(({ seq }, index) => seq === index + 1));
       });
 
-    test(`S23 an order with a thousand steps at work, near the limit of the state, is canceled as a whole (${how})`, async (context) => {
+    test(`S23 cancels a whole order with a thousand running steps near the size limit of the state (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const orderId = await submitted(desk, {}, { workflow: 'wide' });
       const before = utf8Bytes(decodeInstance(await desk.state(orderId)).state as unknown as Json);
@@ -82,25 +82,25 @@ describe('a history that one write makes too long for the state', () => {
     });
   }
 
-  test('S23 more than a transaction takes is blamed on the activity that goes beyond it, and the submission is answered', async (context) => {
+  test('S23 beyond the size of a transaction faults the activity that exceeds it, and the submission is answered', async (context) => {
     const desk = openDesk(context, app);
     const { processState, fault: raised } = await desk.state(await submitted(desk, {}, { workflow: 'too-much' }));
     assert.deepEqual([processState, raised?.type], ['Error', 'StateTooLarge']);
     assert.match(
       raised?.message ?? '',
-      /^What it assigns at order\/y+\/x+\d+ has \d+ bytes; with that what happens to the order at once would add 31\d{5} to its history, and at most 3145728 are written together\. /,
+      /^The assigned value at order\/y+\/x+\d+ has \d+ bytes; with it, this event would add 31\d{5} bytes to the history \(maximum 3145728 in one write\)\. /,
     );
   });
 
-  test('S23 what no activity can be blamed for is refused on submission, with the reason, and makes no order', async (context) => {
+  test('S23 without a responsible activity is refused on submission with the reason, and creates no order', async (context) => {
     const desk = openDesk(context, app);
     const refused = await desk.submit({ item: 'x'.repeat(150_000) }, { workflow: 'large' });
     assert.partialDeepStrictEqual(refused, { outcome: 'invalid', problems: [{ pointer: '/order', code: 'too-large' }] });
-    assert.match(JSON.stringify(refused), /The state of order ord_\w+ would be larger than can be stored: at most 358400 bytes/);
+    assert.match(JSON.stringify(refused), /The state of order ord_\w+ would exceed 358400 bytes/);
     assert.deepEqual((await desk.store.list({}, undefined, 10)).items, []);
   });
 
-  test('S23 an order that another one calls, and that is too large for its state, is a fault of the call', async (context) => {
+  test('S23 in a called order that is too large for its state faults the call', async (context) => {
     const desk = openDesk(context, app);
     const orderId = await submitted(desk, { item: 'x'.repeat(150_000) }, { workflow: 'calls-large' });
     await desk.deliver('workflows-requests');

@@ -19,7 +19,7 @@ const line = defineWorkflow('line', { version: 1, order: z.object({ item: z.stri
   ),
 );
 
-test('F-103 of several undos that go on failing, the one that was seen to must be named; the others go on', async (context) => {
+test('F-103 when several undos keep failing, the operator must name the one that was resolved; the others continue', async (context) => {
   const desk = openDesk(context, defineApp({ workflows: [line], agents: [shop] }));
   const orderId = await submitted(desk);
   const instruct = (instruction: { kind: 'cancel' } | { kind: 'mark-compensated'; path?: string }) =>
@@ -33,7 +33,7 @@ test('F-103 of several undos that go on failing, the one that was seen to must b
   for (const request of asked) await desk.answer(request, ok());
   for (const request of await desk.requests()) await desk.answer(request, failed('Closed'));
 
-  const reasons = ['There are several: say which with path. Undos that have failed: order/reserve, order/charge.'];
+  const reasons = ['Several undos have failed: choose one with "path". Failed undos: order/reserve, order/charge.'];
   assert.deepEqual(await instruct({ kind: 'mark-compensated' }), { outcome: 'infeasible', reasons });
   assert.equal((await instruct({ kind: 'mark-compensated', path: 'order/charge' })).outcome, 'done');
   assert.equal((await desk.state(orderId)).processState, 'Processing');

@@ -15,11 +15,11 @@ describe('a message of a newer version', () => {
     ['submissions', () => ({ type: 'submission', client: 'acme' })],
   ];
   for (const [queue, message] of cases) {
-    test(`X-13 X-35 it goes back to ${queue}, whole, and after an hour it is dead-lettered with the reason`, async (context) => {
+    test(`X-13 X-35 is requeued unchanged to ${queue}, and dead-lettered with the reason after an hour`, async (context) => {
       const desk = openDesk(context, line);
       await desk.send(queue, newer(message(context)));
       const { waitsSince: _, ...sent } = JSON.parse(newer(message(context)));
-      // A message that comes twice each time must not become thousands: it comes seldom.
+      // The delay grows, so that a message duplicated by each delivery does not become thousands.
       for (const seconds of [5, 20, 100, 500, 900, 900, 900, 900]) {
         assert.equal(await desk.deliver(queue), 0);
         assert.deepEqual(
@@ -35,7 +35,7 @@ describe('a message of a newer version', () => {
     });
   }
 
-  test('X-13 on its way it keeps nobody else waiting, and whoever reads its version processes it', async (context) => {
+  test('X-13 delays no other message, and a process of its version processes it', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -44,27 +44,27 @@ describe('a message of a newer version', () => {
     await desk.send('worker-replies', reply);
     assert.equal(await desk.deliver('worker-replies'), 0);
     assert.equal((await desk.request()).path, 'order/pack');
-    // The newer version's own words mean nothing here, but what was put in here means nothing there.
+    // Fields of the newer version mean nothing here, and the requeue note means nothing there.
     await desk.send('worker-replies', { ...replyTo(request, ok(), 0), waitsSince: '2026-01-01T00:00:00.000Z' });
     assert.equal(await desk.deliver('worker-replies'), 0);
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('L6 what has waited for too long lies among what is dead-lettered, and a person is told what to do', async (context) => {
+  test('L6 is dead-lettered after waiting too long, and a person is notified what to do', async (context) => {
     const desk = openDesk(context, line);
     await desk.send('wake-ups', newer({ type: 'wake-up', orderId: 'o' }));
     await desk.deliver('wake-ups');
     await desk.clock.advance(rolloutMs);
     await desk.deliver('wake-ups');
     const [kept] = await desk.deadLetter();
-    assert.match(String(kept?.reason), /^It is for another version\..* deploy it again, then resubmit the message\.$/);
+    assert.match(String(kept?.reason), /^This message needs another version\..* Deploy it, then resubmit the message\.$/);
     assert.partialDeepStrictEqual(JSON.parse(String(kept?.body)), { v: 2, more: { of: 'it' } });
     assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
   });
 });
 
-describe('while the app is changed, and its parts differ', () => {
-  test('X-36 a step whose operation an agent does not have yet is asked again, and done by one that has it', async (context) => {
+describe('during a deployment, while the parts of an app differ', () => {
+  test('X-36 a step whose operation an agent does not have yet is requested again, and a newer agent runs it', async (context) => {
     const dataFolder = temporaryFolder(context);
     const desk = openDesk(context, lineOf(stepsNamed('pick')), { dataFolder });
     const orderId = await submitted(desk);
@@ -79,7 +79,7 @@ describe('while the app is changed, and its parts differ', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('X-36 the call of a workflow that is not here goes back to its queue, and nobody says no to it, until its time is over', async (context) => {
+  test('X-36 a call of an unknown workflow is requeued without a refusal until its time is over', async (context) => {
     const desk = openDesk(context, line);
     const completeBy = new Date(desk.clock.now() + 90_000).toISOString();
     const asking = { requestId: 'o/stay/1#1.1', orderId: 'o', path: 'stay', attempt: 1, epoch: 1, idempotencyKey: 'o/stay/1' };

@@ -15,7 +15,7 @@ const replies = queueNames.replies('worker');
 const visibilityMs = 60_000;
 const killer = 'poisoned tea';
 
-/** Agents that die of one item, with their process: whatever that was at is cut off where it waits, for ever. */
+/** Agents whose process crashes on one item; all work in progress never finishes. */
 function farm(context: TestContext) {
   const done = new Set<string>();
   let die = () => {};
@@ -27,7 +27,7 @@ function farm(context: TestContext) {
   const variables = { STEP_COMPLETE_WITHIN_SECONDS: '3600' };
   const desk = openDesk(context, lineOf({ pick, pack: nothing }), { variables });
 
-  /** Hands all that is visible to a new process. */
+  /** Hands all visible messages to a new process. */
   async function deliver(): Promise<void> {
     const received = await desk.queues.receive(requests, { max: 10, visibilityMs, waitMs: 0 });
     const life = { isOver: false };
@@ -48,7 +48,7 @@ function farm(context: TestContext) {
     await queues.acknowledge(requests, receipts);
   }
 
-  /** Until nothing is left to be delivered. */
+  /** Delivers until no message is left. */
   async function deliverAll(): Promise<void> {
     for (let deliveries = 1; desk.messages(requests).length > 0 && deliveries < 10; deliveries++) {
       await deliver();
@@ -58,7 +58,7 @@ function farm(context: TestContext) {
   return { ...desk, deliver, deliverAll, done };
 }
 
-/** A port, or a clock, as a process has it: in death nobody gets an answer. */
+/** A port or a clock of one process: after a crash its calls never return. */
 const mortal = <P extends object>(port: P, life: { readonly isOver: boolean }): P =>
   new Proxy(port, {
     get(target, key) {
@@ -71,8 +71,8 @@ const mortal = <P extends object>(port: P, life: { readonly isOver: boolean }): 
     },
   });
 
-describe('a message that kills its process', () => {
-  test('S25 X-14 its neighbours are done after one visibility period and some seconds, and it is dead-lettered in the end', async (context) => {
+describe('a message that crashes its process', () => {
+  test('S25 X-14 delays its neighbors by one visibility timeout and some seconds, and is dead-lettered in the end', async (context) => {
     const desk = farm(context);
     const items = ['a', 'b', killer, 'c', 'd'];
     for (const item of items) await submitted(desk, { item });
@@ -89,7 +89,7 @@ describe('a message that kills its process', () => {
     assert.equal(aside?.attempts.at(-1)?.error, noFailures);
   });
 
-  test('X-14 nobody knows whether it did anything: so its sender is told', async (context) => {
+  test('X-14 has an unknown outcome, and its sender is notified of that', async (context) => {
     const desk = farm(context);
     await submitted(desk, { item: killer });
     await desk.deliverAll();
@@ -100,7 +100,7 @@ describe('a message that kills its process', () => {
     );
   });
 
-  test('F-110 what only came again because a process died has nothing against it when it went well', async (context) => {
+  test('F-110 leaves no failure count for a neighbor that is redelivered and succeeds', async (context) => {
     const desk = farm(context);
     for (const item of ['a', killer]) await submitted(desk, { item });
     await desk.deliver();
@@ -111,8 +111,8 @@ describe('a message that kills its process', () => {
   });
 });
 
-describe('a message that comes several times at once', () => {
-  test('F-110, S25 while one of them is at work nobody gives the others up; once it has died, they are', async (context) => {
+describe('a message that is delivered several times at once', () => {
+  test('F-110, S25 is not given up while one delivery is at work, but is after that process crashes', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const judge = createFailurePolicy(desk.system);
     await submitted(desk);
@@ -124,7 +124,7 @@ describe('a message that comes several times at once', () => {
       await desk.clock.advance(desk.system.visibilityMsOf(requests));
     }
     const atWork = await begin();
-    await assert.rejects(begin, /at work/);
+    await assert.rejects(begin, /is being processed/);
     assert.equal(desk.messages(queueNames.deadLetters(requests)).length, 0);
 
     await judge.succeeded(delivery, atWork);
@@ -145,7 +145,7 @@ describe('a batch', () => {
     return { ids: batchItemFailures.map(({ itemIdentifier }) => itemIdentifier), received };
   };
 
-  test('X-15 names as failed only what failed, by the ids that came', async (context) => {
+  test('X-15 reports as failed only the failed messages, by their ids', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({
         store: { ...store, load: (id) => (id === 'ord_away' ? Promise.reject(new Error('away')) : store.load(id)) },
@@ -163,7 +163,7 @@ describe('a batch', () => {
     );
   });
 
-  test('X-13 S25 of several messages for one order that cannot be applied together, the one whose fault it is comes again', async (context) => {
+  test('X-13 S25 with several messages for one order that cannot be applied together: only the faulty one is redelivered', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -182,7 +182,7 @@ describe('a batch', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('S25 a message that fails each time keeps none of those that come with it from being done', async (context) => {
+  test('S25 with a message that always fails still processes all others', async (context) => {
     const desk = openDesk(
       context,
       lineOf({
@@ -203,8 +203,8 @@ describe('a batch', () => {
   });
 });
 
-describe('messages that come again after an outage', () => {
-  /** How many of ten orders are at work at the same time, where their requests come for the second time. */
+describe('messages that are redelivered after an outage', () => {
+  /** Returns how many of ten orders are processed at the same time when their requests are redelivered. */
   async function atWorkAtOnce(context: TestContext, failures: number): Promise<number> {
     let atWork = 0;
     let most = 0;
@@ -233,11 +233,11 @@ describe('messages that come again after an outage', () => {
     return most;
   }
 
-  test('X-9, S25: are handled all at once by whoever has met the outage itself', async (context) => {
+  test('X-9, S25: are processed in parallel by a process that met the outage itself', async (context) => {
     assert.equal(await atWorkAtOnce(context, 30), 30);
   });
 
-  test('S25: are handled one at a time where only some have failed: any of them may kill', async (context) => {
+  test('S25: are processed one at a time if only some have failed, because any of them may crash the process', async (context) => {
     assert.equal(await atWorkAtOnce(context, 10), 1);
   });
 });

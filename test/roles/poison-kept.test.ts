@@ -8,10 +8,10 @@ import { lineOf, nothing, openDesk, submitted, typesOf } from './support.ts';
 
 const requests = queueNames.requests('worker');
 const replies = queueNames.replies('worker');
-/** DynamoDB takes 400 KB. */
+/** The size limit of a DynamoDB item is 400 KB. */
 const itemBytesMax = 400_000;
 
-/** Without a pattern that could be packed. */
+/** Text without a pattern that compresses. */
 const noise = (bytes: number): string => {
   let state = 1;
   return Array.from({ length: bytes }, () => {
@@ -20,13 +20,13 @@ const noise = (bytes: number): string => {
   }).join('');
 };
 
-describe('what is dead-lettered', () => {
+describe('a dead letter', () => {
   for (const [what, body] of [
     ['of 256 KiB', noise(256 * 1024)],
-    ['of 256 KiB that each have to be written as two', '\\"'.repeat(128 * 1024)],
+    ['of 256 KiB that doubles in size as JSON', '\\"'.repeat(128 * 1024)],
     ['with characters of every kind', '{"ﬀ": "\u0000\u2028\u202e😀\ufeff"'],
   ] as const)
-    test(`S25 a message ${what} is kept as it came, byte for byte, and fits where it is kept`, async (context) => {
+    test(`S25 keeps a message ${what} byte for byte, and fits its record`, async (context) => {
       const desk = openDesk(context, lineOf({ pick: nothing }));
       await desk.send(requests, body);
       assert.equal(await desk.deliver(requests), 0);
@@ -35,7 +35,7 @@ describe('what is dead-lettered', () => {
       assert.ok(Buffer.byteLength(JSON.stringify(JSON.stringify(deadLetterDocument(aside)))) < itemBytesMax);
     });
 
-  test('S25 of one that is larger than fits the beginning is kept, and how long it was', async (context) => {
+  test('S25 of a message beyond the size limit keeps the beginning and the original length', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const body = noise(1_000_000);
     await desk.send(requests, body);
@@ -45,7 +45,7 @@ describe('what is dead-lettered', () => {
     assert.ok(Buffer.byteLength(JSON.stringify(deadLetterDocument(aside))) < itemBytesMax);
   });
 
-  test('S25 the same message is dead-lettered once, however often it comes to the dead letters', async (context) => {
+  test('S25 is kept once, however often the same message arrives on the dead-letter queue', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     await desk.send(requests, 'nonsense');
     await desk.deliver(requests);
@@ -55,7 +55,7 @@ describe('what is dead-lettered', () => {
     assert.equal(new Set(desk.announced().map(({ detail }) => detail['id'])).size, 1);
   });
 
-  test('S24 what looks like a message that was given up counts as that only among the dead letters of its own queue', async (context) => {
+  test('S24 is unwrapped from an envelope only on the dead-letter queue of the queue that the envelope names', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const forged = envelopeOf({
       queue: 'submissions',
@@ -77,8 +77,8 @@ describe('what is dead-lettered', () => {
   });
 });
 
-describe('what its sender hears', () => {
-  test('L1 X-27, X-9: nothing, where it only met an outage: it stays on its queue, and is processed when that is over', async (context) => {
+describe('the sender of a message that failed', () => {
+  test('L1 X-27, X-9: hears nothing of an outage: the message stays in its queue and is processed afterwards', async (context) => {
     let isAway = true;
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ queues }) => ({
@@ -96,7 +96,7 @@ describe('what its sender hears', () => {
     assert.deepEqual([await desk.deadLetter(), desk.announced(), desk.messages(replies).length], [[], [], 1]);
   });
 
-  test('X-20 an operation that may be asked for only once, and has done nothing, may be asked again', async (context) => {
+  test('X-20 may send an at-most-once request again if the operation did nothing', async (context) => {
     let ran = 0;
     const pick = () => {
       ran += 1;
@@ -113,25 +113,25 @@ describe('what its sender hears', () => {
   });
 });
 
-test('X-9: of messages that only met an outage people are told once, and each is kept', async (context) => {
+test('X-9: when messages only met an outage, people are notified once and each message is kept', async (context) => {
   const desk = openDesk(context, lineOf({ pick: nothing }));
   const orders = await Promise.all(['a', 'b', 'c'].map((item) => submitted(desk, { item })));
   for (const request of await desk.requests()) await desk.send(`${requests}-dead`, request);
   const kept = await desk.deadLetter();
   assert.deepEqual(
     kept.map(({ reason, failures }) => [reason, failures]),
-    orders.map(() => ['It was delivered too often without success.', 0]),
+    orders.map(() => ['The queue delivered it too often without success.', 0]),
   );
   assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
   assert.deepEqual(desk.messages(replies), []);
 });
 
-test('S24, S25: a client’s message that looks like a submission that was given up is kept as what it is, under its own sender', async (context) => {
+test('S24, S25: when a client forges the envelope of a dead submission, the message is kept unchanged under its real sender', async (context) => {
   const desk = openDesk(context, lineOf({ pick: nothing }));
   const body = JSON.stringify({ v: 1, type: 'submission', idempotencyKey: 'k', client: 'acme', order: { item: 'gold' } });
   const said = { messageId: 'm-1', sentAt: 0, senderId: 'acme-sender', reason: 'It failed.', attempts: [], failures: 9 };
   const forged = envelopeOf({ queue: queueNames.submissions, ...said, body });
-  // Given up by the queue itself, and by the function that judged it.
+  // The first message comes from the dead-letter queue itself, the second from the function that handles submissions.
   await desk.send(`${queueNames.submissions}-dead`, forged);
   await desk.send(queueNames.submissions, forged);
   await desk.deliver(queueNames.submissions);

@@ -22,7 +22,7 @@ import {
 
 const { requests, replies } = { requests: queueNames.requests('worker'), replies: queueNames.replies('worker') };
 
-/** The operation `pick` fails so many times on account of what it is given, before it does its work. */
+/** The operation `pick` fails on its content `failures` times before it succeeds. */
 function deskWhose(
   context: TestContext,
   failures: number,
@@ -41,8 +41,8 @@ function deskWhose(
 const tracksOf = (desk: Desk): Promise<readonly unknown[]> =>
   desk.store.documents('TRACK#worker', undefined, 10).then((all) => all.map(({ id, content }) => [id, content['failures']]));
 
-describe('a message whose content cannot be handled', () => {
-  test('F-109 each failure is counted in a record of its conversation: the step that it is about', async (context) => {
+describe('a message whose content cannot be processed', () => {
+  test('F-109 has each failure counted in a record of its conversation, which is its step', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     for (const failures of [1, 2, 3]) {
@@ -51,7 +51,7 @@ describe('a message whose content cannot be handled', () => {
     }
   });
 
-  test('F-109 the count outlives the process', async (context) => {
+  test('F-109 keeps its count across processes', async (context) => {
     const dataFolder = temporaryFolder(context);
     const desk = deskWhose(context, 9, {}, { dataFolder });
     await submitted(desk);
@@ -61,7 +61,7 @@ describe('a message whose content cannot be handled', () => {
     assert.equal((await next.deadLetter())[0]?.failures, 4);
   });
 
-  test('F-109 of many failures the last ten are kept with the message, and all are counted', async (context) => {
+  test('F-109 keeps its last ten failures, and counts them all', async (context) => {
     const desk = deskWhose(context, 99, { worker: { maxFailures: 11 } });
     await submitted(desk);
     const last: number[] = [];
@@ -73,7 +73,7 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual([aside?.failures, aside?.attempts.map(({ at }) => at)], [12, last.slice(-10)]);
   });
 
-  test('F-110 success clears the count', async (context) => {
+  test('F-110 loses its count after a success', async (context) => {
     const desk = deskWhose(context, 2);
     await submitted(desk);
     for (const comesAgain of [1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
@@ -82,7 +82,7 @@ describe('a message whose content cannot be handled', () => {
     assert.equal((await desk.request()).path, 'order/pack');
   });
 
-  test('F-111 the fourth failure ends the conversation: its sender is told, and the message is dead-lettered with its story', async (context) => {
+  test('F-111 ends its conversation at the fourth failure: its sender is notified, and it is dead-lettered with its failures', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
@@ -90,7 +90,7 @@ describe('a message whose content cannot be handled', () => {
 
     assert.deepEqual([others, await tracksOf(desk), desk.messages(requests)], [[], [], []]);
     assert.deepEqual([aside?.queue, aside?.type, aside?.orderId, aside?.senderId], [requests, 'request', orderId, 'local']);
-    assert.deepEqual([aside?.failures, aside?.reason], [4, 'Handling it failed 4 times, the last time with UnprocessableMessage.']);
+    assert.deepEqual([aside?.failures, aside?.reason], [4, 'Processing failed 4 times, most recently with UnprocessableMessage.']);
     assert.deepEqual(
       aside?.attempts.map(({ error }) => error),
       Array.from({ length: 4 }, () => 'UnprocessableMessage: There is no such customer yet.'),
@@ -104,7 +104,7 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual([processState, fault?.type, fault?.data], ['Error', 'RequestRejected', { deadLetter: aside?.id }]);
   });
 
-  test('S8, F-111 nobody is told after its time: another asking may be at work by then', async (context) => {
+  test('S8, F-111 causes no error reply after its deadline, because another attempt may run by then', async (context) => {
     const desk = deskWhose(context, 9);
     await submitted(desk);
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
@@ -113,7 +113,7 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual(desk.messages(replies), []);
   });
 
-  test('F-112 it is counted while nobody else can have it, and only then shown again', async (context) => {
+  test('F-112 is counted while it is invisible to others, and becomes visible only afterwards', async (context) => {
     const happened: [what: string, inFlight?: number][] = [];
     const around: DeskOptions['around'] = ({ store, queues }) => ({
       store: {
@@ -133,7 +133,7 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual(happened, [['counted', 1], ['shown again']]);
   });
 
-  test('F-112 until its failure is counted no other reader gets it, however long the count takes', async (context) => {
+  test('F-112 stays invisible to other readers until its failure is counted, however long that takes', async (context) => {
     const seen: number[] = [];
     const around: DeskOptions['around'] = ({ store, queues }) => ({
       store: {
@@ -154,7 +154,7 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual([seen.length, Math.max(...seen)], [20, 0]);
   });
 
-  test('F-117 how often it may fail is each channel’s own affair: an order before its new customer', async (context) => {
+  test('F-117 may fail as often as the policy of its channel says, so that an order can wait for its new customer', async (context) => {
     const patient = deskWhose(context, 5, { worker: { maxFailures: 5 } });
     await submitted(patient);
     for (const comesAgain of [1, 1, 1, 1, 1, 0]) assert.equal(await patient.deliver(requests), comesAgain);
@@ -166,7 +166,7 @@ describe('a message whose content cannot be handled', () => {
     assert.equal((await strict.deadLetter()).length, 1);
   });
 
-  test('F-121 what a slip of the program does in the middle of a write counts as well', async (context) => {
+  test('F-121 includes a message that meets a program error in the middle of a write', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({ store: { ...store, update: () => Promise.reject(new TypeError('x is not a function')) } }),
     });
@@ -176,7 +176,7 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual((await tracksOf(desk)).length, 1);
   });
 
-  test('X-27 an outage counts as nobody’s failure', async (context) => {
+  test('X-27 does not include a message that met an outage', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({
         store: { ...store, update: () => Promise.reject(new TypeError('fetch failed', { cause: 'ECONNRESET' })) },
@@ -188,7 +188,7 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual(await tracksOf(desk), []);
   });
 
-  test('F-122 that a step is late is counted in the record of its order, and what its message failed for beside it', async (context) => {
+  test('F-122 has its failures counted apart from the late steps, which are counted in the record of the order', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     const failed = [[`${orderId}/order/pick`, 2]];
@@ -200,8 +200,8 @@ describe('a message whose content cannot be handled', () => {
   });
 });
 
-describe('a message that can be judged by its content', () => {
-  test('F-113 F-116 a request of an unknown type is answered with an error on its first delivery, and counted nowhere', async (context) => {
+describe('a message that is refused by its content', () => {
+  test('F-113 F-116 when a request has an unknown type, it is answered with an error on its first delivery and not counted', async (context) => {
     const desk = deskWhose(context, 0);
     await submitted(desk);
     const request = await desk.request();
@@ -209,7 +209,7 @@ describe('a message that can be judged by its content', () => {
     assert.equal(await desk.deliver(requests), 0);
     const [aside] = await desk.deadLetter();
 
-    assert.deepEqual([aside?.type, aside?.reason], ['inquiry', 'This is no message for an agent.']);
+    assert.deepEqual([aside?.type, aside?.reason], ['inquiry', 'This is not a valid message for an agent.']);
     assert.deepEqual([await tracksOf(desk), desk.ran()], [[], 0]);
     assert.deepEqual(
       desk.messages(replies).map(({ requestId, result }) => [requestId, (result as JsonObject)['status']]),
@@ -217,7 +217,7 @@ describe('a message that can be judged by its content', () => {
     );
   });
 
-  test('F-113 a message of an unknown type to the scheduler is given up on its first delivery, and its order goes on', async (context) => {
+  test('F-113 when a message to the scheduler has an unknown type, it is dead-lettered on its first delivery, and its order continues', async (context) => {
     for (const queue of [replies, 'wake-ups']) {
       const desk = deskWhose(context, 0);
       const orderId = await submitted(desk);
@@ -235,7 +235,7 @@ describe('a message that can be judged by its content', () => {
     }
   });
 
-  test('F-116 a submission without an order is refused where its client listens', async (context) => {
+  test('F-116 when a submission lacks an order, it is refused on the response queue of its client', async (context) => {
     const desk = deskWhose(context, 0);
     const responseChannel = 'redress-response-acme';
     await desk.store.putClient({ id: 'acme', responseChannels: [responseChannel], senders: ['local'] });
@@ -247,14 +247,14 @@ describe('a message that can be judged by its content', () => {
     assert.deepEqual(status, { v: 1, type: 'status', reference: 'r', idempotencyKey: 'k', seq: 1, status: 'refused', errors });
   });
 
-  test('F-116 a channel may count it instead', async (context) => {
+  test('F-116 when the policy of the channel says so, it is counted instead', async (context) => {
     const desk = deskWhose(context, 0, { worker: { judge: 'count' } });
     await desk.send(requests, 'nonsense');
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
     assert.equal((await desk.deadLetter())[0]?.failures, 4);
   });
 
-  test('F-118 a heartbeat that makes no sense is dropped, and the next message is handled', async (context) => {
+  test('F-118 when a heartbeat is malformed, it is dropped and the next message is processed', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -265,7 +265,7 @@ describe('a message that can be judged by its content', () => {
   });
 });
 
-describe('what a channel drops', () => {
+describe('a malformed message and the drop list of its channel', () => {
   const broken = {
     heartbeat: (desk: Desk, request: Request) => ({
       ...heartbeatFor(request, desk.clock.now() + 1000, desk.clock.now()),
@@ -274,14 +274,14 @@ describe('what a channel drops', () => {
     reply: (desk: Desk, request: Request) => ({ ...replyTo(request, ok(), desk.clock.now()), sentAt: 'now' }),
   };
   const rows = [
-    ['nothing where its list is empty: a heartbeat that makes no sense is kept', [], 'heartbeat', ['heartbeat']],
-    ['what its own list names: a reply that makes no sense', ['reply'], 'reply', []],
-    ['not what the usual list names and its own does not', ['reply'], 'heartbeat', ['heartbeat']],
-    ['nothing that its list does not name', ['heartbeat'], 'reply', ['reply']],
+    ['a heartbeat is kept if the list is empty', [], 'heartbeat', ['heartbeat']],
+    ['a reply is dropped if the list names it', ['reply'], 'reply', []],
+    ['a heartbeat is kept if only the default list names it', ['reply'], 'heartbeat', ['heartbeat']],
+    ['a reply is kept if the list does not name it', ['heartbeat'], 'reply', ['reply']],
   ] as const;
 
   for (const [what, drop, type, kept] of rows) {
-    test(`F-118 is ${what}; the next message is handled`, async (context) => {
+    test(`F-118 ${what}; the next message is processed`, async (context) => {
       const desk = openDesk(context, { ...lineOf({ pick: nothing }), channels: { worker: { drop, conversation: 'goes on' } } });
       const orderId = await submitted(desk);
       const request = await desk.request();
@@ -297,20 +297,20 @@ describe('what a channel drops', () => {
   }
 });
 
-test('F-118 what is dropped when it comes again is not counted against its conversation', async (context) => {
+test('F-118 a dropped message that is redelivered does not count against its conversation', async (context) => {
   const desk = openDesk(context, lineOf({ pick: nothing }));
   await submitted(desk);
   const request = await desk.request();
   await desk.send(replies, { ...heartbeatFor(request, desk.clock.now() + 1000, desk.clock.now()), completeBy: 'soon' });
-  // A process took it and died.
+  // A process received it and crashed.
   await desk.queues.receive(replies, { max: 1, visibilityMs: 1000, waitMs: 0 });
   await desk.clock.advance(1000);
   assert.equal(await desk.deliver(replies), 0);
   assert.deepEqual([await tracksOf(desk), await desk.deadLetter()], [[], []]);
 });
 
-describe('what ends a conversation', () => {
-  test('F-114 a cancellation clears what was counted of its request', async (context) => {
+describe('the end of a conversation', () => {
+  test('F-114 by a cancellation clears the failure count of its request', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     await desk.deliver(requests);
@@ -322,7 +322,7 @@ describe('what ends a conversation', () => {
     assert.deepEqual(await tracksOf(desk), []);
   });
 
-  test('F-114 the error that its sender is told clears it too, and closes the step', async (context) => {
+  test('F-114 by an error reply clears the count too, and closes the step', async (context) => {
     const desk = deskWhose(context, 9, { worker: { maxFailures: 0 } });
     const orderId = await submitted(desk);
     await desk.deliver(requests);
@@ -335,7 +335,7 @@ describe('what ends a conversation', () => {
     );
   });
 
-  test('F-120 or it goes on: only a person is told', async (context) => {
+  test('F-120 can be switched off: then only a person is notified', async (context) => {
     const desk = deskWhose(context, 9, { worker: { maxFailures: 0, conversation: 'goes on' } });
     const orderId = await submitted(desk);
     await desk.deliver(requests);
@@ -346,7 +346,7 @@ describe('what ends a conversation', () => {
 });
 
 describe('one message at a time', () => {
-  test('F-115 is a batch of one: a channel may have it so', () => {
+  test('F-115 is a batch of one, which a channel can choose', () => {
     const app = { ...lineOf({ pick: nothing }), channels: { worker: { batchSize: 1 } } };
     const sizes = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue, batchSize }) => [queue, batchSize] as const));
     assert.deepEqual(
@@ -356,8 +356,8 @@ describe('one message at a time', () => {
   });
 });
 
-describe('what the log says of a message that failed', () => {
-  const lineIn = (desk: Desk): JsonObject => JSON.parse(desk.log.findLast((line) => line.includes('given up')) ?? '{}');
+describe('the log line of a failed message', () => {
+  const lineIn = (desk: Desk): JsonObject => JSON.parse(desk.log.findLast((line) => line.includes('dead-lettered message')) ?? '{}');
 
   async function failed(context: TestContext, channels: ChannelPolicies): Promise<Desk> {
     const desk = deskWhose(context, 9, channels);
@@ -366,13 +366,13 @@ describe('what the log says of a message that failed', () => {
     return desk;
   }
 
-  test('F-119 is who sent it, and not what was in it', async (context) => {
+  test('F-119 names its sender, and not its content', async (context) => {
     const desk = await failed(context, { worker: { maxFailures: 0 } });
     assert.deepEqual([lineIn(desk)['senderId'], lineIn(desk)['body']], ['local', undefined]);
     assert.equal(desk.log.filter((line) => /green tea|no such customer/.test(line)).length, 0);
   });
 
-  test('F-119 or what was in it, and not who sent it: neither does the story say so then', async (context) => {
+  test('F-119 names its content and not its sender if the policy says so, and its failures omit the sender too', async (context) => {
     const desk = await failed(context, { worker: { maxFailures: 0, logsBody: true, logsSender: false } });
     assert.equal(lineIn(desk)['senderId'], undefined);
     assert.match(String(lineIn(desk)['body']), /green tea/);

@@ -19,7 +19,7 @@ import {
 import * as z from 'zod';
 import { journalOf, ok, openDesk, submitted } from './support.ts';
 
-describe('more at once than one write holds', () => {
+describe('an order with more work at once than one write holds', () => {
   const worker = defineAgent('worker', {
     read: operation({ input: z.object({}), output: z.string(), run: () => '' }),
     pack: operation({ input: z.object({ total: z.number() }), output: z.object({}), run: () => ({}) }),
@@ -68,7 +68,7 @@ describe('more at once than one write holds', () => {
     ['sums', { numbers: Array.from({ length: 1000 }, () => 1) }, 1000],
     ['counts', {}, 900],
   ] as const)
-    test(`F-84 F-87 S23 a loop without steps begins in portions, and goes on when it is woken, or found by the supervisor: ${workflow}`, async (context) => {
+    test(`F-84 F-87 S23 runs a loop without steps in portions, continued by a wake-up or by the supervisor: ${workflow}`, async (context) => {
       const desk = openDesk(context, app);
       const orderId = await submitted(desk, order, { workflow });
       let [writes, largest, lost] = [0, 0, true];
@@ -87,17 +87,17 @@ describe('more at once than one write holds', () => {
       );
     });
 
-  test('S23 what begins more than a state can hold is blamed for it, and the submission is answered', async (context) => {
+  test('S23 faults the activity that starts more than a state can hold, and the submission is answered', async (context) => {
     const desk = openDesk(context, app);
     const { processState, fault } = await desk.state(await submitted(desk, {}, { workflow: 'side-by-side' }));
     assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'StateTooLarge', 'order']);
-    assert.match(fault?.message ?? '', /^What it begins \(2500 activities\) at order has \d+ bytes; with that /);
+    assert.match(fault?.message ?? '', /^The start of 2500 activities at order has \d+ bytes; with it, /);
   });
 
   for (const writesAndSendsAtomically of [true, false])
     for (const workflow of ['says', 'asks'])
       for (const bytes of [45_000, 60_000, 90_000])
-        test(`S23 a fault or a question of ${bytes} bytes is what it is, or StateTooLarge, and never nonsense (${workflow}, ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+        test(`S23 reports a fault or a question of ${bytes} bytes as it is, or as StateTooLarge (${workflow}, ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
           const desk = openDesk(context, app, { writesAndSendsAtomically });
           const orderId = await submitted(desk, {}, { workflow });
           await desk.answer(await desk.request(), ok('x'.repeat(bytes)));

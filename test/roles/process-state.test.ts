@@ -11,7 +11,7 @@ import { type Desk, failed, ok, openDesk, submitted, tea } from './support.ts';
 const Any = z.object({});
 const work = operation({ input: Any, output: Any, run: () => ({}) });
 const worker = defineAgent('worker', { pick: work, pack: work, tell: work, ship: work });
-/** Steps in turn and side by side, and a wait between them. */
+/** A workflow with sequential and parallel steps and a wait between them. */
 const workflowWith = (recover: 'step' | 'order') =>
   defineApp({
     workflows: [
@@ -24,7 +24,7 @@ const workflowWith = (recover: 'step' | 'order') =>
     agents: [worker],
   });
 
-/** From where to where an order may go. It stays where it is by any number of writes. */
+/** The legal transitions of the process state. Every state may also be written unchanged. */
 const legal: { readonly [from in ProcessState]: readonly ProcessState[] } = {
   Pending: ['Processing', 'Error'],
   Processing: ['Pending', 'Processed', 'Error'],
@@ -49,7 +49,7 @@ const doings = [
   'wake',
 ] as const;
 
-/** A store that notes every state that is stored, in its order. */
+/** A store that records every stored state, in order. */
 function watching(store: Store, stored: Map<string, StateHead[]>): Store {
   async function noted<T extends { readonly outcome: string }>(head: StateHead, write: Promise<T>): Promise<T> {
     const answer = await write;
@@ -67,7 +67,7 @@ function watching(store: Store, stored: Map<string, StateHead[]>): Store {
 interface Player {
   readonly desk: Desk;
   readonly orderId: string;
-  /** Requests that were taken off the queue, oldest first. */
+  /** Requests that were received from the queue, oldest first. */
   readonly seen: Request[];
 }
 
@@ -115,7 +115,7 @@ async function play({ desk, orderId, seen }: Player, doing: (typeof doings)[numb
   }
 }
 
-describe('the state of an order', () => {
+describe('the process state of an order', () => {
   const histories = {
     history: fc.array(
       fc.oneof(fc.constantFrom(...doings), fc.constantFrom('succeed' as const, 'ten seconds pass' as const, 'deliver wake-ups' as const)),
@@ -126,7 +126,7 @@ describe('the state of an order', () => {
     recover: fc.constantFrom('step' as const, 'order' as const),
   };
 
-  test('F-04 whatever happens, only the four states are stored, only legal changes happen, and Processed is the end', {
+  test('F-04 is always one of four, changes only along legal transitions, and ends at Processed', {
     timeout: 120_000,
   }, async (context) => {
     const ends = new Set<string>();

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { StoreRefusesError } from '#ports/errors';
 import { lineOf, openDesk, stepsNamed, submitted } from './support.ts';
 
-test('X-48, F-58: when another write comes before the quarantine of an order, the scheduler applies the answer to that write, and the order is in Error', async (context) => {
+test('X-48, F-58: when another write comes before the quarantine of an order, the scheduler applies the reply to that write, and the order is in Error', async (context) => {
   let refused = 0;
   let isRaced = false;
   const desk = openDesk(context, lineOf(stepsNamed('pick')), {
     around: ({ store }) => ({
       store: {
         ...store,
-        // DynamoDB refuses the write that records the answer; before the quarantine of the order, somebody else writes.
+        // DynamoDB refuses the write that records the reply; another host writes before the quarantine.
         async update(state, when, along) {
           if (state.outcome !== 'completed') return store.update(state, when, along);
           refused += 1;

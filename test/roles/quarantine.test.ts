@@ -49,7 +49,7 @@ async function wake(desk: Desk, ...orderIds: readonly string[]): Promise<number>
 
 describe('an order whose record cannot be read', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`F-63 it is put before a person, once, and its instance stays as it is (${how})`, async (context) => {
+    test(`F-63 is put into Error once, and its instance is not changed (${how})`, async (context) => {
       const desk = openDesk(context, line, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       write(desk, orderId, 'blob', '{"state":{"pha');
@@ -78,7 +78,7 @@ describe('an order whose record cannot be read', () => {
       ]);
     });
 
-    test(`F-63 what its submitter had not yet been told is told (${how})`, async (context) => {
+    test(`F-63 still sends its submitter the status messages that were not yet sent (${how})`, async (context) => {
       let away = true;
       const desk = openDesk(context, line, { writesAndSendsAtomically, around: sendingFails('mine', () => away) });
       await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
@@ -99,7 +99,7 @@ describe('an order whose record cannot be read', () => {
     });
   }
 
-  test('F-63 while nobody can be told, that is tried less and less often, up to once a minute', async (context) => {
+  test('F-63 when the event bus fails, the announcement is retried ever less often, down to once a minute', async (context) => {
     const desk = openDesk(context, line, {
       writesAndSendsAtomically: false,
       around: (ports) => ({ ...ports, publisher: { publish: async () => Promise.reject(new Error('The bus is gone.')) } }),
@@ -117,7 +117,7 @@ describe('an order whose record cannot be read', () => {
     assert.ok(Math.max(...pauses) > 59_000 && Math.max(...pauses) <= 60_000);
   });
 
-  test('F-63 the others of its batch are worked on, and the host hears of it', async (context) => {
+  test('F-63 does not stop the others of its batch, and the host emits an event', async (context) => {
     const heard: SystemEvents['servicesExceptionNotHandled'][] = [];
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       variables: { CLAIM_ON_SUBMIT: 'off' },
@@ -136,7 +136,7 @@ describe('an order whose record cannot be read', () => {
     );
   });
 
-  test('F-63 not even its attributes can be read: it is announced, nothing is written, and all others are processed', async (context) => {
+  test('F-63 with unreadable attributes is announced without a write, and all others are processed', async (context) => {
     const system = await started(context, lineOf({ pick: nothing }), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const [good, broken, other] = [await submitted(system), await submitted(system), await submitted(system)];
     write(system, broken, 'head', '{"rev":1,');
@@ -151,7 +151,7 @@ describe('an order whose record cannot be read', () => {
     assert.equal(rowOf(system, broken).head, '{"rev":1,');
   });
 
-  test('F-63 the order itself cannot be read: the same', async (context) => {
+  test('F-63 with an unreadable order row is announced without a write, too', async (context) => {
     const dataFolder = temporaryFolder(context);
     const before = openDesk(context, line, { dataFolder, variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(before);
@@ -161,7 +161,7 @@ describe('an order whose record cannot be read', () => {
     assert.equal((await desk.store.head(orderId))?.fault?.type, 'RecordUnreadable');
   });
 
-  test('F-63 a finished order stays finished, whatever has become of its record', async (context) => {
+  test('F-63 stays finished if it was finished, whatever the damage', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick')));
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -174,7 +174,7 @@ describe('an order whose record cannot be read', () => {
     assert.deepEqual(typesOf(desk.announced()), ['Service Exception']);
   });
 
-  test('F-63 damage anywhere in an instance stops no queue: the order goes on, or is put before a person', async (context) => {
+  test('F-63 with damage anywhere in its instance stops no queue: it continues, or is put into Error', async (context) => {
     const outcomes = new Map<string, number>();
     for (let at = 0; at < 600; at += 3) {
       const desk = openDesk(context, line);
@@ -195,7 +195,7 @@ describe('an order whose record cannot be read', () => {
   });
 });
 
-describe('an order whose workflow is not known', () => {
+describe('an order whose workflow version is unknown', () => {
   const folderDesk = (context: TestContext, dataFolder: string, versions: readonly number[], options: DeskOptions = {}) => {
     const apps = versions.map((version) => lineOf(stepsNamed('pick', 'pack'), { version }));
     const [first] = apps;
@@ -204,7 +204,7 @@ describe('an order whose workflow is not known', () => {
   };
 
   for (const claim of ['on', 'off']) {
-    test(`F-63 it waits for a person, and goes on when its version is there again (claimed on submission: ${claim})`, async (context) => {
+    test(`F-63 is put into Error, and continues when its version is deployed again (claimed on submission: ${claim})`, async (context) => {
       const dataFolder = temporaryFolder(context);
       const old = folderDesk(context, dataFolder, [1], { variables: { CLAIM_ON_SUBMIT: claim } });
       const orderId = await submitted(old);
@@ -222,7 +222,7 @@ describe('an order whose workflow is not known', () => {
     });
   }
 
-  test('F-63 X-35 a record that a newer program has written is left to it, and a person is asked only after an hour', async (context) => {
+  test('F-63 X-35 and whose record a newer program wrote is left to that program; a person is notified only after an hour', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -248,7 +248,7 @@ describe('an order whose workflow is not known', () => {
     );
   });
 
-  test('F-63 X-35 a process that is older than the order leaves it alone: a newer one goes on, and a person is asked only after an hour', async (context) => {
+  test('F-63 X-35 because the process is older is left to a newer process; a person is notified only after an hour', async (context) => {
     const dataFolder = temporaryFolder(context);
     const both = folderDesk(context, dataFolder, [1, 2]);
     const orderId = await submitted(both);
@@ -274,7 +274,7 @@ describe('an order whose workflow is not known', () => {
 });
 
 describe('an order whose record can be read again', () => {
-  /** Damages the record, lets it be found out, mends it, and has it resubmitted. */
+  /** Damages the record, has that discovered, repairs it and resubmits the order. */
   async function mended(desk: Desk, orderId: string): Promise<void> {
     const { blob } = rowOf(desk, orderId);
     write(desk, orderId, 'blob', 'x');
@@ -285,7 +285,7 @@ describe('an order whose record can be read again', () => {
     assert.equal((await resubmit(desk, orderId)).outcome, 'done');
   }
 
-  test('F-63 F-60 it goes on where it stood, under the same keys', async (context) => {
+  test('F-63 F-60 continues where it stopped, under the same idempotency keys', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     await desk.answer(await desk.request());
@@ -297,7 +297,7 @@ describe('an order whose record can be read again', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-63 what it was in Error for is still told as it was, also when an answer comes before the operator', async (context) => {
+  test('F-63 keeps its RecordUnreadable fault until it is resubmitted, even if a reply arrives first', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -313,7 +313,7 @@ describe('an order whose record can be read again', () => {
     assert.equal((await desk.request()).path, 'order/pack', 'the answer was kept');
   });
 
-  test('F-63 F-89 one that was waiting goes on waiting, and does nothing twice', async (context) => {
+  test('F-63 F-89 keeps waiting if it was waiting, and repeats nothing', async (context) => {
     const worker = defineAgent('worker', {
       pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
       pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
@@ -336,7 +336,7 @@ describe('an order whose record can be read again', () => {
     assert.equal((await desk.request()).path, 'order/pack');
   });
 
-  test('F-63 F-60 L1: one that is being undone goes on with that', async (context) => {
+  test('F-63 F-60 L1: continues its compensation', async (context) => {
     const worker = defineAgent('worker', {
       pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
       putBack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
@@ -361,7 +361,7 @@ describe('an order whose record can be read again', () => {
     assert.deepEqual([processState, outcome], ['Processed', 'canceled']);
   });
 
-  test('F-63 F-50 one that was reset is claimed by its resubmission', async (context) => {
+  test('F-63 F-50 is claimed by its resubmission if it had been reset', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { recover: 'order' }));
     const orderId = await submitted(desk);
     const before = await desk.request();

@@ -24,7 +24,7 @@ import {
 
 const line = lineOf(stepsNamed('pick', 'pack'));
 
-/** Lets so many writes lose against somebody else's. */
+/** Lets `left` writes lose a race against a foreign write. */
 const losing = (races: { left: number; lost: number }) =>
   updating(async (store, state, ...rest) => {
     const head = races.left-- > 0 ? await store.head(state.orderId) : undefined;
@@ -33,8 +33,8 @@ const losing = (races: { left: number; lost: number }) =>
     return store.update(state, ...rest);
   });
 
-describe('a message loses a race', () => {
-  test('F-13 it is applied to what won, in the same invocation', async (context) => {
+describe('a message whose write loses a race', () => {
+  test('F-13 is applied to the winning record, in the same invocation', async (context) => {
     const races = { left: attemptsMax - 1, lost: 0 };
     const desk = openDesk(context, line, { around: losing(races) });
     const orderId = await submitted(desk);
@@ -44,7 +44,7 @@ describe('a message loses a race', () => {
     assert.deepEqual(desk.messages('worker-replies'), []);
   });
 
-  test('F-13 S15 the host pauses before each attempt but the first, for a time that the order and the attempt decide', async (context) => {
+  test('F-13 S15 is retried after pauses whose length depends on the order and the attempt', async (context) => {
     const time = manualClock();
     const slept: number[] = [];
     const clock = { ...time, sleep: (ms: number, signal?: AbortSignal) => noting(slept, ms, time.sleep(ms, signal)) };
@@ -60,7 +60,7 @@ describe('a message loses a race', () => {
   });
 
   for (const writesAndSendsAtomically of [true, false]) {
-    test(`F-13 after five lost races it is posted anew and acknowledged, so that it never nears the dead letters (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`F-13 is requeued after five lost races and acknowledged, so that it never becomes a dead letter (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const races = { left: attemptsMax, lost: 0 };
       const desk = openDesk(context, line, { writesAndSendsAtomically, around: losing(races) });
       await submitted(desk);
@@ -79,14 +79,14 @@ describe('a message loses a race', () => {
   }
 });
 
-describe('somebody has the order to himself', () => {
+describe('an order whose lease another host holds', () => {
   const leased = async (desk: ReturnType<typeof openDesk>, orderId: string, holder: string, leaseMs = 30_000) => {
     const lease = await timePasses(desk.clock, acquireLease(desk.store, orderId, { holder, leaseMs, clock: desk.clock }));
     assert.ok(lease);
     return lease;
   };
 
-  test('F-26 F-27 a message for it is posted anew, delayed until the lease is over, and sees then what the holder left', async (context) => {
+  test('F-26 F-27 has its message requeued until the lease ends, and the message then meets the state that the holder left', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -107,7 +107,7 @@ describe('somebody has the order to himself', () => {
     assert.equal((await desk.request()).path, 'order/pack', 'the answer still counts: it was sent in time');
   });
 
-  test('F-26 a wake-up waits as well, and a long lease is looked at again after a quarter of an hour at the latest', async (context) => {
+  test('F-26 has its wake-up requeued as well, for a quarter of an hour at most', async (context) => {
     const desk = openDesk(context, line, { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
     await leased(desk, orderId, 'host-two', 3_600_000);
@@ -117,7 +117,7 @@ describe('somebody has the order to himself', () => {
     assert.equal((await desk.queues.depth('wake-ups')).visible, 1);
   });
 
-  test('F-26 the holder itself goes on, and so does anybody once the lease has run out', async (context) => {
+  test('F-26 is continued by the holder itself, and by any host once the lease has expired', async (context) => {
     const desk = openDesk(context, line, { hostId: 'host-one' });
     const orderId = await submitted(desk);
     await leased(desk, orderId, 'host-one');
@@ -133,7 +133,7 @@ describe('somebody has the order to himself', () => {
     assert.equal((await desk.request()).orderId, other.orderId);
   });
 
-  test('F-26 two messages of one order on two nodes are both processed: the second sees what the first left', async (context) => {
+  test('F-26 has two messages on two nodes both processed, the second on the state that the first left', async (context) => {
     const step = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
     const worker = defineAgent('worker', { left: step, right: step, last: step });
     const app = defineApp({

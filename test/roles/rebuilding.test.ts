@@ -40,7 +40,7 @@ const instruct = (desk: Desk, orderId: string, kind: 'compensate' | 'terminate',
     desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'lost' }, { id: `i-${desk.clock.now()}`, dryRun }),
   );
 
-/** Reserved and charged; shipping is asked. Then the instance is damaged, and that is found out. */
+/** An order that has reserved and charged, and requested shipping, before its instance is damaged and that is discovered. */
 async function damaged(desk: Desk, change: (blob: string) => string): Promise<{ orderId: string; ship: Request }> {
   const orderId = await submitted(desk);
   await desk.answer(await desk.request(), ok({ id: 'R-1' }));
@@ -54,7 +54,7 @@ async function damaged(desk: Desk, change: (blob: string) => string): Promise<{ 
   return { orderId, ship };
 }
 
-/** What is asked from now on, each answered in turn, as services do that keep their keys; until nothing is asked any more. */
+/** Answers each request as a service does that remembers its keys, until no request is left. Returns the requests. */
 async function carriedOut(desk: Desk): Promise<readonly (readonly [path: string, key: string, input: unknown])[]> {
   const asked: (readonly [string, string, unknown])[] = [];
   const answers: { readonly [path: string]: object } = { 'order/reserve': { id: 'R-1' }, 'order/charge': { id: 'C-secret-1' } };
@@ -72,9 +72,9 @@ const settledAndUndone = (path: string, input: unknown): readonly (readonly [str
   [`order/${path}/undo`, `/order/${path}/undo/1`, input],
 ];
 
-describe('an order whose instance cannot be read is compensated all the same', () => {
+describe('an order with an unreadable instance can still be compensated', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`F-29 its state is lost: by its journal, what was done is undone, and what is not known is found out first (${how})`, async (context) => {
+    test(`F-29 when its state is lost, its journal says what to undo, and unknown outcomes are confirmed first (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId, ship } = await damaged(desk, (blob) => blob.replace(/"state":.*/, '"state":{"ph'));
       assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
@@ -82,7 +82,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
       await desk.answer(ship, ok());
       assert.deepEqual(await carriedOut(desk), [
         ...settledAndUndone('ship', item),
-        // Its answer is secret, so the journal does not have it.
+        // Its output is secret, so the journal does not contain it.
         ...settledAndUndone('charge', { id: 'C-secret-1' }),
         ['order/reserve/undo', '/order/reserve/undo/1', { id: 'R-1' }],
       ]);
@@ -97,7 +97,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
       assert.ok(journal.some((entry) => entry.type === 'InstanceRebuilt' && entry.whole));
     });
 
-    test(`F-29 its journal is lost as well: all that may have been asked is found out under its key, then undone (${how})`, async (context) => {
+    test(`F-29 when its journal is lost as well, every possible request is confirmed under its key, then undone (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId } = await damaged(desk, () => '{"half');
       assert.equal((await instruct(desk, orderId, 'compensate', true)).outcome, 'planned');
@@ -111,7 +111,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
     });
   }
 
-  test('F-29, S10: the same decision comes twice at once, and the second one finds what the first one has rebuilt', async (context) => {
+  test('F-29, S10: when the same instruction arrives twice at once, the second finds what the first rebuilt', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, () => '{"half');
     const decide = (id: string) =>
@@ -121,7 +121,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
     assert.equal((await desk.state(orderId)).epoch, 2);
   });
 
-  test('F-29, X-35 what a newer program has written, and gives back just then, is not taken for damaged', async (context) => {
+  test('F-29, X-35 when a newer program has just written the record, it does not count as damaged', async (context) => {
     let newer = 0;
     const around = ({ store }: { readonly store: Store }) => ({
       store: {
@@ -139,7 +139,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
     assert.ok((await journalOf(desk, orderId)).every(({ type }) => type !== 'InstanceRebuilt'));
   });
 
-  test('F-29 what can be read and makes no sense is the same', async (context) => {
+  test('F-29 when its record is readable but inconsistent, it is handled the same way', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, (blob) => blob.replace('"order/ship":[', '"order/nowhere":['));
     assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
@@ -147,7 +147,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
     assert.equal((await desk.state(orderId)).outcome, 'compensated');
   });
 
-  test('F-29 one that was in Error before it was damaged is compensated; one that was resubmitted since may have keys that nobody knows', async (context) => {
+  test('F-29 when it was in Error before the damage, but not if it was resubmitted, because those idempotency keys may be unknown', async (context) => {
     const desk = openDesk(context, app);
     const held = async (): Promise<string> => {
       const orderId = await submitted(desk);
@@ -170,10 +170,10 @@ describe('an order whose instance cannot be read is compensated all the same', (
     await wake(second);
     const refused = await instruct(desk, second, 'compensate');
     assert.equal(refused.outcome, 'infeasible');
-    assert.match(refused.outcome === 'infeasible' ? refused.reasons.join() : '', /has keys that nobody knows/);
+    assert.match(refused.outcome === 'infeasible' ? refused.reasons.join() : '', /the keys of later requests are unknown/);
   });
 
-  test('F-29 it is terminated as well; but not resubmitted, for nobody knows where it stood', async (context) => {
+  test('F-29 or terminated, but not resubmitted, because its position is unknown', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, () => 'x');
     await assert.rejects(
@@ -184,7 +184,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
     assert.deepEqual([(await desk.state(orderId)).outcome, await desk.requests()], ['terminated', []]);
   });
 
-  test('F-29 the order itself is damaged: infeasible, for nobody knows what it was about', async (context) => {
+  test('F-29 unless the order row itself is damaged: then its content is unknown, and the instruction is infeasible', async (context) => {
     const dataFolder = temporaryFolder(context);
     const before = openDesk(context, app, { dataFolder });
     const { orderId } = await damaged(before, () => 'x');
@@ -192,7 +192,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
     await assert.rejects(instruct(openDesk(context, app, { dataFolder }), orderId, 'compensate'), { name: 'UnreadableRecordError' });
   });
 
-  test('F-29, X-48: a page says what its record still says, since whoever put it aside died: no line counts twice', async (context) => {
+  test('F-29, X-48: when a page repeats lines of the record after a crash while paging out, no line counts twice', async (context) => {
     const desk = openDesk(context, app, { writesAndSendsAtomically: false });
     const { orderId } = await damaged(desk, (blob) => {
       const { tail } = decodeInstance({ orderId: '', blob } as StateRecord);
@@ -213,7 +213,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
     assert.equal(journal.filter(({ type }) => type === 'OrderSubmitted').length, 1);
   });
 
-  test('F-29 where lines of the journal are missing before others that are there, nobody can say what was done by then', async (context) => {
+  test('F-29 unless lines are missing in the middle of its journal, because then the effects until there are unknown', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, (blob) => {
       const { seq, tail } = JSON.parse(blob) as { readonly seq: number; readonly tail: readonly unknown[] };
@@ -221,11 +221,11 @@ describe('an order whose instance cannot be read is compensated all the same', (
     });
     assert.deepEqual(await instruct(desk, orderId, 'compensate'), {
       outcome: 'infeasible',
-      reasons: ['What the journal says before its line 4 is lost in part: nobody can say what was done by then.'],
+      reasons: ['The journal has a gap before line 4: it is unknown what was done until then.'],
     });
   });
 
-  test('F-29 what cannot be found out is said, and nothing is undone', async (context) => {
+  test('F-29 unless an outcome cannot be confirmed: the order says so, and nothing is undone', async (context) => {
     const needy = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, ({ order }) => {
       const charge = shop.charge(order).undo(({ id }) => shop.refund({ id }));
       return sequence(
@@ -238,7 +238,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
     const { orderId } = await damaged(desk, () => 'x');
     assert.deepEqual(await instruct(desk, orderId, 'compensate'), {
       outcome: 'infeasible',
-      reasons: ['Whether order/reserve was done cannot be found out: what it was asked with needs what is lost, or was secret.'],
+      reasons: ['It cannot be confirmed whether order/reserve was done: its input needs lost or secret data.'],
     });
     assert.equal((await desk.state(orderId)).processState, 'Error');
   });

@@ -11,7 +11,7 @@ import { lineOf, nothing, openDesk, stepsNamed, submitted, temporaryFolder } fro
 const appOf = (...steps: readonly string[]) => lineOf(stepsNamed(...steps));
 const local = { mayReplace: true };
 
-/** What a start with these steps says to the store of a desk, as `npm start` does. */
+/** Starts an app with these steps on the store of a desk, as `npm start` does. */
 const start = (desk: ReturnType<typeof openDesk>, steps: readonly string[], how = local) =>
   recordDefinitions(appOf(...steps).workflows, desk.store, how);
 
@@ -21,19 +21,19 @@ const opened = async (context: TestContext, ...steps: readonly string[]) => {
   return desk;
 };
 
-describe('what is recorded of each version of a workflow', () => {
-  test('S20: the same again starts, however often, and writes nothing', async (context) => {
+describe('the recorded definition of a workflow version', () => {
+  test('S20: lets the same workflow start any number of times without a write', async (context) => {
     const desk = await opened(context, 'a', 'b');
     assert.deepEqual(await start(desk, ['a', 'b']), []);
     assert.equal((await desk.store.document(collections.workflow('line'), '1'))?.rev, 1);
   });
 
-  test('S20: while an order is under way a changed workflow is refused at the start: it names the version, the place and the remedy', async (context) => {
+  test('S20: refuses a changed workflow at the start while an order runs, and names version, place and remedy', async (context) => {
     const desk = await opened(context, 'a', 'b', 'c');
     await submitted(desk);
     await assert.rejects(start(desk, ['a', 'c']), (error: unknown) => {
       assert.ok(error instanceof SetupError);
-      assert.match(error.message, /: line@1 has changed \(order\/b\), and an order under way began with the former one\.$/);
+      assert.match(error.message, /: line@1 has changed \(order\/b\), and an order under way uses the former definition\.$/);
       assert.match(
         error.remedy,
         /^Give the changed workflow a new version and keep the former one beside it, or undo the change\. "npx redress reset"/,
@@ -43,28 +43,28 @@ describe('what is recorded of each version of a workflow', () => {
     assert.deepEqual(await start(desk, ['a', 'b', 'c']), []);
   });
 
-  test('S20: a developer whose orders are all finished edits his workflow, and is told in a line', async (context) => {
+  test('S20: allows a developer without running orders to edit the workflow, with one log line', async (context) => {
     const desk = await opened(context, 'a');
     await submitted(desk);
     await desk.answer(await desk.request());
-    const told = ['line@1 has changed (order/a). No order under way began with it: it is replaced.'];
+    const told = ['line@1 has changed (order/a). No order under way uses the former definition, so it was replaced.'];
     assert.deepEqual([await start(desk, ['b']), await start(desk, ['b'])], [told, []]);
   });
 
-  test('S20: on AWS a changed workflow is refused whatever is under way, until what is recorded is released', async (context) => {
+  test('S20: on AWS refuses a changed workflow always, until the record is released', async (context) => {
     const desk = await opened(context, 'a');
     await assert.rejects(start(desk, ['b'], { mayReplace: false }), /line@1 has changed \(order\/a\)\.$/);
     await desk.store.removeDocument(collections.workflow('line'), '1', 1);
     assert.deepEqual(await start(desk, ['b'], { mayReplace: false }), []);
   });
 
-  test('S20: of processes that start at the same moment with two workflows under one version, one is refused', async (context) => {
+  test('S20: refuses one of two processes that start at once with two workflows under one version', async (context) => {
     const desk = openDesk(context, appOf('a'));
     const starts = await Promise.allSettled([start(desk, ['a'], { mayReplace: false }), start(desk, ['b'], { mayReplace: false })]);
     assert.deepEqual(starts.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   });
 
-  test('S20, F-100: an order that called the version needs it too, for it may still have it undone', async (context) => {
+  test('S20, F-100: stays in use for a finished called order, because its caller may still compensate it', async (context) => {
     const order = z.object({ item: z.string() });
     const [line = assert.fail()] = appOf('a').workflows;
     const caller = defineWorkflow('caller', { version: 1, order }, () => call(line as never, { item: cel<string>`order.item` }));
@@ -79,7 +79,7 @@ describe('what is recorded of each version of a workflow', () => {
     );
   });
 
-  test('S20: a workflow that is too large to be recorded whole is compared by its hash, and no place is named', async (context) => {
+  test('S20: is compared by hash without a place if it is too large to be recorded whole', async (context) => {
     const desk = openDesk(context, lineOf({ a: nothing }));
     const [line = assert.fail()] = desk.app.workflows;
     const large = (length: number) => [{ ...line, root: { ...line.root, note: 'x'.repeat(length) } }];
@@ -87,7 +87,7 @@ describe('what is recorded of each version of a workflow', () => {
     await assert.rejects(recordDefinitions(large(recordedBytesMax + 1), desk.store, { mayReplace: false }), /line@1 has changed\.$/);
   });
 
-  test('S20: a test system that is started again on its data folder refuses as well, and leaves the folder to others', async (context) => {
+  test('S20: stops a test system that restarts on its data folder with a changed workflow, and releases the folder', async (context) => {
     const dataFolder = temporaryFolder(context);
     const system = await startSystem(appOf('a', 'b'), { dataFolder, without: ['agent-worker'] });
     await submitted(system);

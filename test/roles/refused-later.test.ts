@@ -9,7 +9,7 @@ const note = { note: 'a note of twenty-five letters' };
 const loose = z.object({ note: z.string() });
 const strict = z.object({ note: z.string().max(20) });
 
-/** A shop that charges, and what its bank has done; each deployment has an input schema of its own. */
+/** A shop with a bank that charges. Each deployment has its own input schema. */
 function shop(atMostOnce: boolean) {
   const charged: string[] = [];
   const refunded: string[] = [];
@@ -42,7 +42,7 @@ function shop(atMostOnce: boolean) {
   return { charged, refunded, deployed };
 }
 
-/** One order whose charge is asked for as often as the test says, by whatever is deployed then. */
+/** One order whose charge is requested several times, each time from the deployment of that moment. */
 async function ordered(context: TestContext, { atMostOnce = false, firstBy = loose }: { atMostOnce?: boolean; firstBy?: z.ZodType } = {}) {
   const dataFolder = temporaryFolder(context);
   const { deployed, ...bank } = shop(atMostOnce);
@@ -51,13 +51,13 @@ async function ordered(context: TestContext, { atMostOnce = false, firstBy = loo
   const deploy = (input: z.ZodType): void => {
     desk = openDesk(context, deployed(input), { dataFolder, clock: desk.clock, hostId: 'host-two' });
   };
-  /** Whatever waits for the bank is served: its answers. */
+  /** Serves the requests to the bank and returns its replies. */
   const serve = async (): Promise<readonly Reply['result'][]> => {
     assert.equal(await desk.deliver('bank-requests'), 0);
     return (desk.messages('bank-replies') as unknown as readonly Reply[]).map(({ result }) => result);
   };
   const apply = () => desk.deliver('bank-replies');
-  /** The answer is lost; the charge is asked for again when its time is over. */
+  /** Loses the reply and lets the deadline pass, so that the charge is requested again. */
   const again = async (): Promise<void> => {
     await desk.take('bank-replies');
     await desk.clock.advance(11_000);
@@ -78,7 +78,7 @@ const faultsIn = (results: readonly Reply['result'][]) =>
 const unknown = [['RequestRefused', true, true]];
 const definite = [['RequestRefused', true, false]];
 
-describe('an agent that refuses by itself what may have been done before', () => {
+describe('an agent that refuses a request whose effect an earlier attempt may have made', () => {
   test('S7, F-28: when the scheduler sends a request again, a refusal of the copy by a newer schema does not say that the charge was not made', async (context) => {
     const { charged, deploy, serve, desk } = await ordered(context);
     const request = await desk().request('bank');
@@ -91,7 +91,7 @@ describe('an agent that refuses by itself what may have been done before', () =>
     assert.equal(charged.length, 1);
   });
 
-  test('S7, S11: a charge whose answer was lost, and which a newer schema refuses, is found out about and refunded', async (context) => {
+  test('S7, S11: when the reply to a charge was lost and a newer schema refuses it, the charge is confirmed and refunded', async (context) => {
     const { charged, refunded, deploy, serve, apply, again, instruct, state, desk } = await ordered(context);
     await serve();
     await again();
@@ -113,7 +113,7 @@ describe('an agent that refuses by itself what may have been done before', () =>
     assert.deepEqual([(await state()).outcome, charged.length, refunded], ['compensated', 1, charged]);
   });
 
-  test('X-20, S7: what may be asked for only once is not done a second time after that', async (context) => {
+  test('X-20, S7: when the operation is at-most-once, it does not run a second time afterwards', async (context) => {
     const { charged, deploy, serve, apply, again, instruct, state } = await ordered(context, { atMostOnce: true });
     await serve();
     await again();
@@ -127,7 +127,7 @@ describe('an agent that refuses by itself what may have been done before', () =>
     assert.deepEqual([(await state()).processState, charged.length], ['Error', 1]);
   });
 
-  test('X-20: what was never begun under its key is refused for certain, and under a new one it is done', async (context) => {
+  test('X-20: when it never began under its key, the refusal is definite, and it runs under a new key', async (context) => {
     const { charged, deploy, serve, apply, again, instruct, state } = await ordered(context, { atMostOnce: true, firstBy: strict });
     assert.deepEqual(faultsIn(await serve()), definite);
     await again();
@@ -140,7 +140,7 @@ describe('an agent that refuses by itself what may have been done before', () =>
     assert.deepEqual([(await state()).outcome, charged.length], ['completed', 1]);
   });
 
-  test('F-44: resubmitted under a new key and refused again, it is refused for certain: there is nothing to find out', async (context) => {
+  test('F-44: when it is resubmitted under a new key and refused again, the refusal is definite and needs no confirmation', async (context) => {
     const { serve, apply, instruct, state } = await ordered(context, { firstBy: strict });
     assert.deepEqual(faultsIn(await serve()), definite);
     await apply();
@@ -151,7 +151,7 @@ describe('an agent that refuses by itself what may have been done before', () =>
     assert.equal((await state()).outcome, 'compensated');
   });
 
-  test('S11: the same message once more, after a process died over it, is no first asking', async (context) => {
+  test('S11: when a process crashed over a message, its redelivery does not count as the first request', async (context) => {
     const { deploy, serve, desk } = await ordered(context);
     await desk().queues.receive('bank-requests', { max: 1, visibilityMs: 5_000, waitMs: 0 });
     await desk().clock.advance(6_000);
@@ -160,10 +160,10 @@ describe('an agent that refuses by itself what may have been done before', () =>
   });
 
   for (const [what, change] of [
-    ['one that its agent has put back, because its service was away', { requeued: 1 }],
-    ['one that only asks whether it was done', { confirming: true }],
+    ['requeued by its agent, because its service was away', { requeued: 1 }],
+    ['only a confirmation', { confirming: true }],
   ] as const)
-    test(`S11: the first request of a step is no first asking either where it is ${what}`, async (context) => {
+    test(`S11: when the first request of a step is ${what}, it does not count as the first request either`, async (context) => {
       const { deploy, serve, desk } = await ordered(context);
       const [request] = (await desk().take('bank-requests')) as unknown as readonly Request[];
       await desk().send('bank-requests', { ...request, ...change });
@@ -171,7 +171,7 @@ describe('an agent that refuses by itself what may have been done before', () =>
       assert.deepEqual(faultsIn(await serve()), unknown);
     });
 
-  test('S11, F-111: a later asking that nobody can process is rejected without a word on the earlier one', async (context) => {
+  test('S11, F-111: when a later attempt is unprocessable, its rejection says nothing about the earlier attempt', async (context) => {
     const { serve, again, desk } = await ordered(context);
     await serve();
     await again();

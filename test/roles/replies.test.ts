@@ -15,7 +15,7 @@ const app = defineApp({
   agents: [first, second],
 });
 
-/** An order whose first step has been asked. */
+/** An order whose first step has been requested. */
 async function asked(context: TestContext, options: DeskOptions = {}): Promise<{ desk: Desk; orderId: string; request: Request }> {
   const desk = openDesk(context, app, options);
   const orderId = await submitted(desk);
@@ -23,8 +23,8 @@ async function asked(context: TestContext, options: DeskOptions = {}): Promise<{
 }
 const good = ok({ id: 'r-1' });
 
-describe('an answer is taken', () => {
-  test('F-38 when it is valid and in time: the step is closed and the order goes on to its end', async (context) => {
+describe('a reply is accepted', () => {
+  test('F-38 when it is valid and in time: the step closes and the order continues to its end', async (context) => {
     const { desk, orderId, request } = await asked(context);
     await desk.answer(request, good, { agent: 'first' });
     await desk.answer(await desk.request('second'), good, { agent: 'second' });
@@ -32,7 +32,7 @@ describe('an answer is taken', () => {
     assert.deepEqual([processState, outcome], ['Processed', 'completed']);
   });
 
-  test('F-38 when it was sent in time and comes late, as long as nobody has asked again', async (context) => {
+  test('F-38 when it was sent in time and arrives late, as long as no new attempt was requested', async (context) => {
     const { desk, orderId, request } = await asked(context);
     const sentAt = desk.clock.now() + 9_999;
     await desk.clock.advance(60_000);
@@ -43,29 +43,29 @@ describe('an answer is taken', () => {
   });
 });
 
-describe('an answer is not taken', () => {
+describe('a reply is not accepted', () => {
   const wrongs: readonly (readonly [string, (request: Request, desk: Desk, orderId: string) => Promise<unknown>])[] = [
     [
-      'names another asking',
+      'names another attempt',
       (request, desk) =>
         desk.answer({ ...request, requestId: request.requestId.replace('#1.1', '#1.2'), attempt: 2 }, good, { agent: 'first' }),
     ],
     [
-      'names an asking of another claim',
+      'names an attempt of another claim',
       (request, desk) =>
         desk.answer({ ...request, requestId: request.requestId.replace('#1.1', '#2.1'), epoch: 2 }, good, { agent: 'first' }),
     ],
     [
-      'names a step that has not been asked',
+      'names a step that was not requested',
       (request, desk) =>
         desk.answer({ ...request, requestId: request.requestId.replace('pick', 'ship'), path: 'order/ship' }, good, { agent: 'second' }),
     ],
     [
-      'names no step at all',
+      'names an unknown step',
       (request, desk, orderId) =>
         desk.answer({ ...request, requestId: `${orderId}/constructor/1#1.1`, path: 'constructor' }, good, { agent: 'first' }),
     ],
-    ['names no asking', (request, desk) => desk.answer({ ...request, requestId: 'r-1' }, good, { agent: 'first' })],
+    ['names no attempt', (request, desk) => desk.answer({ ...request, requestId: 'r-1' }, good, { agent: 'first' })],
     ['gives another attempt than its id', (request, desk) => desk.answer(request, good, { agent: 'first', attempt: 2 })],
     ['gives another epoch than its id', (request, desk) => desk.answer(request, good, { agent: 'first', epoch: 7 })],
     ['gives another step than its id', (request, desk) => desk.answer(request, good, { agent: 'first', path: 'order/ship' })],
@@ -73,14 +73,14 @@ describe('an answer is not taken', () => {
       'gives another order than its id',
       async (request, desk) => desk.answer({ ...request, orderId: await submitted(desk) }, good, { agent: 'first' }),
     ],
-    ['comes on the queue of another agent', (request, desk) => desk.answer(request, good, { agent: 'second' })],
-    ['has an output that the operation does not promise', (request, desk) => desk.answer(request, ok({ id: 7 }), { agent: 'first' })],
-    ['has an output with a field too many', (request, desk) => desk.answer(request, ok({ id: 'r-1', lockedBy: 'me' }), { agent: 'first' })],
+    ['arrives on the queue of another agent', (request, desk) => desk.answer(request, good, { agent: 'second' })],
+    ['has an output of the wrong type', (request, desk) => desk.answer(request, ok({ id: 7 }), { agent: 'first' })],
+    ['has an output with an unknown field', (request, desk) => desk.answer(request, ok({ id: 'r-1', lockedBy: 'me' }), { agent: 'first' })],
     ['has no output', (request, desk) => desk.answer(request, { status: 'succeeded' } as never, { agent: 'first' })],
-    ['has a fault without a proper name', (request, desk) => desk.answer(request, failed('card-declined'), { agent: 'first' })],
-    ['has a result of no known kind', (request, desk) => desk.answer(request, { status: 'perhaps' } as never, { agent: 'first' })],
+    ['has a fault with an invalid name', (request, desk) => desk.answer(request, failed('card-declined'), { agent: 'first' })],
+    ['has a result of an unknown kind', (request, desk) => desk.answer(request, { status: 'perhaps' } as never, { agent: 'first' })],
     [
-      'was sent after the time was over',
+      'was sent after the deadline',
       (request, desk) => desk.answer(request, good, { agent: 'first', sentAt: Date.parse(request.completeBy) + 1 }),
     ],
     [
@@ -90,7 +90,7 @@ describe('an answer is not taken', () => {
     ],
   ];
   for (const [what, answer] of wrongs) {
-    test(`F-38 that ${what}; the right one still is`, async (context) => {
+    test(`F-38 when it ${what}; the right one still is`, async (context) => {
       const { desk, orderId, request } = await asked(context);
       const before = await desk.state(orderId);
       await answer(request, desk, orderId);
@@ -103,7 +103,7 @@ describe('an answer is not taken', () => {
     });
   }
 
-  test('F-38 that is no message at all; it is given up at once, and its neighbours are taken', async (context) => {
+  test('F-38 when it is not a message: it is dead-lettered at once, and its neighbors are accepted', async (context) => {
     const { desk, request } = await asked(context);
     for (const nonsense of ['', '{', '[]', 'null', '{"v":1,"type":"reply"}']) await desk.send('first-replies', nonsense);
     await desk.send('first-replies', replyTo(request, good, desk.clock.now()));
@@ -113,8 +113,8 @@ describe('an answer is not taken', () => {
   });
 });
 
-describe('an answer that comes too late changes nothing', () => {
-  /** A write would raise rev; a message that is not acknowledged would still lie there. */
+describe('a reply that arrives too late changes nothing', () => {
+  /** Asserts that `rev` is unchanged and that the message was acknowledged. */
   async function changesNothing(
     desk: Desk,
     orderId: string,
@@ -130,7 +130,7 @@ describe('an answer that comes too late changes nothing', () => {
     assert.equal(desk.telemetry.counts()['staleReply'], stale + 1);
   }
 
-  test('F-42 after the step was asked again', async (context) => {
+  test('F-42 after a new attempt was requested', async (context) => {
     const { desk, orderId, request } = await asked(context);
     const sentAt = desk.clock.now();
     await desk.clock.advance(10_000);
@@ -140,7 +140,7 @@ describe('an answer that comes too late changes nothing', () => {
     await changesNothing(desk, orderId, request, failed('Broken'), sentAt);
   });
 
-  test('F-42 F-50 after the order was reset and claimed anew, and between the two', async (context) => {
+  test('F-42 F-50 after the order was reset, before and after its next claim', async (context) => {
     const reset = openDesk(context, { ...app, workflows: app.workflows.map((workflow) => ({ ...workflow, recover: 'order' as const })) });
     const orderId = await submitted(reset);
     const request = await reset.request('first');
@@ -155,7 +155,7 @@ describe('an answer that comes too late changes nothing', () => {
     await changesNothing(reset, orderId, request, good, sentAt);
   });
 
-  test('F-42 after its step was answered, and after the order’s end', async (context) => {
+  test('F-42 after its step was answered, and after the end of the order', async (context) => {
     const { desk, orderId, request } = await asked(context);
     await desk.answer(request, good, { agent: 'first' });
     const last = await desk.request('second');
@@ -165,7 +165,7 @@ describe('an answer that comes too late changes nothing', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
-  test('F-42 for an order that nobody knows: it is acknowledged, and counted', async (context) => {
+  test('F-42 for an unknown order: it is acknowledged and counted', async (context) => {
     const { desk, request } = await asked(context);
     const orderId = 'ord_unknown';
     await desk.answer({ ...request, orderId, requestId: request.requestId.replace(request.orderId, orderId) }, good, { agent: 'first' });
@@ -174,15 +174,15 @@ describe('an answer that comes too late changes nothing', () => {
   });
 });
 
-describe('nobody answers', () => {
-  /** What an outsider sees of an order that nobody has touched since its time was over. */
+describe('when no reply arrives', () => {
+  /** The outside view of an order that was not touched since its deadline. */
   const picture = async (desk: Desk, orderId: string): Promise<Json> => {
     const { processState, completeBy, lockedBy, epoch, rev, failureCount } = await desk.state(orderId);
     return { processState, isOverdue: completeBy !== null && completeBy < desk.clock.now(), lockedBy, epoch, rev, failureCount };
   };
   const overdue = { processState: 'Processing', isOverdue: true, lockedBy: 'host-one', epoch: 1, rev: 1, failureCount: 0 };
 
-  test('F-40 when the time is over the record stays as it is: Processing, with a deadline that has passed', async (context) => {
+  test('F-40 after the deadline the record stays as it is: Processing, with a deadline in the past', async (context) => {
     const { desk, orderId, request } = await asked(context);
     await desk.clock.advance(10_001);
     assert.deepEqual(await picture(desk, orderId), overdue);
@@ -192,13 +192,13 @@ describe('nobody answers', () => {
     assert.deepEqual(await picture(desk, orderId), overdue, 'neither the late answer nor a look at it makes a write');
   });
 
-  test('F-41 a crashed agent, a silent one and a lost request leave the same picture, and the supervisor treats them alike', async (context) => {
+  test('F-41 a crashed agent, a silent agent and a lost request look the same, and the supervisor treats them alike', async (context) => {
     const ends: Json[] = [];
     const silent = lineOf({ pick: () => new Promise(() => {}) });
     const crashing = lineOf({ pick: () => ({}) });
     const ways: readonly (readonly [typeof silent, DeskOptions, (desk: Desk) => Promise<unknown>])[] = [
       [silent, {}, (desk) => desk.deliver('worker-requests')],
-      // Dies when it has done its work and is about to answer.
+      // Crashes after its work, just before it replies.
       [crashing, { around: sendingFails('worker-replies', () => true) }, (desk) => desk.deliver('worker-requests')],
       [crashing, {}, (desk) => desk.take('worker-requests')],
     ];
@@ -206,7 +206,7 @@ describe('nobody answers', () => {
       const desk = openDesk(context, line, options);
       const orderId = await submitted(desk);
       await happens(desk);
-      // The silent agent was waited for until its time was over: the same moment for all of them.
+      // The silent agent ran until its deadline. This brings all three to the same moment.
       await desk.clock.advance(Date.UTC(2026, 0, 1, 0, 0, 11) - desk.clock.now());
       const before = await picture(desk, orderId);
       await desk.supervisor.pass();
@@ -221,7 +221,7 @@ describe('nobody answers', () => {
     ]);
   });
 
-  test('F-40 the former owner writes nothing any more once the order has been given to somebody else', async (context) => {
+  test('F-40 the former host writes nothing more once another host has claimed the order', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { recover: 'order' }));
     const orderId = await submitted(desk);
     const stale = await desk.state(orderId);

@@ -6,7 +6,7 @@ import { type Desk, lineOf, openDesk, stepsNamed, submitted, temporaryFolder, ty
 
 const deployed = (steps: readonly string[]) => lineOf(stepsNamed(...steps));
 
-/** An order under way whose first step is done and whose second is at work, and the data folder that it lies in. */
+/** A running order whose first step is done and whose second is at work, and its data folder. */
 async function underWay(context: TestContext, steps: readonly string[], answers: number) {
   const dataFolder = temporaryFolder(context);
   const desk = openDesk(context, deployed(steps), { dataFolder });
@@ -21,15 +21,15 @@ async function underWay(context: TestContext, steps: readonly string[], answers:
 const instruct = ({ system }: Desk, orderId: string) =>
   system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'eva', reason: 'deployed again' }, { id: 'resubmit-1' });
 
-describe('a workflow that is edited under the same version while an order is under way', () => {
+describe('a workflow that is edited under the same version while an order runs', () => {
   const edits: readonly (readonly [what: string, before: readonly string[], after: readonly string[], answers: number])[] = [
-    ['a step in front of the one at work is removed', ['a', 'b', 'c'], ['b', 'c'], 1],
-    ['a step is put in front', ['b', 'c'], ['a', 'b', 'c'], 1],
+    ['a step before the running one is removed', ['a', 'b', 'c'], ['b', 'c'], 1],
+    ['a step is added in front', ['b', 'c'], ['a', 'b', 'c'], 1],
     ['steps change places', ['a', 'b', 'c'], ['c', 'b', 'a'], 1],
-    ['the step at work gets another name', ['a', 'b'], ['a', 'c'], 1],
+    ['the running step is renamed', ['a', 'b'], ['a', 'c'], 1],
   ];
   for (const [what, before, edited, answers] of edits)
-    test(`S20: ${what}: the order is not gone on with, waits for an operator, and is done as it began`, async (context) => {
+    test(`S20: ${what}: the order stops for an operator, and completes with the original definition`, async (context) => {
       const { desk, orderId, request, after } = await underWay(context, before, answers);
       await desk.clock.advance(rolloutMs);
       const other = after(edited);
@@ -56,7 +56,7 @@ describe('a workflow that is edited under the same version while an order is und
       assert.equal((await desk.state(orderId)).outcome, 'completed');
     });
 
-  test('S20, X-35: within an hour of its submission the message goes back, for the other definition may be the newer one', async (context) => {
+  test('S20, X-35: within an hour of its submission the message is requeued, because the other definition may be the newer one', async (context) => {
     const { desk, orderId, request, after } = await underWay(context, ['a', 'b'], 1);
     const other = after(['b']);
     await other.answer(request);
@@ -66,14 +66,14 @@ describe('a workflow that is edited under the same version while an order is und
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('S20: an order of an older program, which names no definition, goes on as before', async (context) => {
+  test('S20: an order of an older program without a recorded definition continues as before', async (context) => {
     const { desk, orderId, request } = await underWay(context, ['a', 'b'], 1);
     desk.database.prepare("UPDATE states SET head = json_remove(head, '$.definition')").run();
     await desk.answer(request);
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('S20, S7: the answer of an at-most-once step that comes meanwhile goes back for an hour, then to the dead letters, and counts once the old version is there', async (context) => {
+  test('S20, S7: the reply of an at-most-once step is requeued for an hour, then dead-lettered, and counts once the old version is back', async (context) => {
     const dataFolder = temporaryFolder(context);
     const once = (version: number) => lineOf(stepsNamed('a', 'b'), { version, operation: { atMostOnce: true } });
     const desk = openDesk(context, once(1), { dataFolder });
@@ -85,7 +85,7 @@ describe('a workflow that is edited under the same version while an order is und
     await desk.clock.advance(rolloutMs);
     await without.deliver('worker-replies');
     const [{ id, body, reason } = assert.fail(), ...others] = await without.deadLetter();
-    assert.match(reason, /^It is for another version\./);
+    assert.match(reason, /^This message needs another version\./);
     assert.deepEqual([JSON.parse(body).requestId, others], [request.requestId, []]);
 
     await desk.send('worker-replies', body);
@@ -94,7 +94,7 @@ describe('a workflow that is edited under the same version while an order is und
     assert.equal((await desk.request()).path, 'order/b');
   });
 
-  test('S20: a wake-up that meets the changed workflow is not kept, for the supervisor sends another one', async (context) => {
+  test('S20: a wake-up that meets the changed workflow is dropped, because the supervisor sends another', async (context) => {
     const { desk, orderId, after } = await underWay(context, ['a', 'b'], 1);
     await desk.clock.advance(rolloutMs);
     const other = after(['b']);
@@ -103,7 +103,7 @@ describe('a workflow that is edited under the same version while an order is und
     assert.deepEqual([(await other.state(orderId)).fault?.type, other.messages('wake-ups')], ['RecordUnreadable', []]);
   });
 
-  test('S20: a second answer to an order that is finished is not kept either', async (context) => {
+  test('S20: a second reply to a finished order is dropped too', async (context) => {
     const { desk, orderId, request, after } = await underWay(context, ['a', 'b'], 1);
     await desk.answer(request);
     assert.equal((await desk.state(orderId)).processState, 'Processed');
@@ -113,7 +113,7 @@ describe('a workflow that is edited under the same version while an order is und
     assert.deepEqual([(await other.state(orderId)).processState, other.messages('worker-replies')], ['Processed', []]);
   });
 
-  test('S20, X-36: what an operation says of itself at each start may change: no order stops for it', async (context) => {
+  test('S20, X-36: properties that an operation declares at each start may change without stopping an order', async (context) => {
     const { desk, orderId, request } = await underWay(context, ['a', 'b'], 1);
     const timed = lineOf(stepsNamed('a', 'b'), { operation: { completeWithinSeconds: 7, longestSeconds: 70 } });
     assert.equal(openDesk(context, timed).system.definitions.programOf(await desk.state(orderId))?.definition.version, 1);

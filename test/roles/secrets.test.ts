@@ -27,7 +27,7 @@ const canaries = /tok_canary_4711|48151623|out_canary_0815/g;
 
 type Answer = (input: { card: string; pin: number }) => unknown;
 
-/** Charges the card, then ships with the token that the till gave. */
+/** A shop that charges the card, then ships with the token from the till. */
 function shop(charge: Answer, ship: (input: { token: string }) => unknown = () => ({}), collects = false) {
   const payment = defineAgent('worker', {
     charge: operation({
@@ -55,7 +55,7 @@ function shop(charge: Answer, ship: (input: { token: string }) => unknown = () =
 }
 const paid = { id: 'c-1', token };
 
-/** Where a secret stands in what people other than the agents get to see of an order, and in the log. */
+/** Returns the places where a secret appears in the outside views of an order or in the log. */
 async function leaksOf(desk: Desk, orderId: string): Promise<readonly string[]> {
   const { blob: _, ...attributes } = await stateIn(desk.store, orderId);
   const places = {
@@ -86,9 +86,9 @@ async function played(
   return { desk, orderId, leaks: await leaksOf(desk, orderId) };
 }
 
-describe('what an order marks as secret', () => {
+describe('a secret of an order', () => {
   for (const writesAndSendsAtomically of [true, false]) {
-    test(`S24 F-34 is given to the agent that needs it, and shown to nobody else (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`S24 F-34 reaches the agent that needs it, and no other view (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const given: Json[] = [];
       const {
         desk,
@@ -108,7 +108,7 @@ describe('what an order marks as secret', () => {
     });
   }
 
-  test('S24, F-84: a secret answer that a loop collects is given on, shown to nobody, and left out where a service quotes it', async (context) => {
+  test('S24, F-84: in an output that a loop collects reaches later steps, and is redacted where a service quotes it', async (context) => {
     const given: Json[] = [];
     const ship = (input: { token: string }) => noting(given, input, Promise.reject(new PermanentFailure('Broken', quote(input.token))));
     const {
@@ -129,30 +129,30 @@ describe('what an order marks as secret', () => {
     ['the message of a refusal', (input) => Promise.reject(new PermanentFailure('Broken', quote(input.card)))],
     ['the message of a refusal, as a number', (input) => Promise.reject(new PermanentFailure('Broken', quote(String(input.pin))))],
     [
-      'the data of a refusal, deep inside',
+      'the data of a refusal, nested',
       (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { sent: [{ body: `{"card":"${input.card}"}` }] } })),
     ],
     [
-      'the data of a refusal, as the number itself',
+      'the data of a refusal, as a number',
       (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { sent: [input.pin] } })),
     ],
     [
-      'the data of a refusal, as the name of a field',
+      'the data of a refusal, as a field name',
       (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { [input.card]: 'unknown' } })),
     ],
-    ['a failure that may pass', (input) => Promise.reject(new TransientFailure(quote(input.card)))],
-    ['an exception that nobody foresaw', (input) => Promise.reject(new Error(quote(input.card)))],
-    ['an exception whose very name it is', (input) => Promise.reject(Object.assign(new Error('no'), { name: input.card }))],
-    ['an output that does not fit', (input) => ({ id: { card: input.card }, token })],
-    ['an output that does', (input) => ({ ...paid, id: input.card, echo: { body: quote(input.card), pin: input.pin } })],
+    ['a transient failure', (input) => Promise.reject(new TransientFailure(quote(input.card)))],
+    ['an unexpected exception', (input) => Promise.reject(new Error(quote(input.card)))],
+    ['the name of an exception', (input) => Promise.reject(Object.assign(new Error('no'), { name: input.card }))],
+    ['an invalid output', (input) => ({ id: { card: input.card }, token })],
+    ['a valid output', (input) => ({ ...paid, id: input.card, echo: { body: quote(input.card), pin: input.pin } })],
   ];
   for (const [where, answer] of leaks) {
-    test(`S24 is not shown either where a service quotes it in ${where}`, async (context) => {
+    test(`S24 is redacted where a service quotes it in ${where}`, async (context) => {
       assert.deepEqual((await played(context, shop(answer))).leaks, []);
     });
   }
 
-  test('S24 what a step answered in secret is not shown where the next service quotes it', async (context) => {
+  test('S24 in the output of a step is redacted where the next service quotes it', async (context) => {
     const {
       desk,
       orderId,
@@ -169,7 +169,7 @@ describe('what an order marks as secret', () => {
     assert.equal((await desk.state(orderId)).fault?.message, 'the till said no to [secret]');
   });
 
-  test('S24 what a step answered in secret is not shown where the service that undoes it quotes it', async (context) => {
+  test('S24 in the output of a step is redacted where the service that undoes it quotes it', async (context) => {
     const refunds: Json[] = [];
     const till = defineAgent('worker', {
       charge: operation({ input: z.object({}), output: z.object({ token: secret(z.string()) }), run: () => ({ token }) }),
@@ -194,7 +194,7 @@ describe('what an order marks as secret', () => {
     assert.deepEqual(await leaksOf(desk, orderId), []);
   });
 
-  test('S24 the engine’s own faults do not quote it', async (context) => {
+  test('S24 is not quoted by the faults of the engine', async (context) => {
     const worker = defineAgent('worker', {
       work: operation({ input: z.object({ text: z.string() }), output: z.object({}), run: () => ({}) }),
     });
@@ -221,7 +221,7 @@ describe('what an order marks as secret', () => {
     }
   });
 
-  test('S24 it is not shown in an output however short it is', async (context) => {
+  test('S24 is redacted in an output even if it is short', async (context) => {
     const { desk, orderId } = await played(
       context,
       shop(() => ({ id: 'c-1', token: 'abc' })),
@@ -232,18 +232,18 @@ describe('what an order marks as secret', () => {
     assert.deepEqual(closed && 'output' in closed && closed.output, { id: 'c-1', token: '[secret]' });
   });
 
-  test('S24 a message that is no request is not quoted in the log', async (context) => {
+  test('S24 in a malformed request is not quoted in the log', async (context) => {
     const desk = openDesk(
       context,
       shop(() => paid),
     );
     await desk.send('worker-requests', `{"card":"${card}"x}`);
     assert.equal(await desk.deliver('worker-requests'), 0);
-    assert.match(desk.log.join(''), /This is no message for an agent/);
+    assert.match(desk.log.join(''), /This is not a valid message for an agent/);
     assert.doesNotMatch(desk.log.join(''), canaries);
   });
 
-  test('S24 lies only where the order goes on from: in its body, and in what later steps read', async (context) => {
+  test('S24 is stored only where the order needs it: in its body, and in the values that later steps read', async (context) => {
     const { desk, orderId } = await played(
       context,
       shop(

@@ -9,8 +9,8 @@ import { stateRecord } from '../support/records.ts';
 const at = 1_767_225_600_000;
 const requested = { generation: 1, attempt: 2, epoch: 3, since: at, phase: 'requested', completeBy: at + 60_000 };
 
-describe('steps at work, as they are stored', () => {
-  test('F-159: whatever is said of an activity, the same is read again', () => {
+describe('the stored form of running steps', () => {
+  test('F-159: every activity is read back unchanged', () => {
     const number = fc.oneof(fc.nat(), fc.constant(at), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant('1'));
     const own = fc.record(
       {
@@ -38,7 +38,7 @@ describe('steps at work, as they are stored', () => {
     );
   });
 
-  test('a step that was requested, or canceled since, is a list of numbers; all else is said as it is', () => {
+  test('a requested or canceling step is a list of numbers, and every other activity is stored as it is', () => {
     const activities = {
       'order/a': { status: 'Executing', local: requested },
       'order/b': { status: 'Canceling', local: { ...requested, mode: 'cancel' } },

@@ -34,7 +34,7 @@ const modes = [
   { writesAndSendsAtomically: true, how: 'one transaction' },
   { writesAndSendsAtomically: false, how: 'write, then send' },
 ];
-/** A text that has so many bytes as JSON, of two bytes a letter. */
+/** A text whose JSON has `bytes` bytes, two for each letter. */
 const textOf = (bytes: number) => 'ä'.repeat((bytes - 2) / 2);
 
 describe('an output that is too large', () => {
@@ -48,16 +48,16 @@ describe('an output that is too large', () => {
     return { desk, orderId, idempotencyKey };
   };
 
-  for (const who of ['the agent', 'the scheduler, where an agent did not'] as const) {
+  for (const who of ['the agent', 'the scheduler if the agent did not'] as const) {
     const run = who === 'the agent' ? () => textOf(limits.outputBytesMax + 2) : undefined;
-    test(`S23 is noticed by ${who}: the order is in Error, and the message says what to do`, async (context) => {
+    test(`S23 is detected by ${who}: the order is in Error, and the message says what to do`, async (context) => {
       const { desk, orderId, idempotencyKey } = await answered(context, limits.outputBytesMax + 2, run);
       const { processState, fault } = await desk.state(orderId);
       assert.deepEqual(
         [processState, fault?.type, fault?.class, fault?.source],
         ['Error', 'OutputTooLarge', run ? 'application-failure' : 'basic-failure', 'order/pick'],
       );
-      assert.equal(fault?.message, 'The output has 262146 bytes; at most 262144 are kept. Answer with a reference to where it lies.');
+      assert.equal(fault?.message, 'The output has 262146 bytes; the maximum is 262144. Return a reference to the data instead.');
       assert.deepEqual(await desk.requests(), []);
 
       await timePasses(
@@ -68,14 +68,14 @@ describe('an output that is too large', () => {
     });
   }
 
-  test('S23 one of exactly the limit is taken', async (context) => {
+  test('S23 does not include one of exactly the limit', async (context) => {
     const { desk } = await answered(context, limits.outputBytesMax);
     assert.equal((await desk.request()).path, 'order/pack');
   });
 });
 
 describe('a state that would be too large', () => {
-  /** Each of its steps answers 120 KB that the last one reads. */
+  /** Each of its steps returns 120 KB that the last one reads. */
   const step = operation({ input: z.object({}), output: z.string(), run: () => '' });
   const worker = defineAgent('worker', {
     a: step,
@@ -103,7 +103,7 @@ describe('a state that would be too large', () => {
           worker.read([a.output]),
         );
       }),
-      // Each composite notes the whole order for its undo, when it closes.
+      // Each composite keeps the whole order for its undo when it closes.
       defineWorkflow('undone-as-a-whole', { version: 1, order: Item }, ({ order }) => {
         const noting = (name: string) =>
           sequence(assign(variable<number>(name), 1))
@@ -121,7 +121,7 @@ describe('a state that would be too large', () => {
   });
 
   const large = ok('x'.repeat(120_000));
-  /** Its third answer is the one that is too large. */
+  /** The third reply exceeds the limit. */
   const hoarded = async (desk: Desk, workflow: string) => {
     const orderId = await submitted(desk, { item: 'tea' }, { workflow });
     for (let step = 0; step < 3; step++) await desk.answer(await desk.request(), large);
@@ -129,14 +129,14 @@ describe('a state that would be too large', () => {
   };
 
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`S23 F-63 is not stored: the step faults, the message says what to do, and others go on (${how})`, async (context) => {
+    test(`S23 F-63 is not stored: the step faults, the message says what to do, and other orders continue (${how})`, async (context) => {
       const desk = openDesk(context, both, { writesAndSendsAtomically });
       const orderId = await hoarded(desk, 'hoard');
       const { processState, fault, blob } = await desk.state(orderId);
       assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'StateTooLarge', 'order/c']);
       assert.match(
         fault?.message ?? '',
-        /^The answer at order\/c has 120002 bytes; with that the state of the order would have 36\d{4}, and at most 358400 are stored\. Keep a reference to where it lies instead, or let a part of the work be an order of its own, by call\.$/,
+        /^The reply at order\/c has 120002 bytes; with it, the state of the order would have 36\d{4} bytes \(maximum 358400\)\. Store a reference to the data instead, or move a part of the work into a called order\.$/,
       );
       assert.ok(blob.length < limits.stateBytesMax);
       assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
@@ -148,7 +148,7 @@ describe('a state that would be too large', () => {
     });
   }
 
-  test('S23 a handler takes the fault: what was done is undone, and what may have been done is settled first', async (context) => {
+  test('S23 raises a fault for a handler: effects are undone, and unknown outcomes are confirmed first', async (context) => {
     const desk = openDesk(context, both);
     const orderId = await hoarded(desk, 'hoard-with-care');
     const settling = await desk.request();
@@ -164,7 +164,7 @@ describe('a state that would be too large', () => {
   });
 
   for (const { writesAndSendsAtomically, how } of modes)
-    test(`S23 an output that a later step reads has the same limit as any other: its line of the history lies in a page (${how})`, async (context) => {
+    test(`S23 is not caused by one output within the limit: its journal line is paged out (${how})`, async (context) => {
       const desk = openDesk(context, both, { writesAndSendsAtomically });
       const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'hoard' });
       const output = 'x'.repeat(limits.outputBytesMax - 2);
@@ -173,7 +173,7 @@ describe('a state that would be too large', () => {
       assert.ok((await journalOf(desk, orderId)).some((entry) => entry.type === 'ActivityClosed' && entry.output === output));
     });
 
-  test('S23 an output that is read and handed to an undo lies in the state twice: 170 KiB are kept, 180 KiB are not', async (context) => {
+  test('S23 counts an output twice that is read and also passed to an undo: 170 KiB fit, 180 KiB do not', async (context) => {
     for (const [kib, type] of [
       [170, undefined],
       [180, 'StateTooLarge'],
@@ -185,14 +185,14 @@ describe('a state that would be too large', () => {
     }
   });
 
-  test('S23 what no activity can be blamed for goes to a person, and is not stored', async (context) => {
+  test('S23 without a responsible activity is left to a person, and not stored', async (context) => {
     const desk = openDesk(context, both);
     const orderId = await submitted(desk, { item: 'x'.repeat(150_000) }, { workflow: 'undone-as-a-whole' });
     const { blob } = await desk.state(orderId);
     await desk.answer(await desk.request(), ok(''));
     const after = await desk.state(orderId);
     assert.deepEqual([after.processState, after.fault?.type, after.blob === blob], ['Error', 'StateTooLarge', true]);
-    assert.match(after.fault?.message ?? '', /^The state of order ord_\w+ would be larger than can be stored: at most 358400 bytes\./);
+    assert.match(after.fault?.message ?? '', /^The state of order ord_\w+ would exceed 358400 bytes\./);
   });
 });
 
@@ -208,17 +208,17 @@ describe('a call whose body is too large for an item', () => {
   const app = defineApp({ workflows: [report, print], agents: [worker] });
   const text = 'x'.repeat(limits.inputBytesMax / 2);
 
-  test('S23 it is not requested: the order is in Error for what it is, with what to do', async (context) => {
+  test('S23 is not requested: the order is in Error with the cause and what to do', async (context) => {
     const desk = openDesk(context, app);
     const orderId = await submitted(desk, {});
     await desk.answer(await desk.request(), ok({ text }));
     const { processState, fault } = await desk.state(orderId);
     assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'InputTooLarge', 'order/print']);
-    assert.match(fault?.message ?? '', /^The input has 26\d{4} bytes; at most 262144 are sent\. Hand over a reference to where it lies\.$/);
+    assert.match(fault?.message ?? '', /^The input has 26\d{4} bytes; the maximum is 262144\. Pass a reference to the data instead\.$/);
     assert.deepEqual(desk.messages('workflows-requests'), []);
   });
 
-  test('S23 one that was requested all the same ends before a person, once: nothing is tried without end', async (context) => {
+  test('S23 is dead-lettered once if it was requested all the same, and puts the order in Error without endless retries', async (context) => {
     const desk = openDesk(context, app);
     const orderId = await submitted(desk, {});
     await desk.answer(await desk.request(), ok({ text: 'x' }));
@@ -238,7 +238,7 @@ describe('a call whose body is too large for an item', () => {
   });
 });
 
-describe('a service that says too much', () => {
+describe('a service that returns too much', () => {
   const refused = async (context: TestContext, message: string, data?: Record<string, string>) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
@@ -246,7 +246,7 @@ describe('a service that says too much', () => {
     return { desk, state: await desk.state(orderId) };
   };
 
-  test('S23 an error page as a message is cut: the order is in Error for what it is, and the record stays small', async (context) => {
+  test('S23 in an error message has it truncated: the order is in Error with its fault, and the record stays small', async (context) => {
     const { desk, state } = await refused(context, '<html>'.repeat(50_000));
     assert.equal(state.fault?.type, 'Broken');
     assert.ok(
@@ -256,16 +256,16 @@ describe('a service that says too much', () => {
     );
   });
 
-  test('S23 data that nobody could read anyway is left out, and the message says so', async (context) => {
+  test('S23 in the data of a fault has the data left out, and the message says so', async (context) => {
     const { state } = await refused(context, 'no', { page: 'x'.repeat(100_000) });
-    assert.deepEqual([state.fault?.message, state.fault?.data], ['no (its data of 100011 bytes is left out)', undefined]);
+    assert.deepEqual([state.fault?.message, state.fault?.data], ['no (data of 100011 bytes omitted)', undefined]);
     assert.deepEqual((await refused(context, 'no', { sku: 'tea' })).state.fault?.data, { sku: 'tea' });
   });
 });
 
 describe('a long order', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`S23 F-159 its state stays as small as at the start, and its journal is complete (${how})`, async (context) => {
+    test(`S23 F-159 keeps its state as small as at the start, and its journal complete (${how})`, async (context) => {
       const options: DeskOptions = { writesAndSendsAtomically };
       const names = Array.from({ length: 100 }, (_, index) => `step${index}`);
       const desk = openDesk(context, lineOf(stepsNamed(...names)), options);

@@ -57,16 +57,16 @@ const sale = defineApp({
   ],
   agents: [clerk],
 });
-/** The one request that waits, past what says that another is not wanted any more. */
+/** Returns the request that waits, without the cancellations before it. */
 const waiting = async (desk: Desk) => (await desk.requests()).find(({ type }) => type === 'request') ?? assert.fail('nothing is requested');
 const answers = async (desk: Desk) => desk.answer(await waiting(desk));
 const refuses = async (desk: Desk) => desk.answer(await waiting(desk), failed('Refused'));
 const end = (desk: Desk, orderId: string, kind: 'cancel' | 'terminate') =>
   desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'a test' }, { id: kind });
 
-describe('the submitter is told', () => {
+describe('the submitter hears', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`F-07 received, delayed while a person is needed, then completed, with rising numbers (${how})`, async (context) => {
+    test(`F-07 that an order is received, delayed while it waits for a person, then completed, with rising numbers (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically });
       const orderId = await submitted(desk, tea, listened);
       assert.deepEqual(heard(desk), ['1 received']);
@@ -85,7 +85,7 @@ describe('the submitter is told', () => {
         );
     });
 
-    test(`F-07, F-61 the state and the private queue agree at every stage (${how})`, async (context) => {
+    test(`F-07, F-61 on the private queue what the state says, at every stage (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically, variables: { CLAIM_ON_SUBMIT: 'off' } });
       const orderId = await submitted(desk, tea, listened);
       const stages: string[] = [];
@@ -108,7 +108,7 @@ describe('the submitter is told', () => {
       assert.deepEqual(heard(desk), ['1 received', '2 delayed', '3 delayed', '4 completed completed']);
     });
 
-    test(`F-07 nothing comes after the end, whatever is repeated (${how})`, async (context) => {
+    test(`F-07 nothing after the end, whatever is repeated (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically });
       const orderId = await submitted(desk, tea, listened);
       const first = await desk.request();
@@ -129,7 +129,7 @@ describe('the submitter is told', () => {
       assert.deepEqual(heard(desk), told);
     });
 
-    test(`F-07 who named no response queue is told nothing (${how})`, async (context) => {
+    test(`F-07 nothing without a response queue (${how})`, async (context) => {
       const desk = await withListener(context, { writesAndSendsAtomically });
       await submitted(desk, tea, { client: 'acme' });
       await desk.answer(await desk.request());
@@ -157,7 +157,7 @@ describe('the submitter is told', () => {
     ],
     ['terminated', (desk, orderId) => answers(desk).then(() => end(desk, orderId, 'terminate'))],
   ] satisfies readonly (readonly [string, (desk: Desk, orderId: string) => Promise<unknown>])[])
-    test(`F-07 an order that ends ${outcome} is told as failed, with that outcome, and nothing after it`, async (context) => {
+    test(`F-07 that an order that ends ${outcome} has failed, with that outcome, and nothing afterwards`, async (context) => {
       const desk = openDesk(context, sale);
       await desk.store.putClient({ id: 'acme', responseChannels: [channel], senders: [] });
       const orderId = await submitted(desk, {}, listened);
@@ -166,7 +166,7 @@ describe('the submitter is told', () => {
       assert.deepEqual(heard(desk), ['1 received', `2 failed ${outcome}`]);
     });
 
-  test('F-07 an order that is late too often is delayed, not failed', async (context) => {
+  test('F-07 that an order that is late too often is delayed, not failed', async (context) => {
     const system = await started(context, lineOf({ pick: () => new Promise(() => {}) }), {
       variables: { MAX_FAILURES: '1', STEP_COMPLETE_WITHIN_SECONDS: '5' },
     });
@@ -180,7 +180,7 @@ describe('the submitter is told', () => {
     );
   });
 
-  test('F-08 no status message says which host, claim or lease the order is under', async (context) => {
+  test('F-08 nothing about the host, claim or lease of the order', async (context) => {
     const desk = await withListener(context, { hostId: 'host-canary' });
     await submitted(desk, tea, listened);
     await desk.answer(await desk.request());
@@ -196,8 +196,8 @@ describe('the submitter is told', () => {
   });
 });
 
-describe('a response queue that does not take messages', () => {
-  test('F-07 it holds no order up, and what was missed is sent when it is back', async (context) => {
+describe('a response queue that does not accept messages', () => {
+  test('F-07 delays no order, and gets the missed messages when it is back', async (context) => {
     let away = true;
     const desk = await withListener(context, { writesAndSendsAtomically: false, around: sendingFails(channel, () => away) });
     const orderId = await submitted(desk, tea, listened);
@@ -214,11 +214,11 @@ describe('a response queue that does not take messages', () => {
     assert.deepEqual((await desk.state(orderId)).outbox, []);
   });
 
-  test('F-07 nobody is told the end of an order before its beginning', async (context) => {
+  test('F-07 never gets the end of an order before its beginning', async (context) => {
     let isLost = true;
     const desk = await withListener(context, {
       writesAndSendsAtomically: false,
-      // Of all that is sent, only the first message does not get through.
+      // Only the first message gets lost.
       around: ({ queues: real }) => ({
         queues: {
           ...real,

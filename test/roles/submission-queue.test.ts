@@ -8,7 +8,7 @@ const line = lineOf(stepsNamed('pick', 'pack'));
 const channel = 'redress-response-acme';
 const submission = { v: 1, type: 'submission', idempotencyKey: 'k', client: 'acme', workflow: 'line', order: tea };
 
-/** A system that knows the client `acme`, for whom the local sender may speak. */
+/** A system with the client `acme`, for which the local sender is registered. */
 async function shop(context: TestContext, options: DeskOptions = {}) {
   const desk = openDesk(context, line, options);
   await desk.store.putClient({ id: 'acme', responseChannels: [channel], senders: ['local'] });
@@ -22,8 +22,8 @@ async function shop(context: TestContext, options: DeskOptions = {}) {
   };
 }
 
-describe('an order comes as a message', () => {
-  test('F-01 F-08 a message and a call give the same order and the same state', async (context) => {
+describe('an order that arrives as a message', () => {
+  test('F-01 F-08 gets the same id and the same state as by an API call', async (context) => {
     const [byMessage, byCall] = [await shop(context), await shop(context)];
     await byMessage.post({ ...submission, reference: 'r', responseChannel: channel });
     const orderId = await submitted(byCall, tea, { client: 'acme', key: 'k', workflow: 'line', reference: 'r', responseChannel: channel });
@@ -32,7 +32,7 @@ describe('an order comes as a message', () => {
     for (const queue of ['worker-requests', channel, 'submissions']) assert.deepEqual(byMessage.messages(queue), byCall.messages(queue));
   });
 
-  test('F-01 F-10 a message and a call with the same key are one order', async (context) => {
+  test('F-01 F-10 is the same order as an API call with the same key', async (context) => {
     const desk = await shop(context);
     await desk.post(submission);
     const again = await desk.submit(tea, { client: 'acme', key: 'k', workflow: 'line' });
@@ -40,20 +40,20 @@ describe('an order comes as a message', () => {
     assert.equal(countIn(desk, 'orders'), 1);
   });
 
-  test('F-10 a message that is delivered three times is one order, started once', async (context) => {
+  test('F-10 three times is one order, started once', async (context) => {
     const desk = await shop(context);
     assert.equal(await desk.post(submission, submission, submission), 0);
     assert.deepEqual([countIn(desk, 'orders'), desk.messages('worker-requests').length, (await desk.deadLetter()).length], [1, 1, 0]);
   });
 
-  test('F-01 the workflow may be left out: then it is the system’s default', async (context) => {
+  test('F-01 without a workflow runs the default workflow', async (context) => {
     const desk = await shop(context);
     const { workflow: _, ...without } = submission;
     await desk.post(without);
     assert.equal(countIn(desk, 'orders'), 1);
   });
 
-  test('F-02 while the store is away a submission stays on its queue, and its neighbours with it', async (context) => {
+  test('F-02 during a store outage stays in its queue, and so do its neighbors', async (context) => {
     let away = true;
     const desk = await shop(context, {
       around: ({ store }) => ({
@@ -69,12 +69,12 @@ describe('an order comes as a message', () => {
   });
 });
 
-describe('who may speak for a client', () => {
+describe('a message whose sender may not submit for its client', () => {
   for (const [who, client] of [
     ['a sender that is registered for another client', 'other'],
-    ['a sender of a client that nobody knows', 'stranger'],
+    ['a sender of an unknown client', 'stranger'],
   ] as const) {
-    test(`F-01 an order from ${who} is dead-lettered whole, and a person is told`, async (context) => {
+    test(`F-01 an order from ${who} is dead-lettered whole, and a person is notified`, async (context) => {
       const desk = await shop(context);
       const message = { ...submission, client, responseChannel: 'redress-response-other' };
       assert.equal(await desk.post(message), 0);
@@ -82,7 +82,7 @@ describe('who may speak for a client', () => {
       const [aside] = await desk.deadLetter();
       assert.deepEqual(
         [aside?.queue, aside?.reason, JSON.parse(String(aside?.body))],
-        ['submissions', 'Its sender is not registered for this client.', message],
+        ['submissions', 'The sender is not registered for this client. Register it with PUT /clients/{id}.', message],
       );
       assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
       assert.equal(countIn(desk, 'orders'), 0);
@@ -90,7 +90,7 @@ describe('who may speak for a client', () => {
     });
   }
 
-  test('X-27 while nobody can be told of it, it stays where it is, and is dead-lettered once, not once a try', async (context) => {
+  test('X-27 stays in its queue while the notification fails, and is dead-lettered once, not once per try', async (context) => {
     let isDeaf = true;
     const desk = await shop(context, {
       around: ({ publisher }) => ({
@@ -108,19 +108,19 @@ describe('who may speak for a client', () => {
   });
 
   const nonsense: readonly (readonly [string, unknown])[] = [
-    ['is no JSON', '{"v":1,'],
+    ['is not JSON', '{"v":1,'],
     ['is a list', []],
-    ['has a version that there never was', { ...submission, v: 0 }],
+    ['has an unknown version', { ...submission, v: 0 }],
     ['has no client', { ...submission, client: undefined }],
     ['has no order', { ...submission, order: undefined }],
     ['has no key', { ...submission, idempotencyKey: undefined }],
     ['has an empty key', { ...submission, idempotencyKey: '' }],
     ['has an overlong key', { ...submission, idempotencyKey: 'k'.repeat(256) }],
-    ['has a key that cannot be printed', { ...submission, idempotencyKey: 'k\u0000' }],
+    ['has an unprintable key', { ...submission, idempotencyKey: 'k\u0000' }],
     ['has an overlong reference', { ...submission, reference: 'r'.repeat(129) }],
   ];
   for (const [what, message] of nonsense) {
-    test(`F-01 a message that ${what} is dead-lettered at once, and the next one is taken`, async (context) => {
+    test(`F-01 a message that ${what} is dead-lettered at once, and the next one is accepted`, async (context) => {
       const desk = await shop(context);
       assert.equal(await desk.post(message, { ...submission, idempotencyKey: 'next' }), 0);
       assert.deepEqual([(await desk.deadLetter()).length, countIn(desk, 'orders')], [1, 1]);
@@ -136,7 +136,7 @@ describe('an order that is refused', () => {
     return desk;
   };
 
-  test('F-07 it is answered on the response queue that is registered, with the errors', async (context) => {
+  test('F-07 is answered on the registered response queue, with the errors', async (context) => {
     const desk = await refused(context, { ...submission, order: { item: 7 }, reference: 'r', responseChannel: channel });
     const [{ errors, ...status } = {}] = desk.messages(channel);
     assert.deepEqual(status, {
@@ -155,7 +155,7 @@ describe('an order that is refused', () => {
     assert.deepEqual(await desk.deadLetter(), []);
   });
 
-  test('F-07 an unknown workflow is answered, too', async (context) => {
+  test('F-07 for an unknown workflow is answered, too', async (context) => {
     const desk = await refused(context, { ...submission, workflow: 'lime', responseChannel: channel });
     assert.deepEqual(
       desk.messages(channel).flatMap(({ errors }) => (errors as JsonObject[]).map(({ code }) => code)),
@@ -163,7 +163,7 @@ describe('an order that is refused', () => {
     );
   });
 
-  test('F-07 the same key with another body is answered, and the first order stays as it is', async (context) => {
+  test('F-07 for a reused key with another body is answered, and the first order does not change', async (context) => {
     const desk = await shop(context);
     await desk.post(submission, { ...submission, order: { item: 'coffee' }, responseChannel: channel });
     assert.deepEqual(
@@ -178,16 +178,16 @@ describe('an order that is refused', () => {
     ['with the response queue of another client', { responseChannel: 'redress-response-other' }],
     ['with a URL for a queue', { responseChannel: 'https://evil.example/1/q' }],
   ] as const) {
-    test(`F-07 ${what} it is dead-lettered with the errors, and nothing is sent there`, async (context) => {
+    test(`F-07 and ${what} is dead-lettered with the errors, and no message is sent there`, async (context) => {
       const desk = await refused(context, { ...submission, order: { item: 7 }, ...more });
       const [aside] = await desk.deadLetter();
-      assert.match(String(aside?.reason), /^It was refused: .*\/order\/item /);
+      assert.match(String(aside?.reason), /^The submission was refused: .*\/order\/item /);
       assert.equal(countIn(desk, 'messages'), 0);
     });
   }
 });
 
-describe('an order that comes as a message has the limits of a call', () => {
+describe('an order that arrives as a message has the limits of an API call', () => {
   const reported = { ...submission, responseChannel: channel };
   const withItem = (item: string): string => JSON.stringify({ ...reported, order: { item: 'ITEM' } }).replace('"ITEM"', item);
   for (const [what, item, pointer, code] of [
@@ -195,13 +195,13 @@ describe('an order that comes as a message has the limits of a call', () => {
     ['600 KB', JSON.stringify(Array(600).fill('x'.repeat(1000))), '', 'too-large'],
     ['forty levels', '['.repeat(40) + ']'.repeat(40), `/order/item${'/0'.repeat(30)}`, 'too-deep'],
     ['501 entries', `[${'1,'.repeat(500)}1]`, '/order/item', 'too-many-entries'],
-    ['a number without end', '1e400', '/order/item', 'number-out-of-range'],
-    ['a field twice', '{"a":1,"a":2}', '', 'malformed-json'],
+    ['an infinite number', '1e400', '/order/item', 'number-out-of-range'],
+    ['a duplicate field', '{"a":1,"a":2}', '', 'malformed-json'],
     ['__proto__', '{"__proto__":{"x":1}}', '/order/item/__proto__', 'forbidden-name'],
     ['U+0000', '"a\\u0000b"', '/order/item', 'forbidden-character'],
     ['half a surrogate', '"a\\ud800b"', '/order/item', 'forbidden-character'],
   ] as const)
-    test(`F-01, F-07: with ${what} it is refused with the pointer that a call gets, and nothing is stored`, async (context) => {
+    test(`F-01, F-07: with ${what} it is refused with the same pointer as an API call, and nothing is stored`, async (context) => {
       const desk = await shop(context);
       assert.equal(await desk.post(withItem(item)), 0);
       const [told = {}] = desk.messages(channel) as readonly { status?: string; errors?: readonly JsonObject[] }[];
@@ -209,11 +209,11 @@ describe('an order that comes as a message has the limits of a call', () => {
       assert.equal(countIn(desk, 'orders'), 0);
     });
 
-  test('F-01, F-120: who listens nowhere has it dead-lettered, and an operator cannot send it as it is', async (context) => {
+  test('F-01, F-120: without a response queue it is dead-lettered, and an operator cannot resubmit it unchanged', async (context) => {
     const desk = await shop(context);
     await desk.post(JSON.stringify({ ...submission, order: { item: 'x'.repeat(1025) } }));
     const [aside = assert.fail()] = await desk.deadLetter();
-    assert.match(aside.reason, /^It was refused: \/order\/item At most 1024 characters/);
+    assert.match(aside.reason, /^The submission was refused: \/order\/item Expected at most 1024 characters/);
     const ports = { ...desk.system, defaultWorkflow: 'line' };
     const treated = await treat('submissions', aside.id, { action: 'resubmit', by: 'olga', reason: 'try it' }, ports);
     assert.equal(treated.outcome === 'invalid' && treated.problems[0]?.pointer, '/body/order/item');

@@ -9,7 +9,7 @@ const pending = { variables: { CLAIM_ON_SUBMIT: 'off' } };
 const line = lineOf(stepsNamed('pick', 'pack'));
 
 describe('an order is submitted', () => {
-  test('F-03 a new order is Pending, claimed by nobody, without a deadline and without failures', async (context) => {
+  test('F-03 it is Pending, unclaimed, without a deadline and without failures', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const { lockedBy, completeBy, processState, failureCount, ...state } = await desk.state(orderId);
@@ -21,7 +21,7 @@ describe('an order is submitted', () => {
     assert.equal((await desk.store.load(orderId))?.order.orderId, orderId);
   });
 
-  test('F-03 an order may be claimed in the very write that creates it', async (context) => {
+  test('F-03 it may be claimed in the write that creates it', async (context) => {
     const desk = openDesk(context, line);
     const { rev, epoch, processState, lockedBy, completeBy } = await desk.state(await submitted(desk));
     assert.deepEqual(
@@ -30,7 +30,7 @@ describe('an order is submitted', () => {
     );
   });
 
-  test('F-05 before an order runs, none of its steps has started; after its claim only the first one has', async (context) => {
+  test('F-05 before it runs, none of its steps has started; after its claim only the first one has', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const statuses = async () => (await stepsIn(desk, orderId)).map(({ path, status }) => `${path} ${status}`);
@@ -44,14 +44,14 @@ describe('an order is submitted', () => {
     assert.deepEqual(await statuses(), ['order/pick Executing', 'order/pack Initialized']);
   });
 
-  test('S23 F-06 one that is larger than can be stored is refused, with its numbers written out, whoever brings it', async (context) => {
+  test('S23 F-06 when it exceeds the size limit with all numbers written out, it is refused on every path', async (context) => {
     const desk = openDesk(context, line);
     const refused = await desk.submit({ ...tea, grid: Array.from({ length: 13_000 }, () => 1e20) });
     assert.equal(refused.outcome === 'invalid' ? refused.problems[0]?.code : refused.outcome, 'too-large');
     assert.equal(countIn(desk, 'orders'), 0);
   });
 
-  test("F-06 the submitter's own response queue stands in the order's state", async (context) => {
+  test('F-06 its state contains the response queue of the submitter', async (context) => {
     const desk = openDesk(context, line);
     await desk.store.putClient({ id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
     const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'redress-response-acme' });
@@ -59,7 +59,7 @@ describe('an order is submitted', () => {
     assert.equal((await desk.state(await submitted(desk, tea, { client: 'acme' }))).responseChannel, null);
   });
 
-  test("F-06 a response queue that is not registered for this client is refused, also another client's", async (context) => {
+  test('F-06 a response queue that is not registered for this client is refused, even if another client has it', async (context) => {
     const desk = openDesk(context, line);
     await desk.store.putClient({ id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
     for (const [client, responseChannel] of [
@@ -76,21 +76,21 @@ describe('an order is submitted', () => {
     assert.equal(countIn(desk, 'orders'), 0);
   });
 
-  test('F-01 an order for a workflow that nobody knows is refused, and the known ones are named', async (context) => {
+  test('F-01 for an unknown workflow, it is refused with the names of the known ones', async (context) => {
     const desk = openDesk(context, line);
     const answer = await desk.submit(tea, { workflow: 'lime' });
     assert.deepEqual(answer, {
       outcome: 'invalid',
-      problems: [{ pointer: '/workflow', code: 'unknown-workflow', detail: 'There is no workflow of this name. Known: line.' }],
+      problems: [{ pointer: '/workflow', code: 'unknown-workflow', detail: 'Unknown workflow. Known workflows: line.' }],
     });
     assert.equal(countIn(desk, 'orders'), 0);
   });
 });
 
-describe('two records, one operation', () => {
+describe('two records in one transaction', () => {
   for (const when of ['before', 'after']) {
     for (const writesAndSendsAtomically of [true, false]) {
-      test(`F-02 a submission that breaks ${when} its transaction leaves no half of an order (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+      test(`F-02 a submission that fails ${when} its transaction leaves no partial order (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
         let broken = true;
         const create = async (store: Store, ...all: Parameters<Store['create']>): ReturnType<Store['create']> => {
           if (broken && when === 'before') throw new Error('gone');
@@ -116,7 +116,7 @@ describe('two records, one operation', () => {
     }
   }
 
-  test('F-02 a failure between the two inserts undoes the first one, and no neighbour of the same commit', async (context) => {
+  test('F-02 a failure between the two inserts rolls back the first one, and no other order of the same commit', async (context) => {
     const desk = openDesk(context, line);
     const exec = (sql: string) => desk.database.prepare(sql).run();
     exec(
@@ -138,7 +138,7 @@ describe('two records, one operation', () => {
 });
 
 describe('the same submission again', () => {
-  test('F-10 the same key again gives the first order, and the very bytes of the first answer', async (context) => {
+  test('F-10 with the same key returns the first order, and its first answer byte for byte', async (context) => {
     const desk = openDesk(context, line);
     const first = await desk.submit(tea, { key: 'k', reference: 'r' });
     await desk.clock.advance(15 * 60_000);
@@ -149,7 +149,7 @@ describe('the same submission again', () => {
     assert.equal(countIn(desk, 'orders'), 1);
   });
 
-  test('F-10 a hundred equal submissions at once are one order, accepted once and replayed 99 times', async (context) => {
+  test('F-10 a hundred times at once is one order, accepted once and replayed 99 times', async (context) => {
     const desk = openDesk(context, line);
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => desk.system.submit({ client: 'acme', idempotencyKey: 'k', order: tea })),
@@ -162,7 +162,7 @@ describe('the same submission again', () => {
     assert.deepEqual([countIn(desk, 'orders'), countIn(desk, 'states'), desk.messages('worker-requests').length], [1, 1, 1]);
   });
 
-  test('F-10 the same data in another order of its fields is the same submission', async (context) => {
+  test('F-10 may have its fields in another order', async (context) => {
     const free = freeForm();
     const desk = openDesk(context, free);
     await submitted(desk, { a: 1, b: { c: [1, { d: 2, e: 3 }], f: null } }, { key: 'k' });
@@ -175,7 +175,7 @@ describe('the same submission again', () => {
     );
   });
 
-  test('F-10 the same key with anything else is refused, and nothing is written', async (context) => {
+  test('F-10 with any other content is refused, and nothing is written', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk, tea, { key: 'k', reference: 'one' });
     const before = await desk.store.load(orderId);
@@ -189,7 +189,7 @@ describe('the same submission again', () => {
     assert.deepEqual(await desk.store.load(orderId), before);
   });
 
-  test('F-10 the same key with another workflow or another response queue is refused, although the body is the same', async (context) => {
+  test('F-10 with another workflow or another response queue is refused, although the body is the same', async (context) => {
     const other = defineWorkflow('other', { version: 1, order: z.object({ item: z.string() }) }, () => sequence());
     const desk = openDesk(context, { ...line, workflows: [...line.workflows, other] });
     const queues = ['redress-response-one', 'redress-response-two'];
@@ -205,7 +205,7 @@ describe('the same submission again', () => {
     assert.deepEqual([await desk.store.load(orderId), countIn(desk, 'orders')], [before, 1]);
   });
 
-  test('F-10 the same key of another client is another order', async (context) => {
+  test('F-10 from another client is another order', async (context) => {
     const desk = openDesk(context, line);
     const ids = [
       await submitted(desk, tea, { client: 'a', key: 'bc' }),
@@ -215,7 +215,7 @@ describe('the same submission again', () => {
     assert.equal(new Set(ids).size, 3);
   });
 
-  test('F-10 an order that was good when it came stays good, whatever was unregistered since', async (context) => {
+  test('F-10 stays valid, even if its response queue was unregistered since', async (context) => {
     const desk = openDesk(context, line);
     await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
     const orderId = await submitted(desk, tea, { client: 'acme', key: 'k', responseChannel: 'mine' });
@@ -224,7 +224,7 @@ describe('the same submission again', () => {
   });
 });
 
-describe('a body that is not what the workflow takes', () => {
+describe('a body that the workflow does not accept', () => {
   const Order = z.object({
     customer: z.object({ id: z.string().min(1) }),
     items: z.array(z.object({ sku: z.string(), quantity: z.int().min(1).max(999) })).min(1),
@@ -237,9 +237,9 @@ describe('a body that is not what the workflow takes', () => {
   const bad: readonly (readonly [string, Json, readonly string[]])[] = [
     ['lacks a field', { ...good, customer: {} }, ['/customer/id']],
     ['has a field of another type', { ...good, country: 7 }, ['/country']],
-    ['has a field too many', { ...good, failureCount: 0 }, ['/failureCount']],
+    ['has an unknown field', { ...good, failureCount: 0 }, ['/failureCount']],
     [
-      'has a field too many far inside',
+      'has an unknown field deep inside',
       { ...good, items: [good.items[0] as Json, { sku: 'a', quantity: 1, 'price/override': 1 }] },
       ['/items/1/price~1override'],
     ],
@@ -247,16 +247,16 @@ describe('a body that is not what the workflow takes', () => {
     ['breaks a pattern', { ...good, country: 'gb' }, ['/country']],
     ['is wrong in two places', { ...good, customer: { id: '' }, items: [] }, ['/customer/id', '/items']],
     [
-      'reaches for the prototype',
+      'sets the prototype',
       JSON.parse('{"customer":{"id":"c","__proto__":{"admin":true}},"items":[{"sku":"tea","quantity":1}],"country":"GB"}') as Json,
       ['/customer/__proto__'],
     ],
-    ['is no object', 'tea', ['']],
+    ['is not an object', 'tea', ['']],
     ['is null', null, ['']],
     ['is a list', [good], ['']],
   ];
   for (const [what, body, pointers] of bad) {
-    test(`F-01 a body that ${what} is refused with its place, and nothing is written`, async (context) => {
+    test(`F-01 a body that ${what} is refused with its pointer, and nothing is written`, async (context) => {
       const desk = openDesk(context, app);
       const answer = await desk.submit(body);
       assert.deepEqual(
@@ -269,7 +269,7 @@ describe('a body that is not what the workflow takes', () => {
   }
 });
 
-/** Takes any body. */
+/** An app that accepts any body. */
 function freeForm() {
   const agent = defineAgent('worker', { work: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
   return defineApp({

@@ -50,11 +50,13 @@ export interface LineOptions {
   readonly recover?: 'step' | 'order';
   readonly maxFailures?: number;
   readonly onExhausted?: 'error' | 'wait';
-  /** What all its operations have beside `run`. */
+  /** Options of every operation, beside `run`. */
   readonly operation?: Partial<Omit<Operation<z.ZodType, z.ZodType, string>, 'input' | 'run'>>;
 }
 
-/** An app whose one workflow, `line`, does these steps one after the other; each asks the agent `worker` for the operation of its name. */
+/**
+ * An app whose one workflow, `line`, runs these steps in sequence. Each step requests the operation of its name from the agent `worker`.
+ */
 export function lineOf(runs: Operations, { agent: name = 'worker', version = 1, operation: more = {}, ...options }: LineOptions = {}): App {
   const worker = defineAgent(
     name,
@@ -69,19 +71,19 @@ export function lineOf(runs: Operations, { agent: name = 'worker', version = 1, 
 }
 
 export const nothing = (): Json => ({});
-/** The same for tests in which nobody runs the operations: the test answers in the agent's place. */
+/** The same for tests that answer in place of the agent, so that no operation runs. */
 export const stepsNamed = (...names: readonly string[]): Operations => Object.fromEntries(names.map((name) => [name, nothing]));
 
 export const tea = { item: 'tea' };
 
-/** The whole system; it is stopped after the test. */
+/** Starts a whole system and stops it after the test. */
 export async function started(context: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
   const system = await startSystem(app, options);
   context.after(() => system.stop());
   return system;
 }
 
-/** Submits an order that must be accepted; its id. */
+/** Submits an order that must be accepted, and returns its id. */
 export async function submitted(
   system: Pick<TestSystem, 'submit'>,
   order: Json = tea,
@@ -92,7 +94,7 @@ export async function submitted(
   return answer.outcome === 'accepted' ? answer.order.orderId : '';
 }
 
-/** Lets time go by in steps until the order is in the given state; fails after so long. */
+/** Advances the clock in steps until the order is in the given state; fails after `withinMs`. */
 export async function reaches(
   { clock, store }: Pick<TestSystem, 'clock' | 'store'>,
   orderId: string,
@@ -116,12 +118,12 @@ export function temporaryFolder(context: TestContext): string {
 
 type Around = NonNullable<DeskOptions['around']>;
 
-/** Ports whose writes go through the test: it may watch one, lose it, refuse it, or let somebody else be faster. */
+/** Ports whose `update` goes through the test, which may observe it, lose it, refuse it or write first. */
 export const updating =
   (through: (store: Store, ...write: Parameters<Store['update']>) => ReturnType<Store['update']>): Around =>
   ({ store }) => ({ store: { ...store, update: (...write) => through(store, ...write) } });
 
-/** Ports through which nothing can be sent to a queue as long as the test says so. */
+/** Ports that fail to send to this queue while `fails()` is true. */
 export const sendingFails =
   (queue: string, fails: () => boolean): Around =>
   ({ queues }) => ({
@@ -134,7 +136,7 @@ export const sendingFails =
     },
   });
 
-/** Adds to a list on the way to a result. */
+/** Adds an entry to a list, and returns `result`. */
 export function noting<E, T>(list: E[], entry: E, result: T): T {
   list.push(entry);
   return result;
@@ -146,39 +148,39 @@ export interface DeskOptions {
   readonly clock?: ManualClock;
   readonly dataFolder?: string;
   readonly hostId?: string;
-  /** Ports as the roles see them, made from the real ones. */
+  /** Replaces ports as the roles see them, given the real ones. */
   readonly around?: (ports: Embedded) => Partial<Pick<Ports, 'store' | 'queues' | 'publisher'>>;
   readonly emit?: Emit;
 }
 
 type Result = Reply['result'];
 
-/** The roles without a host: nothing moves by itself, each message is handed over by the test. */
+/** The roles without a host: nothing runs by itself, the test delivers each message. */
 export interface Desk extends Embedded {
   readonly app: App;
   readonly system: System;
   readonly clock: ManualClock;
   readonly telemetry: Telemetry;
-  /** Lines of the log so far. */
+  /** The lines of the log so far. */
   readonly log: readonly string[];
   readonly supervisor: Supervisor;
   submit: TestSystem['submit'];
   state(orderId: string): Promise<StateRecord>;
   send(queue: string, body: unknown): Promise<void>;
-  /** What lies on a queue, in flight or not, oldest first; it stays there. */
+  /** The messages on a queue, in flight or not, oldest first; they stay there. */
   messages(queue: string): readonly JsonObject[];
   announced(): readonly Published[];
-  /** Takes all visible messages off a queue; unread. */
+  /** Takes all visible messages off a queue without processing them. */
   take(queue: string): Promise<readonly JsonObject[]>;
-  /** The requests of an agent, taken off its queue. */
+  /** Takes the requests of an agent off its queue. */
   requests(agent?: string): Promise<readonly Request[]>;
-  /** The one request that waits for an agent, taken off its queue. */
+  /** Takes the single waiting request of an agent off its queue. */
   request(agent?: string): Promise<Request>;
-  /** Hands the visible messages of a queue to the function behind it; how many of them go back to the queue. */
+  /** Hands the visible messages of a queue to its function, and returns how many become visible again. */
   deliver(queue: string): Promise<number>;
-  /** What was dead-lettered, once the dead letters were read. */
+  /** Reads the dead-letter queues and returns all dead letters. */
   deadLetter(): Promise<readonly DeadLetter[]>;
-  /** An agent's answer, put on its queue and delivered. */
+  /** Sends the reply of an agent and delivers it. */
   answer(
     request: Request,
     result?: Result,
@@ -243,7 +245,7 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
   const selectMessages = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
   let keys = 0;
 
-  /** Where a role sleeps, it sleeps in the test's time. */
+  /** Advances the test's clock while a role sleeps. */
   const passing = <T>(work: Promise<T>) => timePasses(clock, work);
   const receive = (queue: string) => queues.receive(queue, { max: 1000, visibilityMs: 30_000, waitMs: 0 });
 
@@ -322,7 +324,7 @@ function functionBehind(queue: string, system: System): (event: SQSEvent) => Pro
   return create({ system, environment: {}, accepting: () => true });
 }
 
-/** Waits for work that may sleep: its time goes by while the test waits. */
+/** Waits for work that may sleep, and advances the clock meanwhile. */
 export async function timePasses<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
   let done = false;
   work.then(
@@ -339,12 +341,12 @@ export async function stateIn(store: Store, orderId: string): Promise<StateRecor
   return found.state;
 }
 
-/** The whole journal of an order, oldest first. */
+/** Returns the whole journal of an order, oldest first. */
 export async function journalOf({ store }: { store: Store }, orderId: string): Promise<readonly JournalEntry[]> {
   return wholeJournal(await store.pages(orderId), decodeInstance(await stateIn(store, orderId)).tail);
 }
 
-/** What is known of every step, as the API tells it. */
+/** Returns the report of every step, as the API returns it. */
 export async function stepsIn(
   { store, system }: { store: Store; system: Pick<System, 'definitions'> },
   orderId: string,
@@ -355,11 +357,11 @@ export async function stepsIn(
   return stepsOf(program, await journalOf({ store }, orderId), decodeInstance(record).state);
 }
 
-/** How many rows a table has. */
+/** Returns the number of rows in a table. */
 export const countIn = ({ database }: Pick<Embedded, 'database'>, table: 'orders' | 'states' | 'messages' | 'pages' | 'intents'): number =>
   (database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }).count;
 
-/** Orders without a state, and states without an order. */
+/** Returns orders without a state, and states without an order. */
 export const orphansIn = ({ database }: Pick<Embedded, 'database'>): readonly unknown[] => [
   ...database.prepare('SELECT orderId FROM orders WHERE id NOT IN (SELECT id FROM states)').all(),
   ...database.prepare('SELECT id FROM states WHERE id NOT IN (SELECT id FROM orders)').all(),

@@ -36,7 +36,7 @@ async function done(desk: Desk, orderId: string, kind: Instruction['kind']): Pro
   assert.equal(answer.outcome, 'done', JSON.stringify(answer));
 }
 
-/** An order of three steps, the first of which was asked four seconds ago, and which is suspended. */
+/** A suspended order with three steps; the first was requested four seconds ago. */
 async function suspended(context: TestContext, { line = {}, desk: options = {} }: { line?: LineOptions; desk?: DeskOptions } = {}) {
   const desk = openDesk(context, lineOf(stepsNamed('one', 'two', 'three'), line), options);
   const orderId = await submitted(desk);
@@ -50,7 +50,7 @@ const typesIn = async (desk: Desk, orderId: string) => (await journalOf(desk, or
 const asked = async (desk: Desk) => (await desk.requests()).map(({ path, attempt }) => `${path} ${attempt}`);
 
 describe('while an order is suspended', () => {
-  test('F-60 what its agent answers is recorded, nothing new is asked, and it goes on with that when it is resumed', async (context) => {
+  test('F-60 a reply is recorded, nothing new is requested, and the order continues with that reply when it is resumed', async (context) => {
     const { desk, orderId, request } = await suspended(context);
     await desk.answer(request);
     assert.deepEqual(await asked(desk), []);
@@ -69,7 +69,7 @@ describe('while an order is suspended', () => {
     ]);
   });
 
-  test('F-60 an answer counts that was sent after the time that its step had when nothing stood still', async (context) => {
+  test('F-60 a reply counts even if it was sent after the original deadline of its step', async (context) => {
     const { desk, orderId, request } = await suspended(context);
     await desk.clock.advance(hourMs);
     await desk.answer(request);
@@ -77,7 +77,7 @@ describe('while an order is suspended', () => {
     assert.deepEqual(await asked(desk), ['order/two 1']);
   });
 
-  test('F-60 an answer that came too late for its step before does not count', async (context) => {
+  test('F-60 a reply that was already too late before the suspension does not count', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one', 'two')));
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -87,7 +87,7 @@ describe('while an order is suspended', () => {
     assert.ok(!(await typesIn(desk, orderId)).includes('ReplyRecorded'));
   });
 
-  test('F-60 who did it and why stands in the journal', async (context) => {
+  test('F-60 the journal names who suspended and resumed it, and why', async (context) => {
     const { desk, orderId } = await suspended(context);
     await done(desk, orderId, 'resume');
     const given = (await journalOf(desk, orderId)).filter((fact) => fact.type === 'InstructionGiven');
@@ -100,7 +100,7 @@ describe('while an order is suspended', () => {
     );
   });
 
-  test('F-15 the supervisor leaves it alone: nothing counts, nobody is woken, however long it lasts', async (context) => {
+  test('F-15 the supervisor skips it: no failure counts and no wake-up is sent, however long it lasts', async (context) => {
     const { desk, orderId } = await suspended(context);
     const before = await desk.state(orderId);
     for (let hours = 0; hours < 3; hours++) {
@@ -112,7 +112,7 @@ describe('while an order is suspended', () => {
     assert.deepEqual([before.nextDueAt, before.worklist, before.completeBy, before.remainingMs], [null, null, null, 6_000]);
   });
 
-  test('F-34 what it has to tell is told all the same', async (context) => {
+  test('F-34 its status messages are still sent', async (context) => {
     let isAway = true;
     const { desk, orderId } = await suspended(context, {
       desk: { writesAndSendsAtomically: false, around: sendingFails('redress-response-shop', () => isAway) },
@@ -131,14 +131,14 @@ describe('while an order is suspended', () => {
     assert.deepEqual([outbox, isSuspended, worklist, nextDueFor?.kind], [[], true, null, 'suspended']);
   });
 
-  test('F-60 an agent that asks for more time is given it', async (context) => {
+  test('F-60 an agent may extend its deadline', async (context) => {
     const { desk, orderId, request } = await suspended(context, { line: { operation: { longestSeconds: 60 } } });
     await desk.send(queueNames.replies('worker'), heartbeatFor(request, desk.clock.now() + 20_000, desk.clock.now()));
     await desk.deliver(queueNames.replies('worker'));
     assert.equal((await desk.state(orderId)).remainingMs, 20_000);
   });
 
-  test('F-60 a signal is kept, and taken when the order is resumed', async (context) => {
+  test('F-60 a signal is stored, and consumed when the order is resumed', async (context) => {
     const approval = waitFor('approved', z.object({}));
     const flow = defineWorkflow('wait', { version: 1, order: z.object({}) }, () => sequence(approval));
     const desk = openDesk(context, defineApp({ workflows: [flow], agents: [] }));
@@ -151,7 +151,7 @@ describe('while an order is suspended', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('F-60 an order that it has called goes on, and its end is recorded', async (context) => {
+  test('F-60 a called order continues, and its end is recorded', async (context) => {
     const worker = defineAgent('worker', { work: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
     const inner = defineWorkflow('inner', { version: 1, order: z.object({}) }, () => sequence(worker.work({})));
     const outer = defineWorkflow('outer', { version: 1, order: z.object({}) }, () =>
@@ -174,7 +174,7 @@ describe('an order that is resumed', () => {
   const Nothing = z.object({});
   const worker = defineAgent('worker', { work: operation({ input: Nothing, output: Nothing, run: () => ({}) }) });
 
-  test('F-13 has the time that it had left: its step is late no sooner, and no later', async (context) => {
+  test('F-13 has the remaining time of its step, no less and no more', async (context) => {
     const { desk, orderId } = await suspended(context);
     await desk.clock.advance(hourMs);
     await done(desk, orderId, 'resume');
@@ -190,7 +190,7 @@ describe('an order that is resumed', () => {
     assert.deepEqual(await asked(desk), ['order/one 2']);
   });
 
-  test('F-13 is late by as much as it was, where nobody had counted that', async (context) => {
+  test('F-13 is as late as it was, if that had not been counted', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')));
     const orderId = await submitted(desk);
     await desk.requests();
@@ -205,7 +205,7 @@ describe('an order that is resumed', () => {
     assert.equal((await desk.state(orderId)).failureCount, 1);
   });
 
-  test('F-13 is asked again for what was counted before, and that does not count twice', async (context) => {
+  test('F-13 has its step requested again for an expiry that was counted before, and that does not count twice', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')));
     const orderId = await submitted(desk);
     await desk.requests();
@@ -221,7 +221,7 @@ describe('an order that is resumed', () => {
     assert.equal((await desk.state(orderId)).failureCount, 1);
   });
 
-  test('F-13 waits on for as long as it still had to, where its step was given a long wait', async (context) => {
+  test('F-13 continues the rest of a long wait of its step', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one'), { onExhausted: 'wait', maxFailures: 0 }));
     const orderId = await submitted(desk);
     await desk.requests();
@@ -238,7 +238,7 @@ describe('an order that is resumed', () => {
     assert.deepEqual(await asked(desk), ['order/one 2']);
   });
 
-  test('F-13 is undone only then, where its workflow says so of a step that was late too often', async (context) => {
+  test('F-13 is compensated only then, if its workflow undoes orders above the threshold', async (context) => {
     const flow = defineWorkflow('undone', { version: 1, order: Nothing, maxFailures: 0, onExhausted: 'undo' }, () =>
       sequence(worker.work({})),
     );
@@ -253,7 +253,7 @@ describe('an order that is resumed', () => {
     assert.equal((await desk.state(orderId)).outcome, 'compensated');
   });
 
-  test('F-13 has the time of the whole order that was left', async (context) => {
+  test('F-13 has the remaining time of the whole order', async (context) => {
     const { desk, orderId } = await suspended(context, { line: { completeWithinSeconds: 20 } });
     await desk.clock.advance(hourMs);
     await done(desk, orderId, 'resume');
@@ -270,7 +270,7 @@ describe('an order that is resumed', () => {
     'pause of a retry': () => retry(worker.work({}), { retries: 1, intervalSeconds: 10, evenPermanent: true }),
   };
   for (const [what, build] of Object.entries(waits)) {
-    test(`F-30 has of a ${what} what was left of it`, async (context) => {
+    test(`F-30 has the rest of a ${what}`, async (context) => {
       const flow = defineWorkflow('wait', { version: 1, order: Nothing }, build as never);
       const desk = openDesk(context, defineApp({ workflows: [flow], agents: [worker] }));
       const orderId = await submitted(desk, {});
@@ -293,7 +293,7 @@ describe('an order that is resumed', () => {
     });
   }
 
-  test('F-60 goes into Error for what was answered meanwhile; another answer is kept', async (context) => {
+  test('F-60 goes into Error for a refusal that arrived meanwhile; another reply is kept', async (context) => {
     const both = defineWorkflow('both', { version: 1, order: Nothing }, () =>
       parallel(worker.work({}).named('a'), worker.work({}).named('b')),
     );
@@ -308,8 +308,8 @@ describe('an order that is resumed', () => {
   });
 });
 
-describe('an order that nobody has taken up', () => {
-  test('F-11 is suspended: nobody claims it until it is resumed, and then it is claimed at once', async (context) => {
+describe('an unclaimed order that is suspended', () => {
+  test('F-11 is not claimed until it is resumed, and then it is claimed at once', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
     await done(desk, orderId, 'suspend');
@@ -323,7 +323,7 @@ describe('an order that nobody has taken up', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('F-23 is suspended after a reset: it is claimed under the next epoch, and its step asked under its key', async (context) => {
+  test('F-23 after a reset is claimed under the next epoch when it is resumed, and its step requested under the same key', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one', 'two'), { recover: 'order' }));
     const orderId = await submitted(desk);
     const [first] = await desk.requests();
@@ -341,15 +341,15 @@ describe('an order that nobody has taken up', () => {
   });
 });
 
-describe('what else a person decides of a suspended order', () => {
-  test('F-60 it is terminated', async (context) => {
+describe('other instructions for a suspended order', () => {
+  test('F-60 it can be terminated', async (context) => {
     const { desk, orderId } = await suspended(context);
     await done(desk, orderId, 'terminate');
     const { processState, outcome, suspended: isSuspended, remainingMs } = await desk.state(orderId);
     assert.deepEqual([processState, outcome, isSuspended, remainingMs], ['Processed', 'terminated', false, null]);
   });
 
-  test('F-60 it is canceled: that ends its suspension, and what was recorded counts as done', async (context) => {
+  test('F-60 it can be canceled: that ends the suspension, and recorded replies count as done', async (context) => {
     const Nothing = z.object({});
     const stock = defineAgent('worker', {
       take: operation({ input: Nothing, output: Nothing, run: () => ({}) }),
@@ -368,16 +368,16 @@ describe('what else a person decides of a suspended order', () => {
   });
 
   const refused: readonly [string, Instruction['kind'], RegExp, (desk: Desk, orderId: string) => Promise<unknown>][] = [
-    ['suspended twice', 'suspend', /suspended already/, (desk, orderId) => done(desk, orderId, 'suspend')],
+    ['suspended twice', 'suspend', /already suspended/, (desk, orderId) => done(desk, orderId, 'suspend')],
     ['resumed while it is not suspended', 'resume', /not suspended/, async () => undefined],
     ['suspended in Error', 'suspend', /is in Error/, async (desk) => desk.answer(await desk.request(), failed('Broken'))],
     ['suspended when it is finished', 'suspend', /is finished/, (desk, orderId) => done(desk, orderId, 'terminate')],
     ['resumed when it is finished', 'resume', /is finished/, (desk, orderId) => done(desk, orderId, 'terminate')],
-    ['compensated while it is suspended', 'compensate', /cancel it instead/, (desk, orderId) => done(desk, orderId, 'suspend')],
-    ['resubmitted while it is suspended', 'resubmit', /only an order in Error/, (desk, orderId) => done(desk, orderId, 'suspend')],
+    ['compensated while it is suspended', 'compensate', /Cancel it instead/, (desk, orderId) => done(desk, orderId, 'suspend')],
+    ['resubmitted while it is suspended', 'resubmit', /Only an order in Error/, (desk, orderId) => done(desk, orderId, 'suspend')],
   ];
   for (const [what, kind, reason, before] of refused) {
-    test(`F-60 it is not ${what}, and is told why`, async (context) => {
+    test(`F-60 it cannot be ${what}, and the answer says why`, async (context) => {
       const desk = openDesk(context, lineOf(stepsNamed('one')));
       const orderId = await submitted(desk);
       await before(desk, orderId);
@@ -388,7 +388,7 @@ describe('what else a person decides of a suspended order', () => {
     });
   }
 
-  test('F-60 a dry run shows what would be left, and until when it would have time', async (context) => {
+  test('F-60 a dry run shows the remaining time, and the deadline that would follow', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')));
     const orderId = await submitted(desk);
     await desk.clock.advance(4_000);
@@ -410,7 +410,7 @@ describe('what else a person decides of a suspended order', () => {
 });
 
 describe('a suspended order whose record cannot be read', () => {
-  test('F-29 stays suspended in Error, and is compensated by its journal all the same', async (context) => {
+  test('F-29 stays suspended in Error, and can still be compensated by its journal', async (context) => {
     const { desk, orderId, request } = await suspended(context);
     const found = await desk.state(orderId);
     await desk.store.patch({ ...found, rev: found.rev + 1 }, found);

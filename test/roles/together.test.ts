@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { manualClock } from '#ports/clock';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 
-test('X-17: of several things that are written or sent at once, all have ended when the failure of one is answered', async () => {
+test('X-17: when one of several parallel writes or sends fails, the failure is reported after all of them have ended', async () => {
   const clock = manualClock();
   const ended: string[] = [];
   const refused = async () => {

@@ -25,7 +25,7 @@ const reserving = (from: number, to: number) =>
       .named(`r${from + index}`),
   );
 
-/** Thirty steps; twenty in a scope that fails, and is undone by itself; thirty more; then all of it is undone. */
+/** Thirty steps, then twenty in a scope that fails and is undone alone, then thirty more, then all is undone. */
 const trip = defineWorkflow('trip', { version: 1, order: z.object({ item: z.string() }) }, () => {
   const tours = sequence(...reserving(30, 50), worker.charge({}).named('pay-tours'))
     .named('tours')
@@ -39,7 +39,7 @@ const undone = [...names(30, 50).toReversed(), ...names(50, 80).toReversed(), ..
 
 const instanceOf = async (desk: Desk, orderId: string) => decodeInstance(await desk.state(orderId)).state;
 
-/** Answers until the order is finished; what was asked for, each undo by the name of its step, and the largest state. */
+/** Answers until the order is finished. Returns the requests, each undo under the name of its step, and the largest state. */
 async function live(desk: Desk, orderId: string, deliver: () => Promise<unknown> = () => desk.deliver('worker-replies')) {
   const asked: string[] = [];
   let largest = 0;
@@ -61,8 +61,8 @@ async function live(desk: Desk, orderId: string, deliver: () => Promise<unknown>
 const isUndone = (asked: readonly string[]) => asked.filter((each) => each.startsWith('r') && each !== 'reserve');
 
 for (const writesAndSendsAtomically of [true, false]) {
-  describe(`what can be undone lies in pages beside the state (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
-    test('F-100, F-101: a scope within a long order is undone by itself, and later all that is left, newest first, with a state as small as at the start', async (context) => {
+  describe(`pages of undo entries beside the state (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
+    test('F-100, F-101: let a scope of a long order be undone alone and later the rest, newest first, with a state as small as at the start', async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       const { asked, largest } = await live(desk, orderId);
@@ -70,7 +70,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.deepEqual([(await desk.state(orderId)).outcome, largest < 3_500], ['compensated', true], `${largest} characters`);
     });
 
-    test('F-101: how much is left to undo counts what lies in pages', async (context) => {
+    test('F-101: are included in the number of entries that are left to undo', async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       for (let done = 0; done < 25; done++) await desk.answer(await desk.request(), ok({ id: `r${done} is reserved` }));
@@ -85,13 +85,13 @@ for (const writesAndSendsAtomically of [true, false]) {
   });
 }
 
-describe('a page of what can be undone and the write that drops it', () => {
+describe('an undo page and the write that drops its entries from the state', () => {
   const apart = (context: TestContext, around: (store: Store) => Partial<Store>): Desk => {
     const options: DeskOptions = { writesAndSendsAtomically: false, around: ({ store }) => ({ store: { ...store, ...around(store) } }) };
     return openDesk(context, app, options);
   };
 
-  test('F-58: whoever dies between the two puts the same page again, and everything is undone once', async (context) => {
+  test('F-58: after a crash between the two, the same page is stored again, and everything is undone once', async (context) => {
     let deaths = 0;
     const desk = apart(context, (store) => ({
       async putUndoPage(...page) {
@@ -107,13 +107,13 @@ describe('a page of what can be undone and the write that drops it', () => {
     assert.deepEqual(isUndone(asked), undone);
   });
 
-  test('S1: whoever loses the race for the write has put the same page, and everything is undone once', async (context) => {
+  test('S1: a write that loses its race has stored the same page, and everything is undone once', async (context) => {
     let lost = 0;
     const desk = apart(context, (store) => ({
       async update(state, when, along) {
         const { orderId } = state;
         const { state: current } = (await store.load(orderId)) ?? assert.fail();
-        // Somebody else is faster, every third time, and changes nothing that matters.
+        // Every third write loses against a foreign write without a relevant change.
         if (current.rev % 3 === 0 && lost++ < 1000) await store.patch({ ...current, rev: current.rev + 1 }, current);
         return store.update(state, when, along);
       },
@@ -124,13 +124,13 @@ describe('a page of what can be undone and the write that drops it', () => {
     assert.deepEqual(isUndone(asked), undone);
   });
 
-  test('S4: an order whose page is gone goes to a person, instead of being undone in part', async (context) => {
+  test('S4: an order whose page is missing is blocked instead of being undone in part', async (context) => {
     const desk = apart(context, () => ({ undoPage: async () => undefined }));
     const orderId = await submitted(desk);
     const { asked } = await live(desk, orderId);
     const { processState, fault: why } = await desk.state(orderId);
     assert.deepEqual([processState, why?.type], ['Error', 'RecordUnreadable']);
-    assert.match(why?.message ?? '', /the page \d+ of what it can undo is missing/);
+    assert.match(why?.message ?? '', /its undo page \d+ is missing/);
     assert.ok(isUndone(asked).length < undone.length);
   });
 });

@@ -7,7 +7,7 @@ import { reaches, started, submitted } from './support.ts';
 
 const Empty = z.object({});
 
-/** A till whose one operation is asked for by a retry, and all that it was asked. */
+/** A till with one operation that a retry requests, and the attempts that it received. */
 function tillOf(charge: (call: Call) => Promise<never>, more: Partial<Operation<typeof Empty, typeof Empty, never>> = {}) {
   const attempts: number[] = [];
   const run = (_: unknown, call: Call) => {
@@ -28,22 +28,22 @@ async function inError(context: TestContext, { app }: ReturnType<typeof tillOf>,
   return (await system.state(orderId)).fault;
 }
 
-describe('what the fault of a blocked order says', () => {
+describe('the fault of a blocked order', () => {
   const full = () => Promise.reject(new TransientFailure('the till is full'));
 
-  test('F-43, F-93 a retry that is used up has asked often enough: the order is blocked at once, with the last answer', async (context) => {
+  test('F-43, F-93 after an exhausted retry is the last reply, and the order is blocked at once', async (context) => {
     const till = tillOf(full);
     const fault = await inError(context, till);
     assert.deepEqual([till.attempts, fault?.type, fault?.message], [[1, 2, 3], 'ServiceUnavailable', 'the till is full']);
   });
 
-  test('F-93 a rehearsal says the same of it', () => {
+  test('F-93 is the same in a rehearsal', () => {
     const { pay, till } = tillOf(full);
     const { outcome, steps, fault } = rehearse(pay, {}, given(till.charge).failsForNow());
     assert.deepEqual([outcome, steps.length, fault?.type], ['blocked', 3, 'Engine/ServiceUnavailable']);
   });
 
-  test('F-53, X-20 what may be asked for only once is in doubt above the threshold, and not only late', async (context) => {
+  test('F-53, X-20 is OutcomeUnknown for an at-most-once step above the threshold, not only DeadlineExceeded', async (context) => {
     const till = tillOf(() => new Promise<never>(() => {}), { atMostOnce: true });
     const fault = await inError(context, till, { MAX_FAILURES: '0' });
     assert.deepEqual([till.attempts, fault?.type], [[1], 'OutcomeUnknown']);

@@ -14,10 +14,10 @@ import { redriveIn, topologyOf } from '#runtime/topology';
 import { limitedStore, type Spent } from '../support/limited-store.ts';
 import { submitted, timePasses } from './support.ts';
 
-/** As many as read one queue on AWS, where nothing else is said. */
+/** The default number of concurrent readers of one queue on AWS. */
 const schedulersAtOnce = 48;
 const batchesOfOneHost = 4;
-/** What fails there comes again so late. */
+/** The delay before a failed message is redelivered there. */
 const deployedVisibilityMs = 180_000;
 
 interface Wide {
@@ -25,12 +25,12 @@ interface Wide {
   readonly clock: ManualClock;
   readonly embedded: Embedded;
   readonly spent: Spent;
-  /** Idempotency keys, in the order in which they were asked for. */
+  /** Idempotency keys in the order of their requests. */
   readonly asked: readonly string[];
   largestAtOnce(): number;
 }
 
-/** Steps of one to two seconds, for each entry of an order's list. */
+/** An order with a step of one to two seconds for each entry of its list. */
 async function wide(context: TestContext, options: { readonly maxConcurrency?: number }): Promise<Wide> {
   const clock = manualClock();
   const asked: string[] = [];
@@ -92,8 +92,8 @@ async function processed({ hosts: [host], clock, embedded: { store } }: Wide, tu
   return orderId;
 }
 
-describe('an order with a thousand turns, where the store takes what a partition of DynamoDB takes', () => {
-  test(`F-84 S15 ${limits.concurrencyDefault} turns are at work where the loop says nothing: no failure is counted, and a step is less than four write units`, async (context) => {
+describe('an order with a thousand iterations on a store with the throughput of one DynamoDB partition', () => {
+  test(`F-84 S15 runs ${limits.concurrencyDefault} iterations at once by default: no failure counts, and a step costs less than four write units`, async (context) => {
     const at = await wide(context, {});
     const head = await at.embedded.store.head(await processed(at, 1000));
     assert.deepEqual([head?.processState, head?.outcome, head?.failureCount], ['Processed', 'completed', 0]);
@@ -102,7 +102,7 @@ describe('an order with a thousand turns, where the store takes what a partition
     assert.ok(at.spent.units <= 4 * 1000, `${at.spent.units} write units`);
   });
 
-  test('F-84 S15 all at once, if the loop says so: what cannot be written is spread over time, and no failure is counted', async (context) => {
+  test('F-84 S15 runs all iterations at once if the loop says so: throttled writes spread over time, and no failure counts', async (context) => {
     const at = await wide(context, { maxConcurrency: 300 });
     const head = await at.embedded.store.head(await processed(at, 300));
     assert.deepEqual([head?.processState, head?.outcome, head?.failureCount], ['Processed', 'completed', 0]);

@@ -33,7 +33,7 @@ import {
 const step = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
 const worker = defineAgent('worker', { left: step, right: step, more: step, last: step });
 const Order = z.object({ item: z.string() });
-/** Two branches, of which one has two steps: a batch of answers may hold the order and ask for more in one write. */
+/** Two branches, one with two steps: a batch of replies may block the order and send more requests in one write. */
 const fork = defineApp({
   workflows: [
     defineWorkflow('fork', { version: 1, order: Order }, () =>
@@ -46,7 +46,7 @@ const line = lineOf(stepsNamed('one', 'two', 'three'));
 const mine = 'redress-response-acme';
 const heard = { client: 'acme', responseChannel: mine };
 
-/** Ports that write down what goes through them, and may fail. `apart` as on AWS: no transaction spans writing and sending. */
+/** Ports that trace their calls and may fail. As on AWS, no transaction spans writing and sending. */
 function apart(context: TestContext, { app = line, ...options }: DeskOptions & { app?: typeof line } = {}) {
   const trace: string[] = [];
   const seen = <T>(what: string, work: () => Promise<T>): Promise<T> => {
@@ -95,8 +95,8 @@ const bothAnswers = async (desk: Desk, [left, right]: readonly Request[]) => {
   }
 };
 
-describe('write first, then send', () => {
-  test('S26 what is to be told goes out after the write, and the requests last', async (context) => {
+describe('writing first, then sending', () => {
+  test('S26 announcements and status messages go out after the write, and the requests last', async (context) => {
     const { desk, since } = apart(context, { app: fork });
     await register(desk);
     await submitted(desk, tea, heard);
@@ -107,7 +107,7 @@ describe('write first, then send', () => {
     assert.deepEqual(since(), ['update', 'publish Order In Error, Workflow Terminated', `send ${mine}`, 'send worker-requests']);
   });
 
-  test('S26 an order that runs well makes one write a step, and none for clearing its outbox', async (context) => {
+  test('S26 a healthy order makes one write per step, and none to clear its outbox', async (context) => {
     const { desk, since } = apart(context);
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
@@ -127,7 +127,7 @@ describe('write first, then send', () => {
     );
   });
 
-  test('S3 a write that is refused sends nothing', async (context) => {
+  test('S3 a refused write sends nothing', async (context) => {
     let refuses = false;
     const around = updating(async (store, state, ...rest) =>
       refuses ? { outcome: 'refused', current: await stateIn(store, state.orderId) } : store.update(state, ...rest),
@@ -141,8 +141,8 @@ describe('write first, then send', () => {
     assert.deepEqual([...new Set(since())], ['update', 'send worker-replies'], 'only the message itself is posted anew, at last');
   });
 
-  test('S5 a write that is refused by what it wrote itself has succeeded', async (context) => {
-    // The answer got lost, the SDK tried again, and met its own first attempt.
+  test('S5 a write that is refused because of itself has succeeded', async (context) => {
+    // The response got lost, the SDK retried, and met its own first attempt.
     const around = updating(async (store, state, ...rest) => {
       await store.update(state, ...rest);
       return { outcome: 'refused', current: await stateIn(store, state.orderId) };
@@ -157,7 +157,7 @@ describe('write first, then send', () => {
     assert.equal(desk.telemetry.counts()['raceLost'], undefined);
   });
 
-  test('S5 it has succeeded, too, where somebody else has written since', async (context) => {
+  test('S5 it has also succeeded if another host has written since', async (context) => {
     const around = updating(async (store, state, ...rest) => {
       await store.update(state, ...rest);
       const head = await store.head(state.orderId);
@@ -170,7 +170,7 @@ describe('write first, then send', () => {
     assert.equal((await desk.request()).path, 'order/two');
   });
 
-  test('S5 a write whose answer never came is found done when the message comes again', async (context) => {
+  test('S5 a write whose response was lost is recognized when the message is redelivered', async (context) => {
     let lost = true;
     const around = updating(async (store, ...write) => {
       const answer = await store.update(...write);
@@ -191,11 +191,11 @@ describe('write first, then send', () => {
   });
 });
 
-describe('a function has answered', () => {
+describe('when a function has answered', () => {
   for (const writesAndSendsAtomically of [true, false]) {
-    test(`S26 nothing that it began is still going on (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`S26 none of its calls is still running (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       let open = 0;
-      /** A port that counts the calls that have not come to their end. */
+      /** A port that counts its open calls. */
       const counted = <T extends object>(port: T): T =>
         new Proxy(port, {
           get(target, name) {
@@ -240,8 +240,8 @@ describe('a function has answered', () => {
   }
 });
 
-describe('the same message again', () => {
-  test('F-28 sends what its write wanted sent, under the same ids, and writes nothing', async (context) => {
+describe('a redelivered message', () => {
+  test('F-28 sends what its write had to send, under the same ids, and writes nothing', async (context) => {
     const { desk, since } = apart(context, { app: fork });
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
@@ -272,7 +272,7 @@ describe('the same message again', () => {
     assert.equal(desk.announced().length, 2, 'the bus knows the ids already');
   });
 
-  test('F-28 a wake-up whose claim was written and never sent anything sends the first request', async (context) => {
+  test('F-28 sends the first request if it is a wake-up whose claim was written without a send', async (context) => {
     let dead = false;
     const { desk, since } = apart(context, { around: sendingFails('worker-requests', () => dead), variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
@@ -287,7 +287,7 @@ describe('the same message again', () => {
     assert.deepEqual([(await desk.request()).path, (await desk.state(orderId)).failureCount], ['order/one', 0]);
   });
 
-  test('F-42 does not send again what was overtaken by another write', async (context) => {
+  test('F-42 does not send again what a later write has overtaken', async (context) => {
     const { desk, since } = apart(context);
     await submitted(desk);
     const first = await desk.request();
@@ -299,8 +299,8 @@ describe('the same message again', () => {
   });
 });
 
-describe('what is still to be told', () => {
-  /** An order in Error with its next request out, whose bus and response queue do not answer as long as `away.now`. */
+describe('the outbox of an order', () => {
+  /** An order in Error with its next request sent. Its event bus and response queue fail while `away.now`. */
   async function untold(context: TestContext) {
     const away = { now: false };
     const around: DeskOptions['around'] = (ports) => ({
@@ -325,14 +325,14 @@ describe('what is still to be told', () => {
     return state.outbox.map(({ id, unproven = false }) => `${id.replace(announcedAs(state), '').replace(orderId, '')} ${unproven}`);
   };
 
-  test('F-59 what is not acknowledged is marked before the requests go, and they still go', async (context) => {
+  test('F-59 is marked for unacknowledged entries before the requests are sent, and the requests are still sent', async (context) => {
     const { desk, trace, orderId } = await untold(context);
     assert.deepEqual(trace.slice(-2), ['patch', 'send worker-requests']);
     assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
     assert.equal((await desk.request()).path, 'order/parallel/sequence/more');
   });
 
-  test('F-59 a mark that loses its race is set on what has won', async (context) => {
+  test('F-59 is marked in the winning record when a mark loses its race', async (context) => {
     const clock = manualClock();
     let isFirst = true;
     const desk = openDesk(context, lineOf(stepsNamed('one')), {
@@ -361,10 +361,10 @@ describe('what is still to be told', () => {
 
   const later = [
     { how: 'at once', afterMs: 0 },
-    { how: 'when the time that it was given since is over as well', afterMs: 30_000 },
+    { how: 'after its next deadline has passed as well', afterMs: 30_000 },
   ];
   for (const { how, afterMs } of later) {
-    test(`F-59 S15 a mark that is set after an expiry was counted leaves it counted: it is asked again, and not counted twice (${how})`, async (context) => {
+    test(`F-59 S15 keeps a counted expiry when it is marked: the step is requested again, and not counted twice (${how})`, async (context) => {
       let isFirst = true;
       const desk = openDesk(context, lineOf(stepsNamed('one')), {
         writesAndSendsAtomically: false,
@@ -393,7 +393,7 @@ describe('what is still to be told', () => {
     });
   }
 
-  test('F-59 no answer proves that it was told: only an acknowledgement does', async (context) => {
+  test('F-59 is not cleared by a reply: only an acknowledgement proves that an entry was sent', async (context) => {
     const { desk, orderId, away } = await untold(context);
     await desk.answer(await desk.request());
     assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
@@ -414,7 +414,7 @@ describe('what is still to be told', () => {
     );
   });
 
-  test('F-07 what a client’s queue never takes is given up after a quarter of an hour; the order is none the worse, and a person is told', async (context) => {
+  test('F-07 gives up a status message after a quarter of an hour without effect on the order, and a person is notified', async (context) => {
     const { desk, orderId, away } = await untold(context);
     await desk.clock.advance(900_000);
     await desk.supervisor.pass();
@@ -432,7 +432,7 @@ describe('what is still to be told', () => {
     assert.deepEqual(await outboxOf(desk, orderId), []);
   });
 
-  test('X-27 what is not taken for long is tried once a minute, not every ten seconds: each try is a write', async (context) => {
+  test('X-27 is retried once a minute after a while, not every ten seconds, because each try is a write', async (context) => {
     let away = false;
     const { desk } = apart(context, { app: lineOf(stepsNamed('one')), around: sendingFails(mine, () => away) });
     await register(desk);
@@ -451,7 +451,7 @@ describe('what is still to be told', () => {
     assert.ok(Math.max(...pauses) > 59_000 && Math.max(...pauses) <= 60_000);
   });
 
-  test('F-59 the answer to a request proves that what went out before it was told: it is cleared, and not sent again', async (context) => {
+  test('F-59 loses the entries that went out before a request once the reply to that request arrives', async (context) => {
     const { desk, since } = apart(context);
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
@@ -462,7 +462,7 @@ describe('what is still to be told', () => {
     assert.deepEqual(await outboxOf(desk, orderId), []);
   });
 
-  test('F-59 the answer to an earlier request proves nothing: it is sent again, under the same id, and then cleared', async (context) => {
+  test('F-59 keeps its entries after a reply to an earlier request: they are sent again under the same id, then cleared', async (context) => {
     const opened = apart(context, { app: fork });
     const { desk, since } = opened;
     await register(desk);
@@ -487,11 +487,11 @@ describe('what is still to be told', () => {
     assert.deepEqual(await outboxOf(desk, orderId), []);
   });
 
-  test('F-59 where the sender of it died, the same message again marks it before it lets a request go', async (context) => {
+  test('F-59 is marked by a redelivered message if the sender crashed, before a request is sent', async (context) => {
     const { desk, orderId, requests, since } = await untold(context);
     const head = await desk.store.head(orderId);
     assert.ok(head);
-    // As it lay there when the process died right after its write.
+    // The record as it was when the process crashed right after its write.
     await desk.store.patch({ ...head, rev: head.rev + 1, outbox: head.outbox.map(({ unproven: _, ...entry }) => entry) }, head);
     since();
     await bothAnswers(desk, requests);
@@ -500,7 +500,7 @@ describe('what is still to be told', () => {
     assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
   });
 
-  test('F-59 it is a deadline of its own: ten seconds later it is tried again, and never counted as a failure', async (context) => {
+  test('F-59 has its own deadline: it is retried ten seconds later, and that never counts as a failure', async (context) => {
     const { desk, orderId, away } = await untold(context);
     for (let pass = 0; pass < 3; pass++) {
       const { nextDueFor, nextDueAt, worklist } = await desk.state(orderId);
@@ -518,7 +518,7 @@ describe('what is still to be told', () => {
     assert.deepEqual([failureCount, nextDueFor?.kind, worklist, outbox], [0, 'reminder', 'error', []]);
   });
 
-  test('F-59 an order stays under due until all is told, also when it is Processed', async (context) => {
+  test('F-59 keeps the order due until all is sent, even when it is Processed', async (context) => {
     let away = false;
     const { desk } = apart(context, { app: lineOf(stepsNamed('one')), around: sendingFails(mine, () => away) });
     await register(desk);
@@ -535,7 +535,7 @@ describe('what is still to be told', () => {
     assert.deepEqual([after.worklist, after.nextDueAt, after.outbox], [null, null, []]);
   });
 
-  test('F-02 an order is accepted once it is stored, and what could not be sent then is sent within ten seconds', async (context) => {
+  test('F-02 an order is accepted once it is stored, and unsent messages follow within ten seconds', async (context) => {
     let dead = true;
     const around: DeskOptions['around'] = ({ queues }) => ({
       queues: { ...queues, send: (messages) => (dead ? Promise.reject(new Error('killed')) : queues.send(messages)) },
@@ -557,7 +557,7 @@ describe('what is still to be told', () => {
     assert.equal((await desk.request()).path, 'order/one');
   });
 
-  test("F-63 F-02 a decision is answered as carried out once it is stored, and what could not be sent then is sent soon, and counts as nobody's failure", async (context) => {
+  test('F-63 F-02 an instruction is reported as done once it is stored; unsent messages follow soon, and no failure counts', async (context) => {
     let away = false;
     const { desk } = apart(context, { around: sendingFails('worker-requests', () => away) });
     const orderId = await submitted(desk);
@@ -577,9 +577,9 @@ describe('what is still to be told', () => {
 
   for (const [lasts, seconds, attempt] of [
     ['for a moment', 5, 1],
-    ['for longer than the step may take', 60, 2],
+    ['for longer than the step timeout', 60, 2],
   ] as const)
-    test(`S15 F-48 queues are away ${lasts} just when an order is submitted: its step is requested when they are back, and was never late`, async (context) => {
+    test(`S15 F-48 when queues fail ${lasts} at the submission of an order, its step is requested when they are back, and was never late`, async (context) => {
       let away = true;
       const { desk } = apart(context, { around: sendingFails('worker-requests', () => away) });
       const orderId = await submitted(desk);
@@ -595,7 +595,7 @@ describe('what is still to be told', () => {
       assert.equal((await desk.state(orderId)).failureCount, 0);
     });
 
-  test('F-02 what somebody else has written since is not marked as unsent', async (context) => {
+  test('F-02 the unsent mark does not touch what another host has written since', async (context) => {
     let away = false;
     const { desk } = apart(context, {
       around: ({ store, queues }) => ({
@@ -622,12 +622,12 @@ describe('what is still to be told', () => {
   });
 });
 
-describe('a crash between any two of its calls', () => {
+describe('a crash between any two calls of the scheduler', () => {
   type Position = 'before' | 'after';
-  /** Nobody goes on after it, as nobody does in a process that has ended. */
+  /** A fatal error: nothing continues after it, as in a process that has ended. */
   const killed = () => Object.assign(new Error('killed'), { fatal: true });
 
-  /** Ports of a process that dies at its n-th call, before or after that call is carried out, until it is revived. */
+  /** Ports of a process that crashes at its n-th call, before or after the call takes effect, until it is revived. */
   function mortal(dies: { at: number; position: Position }) {
     const life = { calls: 0, dead: false };
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -656,7 +656,7 @@ describe('a crash between any two of its calls', () => {
     return { life, around };
   }
 
-  /** The life of one order, with a refusal and a resubmission, whatever dies meanwhile. */
+  /** One whole order with a refusal and a resubmission, under the given crash. */
   async function live(context: TestContext, dies: { at: number; position: Position }) {
     const { life, around } = mortal(dies);
     const desk = openDesk(context, fork, { writesAndSendsAtomically: false, around });
@@ -692,7 +692,7 @@ describe('a crash between any two of its calls', () => {
     ...new Map(messages.map(({ seq, status }) => [seq, `${String(seq)} ${String(status)}`])).values(),
   ];
 
-  test('F-58 F-28 an order comes to the same end wherever the scheduler dies once, and nothing that was recorded is done again', {
+  test('F-58 F-28 leads to the same end of the order wherever it happens, and nothing recorded is repeated', {
     timeout: 120_000,
   }, async (context) => {
     const well = await live(context, { at: -1, position: 'before' });

@@ -1,4 +1,4 @@
-/** Two histories side by side, from a little before the first difference on; undefined where there is none. */
+/** Returns two histories side by side, from a little before the first difference; undefined if they are equal. */
 export function difference(
   [one, first]: readonly [string, readonly string[]],
   [other, second]: readonly [string, readonly string[]],

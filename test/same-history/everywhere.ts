@@ -5,17 +5,17 @@ import type { PlaceName } from './places/index.ts';
 import { scenarios } from './scenarios/index.ts';
 import type { Done, Job } from './worker.ts';
 
-/** What came of playing scenarios at several places. */
+/** The result of playing scenarios at several places. */
 export interface Compared {
-  /** Scenarios that were played at more than one place, and left the same everywhere. */
+  /** Scenarios that were played at more than one place and left the same history. */
   readonly equal: number;
   readonly played: { readonly [place: string]: number };
   readonly lines: number;
-  /** For each that is not equal, or does not show what it is there to show: both histories side by side. */
+  /** Each scenario with a difference, or without its intended effect: both histories side by side. */
   readonly wrong: readonly string[];
 }
 
-/** Plays every scenario at each place for which `at` says so, in so many processes, and compares. */
+/** Plays every scenario at each place that `at` selects, in the given number of processes, and compares. */
 export async function compareEverywhere(
   at: (place: PlaceName, index: number) => boolean,
   { cores, progress = () => {} }: { readonly cores: number; readonly progress?: (line: string) => void },

@@ -9,10 +9,13 @@ import type { Services } from './services.ts';
 
 type Found = { readonly order: OrderRecord; readonly state: StateRecord };
 
-/** All that is left of a scenario: what was answered, journals, states, messages, alerts, effects. Without times; orders have names. */
+/**
+ * Everything that a scenario leaves: answers, journals, states, messages, alerts, effects. Without times; orders have
+ * names.
+ */
 export async function history(place: Place, { effects }: Services, happened: readonly string[]): Promise<readonly string[]> {
   const orders = await ordersOf(place);
-  // What may come twice counts once, as it does for whoever listens.
+  // A message that may be delivered twice counts once, as it does for its receivers.
   const told = once((await place.bodies(responses)).toSorted(bySeq).map((message) => `told ${text(message)}`));
   const aside = (await deadLetter(place)).toSorted();
   const lines = [
@@ -65,7 +68,7 @@ async function linesOf({ store }: Place, { order, state }: Found): Promise<reado
 const alertsOf = (place: Place): readonly string[] =>
   once(place.announced().map(({ detailType, detail }) => `announced ${detailType} ${text(withoutMessageId(detail))}`)).toSorted();
 
-/** Every queue names messages in its own way; what is dead-lettered is known by its queue. */
+/** Every queue names messages in its own way; a dead letter is identified by its queue. */
 const withoutMessageId = ({ id, ...detail }: JsonObject): JsonObject =>
   detail['type'] === 'PoisonMessage' ? detail : { id: id ?? null, ...detail };
 
@@ -74,10 +77,10 @@ const once = (lines: readonly string[]): readonly string[] => [...new Set(lines)
 const bySeq = (one: JsonObject, other: JsonObject): number => Number(one['seq']) - Number(other['seq']);
 
 const times: ReadonlySet<string> = new Set(['at', 'completeBy', 'submittedAt', 'sentAt']);
-/** As text, or as the number in the id of an announcement. */
+/** An id as text, or as the number in the id of an announcement. */
 const timeIn = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|(?<=@)\d{13}\b/g;
 
-/** On one line, without times, and whatever is long only as how long it is. */
+/** Prints a value on one line, without times; a long text becomes its length. */
 function text(value: object): string {
   const { path, ...rest } = value as { readonly path?: string };
   const shown = JSON.stringify(rest, (key, part: unknown) => {

@@ -6,7 +6,7 @@ import type { Mishap, Scenario } from './scenario.ts';
 
 type Sending = Pick<Ports, 'store' | 'queues'>;
 
-/** What becomes of messages on their way, wherever they are sent from. */
+/** The fate of messages on their way, from any sender. */
 export class Mail {
   private readonly mishaps: readonly Mishap[];
   private readonly seen = new Map<Mishap, number>();
@@ -15,7 +15,7 @@ export class Mail {
     this.mishaps = mail;
   }
 
-  /** The ports as a host has them: what it sends, with a write or by itself, goes through here. */
+  /** The ports of a host, with its messages going through here, both those of a write and others. */
   around<P extends Sending>(ports: P): P {
     const { store, queues } = ports;
     const through = (along: SentWithWrite): SentWithWrite => ({ ...along, messages: this.through(along.messages) });

@@ -9,20 +9,23 @@ import type { Services } from './services.ts';
 /** The client's own queue. */
 export const responses = 'redress-response-client';
 
-/** Where a scenario is played: implementations of the ports, the functions on them, and a time that the scenario moves. */
+/**
+ * A place to play a scenario: implementations of the ports, the functions on them, and a time that the scenario
+ * advances.
+ */
 export interface Place {
-  /** As people reach it: the system on the host that is alive. */
+  /** The system on the running host, as people reach it. */
   readonly system: System;
-  /** For looking only. */
+  /** For reading only. */
   readonly store: Store;
-  /** Time goes by, and all that happens meanwhile happens. */
+  /** Advances the time, and runs everything due until then. */
   pass(ms: number): Promise<void>;
-  /** A message from outside. */
+  /** Sends a message from outside. */
   send(queue: string, body: string): Promise<void>;
-  /** The host dies. Until there is a new one, nobody can reach the system. */
+  /** Crashes the host. Until there is a new one, the system is unreachable. */
   crash(): void;
   start(app?: App): Promise<void>;
-  /** What lies on a queue that nothing of the system reads, in any order. */
+  /** The messages on a queue that the system does not read, in any order. */
   bodies(queue: string): Promise<readonly JsonObject[]>;
   announced(): readonly Announcement[];
   close(): Promise<void>;

@@ -8,7 +8,7 @@ import { shopOf } from './shop.ts';
 
 const client = 'client';
 
-/** Plays a scenario at a place; its history, line by line, the same wherever it is played. */
+/** Plays a scenario at a place and returns its history, line by line, the same at every place. */
 export async function play(told: Scenario, open: OpenPlace): Promise<readonly string[]> {
   const services = new Services(told);
   const { workflows, variables } = told;
@@ -35,7 +35,7 @@ class Playing {
     this.orderId = orderIdOf(client, told.title);
   }
 
-  /** What the deeds were answered with. */
+  /** Answers to the actions of people. */
   async run(): Promise<readonly string[]> {
     const { order, events, lastsSeconds } = this.told;
     await this.to(0.1);
@@ -86,7 +86,7 @@ class Playing {
     await this.meanwhile(call.then((answer) => void this.happened.push(`${what}: ${answer}`)));
   }
 
-  /** Who waits for an answer may have to wait for time to go by. */
+  /** A caller that waits for an answer may need the time to advance. */
   private async meanwhile(work: Promise<void>): Promise<void> {
     let over = false;
     const end = work.finally(() => (over = true));

@@ -38,12 +38,12 @@ describe('G19 a story leaves the same history on every implementation of the por
   }
 });
 
-test('each scenario has a title of its own, which is also the key of its order', () => {
+test('each scenario has a unique title, which is also the key of its order', () => {
   assert.equal(new Set(scenarios.map(({ title }) => title)).size, scenarios.length);
   assert.ok(scenarios.length >= 60);
 });
 
-test('what happens otherwise is seen: the histories are shown side by side from there on', async () => {
+test('a difference is reported: both histories are shown side by side from there on', async () => {
   const [first] = steps as [Scenario, ...Scenario[]];
   const other: Scenario = { ...first, answers: { 'order/ship': [{ does: false, says: 'refusal' }] } };
   const [one, two] = [await play(first, openSimulatedPlace), await play(other, openSimulatedPlace)];

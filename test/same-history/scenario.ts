@@ -3,10 +3,10 @@ import type { Json } from '#core/data/json';
 import type { Decision } from '#roles/operator/instruction';
 import { tea } from './shop.ts';
 
-/** What a service does when it is asked, and what it says, after so long. */
+/** How a service reacts to a request: its effect, its answer and its delay. */
 export interface Answer {
   readonly does: boolean;
-  /** `nonsense` is no answer that the operation promises; `large` one that nobody can keep. */
+  /** `nonsense` is an answer outside the operation's schema; `large` one that exceeds the size limit. */
   readonly says: 'done' | 'refusal' | 'failure' | 'permanent failure' | 'nothing' | 'nonsense' | 'large';
   readonly afterSeconds?: number;
 }
@@ -26,12 +26,15 @@ export const doneButFails = answer(true, 'failure');
 export const nonsense = answer(true, 'nonsense');
 export const large = answer(true, 'large');
 
-/** What people, clients and the surroundings do; `of` names the call whose order is meant, or else it is the order itself. */
+/**
+ * Actions of people, clients and the environment; `of` names the call whose order is meant, or else it is the order
+ * itself.
+ */
 export type Deed =
   | { readonly what: 'instruct'; readonly decision: Decision; readonly of?: string }
   | { readonly what: 'submit'; readonly again: boolean; readonly order: Json }
   | { readonly what: 'post'; readonly queue: string; readonly body: string }
-  /** The host dies, with all that it was at; a new one starts a second later. */
+  /** The host crashes, with all its work in progress; a new one starts a second later. */
   | { readonly what: 'crash' };
 
 export interface Event {
@@ -57,13 +60,13 @@ export const submitsAgain = (order: Json = tea): Deed => ({ what: 'submit', agai
 export const posts = (queue: string, body: string): Deed => ({ what: 'post', queue, body });
 export const crashes: Deed = { what: 'crash' };
 
-/** What becomes of a message on its way: of the `nth` of this kind about an activity. */
+/** The fate of a message on its way: to the `nth` of this kind about an activity. */
 export interface Mishap {
   readonly type: 'request' | 'reply' | 'cancel' | 'wake-up';
   readonly path?: string;
   readonly nth: number;
   readonly becomes: 'lost' | 'late' | 'double';
-  /** How late it, or its copy, is. */
+  /** Delay of the message, or of its copy. */
   readonly lateSeconds: number;
 }
 
@@ -85,20 +88,23 @@ export const twice = (type: Kind, path?: string, lateSeconds = 0, nth = 1): Mish
 });
 const about = (path: string | undefined) => (path === undefined ? {} : { path });
 
-/** A story as data: who answers what, who does what and when, which messages come otherwise than they should. */
+/**
+ * A story as data: the answers of services, the actions of people with their times, and the messages with a special
+ * fate.
+ */
 export interface Scenario {
   readonly title: string;
-  /** The first is the order's; the others are called. */
+  /** The first one is the order's workflow; the others are called. */
   readonly workflows: readonly WorkflowDefinition[];
   readonly order: Json;
-  /** By the path of the step, what each of its askings is answered with; the others are done after about a second. */
+  /** Answers to the requests of each step, by its path; other requests succeed after about a second. */
   readonly answers: { readonly [path: string]: readonly Answer[] };
   readonly events: readonly Event[];
   readonly mail: readonly Mishap[];
   readonly variables: { readonly [name: string]: string };
-  /** How long it is looked at. */
+  /** How long the scenario runs. */
   readonly lastsSeconds: number;
-  /** Which law it is that the story must show, so that it cannot pass by doing nothing: words that stand in its history. */
+  /** Words that must stand in the history, so that the scenario cannot pass without its effect. */
   readonly shows: readonly string[];
 }
 

@@ -4,9 +4,9 @@ import type { Clock } from '#ports/clock';
 import type { Answer, Scenario } from './scenario.ts';
 import { type Remote, refusals } from './shop.ts';
 
-/** The remote services of one scenario, and what they have done: no crash of a host takes that back. */
+/** The remote services of one scenario, with their effects: they survive a crash of the host. */
 export class Services {
-  /** In the order in which it was done: `bank.charge ord_…/order/charge/1`, and ` of edition 2` where whoever asked says so. */
+  /** In the order of the effects: `bank.charge ord_…/order/charge/1`, with ` of edition 2` if the request says so. */
   readonly effects: string[] = [];
   private readonly done = new Set<string>();
   private readonly asked = new Map<string, number>();
@@ -16,7 +16,7 @@ export class Services {
     this.answers = answers;
   }
 
-  /** As one host reaches them: what it waits for when it dies, it never hears. */
+  /** The services as one host reaches them: answers under way at its crash are lost. */
   remoteFor(clock: Pick<Clock, 'sleep'>): Remote {
     return {
       asked: async (operation, input, call) => {
@@ -40,7 +40,7 @@ export class Services {
     return this.answers[path]?.[nth] ?? { does: true, says: 'done' };
   }
 
-  /** The same key again does nothing anew, where a service knows keys. */
+  /** A repeated key has no second effect, if the service keeps keys. */
   private isRepeated(operation: string, { idempotencyKey }: Call<string>): boolean {
     return this.done.has(idempotencyKey) && !operation.startsWith('ledger.');
   }
@@ -51,7 +51,7 @@ export class Services {
   }
 }
 
-/** About a second, and never the same for two steps that are at work side by side. */
+/** About a second, and different for any two steps that run side by side. */
 const afterMs = (path: string, { afterSeconds }: Answer): number => {
   if (afterSeconds !== undefined) return afterSeconds * 1000;
   let sum = 0;

@@ -4,19 +4,19 @@ import * as z from 'zod';
 export const Refused = fault('Refused');
 export const OutOfStock = fault('OutOfStock', Refused);
 export const CardDeclined = fault('CardDeclined', Refused);
-/** Nobody handles it, as a rule: the order waits for a person. */
+/** A fault without a handler, as a rule: the order is blocked. */
 export const AddressInvalid = fault('AddressInvalid');
 
-/** What an operation answers `refuses()` with. */
+/** The fault with which an operation answers `refuses()`. */
 export const refusals = {
   'stock.reserve': OutOfStock,
   'bank.charge': CardDeclined,
   'carrier.ship': AddressInvalid,
 } as const;
 
-/** `edition`: of the workflow that asks, where another version of it says so. */
+/** `edition`: the version of the requesting workflow, if that states it. */
 const About = z.object({ what: z.string(), edition: z.number().optional() });
-/** Names the effect: the idempotency key under which it was asked for. */
+/** The name of the effect: the idempotency key of its request. */
 const Effect = z.object({ id: z.string(), note: z.string().optional() });
 
 const nobody = (): never => {
@@ -40,7 +40,7 @@ const carrier = defineAgent('carrier', {
 const mail = defineAgent('mail', { tell: operation({ ...doing, attemptsMax: 2 }) });
 const ledger = defineAgent('ledger', {
   enter: operation({ ...doing, atMostOnce: true, lookup: nobody }),
-  /** Whether it was done nobody can say but a person. */
+  /** Only a person can say whether it was done. */
   post: operation({ ...doing, atMostOnce: true }),
   strike: undoing,
 });
@@ -66,7 +66,7 @@ export const enter = (what: Expr<string>) => ledger.enter({ what }).undo(({ id }
 export const post = (what: Expr<string>) => ledger.post({ what }).undo(({ id }) => ledger.strike({ id }));
 export const print = (what: Expr<string>) => press.print({ what }).noUndo();
 
-/** What every order of these scenarios says, unless a workflow says otherwise. */
+/** The settings of every workflow here, unless it says otherwise. */
 export const Item = z.object({ item: z.string() });
 export const tea = { item: 'tea' };
 
@@ -75,7 +75,7 @@ export const agents: readonly AnyAgent[] = [stock, bank, carrier, mail, ledger, 
 
 export const shopOf = (workflows: readonly WorkflowDefinition[]): App => defineApp({ workflows, agents });
 
-/** What stands behind the operations of one host. */
+/** The backend of the operations of one host. */
 export interface Remote {
   asked(operation: string, input: unknown, call: Call<string>): Promise<unknown>;
   looked(operation: string, key: string, call: Call<string>): Promise<unknown>;

@@ -10,10 +10,13 @@ import { Services } from './services.ts';
 import { shopOf } from './shop.ts';
 import type { Story } from './version-stories.ts';
 
-/** `forward`: the second version comes while orders of the first are under way. `back`: it goes while its own are, and comes again. */
+/**
+ * `forward`: the second version is deployed while orders of the first are running. `back`: it is rolled back while its
+ * own orders are running, and deployed again.
+ */
 export type Direction = 'forward' | 'back';
 
-/** What became of the order of a story, and of those that it called. */
+/** The final state of a story's order, and of the orders that it called. */
 export interface Ending {
   readonly outcome: StateRecord['outcome'];
   /** `sale@1` */
@@ -23,11 +26,11 @@ export interface Ending {
 
 export interface Changed {
   readonly ending: Ending;
-  /** False where the order had come to its end before that step. */
+  /** False if the order had ended before that step. */
   readonly reached: boolean;
-  /** How many steps there were. */
+  /** Number of steps. */
   readonly writes: number;
-  /** Orders that stood before a person because their version was gone. */
+  /** Orders that were blocked because their version was missing. */
   readonly stood: number;
   readonly wrong: readonly string[];
 }
@@ -40,11 +43,17 @@ const mainId = orderIdOf(client, mainKey);
 const lookEveryMs = 500;
 const lookSeldomMs = 30_000;
 const patienceMs = 240_000;
-/** By then a person must know of every order whose version is gone: for so long it may only be on its way, and what waits for a called one is missed later still. */
+/**
+ * The time by which every order with a missing version is blocked. Until then it may be on its way; a caller misses its
+ * called order later still.
+ */
 const withoutMs = rolloutMs + 1_800_000;
 const gone = /^its workflow [a-z]+@2 is not part of this app$/;
 
-/** Plays a story, and changes the app after so many of its writes: the host that wrote last dies without having sent anything. */
+/**
+ * Plays a story, and changes the app after the given number of writes: the host that wrote last crashes before it sends
+ * anything.
+ */
 export async function changeAt(story: Story, direction: Direction, step: number, undisturbed?: Ending): Promise<Changed> {
   const trap = new Trap(step);
   const old = shopOf(story.workflows);
@@ -69,8 +78,8 @@ export async function changeAt(story: Story, direction: Direction, step: number,
 }
 
 /**
- * The same workflows in another version: they call each other in that version, and what a step of them does says which version
- * has asked for it, so that it shows in the end where an order goes on by another one than its own.
+ * The same workflows in another version: they call each other in that version. The effects of their steps name the
+ * requesting version, so that an order that continues under the wrong version shows.
  */
 function secondVersions(workflows: readonly WorkflowDefinition[]): readonly WorkflowDefinition[] {
   const called = new Set(workflows.map(({ name }) => `${name}@1`));
@@ -81,7 +90,7 @@ function secondVersions(workflows: readonly WorkflowDefinition[]): readonly Work
   return workflows.map((each) => ({ ...(JSON.parse(JSON.stringify(each, second)) as WorkflowDefinition), version: 2 }));
 }
 
-/** Springs with the write of that number: whoever wrote never hears of it. */
+/** Fires at the write with that number; its writer never gets the answer. */
 class Trap extends Mail {
   isSprung = false;
   writes = 0;
@@ -112,7 +121,7 @@ class Trap extends Mail {
   }
 }
 
-/** A story that goes on, with the people in it. */
+/** A running story, with its people. */
 class Living {
   readonly wrong: string[] = [];
   stood = 0;
@@ -126,7 +135,7 @@ class Living {
     this.story = story;
   }
 
-  /** Whoever hears nothing has his order all the same, once it is written. */
+  /** A client without an answer has its order anyway, once it is written. */
   submit(idempotencyKey: string): void {
     const { order } = this.story;
     void this.place.system.submit({ client, idempotencyKey, order, responseChannel: responses });
@@ -138,7 +147,7 @@ class Living {
     return found.filter((each) => each !== undefined);
   }
 
-  /** Until it is so, or every order has come to its end, or nothing more can be hoped for. */
+  /** Waits until the condition holds, every order has ended, or no more progress is possible. */
   async until(isSo: () => boolean): Promise<void> {
     for (let waitedMs = 0; waitedMs < patienceMs && !isSo(); waitedMs += lookEveryMs) {
       await this.place.pass(lookEveryMs);
@@ -148,7 +157,7 @@ class Living {
     }
   }
 
-  /** Who is asked answers, and what is waited for comes. */
+  /** A person who is asked answers, and an awaited signal is sent. */
   private async attendTo({ orderId, fault }: StateRecord): Promise<void> {
     if (fault?.type === 'OperatorAsked') await this.instruct(orderId, { kind: 'resubmit', answer: { yes: true } });
     else if (this.story.signal && !this.signaled.has(orderId)) {
@@ -172,7 +181,7 @@ class Living {
     );
   }
 
-  /** Whoever asks a host that dies hears nothing. */
+  /** A client of a host that crashes gets no answer. */
   private async passing<T>(work: Promise<T>): Promise<T | undefined> {
     let heard: T | undefined;
     let over = false;
@@ -181,14 +190,17 @@ class Living {
     return heard;
   }
 
-  /** The old order goes on under its version, and whoever orders now gets the new one. */
+  /** The old order continues under its version, and new orders get the new one. */
   async goForward(app: App): Promise<void> {
     await this.startWith(app);
     await this.anotherOrder(2);
     if (this.announced().length > 0) this.wrong.push('a person was told of orders whose version is there');
   }
 
-  /** Nobody works on what has no version, a person is told, new orders take the old one; with the version back all goes on. */
+  /**
+   * While a version is missing, its orders are blocked and new orders get the old one; once it is back, all orders
+   * continue.
+   */
   async goBack(without: App, withIt: App): Promise<void> {
     await this.startWith(without);
     await this.anotherOrder(1);
@@ -205,7 +217,7 @@ class Living {
       if (state.processState === 'Error' && state.fault?.type === 'RecordUnreadable') {
         this.stood += 1;
         const answer = await this.instruct(state.orderId, { kind: 'resubmit' });
-        // A question that it waits for is asked again in the very refusal.
+        // A refused order repeats its question in the same step.
         if (/waits for an answer/.test(answer ?? '')) await this.instruct(state.orderId, { kind: 'resubmit', answer: { yes: true } });
         else if (answer !== 'done') this.wrong.push(`with its version back it cannot be resubmitted: ${answer}`);
       }

@@ -23,13 +23,13 @@ import {
   whole,
 } from './workflows.ts';
 
-/** An order that lives through a change of its workflow. Whatever is asked again is answered in the same way. */
+/** An order that runs through a change of its workflow. A repeated request gets the same answer. */
 export interface Story {
   readonly title: string;
   readonly workflows: readonly WorkflowDefinition[];
   readonly order: Json;
   readonly answers: { readonly [path: string]: readonly Answer[] };
-  /** What it waits for. */
+  /** The signal or question that it waits for. */
   readonly signal?: { readonly name: string; readonly payload: Json };
 }
 

@@ -9,7 +9,7 @@ export interface Job {
 }
 export type Done = Job & ({ readonly lines: readonly string[] } | { readonly trouble: string });
 
-/** A process of its own that plays what it is told to, one after the other, until nobody listens any more. */
+/** A process that plays the scenarios it receives, one after the other, until its parent disconnects. */
 const opened = new Map<PlaceName, ReturnType<(typeof places)[PlaceName]>>();
 
 async function played({ index, place }: Job): Promise<Done> {

@@ -35,7 +35,7 @@ const Items = z.object({ items: z.array(z.string()) });
 export const items = (...names: readonly string[]) => ({ items: names });
 const toOperator = [AddressInvalid];
 
-/** Steps in a row, a retry, and a handler that undoes what was done. */
+/** Steps in a row, a retry, and a handler that undoes completed steps. */
 export const sale = defineWorkflow('sale', { version: 1, order: Item, toOperator }, ({ order }) =>
   sequence(
     reserve(order.item),
@@ -45,34 +45,34 @@ export const sale = defineWorkflow('sale', { version: 1, order: Item, toOperator
   ).on(Refused, ({ compensate }) => sequence(compensate(), tell(order.item, 'apologise'))),
 );
 
-/** Side by side. */
+/** Steps side by side. */
 export const pair = defineWorkflow('pair', { version: 1, order: Item }, ({ order }) =>
   parallel(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Who is late for good has his step fault. */
+/** A step over its failure limit raises a fault. */
 export const strict = defineWorkflow('strict', { version: 1, order: Item, onExhausted: 'fault', maxFailures: 1, toOperator }, ({ order }) =>
   sequence(reserve(order.item), charge(order.item), ship(order.item))
     .on(DeadlineExceeded, ({ compensate }) => compensate())
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Who is late for good has the order undone. */
+/** An order over its failure limit is undone. */
 export const wary = defineWorkflow('wary', { version: 1, order: Item, onExhausted: 'undo', maxFailures: 1 }, ({ order }) =>
   sequence(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** An order that is late is taken up anew as a whole. */
+/** An order over its failure limit is recovered as a whole. */
 export const whole = defineWorkflow('whole', { version: 1, order: Item, recover: 'order', toOperator }, ({ order }) =>
   sequence(reserve(order.item), charge(order.item), ship(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** So much time for the whole order. */
+/** A time limit for the whole order. */
 export const hasty = defineWorkflow('hasty', { version: 1, order: Item, completeWithinSeconds: 12 }, ({ order }) =>
   sequence(reserve(order.item), delay({ seconds: 8 }), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Scopes within scopes, one of them undone by its name. */
+/** Nested scopes, one of them undone by its name. */
 export const scopes = defineWorkflow('scopes', { version: 1, order: Item, toOperator }, ({ order }) =>
   sequence(
     scope('first', sequence(reserve(order.item), charge(order.item, 'deposit'))),
@@ -106,12 +106,12 @@ export const clumsy = defineWorkflow('clumsy', { version: 1, order: Item, toOper
   ).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** One after the other, two at a time. */
+/** Entries in their order, two at a time. */
 export const lines = defineWorkflow('lines', { version: 1, order: Items }, ({ order }) =>
   forEach(order.items, (item) => reserve(item), { maxConcurrency: 2 }).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Until one of them will do. */
+/** Entries until one of them is good enough. */
 export const search = defineWorkflow('search', { version: 1, order: Items }, ({ order }) =>
   forEach(order.items, (item) => {
     const found = reserve(item);
@@ -120,7 +120,7 @@ export const search = defineWorkflow('search', { version: 1, order: Items }, ({ 
 );
 
 const left = variable<number>('left');
-/** Turns, variables and waiting. */
+/** Turns, variables and waits. */
 export const turns = defineWorkflow('turns', { version: 1, order: z.object({ times: z.number() }) }, ({ order }) =>
   sequence(
     assign(left, order.times),
@@ -143,7 +143,7 @@ const price = compute(
     return { price: amount * 3 };
   },
 );
-/** What an order says decides on its way. */
+/** An order whose body decides its way. */
 export const ways = defineWorkflow(
   'ways',
   { version: 1, order: z.object({ amount: z.number() }), toOperator: [NotEnough] },
@@ -162,21 +162,21 @@ export const ways = defineWorkflow(
   },
 );
 
-/** Somebody outside must agree in time. */
+/** A signal must arrive in time. */
 export const approval = defineWorkflow('approval', { version: 1, order: Item }, ({ order }) =>
   sequence(reserve(order.item), waitFor('approved', z.object({ by: z.string() }), { withinSeconds: 20 }), charge(order.item))
     .on(NoSignal, ({ compensate }) => compensate())
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Somebody outside must agree, whenever it is. */
+/** A signal without a time limit. */
 export const agreed = defineWorkflow('agreed', { version: 1, order: Item }, ({ order }) =>
   sequence(reserve(order.item), waitFor('approved', z.object({ by: z.string() })), charge(order.item)).on(Refused, ({ compensate }) =>
     compensate(),
   ),
 );
 
-/** A person is asked. */
+/** A question to a person. */
 export const question = defineWorkflow('question', { version: 1, order: Item }, ({ order }) => {
   const right = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
   return sequence(
@@ -186,24 +186,24 @@ export const question = defineWorkflow('question', { version: 1, order: Item }, 
   ).on(Refused, ({ compensate }) => compensate());
 });
 
-/** What must not be asked for twice, with a service that can tell whether it was done. */
+/** An at-most-once step, with a service that can look up its effect. */
 export const entry = defineWorkflow('entry', { version: 1, order: Item }, ({ order }) =>
   sequence(reserve(order.item), enter(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** The same with one that cannot. */
+/** The same with a service that cannot. */
 export const letter = defineWorkflow('letter', { version: 1, order: Item }, ({ order }) =>
   sequence(reserve(order.item), post(order.item), charge(order.item))
     .on(Refused, ({ compensate }) => compensate())
     .on(EngineFault, ({ compensate }) => compensate()),
 );
 
-/** Long work that says that it is still at it. */
+/** A long operation that sends heartbeats. */
 export const printing = defineWorkflow('printing', { version: 1, order: Item }, ({ order }) =>
   sequence(reserve(order.item), print(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Called by others; its steps have names that theirs have not. */
+/** A called workflow; the names of its steps differ from those of its callers. */
 export const stay = defineWorkflow('stay', { version: 1, order: Item, toCaller: [OutOfStock] }, ({ order }) => {
   const night = reserve(order.item, 'night');
   return answering(sequence(night, tell(order.item, 'welcome')), { room: night.output.id });
@@ -215,7 +215,7 @@ export const trip = defineWorkflow('trip', { version: 1, order: Item }, ({ order
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** A call that is canceled while it runs, because what is beside it fails. */
+/** A call that is canceled while it runs, because a sibling fails. */
 export const journey = defineWorkflow('journey', { version: 1, order: Item }, ({ order }) =>
   parallel(call(stay, { item: order.item }), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );

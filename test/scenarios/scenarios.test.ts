@@ -6,9 +6,9 @@ import { transcript } from '../support/play.ts';
 import { outline } from '../support/workflows.ts';
 
 /**
- * Stories: `*.txt` beside this file. Each begins with two sentences on what is shown and why; then the outline of a
- * workflow, perhaps an order, and what happens. `UPDATE_TRANSCRIPTS=1` writes down what the system really does: look
- * at the difference, and keep it only if you understand what caused it.
+ * Stories: `*.txt` beside this file. Each begins with two sentences on its subject and reason; then come the outline of
+ * a workflow, perhaps an order, and the events. `UPDATE_TRANSCRIPTS=1` writes what the system does. Review the
+ * difference, and keep it only if you understand its cause.
  */
 const folder = new URL('.', import.meta.url);
 

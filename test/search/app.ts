@@ -3,14 +3,14 @@ import * as z from 'zod';
 
 const Refused = fault('Refused');
 const About = z.object({ what: z.string() });
-/** Names the effect: the idempotency key under which it was asked for. */
+/** The name of the effect: the idempotency key of its request. */
 const Effect = z.object({ id: z.string() });
 const Body = z.object({ item: z.string() });
 
-/** Carries out an operation for whoever is at work: `undoes` is the key of what is to be taken back. */
+/** Carries out an operation for the running agent: `undoes` is the key of the effect to undo. */
 export type Remote = (operation: string, call: Call<string>, undoes?: string) => Promise<'done' | 'refused'>;
 
-/** Two steps, each with an undo. The second one may be refused for good; then what the first one did is undone. */
+/** Two steps, each with an undo. The service may refuse the second one for good; then the first one is undone. */
 export function appOn(remote: Remote): App {
   const step = (name: string) =>
     operation({

@@ -1,19 +1,19 @@
 import { type Scenario, searched } from './scenarios.ts';
 
-/** A line of the shipped code as it is, and as it must not be. */
+/** A line of the shipped code, and its broken form. */
 export interface Broken {
   readonly what: string;
   readonly file: string;
   readonly line: string;
   readonly instead: string;
-  /** Where it shows. */
+  /** The scenario that shows it. */
   readonly scenario: Scenario;
 }
 
 const small = searched({ schedulers: 1, supervisors: 1, copies: 1 });
 const racing = searched({ supervisors: 1, copies: 1 });
 
-/** What the search must see: each is a way in which systems of this kind are really broken. */
+/** Mistakes that the search must find: each is a way in which real systems of this kind break. */
 export const broken: readonly Broken[] = [
   {
     what: 'the state is written without its fence',

@@ -1,7 +1,7 @@
 import { announcedAs, type ProcessState, type StateRecord } from '#ports/records';
 import type { OrderFact } from '#roles/scheduler/instance';
 
-/** What a search remembers of the way to a state beside the state itself: as little as the laws need. */
+/** The history that a search keeps beside the state itself: as little as the laws need. */
 export interface Seen {
   /** Paths of steps that succeeded and are not undone, oldest first. */
   readonly done: readonly string[];
@@ -9,7 +9,7 @@ export interface Seen {
   readonly undone: readonly string[];
   /** Ids of entries of the outbox whose sending was acknowledged. */
   readonly told: readonly string[];
-  /** What the client was told, by number. */
+  /** Messages that the client received, by number. */
   readonly heard: readonly string[];
 }
 
@@ -18,12 +18,12 @@ export const nothingSeen: Seen = { done: [], undone: [], told: [], heard: [] };
 export interface Written {
   readonly before: StateRecord | undefined;
   readonly after: StateRecord;
-  /** What this write added to the journal. */
+  /** The facts that this write added to the journal. */
   readonly facts: readonly OrderFact[];
   readonly at: number;
 }
 
-/** What is wrong with a write, in words; undefined where nothing is. */
+/** Returns the violation of a write, in words; undefined if there is none. */
 export function wrongWith(written: Written, seen: Seen): string | undefined {
   const { before } = written;
   return (
@@ -50,13 +50,13 @@ const next: { readonly [state in ProcessState]: readonly ProcessState[] } = {
   Processed: ['Processed'],
 };
 
-/** S4: only from state to state as the table says, and to one outcome. */
+/** S4: only transitions of the table, and one outcome. */
 function processState(before: StateRecord, { after }: Written): string | undefined {
   if (!next[before.processState].includes(after.processState)) return `it goes from ${before.processState} to ${after.processState}`;
   return before.outcome !== null && before.outcome !== after.outcome ? 'it has a second outcome' : undefined;
 }
 
-/** S15, S16: an expiry counts once, and not before its time; above the threshold it is the way into Error. */
+/** S15, S16: a timeout counts once, and not before its time; above the threshold it leads to Error. */
 function expiry(before: StateRecord, { after, at }: Written): string | undefined {
   if (after.failureCount > before.failureCount + 1) return `${after.failureCount - before.failureCount} failures are counted at once`;
   if (after.failureCount <= before.failureCount) return undefined;
@@ -68,7 +68,7 @@ function expiry(before: StateRecord, { after, at }: Written): string | undefined
     : undefined;
 }
 
-/** S17: whoever puts an order into Error calls a person in the same write. */
+/** S17: the write that moves an order to Error contains the alert. */
 function alert(before: StateRecord, { after }: Written): string | undefined {
   if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
   return after.outbox.some(({ id }) => id === `${announcedAs(after)}#${before.errorGen + 1}`)
@@ -82,7 +82,7 @@ function outbox({ before, after }: Written, { told }: Seen): string | undefined 
   return left && `${left.id} leaves the outbox and was never sent`;
 }
 
-/** S5, S6, S11, S12: a step succeeds once, is not asked for again, and is undone once, newest first. */
+/** S5, S6, S11, S12: a step succeeds once, is not requested again, and is undone once, newest first. */
 function journal({ before, facts }: Written, seen: Seen): string | undefined {
   let now = seen;
   for (const fact of facts) {
@@ -102,11 +102,11 @@ function journal({ before, facts }: Written, seen: Seen): string | undefined {
   return undefined;
 }
 
-/** What is known after a write. */
+/** Returns the history after a write. */
 export const afterWrite = (seen: Seen, { facts }: Written): Seen => facts.reduce(withFact, seen);
 
 function withFact(seen: Seen, fact: OrderFact): Seen {
-  // Nobody wanted it any more, and it was done.
+  // A canceled step was done after all.
   if (fact.type === 'LateResult') return { ...seen, done: [...seen.done, fact.path] };
   if (fact.type !== 'ActivityClosed') return seen;
   if (fact.result === 'Succeeded' && isStep(fact.path)) return { ...seen, done: [...seen.done, fact.path] };
@@ -118,7 +118,7 @@ function withFact(seen: Seen, fact: OrderFact): Seen {
 const isStep = (path: string): boolean => /\/(reserve|charge)$/.test(path);
 const undoneBy = (path: string): string | undefined => (path.endsWith('/undo') ? path.slice(0, -'/undo'.length) : undefined);
 
-/** S18, S26: what is told outside stands in the state, and nothing is told in two ways. */
+/** S18, S26: messages to the outside agree with the state and with each other. */
 export function afterTelling(seen: Seen, id: string, record: StateRecord, status?: { seq: number; status: string }): Seen | string {
   if (status && status.seq > record.statusSeq) return `${id} is sent, and no write has promised it`;
   if (!status && Number(id.split('#')[1]?.split('/')[0]) > record.errorGen) return `${id} is announced, and no write has promised it`;
@@ -131,7 +131,7 @@ export function afterTelling(seen: Seen, id: string, record: StateRecord, status
   return { ...seen, told, heard };
 }
 
-/** What the service has done, by idempotency key. */
+/** The effects of the service, by idempotency key. */
 export interface Effects {
   readonly [key: string]: { readonly operation: string; readonly is: 'standing' | 'undone' | 'refused' | 'undo' };
 }
@@ -151,7 +151,7 @@ export function served(effects: Effects, operation: string, key: string, undoes:
 const sorted = (effects: Effects): Effects =>
   Object.fromEntries(Object.entries(effects).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
-/** Where nothing is left to happen: a good end, or what is wrong with it. */
+/** Returns the violations in a state without further events. */
 export function wrongAtEnd(record: StateRecord | undefined, { told, heard, done }: Seen, effects: Effects): readonly string[] {
   if (!record) return [];
   const { processState, outcome, outbox: left, errorGen, statusSeq } = record;

@@ -1,10 +1,10 @@
 import type { StateRecord } from '#ports/records';
 import { at, isSupervisor, schedulerAt } from './state.ts';
 
-/** In records, whoever reads or writes them calls himself so: two schedulers are the same but for their place. */
+/** The name of a role in the records that it reads and writes: two schedulers differ only in their place. */
 export const me = 'host-me';
 
-/** Everybody who writes under a name, and the names. */
+/** All that write under a name, and the names. */
 export const hostsAt = [schedulerAt[0], schedulerAt[1], at.submission, at.cancellation] as const;
 const hosts = ['host-A', 'host-B', 'host-submission', 'host-cancellation'] as const;
 const mirrored: { readonly [name: string]: string } = { 'host-A': 'host-B', 'host-B': 'host-A' };
@@ -23,22 +23,24 @@ const namesFor = (place: number): readonly (readonly [inside: string, outside: s
   return place === at.submission ? [[me, 'host-submission']] : [[me, 'host-cancellation']];
 };
 
-/** Who sees the same record in the same way has the same number, below 16. */
+/** Roles with the same view of a record share a number, below 16. */
 export const viewOf = (place: number): number => (isSupervisor(place) ? 1 : Math.min(15, place));
 
-/** A record as it looks from there. A supervisor has no name, and no business with those of others. */
+/**
+ * Returns a record as the role at that place sees it. A supervisor has no name, and does not read the names of others.
+ */
 export function seenFrom(record: StateRecord, place: number): StateRecord {
   if (isSupervisor(place)) return { ...record, lockedBy: record.lockedBy && 'somebody', writeIds: [] };
   return renamed(record, (name) => namesFor(place).find(([, outside]) => outside === name)?.[0] ?? name);
 }
 
-/** What was written there, as it looks from outside. */
+/** Returns the record that was written there, as it looks from outside. */
 export const seenFromOutside = (record: StateRecord, place: number): StateRecord =>
   renamed(record, (name) => namesFor(place).find(([inside]) => inside === name)?.[1] ?? name);
 
 /**
- * The name of a write matters as long as its writer may ask whether it was his, and so does who has claimed the order.
- * `busy`: whether somebody is at work at each of `hostsAt`. `swaps`: the two schedulers change places.
+ * Drops names that no longer matter. The id of a write matters as long as its writer may look for it, and the holder of
+ * the lease matters as well. `busy`: whether each of `hostsAt` has a run. `swaps`: the two schedulers change places.
  */
 export function forgetting(record: StateRecord, busy: readonly boolean[], swaps: boolean): StateRecord {
   const { lockedBy, writeIds } = swaps ? renamed(record, (name) => mirrored[name] ?? name) : record;

@@ -25,7 +25,7 @@ const orderOf = (workflow: string): OrderRecord => ({
   answer: '{}',
 });
 
-/** What is outside of the roles: the store with the one order in it, the queues, the service, and the laws that look on. */
+/** Everything outside the roles: the store with its one order, the queues, the service, and the laws. */
 export class Outside {
   readonly order: OrderRecord;
   readonly records = new Table<StateRecord>();
@@ -43,7 +43,7 @@ export class Outside {
     this.order = orderOf(scenario.workflow);
   }
 
-  /** Nothing is stored yet, and nothing has happened. */
+  /** The initial state: nothing is stored, and nothing has happened. */
   begin(state: State): void {
     state[at.queue] = this.queues.id([]);
     state[at.effects] = this.effects.id({});
@@ -55,12 +55,12 @@ export class Outside {
     return id === 0 ? undefined : this.records.of(id);
   }
 
-  /** A small number for the time that it is. */
+  /** A small number for the current time. */
   timeOf(state: State): number {
     return this.times.id(get(state, at.now), `${get(state, at.now)}`);
   }
 
-  /** Ids of the messages of which a copy may come. */
+  /** Ids of the messages with a copy that may arrive. */
   waiting(state: State): readonly number[] {
     return this.queues.of(get(state, at.queue)).map(([id]) => id);
   }
@@ -75,7 +75,7 @@ export class Outside {
     return wish.to === 'create' ? !current : current?.rev === wish.when.rev && current.epoch === wish.when.epoch;
   }
 
-  /** Writes into the state; what is wrong with that, in words. `point`: where in his run the writer is. */
+  /** Writes into the state; returns the violation, in words. `point`: the place of the writer in its run. */
   write(state: State, place: number, point: number, wish: Write): string | undefined {
     const current = this.recordOf(state);
     const key = joined(joined(point, 22, get(state, at.record)), 5, place);
@@ -93,9 +93,12 @@ export class Outside {
     return undefined;
   }
 
-  /** As the store keeps it. The laws read the journal as it is written; nobody reads it here afterwards, so it is left out. */
+  /**
+   * The record as the store keeps it. The laws read the journal as it is written, and no role reads it later, so it is
+   * left out.
+   */
   private stored(wish: Write, current: StateRecord | undefined, place: number) {
-    // The fence holds, so whoever writes has seen these ids; some of their writers have ended since, and are forgotten.
+    // The fence holds, so the writer has seen these ids; some of their writers have ended since, and are forgotten.
     const writeIds = current?.writeIds ?? [];
     if (wish.to === 'patch') {
       const patched = seenFromOutside({ ...wish.head, updatedAt: 0, blob: current?.blob ?? '' }, place);
@@ -110,7 +113,7 @@ export class Outside {
     return { id: this.records.id({ ...stored, writeIds: ids }), facts };
   }
 
-  /** So many copies of each message may come from now on. What the client is told comes at once. */
+  /** Allows this many copies of each message from now on. A message to the client arrives at once. */
   send(state: State, messages: readonly Outgoing[]): string | undefined {
     for (const { queue, body } of messages) {
       if (queue !== responses) {
@@ -133,7 +136,7 @@ export class Outside {
     return undefined;
   }
 
-  /** How the service may answer: it knows its keys, and answers the same key in the same way for ever. */
+  /** The possible answers of the service: it keeps its keys, and always answers the same key in the same way. */
   answers(state: State, { operation, key }: Extract<Wish, { readonly to: 'serve' }>): readonly ('done' | 'refused')[] {
     const known = this.effects.of(get(state, at.effects))[key];
     if (known) return [known.is === 'refused' ? 'refused' : 'done'];
@@ -159,7 +162,7 @@ export class Outside {
     });
   }
 
-  /** One copy less. */
+  /** Removes one copy. */
   take(state: State, message: number): void {
     const queue = get(state, at.queue);
     state[at.queue] = this.memo.queues.of(joined(joined(queue, 20, message), 2, 0), () => {
@@ -168,7 +171,7 @@ export class Outside {
     });
   }
 
-  /** What the story shows of a state. */
+  /** The part of a state that the story shows. */
   told(state: State): string {
     const record = this.recordOf(state);
     if (!record) return 'nothing is stored';

@@ -1,6 +1,6 @@
 import type { State } from './state.ts';
 
-/** States beside each other in chunks: one array of all of them would have to be copied when it grows. */
+/** States side by side in chunks: a single array would have to be copied when it grows. */
 export class Rows<A extends Int32Array | Uint32Array> {
   private readonly chunks: A[] = [];
   private readonly columns: number;
@@ -24,13 +24,13 @@ export class Rows<A extends Int32Array | Uint32Array> {
   }
 }
 
-/** Known states by 64 bits of each: two of ten million look the same with a chance of one in four hundred thousand. */
+/** Visited states by 64 bits of each: two of ten million collide with a chance of one in four hundred thousand. */
 export class Known {
   private keys = new Uint32Array(1 << 21);
   private numbers = new Uint32Array(1 << 20);
   private size = 0;
 
-  /** Its number; the given one where it is new. */
+  /** Returns its number; the given one if it is new. */
   add(state: State, number: number): number {
     if (this.size * 2 > this.numbers.length) this.grow();
     let [high, low] = [0x9747b28c, 0x3c6ef372];
@@ -65,7 +65,7 @@ export class Known {
   }
 }
 
-/** The last step of MurmurHash3: every bit of what goes in changes half of what comes out. */
+/** The last step of MurmurHash3: every input bit changes half of the output bits. */
 function mixed(value: number): number {
   let hash = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

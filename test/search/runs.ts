@@ -17,26 +17,26 @@ import { appOn } from './app.ts';
 import { me } from './names.ts';
 import { Table } from './table.ts';
 
-/** A message of which a copy may still come. */
+/** A message with a copy that may still arrive. */
 export interface Message {
   readonly queue: string;
   readonly body: string;
 }
 
-/** What a supervisor remembers of the last time it woke somebody. */
+/** The supervisor's memory of its last wake-up. */
 export interface Woken {
   readonly head: StateHead;
   readonly at: number;
 }
 
-/** One run of a role, from what made it run. */
+/** One run of a role, from its trigger. */
 export type Invocation =
   | { readonly role: 'submission'; readonly order: OrderRecord; readonly at: number }
   | { readonly role: 'cancellation'; readonly at: number }
   | { readonly role: 'scheduler' | 'agent'; readonly message: Message; readonly at: number }
   | { readonly role: 'supervisor'; readonly woken: Woken | undefined; readonly at: number };
 
-/** What a run wants from outside; it stands still until it is answered. */
+/** A request of a run to the outside; the run stands still until the answer. */
 export type Wish =
   | { readonly to: 'create'; readonly record: StateRecord }
   | { readonly to: 'load' | 'head' }
@@ -46,17 +46,17 @@ export type Wish =
   | { readonly to: 'publish'; readonly announcements: readonly Announcement[] }
   | { readonly to: 'serve'; readonly operation: string; readonly key: string; readonly undoes?: string };
 
-/** `record`: what was read, or what has won a race. */
+/** `record`: the record that was read, or that has won a race. */
 export interface Answer {
   readonly at: number;
   readonly said: 'found' | 'nothing' | 'written' | 'refused' | 'done';
   readonly record?: StateRecord;
 }
 
-/** Where a run stands after some answers: it wants something, or is over. `failed`: its message comes once more. */
+/** The place of a run after some answers: it has a request, or is over. `failed`: its message is redelivered. */
 export type Standing = { readonly wish: Wish } | { readonly over: 'done' | 'failed' };
 
-/** How a run goes on follows from what made it run and from what it was told: so it can be begun again up to any place. */
+/** A run's course follows from its trigger and its answers, so it can be repeated up to any place. */
 interface Point {
   readonly invocation: number;
   readonly before: number;
@@ -64,8 +64,8 @@ interface Point {
 }
 
 /**
- * The roles as they are shipped, run again from their beginning up to where they wait for the next answer. Each place is
- * looked at once and kept under a number.
+ * The shipped roles, run again from their beginning up to the wait for the next answer. Each place is examined once and
+ * kept under a number.
  */
 export class Runs {
   readonly answers = new Table<Answer>();
@@ -89,8 +89,8 @@ export class Runs {
   }
 
   /**
-   * Who has lost a race remembers only the last one: he who tries the same write on what has won, and he who reads anew.
-   * Without that every way to lose would be a place of its own.
+   * After a lost race, only the last one is kept, for a repeated write and for a repeated read. Otherwise every way to
+   * lose would be a separate place.
    */
   next(point: number, answer: number): number {
     const { invocation, before, answer: last } = this.points.of(point);
@@ -104,7 +104,7 @@ export class Runs {
     return typeof standing === 'number' && this.wishes.of(standing).to === 'patch';
   }
 
-  /** Where it reads after it has lost a race: at its beginning. */
+  /** The place of a read after a lost race: the beginning of the run. */
   readsAnew(point: number): number | undefined {
     const { invocation, before, answer } = this.points.of(point);
     const standing = this.standings[point];
@@ -112,7 +112,10 @@ export class Runs {
     return reads && before !== 0 && this.answers.of(answer).said === 'refused' ? this.begin(invocation) : undefined;
   }
 
-  /** The number of the wish; undefined where nobody has looked yet: `look` does, and then it is asked again. */
+  /**
+   * Returns the number of the request; undefined if the place is unknown: `look` examines it, and then the caller asks
+   * again.
+   */
   standing(point: number): number | 'done' | 'failed' | undefined {
     const known = this.standings[point];
     if (known === undefined) this.unknown.push(point);
@@ -123,7 +126,7 @@ export class Runs {
     return this.invocations.of(this.points.of(point).invocation);
   }
 
-  /** The answers that led there, first one first. */
+  /** The answers on the way there, first one first. */
   answersOf(point: number): readonly Answer[] {
     const { before, answer } = this.points.of(point);
     return before === 0 ? [] : [...this.answersOf(before), this.answers.of(answer)];
@@ -189,7 +192,7 @@ class Replayer {
     return new Promise(() => {});
   }
 
-  /** Whether it failed, so that its message comes once more. */
+  /** Whether it failed, so that its message is redelivered. */
   private async run(invocation: Invocation): Promise<boolean> {
     switch (invocation.role) {
       case 'submission':
@@ -237,7 +240,7 @@ class Replayer {
     return batchItemFailures.length > 0;
   }
 
-  /** One that has woken somebody before does so once more on ports that lead nowhere, so that it remembers it. */
+  /** Repeats an earlier wake-up of the supervisor on ports without effect, so that it remembers it. */
   private async supervise({ woken, at }: Extract<Invocation, { role: 'supervisor' }>): Promise<void> {
     const { store, queues, publisher, clock, telemetry } = this.ports;
     let remembering = woken;
@@ -257,7 +260,7 @@ class Replayer {
   private clock(): Clock {
     return {
       now: () => this.now,
-      // Who sleeps until something else happens never wakes by himself: time moves only between two answers.
+      // A sleeper that waits for another event does not wake alone: time moves only between two answers.
       sleep: (_, signal) => (signal ? new Promise((resolve) => signal.addEventListener('abort', () => resolve())) : Promise.resolve()),
     };
   }
@@ -286,9 +289,9 @@ class Replayer {
         return writeOf(await this.ask({ to: 'patch', head, when: { epoch, rev } }));
       },
       due: async (_, shard) => (shard === shardOf(order.orderId) ? [order.orderId] : []),
-      // Its services answer, or do not: none is known to be away.
+      // Its services answer or stay silent: none has an open circuit breaker.
       breaker: async () => undefined,
-      // What its messages say can be handled: nothing is counted of them, and no channel is closed.
+      // Its messages are valid: no failure is counted, and no channel is closed.
       document: async () => undefined,
       documents: async () => [],
       putDocument: async () => ({ outcome: 'written' }),
@@ -310,7 +313,7 @@ class Replayer {
     };
   }
 
-  /** A role takes an exception for an outage: what a port is asked for and has not got must not pass for one. */
+  /** Records calls of methods without a model: a role would take the exception for an outage. */
   private modelled<T extends object>(port: Partial<T>): T {
     return new Proxy(port, {
       get: (target, name, receiver) => {

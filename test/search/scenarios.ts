@@ -1,4 +1,4 @@
-/** What is searched: one order, and what may happen to it. */
+/** The subject of a search: one order, and its possible events. */
 export interface Scenario {
   readonly workflow: 'by-step' | 'by-order';
   /** Whether the second step may be refused for good. */
@@ -10,15 +10,15 @@ export interface Scenario {
   readonly agents: 1 | 2;
   /** Copies of every message. */
   readonly copies: 1 | 2;
-  /** So many runs die, anywhere. */
+  /** Number of runs that crash, anywhere. */
   readonly crashes: number;
-  /** So many answers to a write get lost: it is made again, and meets itself. */
+  /** Number of lost answers to writes: the write is repeated, and meets its first attempt. */
   readonly lostAnswers: number;
-  /** So often time goes on to the next deadline although something else could still happen. */
+  /** How often time may move to the next deadline while other events are still possible. */
   readonly hurries: number;
 }
 
-/** Nothing goes wrong but what is said: two of each role, and every message comes twice, late, and in any order. */
+/** Only the given faults happen: two of each role, and every message is delivered twice, late, and in any order. */
 export const searched = (more: Partial<Scenario> = {}): Scenario => ({
   workflow: 'by-step',
   refuses: false,

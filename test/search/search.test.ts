@@ -18,7 +18,7 @@ const small: { readonly [what: string]: Scenario } = {
 };
 
 for (const [what, scenario] of Object.entries(small)) {
-  test(`G7, S1–S18, S26, L1: in no order in which things can happen does an order break a law or get stuck: ${what}`, async () => {
+  test(`G7, S1–S18, S26, L1: no sequence of events makes an order break a law or get stuck: ${what}`, async () => {
     const { wrong, complete, states, ends } = await search(scenario);
     assert.deepEqual(wrong, undefined);
     assert.ok(complete && states > 400 && ends > 0, `${states} states, ${ends} ends`);
@@ -26,7 +26,7 @@ for (const [what, scenario] of Object.entries(small)) {
 }
 
 for (const { what, scenario, ...line } of broken) {
-  test(`G7: the search finds it out when ${what}, and tells the shortest way there`, async () => {
+  test(`G7: when ${what}, the search finds it and shows the shortest way there`, async () => {
     const { wrong } = await searchIn({ scenario, broken: line });
     assert.ok(wrong, 'nothing was found');
     assert.ok(wrong.story.length <= 30, wrong.story.join('\n'));

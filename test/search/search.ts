@@ -6,15 +6,15 @@ import { type Successor, World } from './world.ts';
 export interface Found {
   readonly states: number;
   readonly transitions: number;
-  /** Steps to the state that is farthest away. */
+  /** Steps to the most distant state. */
   readonly depth: number;
-  /** Places in runs of roles that were looked at. */
+  /** Places in runs of roles that were examined. */
   readonly places: number;
-  /** States in which nothing is left to happen. */
+  /** States without further events. */
   readonly ends: number;
-  /** False where the search was stopped before its end. */
+  /** False if the search was stopped before its end. */
   readonly complete: boolean;
-  /** The shortest story that there is. */
+  /** The shortest story. */
   readonly wrong?: { readonly what: string; readonly story: readonly string[] };
 }
 
@@ -23,7 +23,7 @@ interface Options {
   readonly progress?: (line: string) => void;
 }
 
-/** Looks at every state that can come about, nearest first. */
+/** Examines every reachable state, nearest first. */
 export const search = (scenario: Scenario, options: Options = {}): Promise<Found> => new Search(scenario, options).run();
 
 class Search {
@@ -32,9 +32,9 @@ class Search {
   private readonly progress: (line: string) => void;
   private readonly known = new Known();
   private readonly states = new Rows(width, (length) => new Int32Array(length));
-  /** From which state each was found, and at which place among its successors. */
+  /** The predecessor of each state, and its place among the successors. */
   private readonly ways = new Rows(2, (length) => new Uint32Array(length));
-  /** Where the successors of each begin that need no fault. */
+  /** The index of the first successor of each state that needs no fault. */
   private readonly froms = new Rows(1, (length) => new Uint32Array(length));
   private readonly edges = new Rows(1, (length) => new Uint32Array(length));
   private transitions = 0;
@@ -66,7 +66,7 @@ class Search {
     return this.found(true, { what: 'from here it never ends, though nothing goes wrong any more', story: await this.story(stuck) });
   }
 
-  /** What is wrong there, or on the way from there. */
+  /** Returns the violation in a state, or on the way from it. */
   private async visit(number: number): Promise<Found['wrong']> {
     const state = this.states.at(number).slice();
     this.froms.push([this.edges.length]);
@@ -111,7 +111,7 @@ class Search {
     };
     for (let changed = true; changed; ) {
       changed = false;
-      // Most successors have greater numbers: from the last one on, few turns are enough.
+      // Most successors have greater numbers, so going backward takes few rounds.
       for (let number = ends.length - 1; number >= 0; number--) {
         if (ends[number] === 1 || !ended(number)) continue;
         ends[number] = 1;
@@ -122,7 +122,7 @@ class Search {
     return stuck < 0 ? undefined : stuck;
   }
 
-  /** The way there, as somebody would tell it; `last` goes one step on. */
+  /** The way there, as a story; `last` adds one step. */
   private async story(number: number, last?: number): Promise<readonly string[]> {
     const way: number[] = last === undefined ? [] : [last];
     for (let at = number; at > 0; at = this.ways.at(at)[0] ?? 0) way.unshift(this.ways.at(at)[1] ?? 0);

@@ -15,11 +15,11 @@ export const at = {
   cancellation: 10,
 } as const;
 export const schedulerAt = [11, 12] as const;
-/** Behind each of them stands whom it has woken. */
+/** After each supervisor stands its last wake-up. */
 export const supervisorAt = [13, 15] as const;
 export const agentAt = [17, 18] as const;
 export const width = 19;
-/** Where somebody may be at work. */
+/** Places of runs in progress. */
 export const places: readonly number[] = [at.submission, at.cancellation, ...schedulerAt, ...supervisorAt, ...agentAt];
 
 export const begun = Date.UTC(2026, 0, 1);
@@ -33,7 +33,7 @@ export const now = (state: State): number => begun + get(state, at.now);
 export const isSupervisor = (place: number): boolean => place === supervisorAt[0] || place === supervisorAt[1];
 export const isAgent = (place: number): boolean => place === agentAt[0] || place === agentAt[1];
 
-/** Of two that are alike in all but their place, each with so many numbers, the greater one comes first. */
+/** Swaps two equal parts, each with the given count of numbers, if the second one is greater. */
 export function swapIfLess(state: State, one: number, other: number, count: number): void {
   for (let index = 0; index < count; index++) {
     const difference = get(state, one + index) - get(state, other + index);

@@ -1,4 +1,4 @@
-/** Gives equal things one small number. Number 0 is nothing. */
+/** Gives equal values one small number. Number 0 means absent. */
 export class Table<T> {
   private readonly ids = new Map<string, number>();
   private readonly values: T[] = [];
@@ -7,7 +7,7 @@ export class Table<T> {
     return this.values.length;
   }
 
-  /** `key` tells which are equal; left out, their JSON text does. */
+  /** `key` decides equality; by default the JSON text does. */
   id(value: T, key = JSON.stringify(value)): number {
     const known = this.ids.get(key);
     if (known !== undefined) return known;
@@ -23,7 +23,7 @@ export class Table<T> {
   }
 }
 
-/** What was worked out once for several numbers: see `joined`. */
+/** Cached results for several numbers: see `joined`. */
 export class Memo<T> {
   private readonly known = new Map<number, T>();
 
@@ -37,7 +37,7 @@ export class Memo<T> {
   }
 }
 
-/** One number of two: the second one is below this power of two. */
+/** Combines two numbers into one: the second one is below this power of two. */
 export function joined(one: number, bits: number, other: number): number {
   if (other >= 2 ** bits) throw new Error(`${other} has more than ${bits} bits.`);
   return one * 2 ** bits + other;

@@ -9,11 +9,11 @@ import type { Found } from './search.ts';
 interface Task {
   readonly scenario: Scenario;
   readonly statesMax?: number;
-  /** With this line of the shipped code broken. */
+  /** The broken line of the shipped code. */
   readonly broken?: Pick<Broken, 'file' | 'line' | 'instead'>;
 }
 
-/** Searches in a thread of its own, with its own copy of the code. `progress` is told how far it is. */
+/** Searches in a separate thread, with its own copy of the code. `progress` gets the progress. */
 export function searchIn(task: Task, progress: (line: string) => void = () => {}): Promise<Found> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: task, resourceLimits: { maxOldGenerationSizeMb: 6000 } });
@@ -25,7 +25,7 @@ export function searchIn(task: Task, progress: (line: string) => void = () => {}
   });
 }
 
-/** Puts the broken line into the file as it is loaded. A line that is not there any more, or not only there, breaks nothing. */
+/** Replaces the line in the file as it loads. A line that is missing, or occurs twice, breaks nothing. */
 function breakLine({ file, line, instead }: NonNullable<Task['broken']>): void {
   const url = new URL(`../../${file}`, import.meta.url).href;
   const source = readFileSync(fileURLToPath(url), 'utf8');

@@ -26,16 +26,16 @@ import { nameOf, text, words } from './words.ts';
 
 export interface Successor {
   readonly state: State;
-  /** Nothing goes wrong in it. */
+  /** Whether it needs no fault. */
   readonly free: boolean;
-  /** What is wrong afterwards. */
+  /** The violation after it. */
   readonly wrong?: string | undefined;
   readonly told: () => string;
 }
 
 const wakeAgainMs = 30_000;
 
-/** One order, all who may be at work on it, and what may happen next. */
+/** One order, all roles that may work on it, and the possible next events. */
 export class World {
   readonly runs: Runs;
   readonly outside: Outside;
@@ -55,7 +55,7 @@ export class World {
     this.runs = new Runs(this.outside.order);
   }
 
-  /** The client's order has come, and nothing is stored yet. */
+  /** The initial state: the client's order has arrived, and nothing is stored yet. */
   first(): State {
     const { crashes, lostAnswers, hurries, cancels } = this.scenario;
     const state = new Int32Array(width);
@@ -68,14 +68,14 @@ export class World {
     return state;
   }
 
-  /** All that may happen next. Undefined where a role must be run first to know: `runs.look`, then ask again. */
+  /** Returns all possible next events. Undefined if a role must be examined first: call `runs.look`, then ask again. */
   successors(state: State): readonly Successor[] | undefined {
     this.incomplete = false;
     const successors = this.foremost(state) ?? this.all(state);
     return this.incomplete ? undefined : successors;
   }
 
-  /** Where one thing may go first because nobody sees whether it does: it alone. */
+  /** Returns a single event if its order is invisible to all others. */
   private foremost(state: State): Successor[] | undefined {
     const hasty = this.hasty(state);
     if (hasty !== undefined) return [...this.step(state, hasty), ...this.crash(state, hasty)];
@@ -94,8 +94,8 @@ export class World {
   }
 
   /**
-   * Two may go first, for nobody sees whether they do. Who is about to send does so at once: whoever sends later sends what
-   * arrives late, and that may happen to every message. And who writes on what others have changed has lost already.
+   * Returns the place of a run whose next step may come first, because no other run sees its time. Every message may
+   * arrive late, so sending at once covers sending later. A write on a changed record has lost already.
    */
   private hasty(state: State): number | undefined {
     const rev = this.outside.recordOf(state)?.rev ?? 0;
@@ -105,7 +105,10 @@ export class World {
     });
   }
 
-  /** Where an order is finished and nobody is about to write, what changes nothing may come in any order: it comes first. */
+  /**
+   * If an order is finished and no run is about to write, events without a change may come in any order: they come
+   * first.
+   */
   private drained(state: State): Successor | undefined {
     const record = this.outside.recordOf(state);
     const isAtRest = record?.processState === 'Processed' && record.nextDueAt === null;
@@ -113,7 +116,7 @@ export class World {
     return this.deliveries(state).find((each) => differsOnlyIn(at.queue, each.state, state));
   }
 
-  /** Whoever is at work gets its answer. */
+  /** Gives every run its answer. */
   private steps(state: State): Successor[] {
     return places.flatMap((place) => this.step(state, place));
   }
@@ -145,7 +148,7 @@ export class World {
     return this.memo.invocation.of(key, () => this.begin(invocation));
   }
 
-  /** Reading is the first thing that it does, and nobody sees it: one step. */
+  /** A run reads first, and invisibly: one step. */
   private begun(state: State, place: number, words: () => string): Successor[] {
     const standing = this.runs.standing(get(state, place));
     if (standing === undefined) {
@@ -201,7 +204,7 @@ export class World {
     return [{ ...this.successor(crashed, told), free: false }];
   }
 
-  /** Time stands still until there is nothing else to do; or it hurries on, while others are still at work. */
+  /** Moves the time only when no other event is possible; a hurry moves it while other runs are in progress. */
   private time(state: State, rests: boolean): Successor[] {
     const record = this.outside.recordOf(state);
     if (!record || record.nextDueAt === null || record.nextDueFor?.kind === 'reminder') return [];
@@ -220,7 +223,10 @@ export class World {
     return [{ ...this.successor(later, told), free: rests }];
   }
 
-  /** What an answer does, in every way in which it can be given. `lost`: it was, and what is asked again meets itself. */
+  /**
+   * Returns the effects of an answer, in each possible form. `lost`: the answer was lost, and the repeated write meets
+   * its first attempt.
+   */
   private answered(state: State, place: number, wish: Wish, lost = false): Successor[] {
     const after = copy(state);
     const told = () => `${nameOf(place)} ${words(wish)}${lost ? ', and does so again, as nobody answers' : ''}`;
@@ -254,7 +260,7 @@ export class World {
     }
   }
 
-  /** S8: by the time that it was given in its request. */
+  /** S8: a reply counts only up to the time limit of its request. */
   private isLate(point: number, body: string): boolean {
     const invocation = this.runs.invocationOf(point);
     const { completeBy = '' } = 'message' in invocation ? (JSON.parse(invocation.message.body) as { completeBy?: string }) : {};
@@ -276,7 +282,7 @@ export class World {
     return this.successor(typeof standing === 'number' ? state : this.rested(state, place, standing), told);
   }
 
-  /** It is through. What failed is delivered once more. */
+  /** The run ends. A failed message is redelivered. */
   private rested(state: State, place: number, standing: 'done' | 'failed' | undefined = 'done'): State {
     const point = get(state, place);
     const invocation = this.runs.invocationOf(point);
@@ -286,7 +292,7 @@ export class World {
     return state;
   }
 
-  /** Only who wakes somebody without having written remembers it. */
+  /** Only a supervisor that sent a wake-up without a write remembers it. */
   private remembered(point: number): number | undefined {
     const answers = this.runs.answersOf(point);
     const [found, sent] = answers;
@@ -296,7 +302,7 @@ export class World {
     return this.woken.id({ head, at: found.at }, `${nextDueFor?.kind}@${nextDueAt} ${found.at}`);
   }
 
-  /** States that differ in nothing but names are one: it stands for all of them. */
+  /** States that differ only in names are one: this returns the representative. */
   private successor(state: State, told: () => string): Successor {
     swapIfLess(state, agentAt[0], agentAt[1], 1);
     this.forgetNames(state);
@@ -305,7 +311,7 @@ export class World {
     return { state, free: true, told };
   }
 
-  /** Whom it woke, and for what, matters as long as it is still due. */
+  /** Whether the remembered wake-up still matters: its order is due at the same time for the same reason. */
   private isRemembered(state: State, place: number): boolean {
     const woken = get(state, place + 1);
     const record = get(state, at.record);
@@ -317,10 +323,10 @@ export class World {
     });
   }
 
-  /** Schedulers that are the same but for their names are in one order, and names that nobody may ask for are gone. */
+  /** Equal schedulers are sorted, and names that no role will read are dropped. */
   private forgetNames(state: State): void {
     const [first, second] = [get(state, schedulerAt[0]), get(state, schedulerAt[1])];
-    // Only those two may change their names: others have read them.
+    // Only those two may swap names: others have read theirs.
     const swaps = first < second && get(state, at.submission) === 0 && get(state, at.cancellation) === 0;
     if (swaps) {
       state[schedulerAt[0]] = second;

@@ -16,7 +16,7 @@ const summary: Summary = {
     'clock jumps|host|nobody|Processed': 6,
   },
 };
-const page = coveragePage(summary, { seed: 10, commit: 'abc1234', file: 'docs/coverage.md' });
+const page = coveragePage(summary, { seed: 10, commit: 'abc1234', file: 'docs/internals/coverage.md' });
 
 /** The cells of one line of one table, by the names of its columns. */
 function line(title: string, name: string): { readonly [column: string]: string } {
@@ -29,7 +29,7 @@ function line(title: string, name: string): { readonly [column: string]: string 
 
 test('the first line of the page says which worlds it is about, and of which commit', () => {
   assert.match(page, /^# What went wrong in 3 worlds, seeds 10 to 12, at `abc1234`\n\n21 faults /);
-  assert.ok(page.includes('`npm run simulate -- --seed 10 --runs 3 --coverage docs/coverage.md`'));
+  assert.ok(page.includes('`npm run simulate -- --seed 10 --runs 3 --coverage docs/internals/coverage.md`'));
 });
 
 test('faults are counted by whose work they befell, by how the order stood, and by the call', () => {

@@ -78,7 +78,7 @@ export function coveragePage(summary: Summary, { seed, commit, file }: Played): 
   const last = seed + runs - 1;
   const parts = [
     `# What went wrong in ${runs} worlds, seeds ${seed} to ${last}, at \`${commit}\``,
-    `${total(landed).toLocaleString('en')} faults really befell somebody. This page is written by \`npm run simulate -- --seed ${seed} --runs ${runs} --coverage ${file}\`; what is in a world stands in [reliability.md](reliability.md#the-simulation).`,
+    `${total(landed).toLocaleString('en')} faults really befell somebody. This page is written by \`npm run simulate -- --seed ${seed} --runs ${runs} --coverage ${file}\`; what is in a world stands in [testing.md](testing.md#the-simulation).`,
     'A number says how often; of an outage each call that it befell is counted. 0: it can happen there, and did not in these worlds. –: it cannot.',
     ...partOnRoles(summary),
     ...partOnStates(summary),

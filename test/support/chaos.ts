@@ -9,13 +9,13 @@ import { type Run, stepMs } from './run.ts';
 import { looksUp, type Mood, moods, Service } from './service.ts';
 import { faultTypes, signals } from './shapes.ts';
 
-/** An order among agents: what may befall it, and how it comes to its end. */
+/** An order among agents: the events that may happen to it, and how it reaches its end. */
 export interface World {
   readonly run: Run;
   readonly service: Service;
-  /** Steps of which a person said that they are undone, or have nothing to undo. */
+  /** Steps that a person has marked as compensated. */
   readonly marked: Set<string>;
-  /** Signals so far: each brings its number along. */
+  /** Number of signals so far: each has its number as its payload. */
   signals: number;
 }
 
@@ -43,7 +43,7 @@ function signal(world: World, name: string): void {
   world.run.happen({ type: 'signaled', name, payload: world.signals });
 }
 
-/** A person has seen to an undo, or to what nobody knows the outcome of. */
+/** Marks an undo, or a step of unknown outcome, as a person would. */
 export function mark({ run, marked }: World, at: string | undefined): void {
   if (at === undefined) return;
   const path = at.endsWith('/undo') ? at.slice(0, -'/undo'.length) : at;
@@ -60,9 +60,9 @@ const answers = moods.map(
 const misfortunes: readonly Misfortune[] = [
   ...answers,
   ...answers,
-  // Most askings go well, and most orders go on.
+  // Most requests succeed, and most orders continue.
   ...Array.from({ length: 8 }, (): Misfortune => (world, size) => answer(world, choose(liveAsks(world), size), 'does')),
-  // An agent takes up an asking of any age, and its answer comes late; where it can look things up it keeps to its time.
+  // An agent handles a request of any age, and its reply is late. An agent with a lookup respects its time limit.
   (world, size) => {
     const ask = choose(world.run.asks, size);
     if (ask && !(looksUp(ask) && world.run.now >= ask.completeBy)) answer(world, ask, 'does');
@@ -101,7 +101,7 @@ const misfortunes: readonly Misfortune[] = [
   ({ run }, size) => {
     if (size % 10 === 0) run.happen({ type: 'canceled', outcome: 'compensated' });
   },
-  // Whoever called it takes it back, or would like to.
+  // The caller compensates the order, or tries to.
   ({ run }) => run.happen({ type: 'compensatedByCaller' }),
   ({ run }, size) => {
     if (size % 60 === 0) run.happen({ type: 'terminated' });
@@ -121,12 +121,14 @@ export function suffer(world: World, happen: readonly Happens[]): void {
   for (const [what, size] of happen) misfortunes[what]?.(world, size);
 }
 
-/** From now on every request is answered, time passes, and a person resubmits what is held, or at last gives it up. */
+/**
+ * From now on every request is answered, time passes, and a person resubmits a blocked order, or finally cancels it.
+ */
 export function goWell(world: World): void {
   const { run } = world;
   let heldTurns = 0;
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
-    assert.ok(turn < 400, `the order comes to no end: ${JSON.stringify(run.state)}`);
+    assert.ok(turn < 400, `the order does not end: ${JSON.stringify(run.state)}`);
     if (run.state.blocked) heldTurns += 1;
     if (run.state.blocked && heldTurns > 20 && !run.state.ending) run.happen({ type: 'canceled', outcome: 'canceled' });
     else if (run.state.blocked) run.happen({ type: 'resubmitted', answer: turn });
@@ -143,7 +145,7 @@ export function goWell(world: World): void {
   }
 }
 
-/** S11: what was done is what was undone, key by key, where an order was ended as a whole; and nothing else was undone at all. */
+/** S11: if an order ended as a whole, exactly its effects were undone, key by key. No other effect was ever undone. */
 export function checkEffects({ run, service, marked }: World): void {
   const { program } = run;
   const keys = [...service.applied.keys()];
@@ -155,18 +157,18 @@ export function checkEffects({ run, service, marked }: World): void {
     if (path.endsWith('/undo') && !isWhole) {
       const did = key.replace(/\/undo\/(\d+)$/, '/$1');
       assert.ok(known.has(did), `${key} was undone, though ${did} was never done`);
-      assert.equal((input as { of?: string }).of, did, 'an undo is asked with what its step answered');
+      assert.equal((input as { of?: string }).of, did, 'the input of an undo is the output of its step');
     } else if (run.wasEnded && node.undo && !isSeenTo(marked, path)) {
       assert.ok(isUndone(run, known, key, path), `${key} was done, and the order ended ${run.state.outcome}, but it was not undone`);
     }
   }
 }
 
-/** By a person, for itself or with what is around it. */
+/** Whether a person has marked the step or a composite around it. */
 export const isSeenTo = (marked: ReadonlySet<string>, path: string): boolean =>
   [...marked].some((each) => path === each || isInside(path, each));
 
-/** By its own undo, or as a part of something that was undone as a whole. */
+/** Whether its own undo ran, or the undo of a composite around it. */
 export function isUndone({ program, orderId }: Run, known: ReadonlySet<string>, key: string, path: string): boolean {
   if (known.has(key.replace(/\/(\d+)$/, '/undo/$1'))) return true;
   for (let around = parentOf(path); around !== undefined; around = parentOf(around))

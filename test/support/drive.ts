@@ -9,12 +9,15 @@ import { programOf } from '#core/definition/program';
 export interface Driven {
   readonly state: State;
   readonly events: number;
-  readonly askings: number;
-  /** Of the state as JSON, after each event. */
+  readonly requests: number;
+  /** Size of the state as JSON, after each event. */
   readonly bytes: readonly number[];
 }
 
-/** Brings an order to its end by answering whatever it asks, in turn: the core alone, without the laws of `run.ts`, for what is large. */
+/**
+ * Brings an order to its end by answering its requests in turn. It runs the core alone, without the laws of `run.ts`,
+ * for large orders.
+ */
 export function drive(definition: WorkflowDefinition, { order = {}, measure = true }: { order?: Json; measure?: boolean } = {}): Driven {
   const program = programOf(definition);
   const subject = { orderId: 'o1', order };
@@ -30,17 +33,17 @@ export function drive(definition: WorkflowDefinition, { order = {}, measure = tr
     if (measure) bytes.push(utf8Bytes(state as unknown as Json));
   };
   happen({ type: 'started', stepMs: 30_000, at: 0, epoch: 1 });
-  let askings = 0;
-  for (let ask = asks[askings]; ask !== undefined && state.phase === 'running'; ask = asks[askings]) {
-    askings += 1;
+  let requests = 0;
+  for (let ask = asks[requests]; ask !== undefined && state.phase === 'running'; ask = asks[requests]) {
+    requests += 1;
     happen({
       type: 'replied',
-      at: askings,
+      at: requests,
       epoch: 1,
       requestId: ask.requestId,
-      sentAt: askings,
+      sentAt: requests,
       reply: { status: 'succeeded', output: { id: ask.path } },
     });
   }
-  return { state, events, askings, bytes };
+  return { state, events, requests, bytes };
 }

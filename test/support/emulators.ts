@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads';
 import type { PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import { dynoxide } from 'redress-emulators';
 
-/** A server that speaks an AWS protocol, on this machine alone. */
+/** A local server that speaks an AWS protocol. */
 export interface Emulator {
   readonly endpoint: string;
   stop(): Promise<void>;
@@ -17,7 +17,7 @@ export interface Emulator {
 
 const readyWithinMs = 60_000;
 
-/** DynamoDB: dynoxide, in memory or on a database file. Where it cannot be started, the tests fail. */
+/** DynamoDB: dynoxide, in memory or on a database file. If it cannot start, the tests fail. */
 export const startDynoxide = (database?: string): Promise<Emulator> =>
   startProcess(dynoxide, (port) => ['--host', '127.0.0.1', '--port', String(port), ...(database ? ['--db-path', database] : [])]);
 
@@ -36,7 +36,9 @@ const pom = `<project>
   </dependencies>
 </project>`;
 
-/** DynamoDB: Amazon's own DynamoDB Local, which Maven fetches once into a folder that `npm ci` empties. Needs Java 17. */
+/**
+ * DynamoDB: Amazon's own DynamoDB Local, which Maven fetches once into a folder that `npm ci` empties. Needs Java 17.
+ */
 export async function startDynamoDbLocal(): Promise<Emulator> {
   const folder = fileURLToPath(new URL('../../node_modules/.cache/dynamodb-local', import.meta.url));
   const complete = join(folder, 'complete');
@@ -56,11 +58,11 @@ export async function startDynamoDbLocal(): Promise<Emulator> {
     writeFileSync(complete, '');
   }
   const main = ['-cp', join(folder, '*'), `-Djava.library.path=${folder}`, 'com.amazonaws.services.dynamodbv2.local.main.ServerRunner'];
-  // It leaves a file where it is started.
+  // It leaves a file in its working directory.
   return startProcess('java', (port) => [...main, '-inMemory', '-port', String(port)], folder);
 }
 
-/** Starts a program that listens on the port that it is given, and waits until it does. */
+/** Starts a program that listens on the given port, and waits until it does. */
 export async function startProcess(program: string, argsFor: (port: number) => readonly string[], cwd?: string): Promise<Emulator> {
   const port = await freePort();
   const child = spawn(program, argsFor(port), { stdio: ['ignore', 'ignore', 'pipe'], ...(cwd ? { cwd } : {}) });
@@ -103,16 +105,16 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** SQS, in a time that stands still until it is moved on. */
+/** SQS with a clock that stands still until a test advances it. */
 export interface Fauxqs extends Emulator {
   now(): number;
-  /** Time goes by: what was delayed, hidden or waited for gets its turn in its order. */
+  /** Advances the clock: delayed, hidden and awaited messages become due in their order. */
   advance(ms: number): Promise<void>;
-  /** Receivers that wait for a message. */
+  /** Number of receivers that wait for a message. */
   waiting(): Promise<number>;
 }
 
-/** SQS: fauxqs, in a thread of its own. With a `start` its clock stands still there; without, time is what it is. */
+/** SQS: fauxqs, in its own thread. With a `start` its clock stands still there; without one it shows the real time. */
 export async function startFauxqs({ start }: { readonly start?: number } = {}): Promise<Fauxqs> {
   const worker = new Worker(new URL('../adapters/aws/fauxqs-worker.ts', import.meta.url), { workerData: { start }, execArgv: [] });
   const replies = new Map<number, (reply: unknown) => void>();
@@ -144,19 +146,19 @@ export async function startFauxqs({ start }: { readonly start?: number } = {}): 
   };
 }
 
-/** What has arrived on a bus, and how the bus behaves. */
+/** The entries that arrived on a bus, and how the bus behaves. */
 export interface EventBus extends Emulator {
   readonly arrived: readonly PutEventsRequestEntry[];
   readonly requests: () => number;
-  /** Decides of each entry whether the bus takes it; for tests of partial failures. */
+  /** Decides for each entry whether the bus accepts it; for tests of partial failures. */
   refuse(rule: (entry: PutEventsRequestEntry) => boolean): void;
-  /** The next so many requests are answered with this status. */
+  /** Answers the next requests with this status. */
   fail(times: number, status: number): void;
 }
 
 /**
- * EventBridge: no emulator of it comes by npm, so this takes `PutEvents` in its protocol and keeps what it is told. Asked
- * for a bus, it has the one of that name, or each that is asked for.
+ * EventBridge: npm has no emulator of it, so this accepts `PutEvents` in its protocol and keeps the entries. It reports
+ * every requested bus as existing, or only the named one.
  */
 export async function startEventBus({ name }: { readonly name?: string } = {}): Promise<EventBus> {
   const arrived: PutEventsRequestEntry[] = [];
@@ -199,7 +201,7 @@ export async function startEventBus({ name }: { readonly name?: string } = {}): 
   };
 }
 
-/** A door in front of a server, that can be shut: whoever is inside is thrown out, and who comes is refused. */
+/** A gate in front of a server. While it is shut, it breaks open connections and refuses new ones. */
 export interface Gate extends Emulator {
   shut(): Promise<void>;
   open(): Promise<void>;

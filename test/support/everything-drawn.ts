@@ -29,7 +29,7 @@ const travel: Activity = {
   ],
 };
 
-/** A workflow that is one of each activity, with <names> that have to be escaped. */
+/** A workflow with one of each activity, and with <names> that must be escaped. */
 export const everything: WorkflowDefinition = workflow(
   {
     ...sequence(

@@ -6,30 +6,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Emulator } from './emulators.ts';
 
 /**
- * What can become of a call: refused for its rate, or for a transaction that it met; failed; cut off before it arrived, or
- * when it had been carried out; carried out much later, even though nobody waits any more; carried out twice; or the whole
- * service is away.
+ * Ways in which a proxy may treat a call: refuse it for its rate, or for a conflict with a transaction; fail it; cut it off
+ * before it arrives, or after it was carried out; carry it out late, after the caller may have left; carry it out
+ * twice; or take the whole service away.
  */
 export const faultKinds = ['throttled', 'conflict', 'failed', 'neverSent', 'answerLost', 'late', 'twice', 'away'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** How often each kind is to happen, of all calls: from 0 to 1. */
+/** The rate of each kind among all calls: from 0 to 1. */
 export type FaultRates = { readonly [kind in Exclude<FaultKind, 'away'>]?: number };
 
-/** A proxy in front of an AWS service that breaks calls. It counts what it has done, by kind and call: `late PutItem`. */
+/** A proxy in front of an AWS service that breaks calls. It counts its faults by kind and call: `late PutItem`. */
 export interface FaultProxy extends Emulator {
   readonly landed: ReadonlyMap<string, number>;
   /** All calls, broken or not. */
   readonly calls: () => number;
-  /** For so long nobody answers. */
+  /** Leaves calls unanswered for this time. */
   goAway(ms: number): void;
-  /** From now on nothing is broken. */
+  /** Breaks no calls from now on. */
   calm(): void;
 }
 
-/** These meet other transactions at an item. */
+/** Operations that can conflict with another transaction. */
 const transactional = new Set(['UpdateItem', 'PutItem', 'DeleteItem', 'TransactWriteItems']);
-/** Who has gone gets no messages: they would be hidden from everybody else. */
+/** A receiver that has left gets no messages: they would be hidden from all others. */
 const needsListener = new Set(['ReceiveMessage']);
 const lateMs = 3000;
 
@@ -65,7 +65,7 @@ export async function startFaultProxy(
     calls += 1;
     const kind = fate(operation);
     if (kind === undefined) return pass(call);
-    // A caller who has gone is hit by nothing.
+    // A fault does not reach a caller that has left.
     if (!response.destroyed) count(kind, operation);
     switch (kind) {
       case 'away':
@@ -98,7 +98,7 @@ export async function startFaultProxy(
     if (isHeard && response.destroyed) return { status: 500, headers: {}, content: '' };
     const beyond = request({ hostname, port, agent, method, path: url, headers: { ...headers, host: `${hostname}:${port}` } });
     if (isHeard) response.once('close', () => response.writableFinished || beyond.destroy());
-    // Also after it has answered; until then it is told of below.
+    // An error may also come after the reply; before it, `once` below reports the error.
     beyond.on('error', () => undefined);
     beyond.end(body);
     const [reply] = (await once(beyond, 'response')) as [IncomingMessage];
@@ -144,7 +144,7 @@ function refuse({ incoming, response }: Call, status: number, body: object): voi
   response.end(JSON.stringify(body));
 }
 
-/** Each service says it in its own words. */
+/** Each service words it differently. */
 function throttleOf({ headers }: IncomingMessage): string {
   const target = String(headers['x-amz-target']);
   if (target.startsWith('DynamoDB')) return 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException';

@@ -12,5 +12,5 @@ export function temporaryFolder(): TemporaryFolder {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Where an embedded system keeps its data in such a folder. */
+/** The data folder of an embedded system in such a folder. */
 export const dataFile = ({ path }: TemporaryFolder): string => join(path, 'redress.sqlite');

@@ -11,7 +11,7 @@ import { UndoLaw } from './undo-law.ts';
 
 export const asksIn = (commands: readonly Command[]): readonly RequestCommand[] => commands.filter((command) => command.type === 'request');
 
-/** What must hold over the whole life of an instance. */
+/** Laws over the whole run of an instance. */
 export function createHistory(program: Program, orderId: string): Law {
   const known: Known = { handling: new Map(), failedRuns: new Map(), alive: new Set(), done: new Set() };
   const lives = livesOf(program, known);
@@ -58,7 +58,7 @@ function remember(program: Program, { handling, failedRuns, done }: Known, fact:
   if (fact.type === 'RunFailed') {
     const runs = (failedRuns.get(fact.path) ?? 0) + 1;
     const node = retryAt(program, fact.path);
-    assert.ok(node && runs <= node.retries, `${fact.path} runs N + 1 times at the most (F-93)`);
+    assert.ok(node && runs <= node.retries, `${fact.path} runs at most N + 1 times (F-93)`);
     assert.equal(fact.attempt, runs);
     failedRuns.set(fact.path, runs);
   }
@@ -70,7 +70,7 @@ function remember(program: Program, { handling, failedRuns, done }: Known, fact:
   }
 }
 
-/** Which activities live: begun once, closed once, and never before what lies inside. */
+/** Checks that each activity begins once, closes once, and never before the activities inside it. */
 function livesOf(program: Program, { alive }: Known) {
   const closed = new Set<string>();
   const start = (path: string): void => {
@@ -83,7 +83,7 @@ function livesOf(program: Program, { alive }: Known) {
     assert.deepEqual(
       [...alive].filter((each) => isInside(each, path)),
       [],
-      `${path} is closed before what lies in it (F-86)`,
+      `${path} is closed before the activities in it (F-86)`,
     );
     alive.delete(path);
     closed.add(path);
@@ -96,12 +96,12 @@ function livesOf(program: Program, { alive }: Known) {
     end({ activities, outcome }: State): void {
       if (outcome === 'terminated') return;
       const live = Object.keys(activities).filter((path) => activities[path]?.status !== 'Compensating');
-      assert.deepEqual(live.toSorted(), [...alive].toSorted(), 'what is alive is what was started and not closed');
+      assert.deepEqual(live.toSorted(), [...alive].toSorted(), 'exactly the activities that began and have not closed are alive');
     },
   };
 }
 
-/** Names of askings and of effects: what was recorded as done is never asked for again, except to settle or after its undo. */
+/** Checks request ids and keys: a recorded effect is never requested again, except to confirm it or after its undo. */
 function keysOf(orderId: string) {
   const requestIds = new Set<string>();
   const pathOfKey = new Map<string, string>();
@@ -111,7 +111,7 @@ function keysOf(orderId: string) {
     fact(fact: CoreFact, before: State): void {
       if (fact.type === 'StepRequested') {
         const key = `${fact.path}/${generationIn(fact.attemptId)}`;
-        assert.ok(!done.has(key), `${key} was done and is asked for again (S6)`);
+        assert.ok(!done.has(key), `${key} was done and is requested again (S6)`);
       }
       if (fact.type !== 'ActivityClosed' || !fact.attemptId) return;
       const key = `${fact.path}/${generationIn(fact.attemptId)}`;
@@ -124,10 +124,10 @@ function keysOf(orderId: string) {
     asked(asks: readonly RequestCommand[]): void {
       for (const { path, requestId, idempotencyKey, input } of asks) {
         assert.ok(requestId.startsWith(`${orderId}/`));
-        assert.ok(!requestIds.has(requestId), `${requestId} names two askings`);
+        assert.ok(!requestIds.has(requestId), `${requestId} names two attempts`);
         assert.equal(pathOfKey.get(idempotencyKey) ?? path, path, `${idempotencyKey} names effects of two steps`);
         const body = JSON.stringify(input);
-        assert.equal(inputOfKey.get(idempotencyKey) ?? body, body, `${idempotencyKey} is asked with one input`);
+        assert.equal(inputOfKey.get(idempotencyKey) ?? body, body, `${idempotencyKey} is requested with one input`);
         requestIds.add(requestId);
         pathOfKey.set(idempotencyKey, path);
         inputOfKey.set(idempotencyKey, body);
@@ -136,13 +136,13 @@ function keysOf(orderId: string) {
   };
 }
 
-/** An undo without input is stuck from its beginning. */
+/** Whether the fact begins an activity. An undo without input is stuck from its beginning. */
 const begins = (fact: CoreFact): fact is Extract<CoreFact, { type: 'ActivityStarted' | 'StepRequested' | 'UndoFailed' }> =>
   fact.type === 'ActivityStarted' || fact.type === 'StepRequested' || (fact.type === 'UndoFailed' && fact.attemptId.endsWith('.0'));
 
-const generationIn = (asking: string): string => asking.slice(0, asking.indexOf('#'));
+const generationIn = (attemptId: string): string => attemptId.slice(0, attemptId.indexOf('#'));
 
-/** In a new run of a retry; or as a step that is asked whether it was done. */
+/** Whether the activity may run again: in a new run of a retry, or as a step that is confirmed. */
 const mayRunAgain = (program: Program, path: string): boolean => {
   const node = nodeAt(program, path);
   if (isRemote(node) && node.undo) return true;

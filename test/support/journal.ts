@@ -1,7 +1,7 @@
 import type { CoreFact } from '#core/data/journal';
 import type { Run } from './run.ts';
 
-/** All that the journal says of what happens, a line for each fact: times count from the event, faults are their type and where they come from. */
+/** Prints all facts of an event, one line each: times count from the event, and a fault shows its type and source. */
 export function after(run: Run, happen: () => unknown): readonly string[] {
   happen();
   const turn = run.turns.at(-1);

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What stands in for Lambda's event source mappings: every queue that is asked about has one. */
+/** A stand-in for Lambda's event source mappings: every queue in a request has one. */
 export interface LambdaApi {
   readonly endpoint: string;
   /** State of a queue's mapping, by the ARN of the queue. */
   stateOf(queueArn: string): string;
-  /** How often a mapping was changed. */
+  /** Number of changes of a mapping. */
   changes(): number;
-  /** So many changes are refused because Lambda is still at the last one. */
+  /** Number of changes to refuse because Lambda is still busy with the last one. */
   isBusy(times: number): void;
   stop(): Promise<void>;
 }

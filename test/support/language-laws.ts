@@ -7,7 +7,7 @@ import { type Activity, isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Law, Turn } from './laws.ts';
 
-/** A signal is taken by one that waits for it, and of those with one name the oldest first. Their payloads are numbers that rise. */
+/** Checks that waits receive the signals of one name oldest first. The payloads are rising numbers. */
 export function signalsOf(program: Program) {
   const newest = new Map<string, number>();
   return {
@@ -15,15 +15,15 @@ export function signalsOf(program: Program) {
       if (fact.type !== 'ActivityClosed' || fact.result !== 'Succeeded') return;
       const node = nodeAt(program, fact.path);
       if (node.activity !== 'waitFor' || typeof fact.output !== 'number') return;
-      assert.ok(fact.output > (newest.get(node.signal) ?? 0), `the signal ${node.signal} ${fact.output} is taken once, and in its turn`);
+      assert.ok(fact.output > (newest.get(node.signal) ?? 0), `the signal ${node.signal} ${fact.output} is received once, and in its turn`);
       newest.set(node.signal, fact.output);
     },
   };
 }
 
 /**
- * F-44, F-93: a step has succeeded only with the input that it has in this run of what is around it, not with another one
- * of an earlier run. Told by pairs of a signal and the step that is requested with it: see `answeredFrom`.
+ * F-44, F-93: a step has succeeded only with its input in this run of the enclosing activities, not with that of an
+ * earlier run. The check uses pairs of a signal and a step with the signal as its input: see `answeredFrom`.
  */
 export function inputsOf() {
   const signalAt = new Map<string, unknown>();
@@ -42,7 +42,9 @@ export function inputsOf() {
   };
 }
 
-/** F-84: a list that a loop has collected has one entry for each turn that succeeded, in their order: see `listedFrom`. */
+/**
+ * F-84: a list that a loop has collected has one entry for each turn that succeeded, in their order: see `listedFrom`.
+ */
 export function listsOf(program: Program) {
   const turns = new Map<string, number[]>();
   const inputAt = new Map<string, unknown>();
@@ -64,7 +66,7 @@ export function listsOf(program: Program) {
   };
 }
 
-/** An answer goes to the question for which the order was held, and to no other. */
+/** An answer goes to the question that blocked the order, and to no other. */
 export const questionIsAnswered: Law = ({ before, event, after }) => {
   if (event.type !== 'resubmitted' || !before.blocked || !isQuestion(before.blocked.fault)) return;
   const { path } = before.blocked;
@@ -74,14 +76,14 @@ export const questionIsAnswered: Law = ({ before, event, after }) => {
   assert.deepEqual(
     answered.map((fact) => 'path' in fact && fact.path),
     [path],
-    'the answer goes to the question that was held',
+    'the answer goes to the question that blocked the order',
   );
 };
 
 const isAsking = (activity: Turn['before']['activities'][string] | undefined): boolean =>
   activity?.fault !== undefined && isQuestion(activity.fault);
 
-/** Whoever is still at work for an order that is terminated is told, and nobody else. */
+/** A terminated order cancels exactly its outstanding requests. */
 export function terminatedInFullView(program: Program, { before, event, after }: Turn): void {
   if (event.type !== 'terminated' || before.phase === 'closed') return;
   const outstanding = Object.entries(before.activities).filter(([path, { local: own, reply }]) => {
@@ -90,15 +92,11 @@ export function terminatedInFullView(program: Program, { before, event, after }:
       isRemote(nodeAt(program, path)) && phase === 'requested' && mode !== 'undo' && mode !== 'cancel' && !reply && completeBy > event.at
     );
   });
-  const told = after.commands.flatMap((command) => (command.type === 'cancel' ? [command.path] : []));
-  assert.deepEqual(
-    told.toSorted(),
-    outstanding.map(([path]) => path).toSorted(),
-    'whoever is at work is told that nobody listens any more',
-  );
+  const canceled = after.commands.flatMap((command) => (command.type === 'cancel' ? [command.path] : []));
+  assert.deepEqual(canceled.toSorted(), outstanding.map(([path]) => path).toSorted(), 'exactly the outstanding requests are canceled');
 }
 
-/** What cleans up has been run once whenever its activity closes, and before a handler of it begins. */
+/** A cleanup has run once when its activity closes, and before a handler of that activity begins. */
 export function ensuredOf(program: Program) {
   const ended = new Set<string>();
   const ensureOf = (path: string): string | undefined => {

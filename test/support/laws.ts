@@ -6,9 +6,9 @@ import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
 import { type Activity, isRemote, rootPath } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
-import type { Transition } from '#core/engine/transition-builder';
+import type { Transition } from '#core/engine/transition';
 
-/** What a law looks at: an event, and all that came of it. */
+/** An event and its transition, as a law sees them. */
 export interface Turn {
   readonly before: State;
   readonly event: Event;
@@ -18,62 +18,62 @@ export type Law = (turn: Turn) => void;
 
 export const isInside = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);
 
-/** What the facts say so far of handlers at work and of runs that failed. */
+/** Handlers at work and failed runs, as far as the facts show. */
 export interface Known {
   readonly handling: Map<string, string>;
   readonly failedRuns: Map<string, number>;
   readonly alive: Set<string>;
-  /** What has closed as done, of what is still around it. */
+  /** Paths that succeeded inside activities that are still open. */
   readonly done: Set<string>;
 }
 
 interface Taker {
   readonly at: string;
-  /** Of a handler; a retry has none. */
+  /** Name of the handler; absent for a retry. */
   readonly handler?: string;
-  /** What cleans up fails for itself alone. */
+  /** A fault of a cleanup reaches no handler. */
   readonly nowhere?: true;
 }
 
-/** Whoever has called the order. */
+/** The caller of the order. */
 const caller = 'caller';
 
-/** Whether a type has all the names of another one, from the first on. */
+/** Whether a type begins with all names of another type. */
 const isKindOf = (type: string, ancestor: string): boolean =>
   ancestor === '*' || ancestor.split('/').every((name, index) => type.split('/')[index] === name);
 
-/** Whether an `ensure` runs its last part because it failed or was canceled, and not because the first was done. */
+/** Whether an `ensure` runs its last part after a fault or a cancellation, not after the success of its first part. */
 export function isCleanUp(program: Program, { done }: Known, ensure: string, { before, after }: Turn): boolean {
   if (!nodeAt(program, ensure).activity.endsWith(':ensure')) return false;
   const { do: first } = nodeAt(program, ensure) as Activity & { readonly do: Activity };
   const lives = [before.activities[ensure], after.state.activities[ensure]];
   if (lives.some((life) => life?.cleaning)) return true;
   if (lives.some((life) => (life?.local as { readonly last?: true } | undefined)?.last)) return false;
-  // All of it within one event.
+  // It begins and ends within one event.
   const closesCanceled = after.facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === ensure && fact.result === 'Canceled');
   return closesCanceled || !done.has(`${ensure}/${first.name}`);
 }
 
-/** What begins in the instant in which what is around it is canceled, for it was on its way already, fails for itself alone. */
+/** Whether the activity is being canceled. A fault that begins inside it in the same event reaches no handler. */
 const isCanceled = (at: string, { after }: Turn): boolean => {
-  // Where it closes within the event, what the state has under its path is another life of it.
+  // If it closes within the event, the state may already have its next run under the same path.
   const end = after.facts.find((fact) => fact.type === 'ActivityClosed' && fact.path === at);
   return end?.type === 'ActivityClosed' ? end.result === 'Canceled' : after.state.activities[at]?.status === 'Canceling';
 };
 
-/** What comes behind a fact within its event: what closed before it may be alive again by then. */
+/** Returns the turn without the facts up to this one: an activity that closed before it may run again by then. */
 const behind = (fact: CoreFact, turn: Turn): Turn => {
   const { facts } = turn.after;
   return { ...turn, after: { ...turn.after, facts: facts.slice(facts.indexOf(fact) + 1) } };
 };
 
-/** The built-in one, and those of apps that count their runs as it does. */
+/** Returns the built-in retry, or an app's activity that counts its runs in the same way. */
 export function retryAt(program: Program, path: string): Retry | undefined {
   const node = nodeAt(program, path);
   return node.activity === 'retry' || node.activity.endsWith(':again') ? (node as unknown as Retry) : undefined;
 }
 
-/** Who takes a fault, found by walking up the definition: the oracle for what the core does. */
+/** Finds the handler or retry of a fault by walking up the definition: the oracle for the core. */
 export function takerOf(program: Program, known: Known, path: string, fault: Fault, turn: Turn): Taker | undefined {
   const { handling, failedRuns } = known;
   const absorbs = (at: string | undefined, from: string): boolean => {
@@ -99,12 +99,14 @@ export function takerOf(program: Program, known: Known, path: string, fault: Fau
   return called && !turn.before.ending && toCaller.some((type) => isKindOf(fault.type, type)) ? { at: caller } : undefined;
 }
 
-/** F-69, F-73, F-82, F-93, F-97: every fault goes to the handler or the retry that the definition says, and to no other. */
+/**
+ * F-69, F-73, F-82, F-93, F-97: every fault goes to the handler or the retry that the definition says, and to no other.
+ */
 export class FaultLaw {
   private readonly program: Program;
   private readonly known: Known;
   private pending: { readonly source: string; readonly fault: Fault; readonly taker: Taker }[] = [];
-  /** Of two faults inside a composite it has the first that reaches it. */
+  /** Source of each composite's fault: of two faults inside it, the first to reach it. */
   private readonly faultedBy = new Map<string, string>();
 
   constructor(program: Program, known: Known) {
@@ -120,33 +122,33 @@ export class FaultLaw {
     const isHeld = fact.type === 'OrderBlocked' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
     if (isHeld || fact.type === 'AttemptFailed') {
       const taker = takerOf(this.program, this.known, fact.path, fact.fault, behind(fact, turn));
-      assert.ok(taker === undefined || (taker.nowhere && !isHeld), `${fact.fault.type} of ${fact.path} waits, though it is taken`);
+      assert.ok(taker === undefined || (taker.nowhere && !isHeld), `${fact.fault.type} of ${fact.path} waits, though it has a handler`);
     }
   }
 
   end({ phase, outcome, failure }: State): void {
-    // One that goes to the caller ends the others of the same instant.
+    // A fault that goes to the caller ends the other faults of the same instant.
     if (phase === 'closed' && outcome !== 'terminated' && !failure)
       assert.deepEqual(this.pending, [], 'an order does not end with an open fault');
   }
 
   private raised(path: string, fault: Fault, turn: Turn): void {
     const taker = takerOf(this.program, this.known, path, fault, turn);
-    assert.ok(taker, `${fault.type} of ${path} unwinds what is around it, though nobody takes it (F-74)`);
+    assert.ok(taker, `${fault.type} of ${path} rises, though it has no handler (F-74)`);
     if (!taker.nowhere) this.pending.push({ source: path, fault, taker });
     if (!isRemote(nodeAt(this.program, path))) this.faultedBy.set(path, path);
   }
 
   private taken(at: string, fault: Fault, handler?: string): void {
-    // One that was raised again has the source that it had first.
+    // A fault that is raised again keeps its first source.
     const found = this.pending.find(
       (each) => each.taker.at === at && (each.fault.source ?? each.source) === fault.source && each.fault.type === fault.type,
     );
-    assert.ok(found, `${at} deals with ${fault.type} of ${fault.source}, which is not for it`);
+    assert.ok(found, `${at} handles ${fault.type} of ${fault.source}, which belongs elsewhere`);
     assert.equal(handler, found.taker.handler, `${fault.type} of ${fault.source} goes to the first handler that matches`);
     this.faultedBy.delete(at);
     const inside = [...this.known.alive].filter((each) => isInside(each, at));
-    assert.deepEqual(inside, [], `all in ${at} is closed before a handler begins, or the next run (F-72)`);
+    assert.deepEqual(inside, [], `all activities in ${at} are closed before a handler or the next run begins (F-72)`);
     this.forget(at);
   }
 
@@ -155,8 +157,8 @@ export class FaultLaw {
     this.faultedBy.delete(path);
     const waited = this.pending.filter(({ taker, source }) => taker.at === path && (winner === undefined || source === winner));
     const [missed] = result === 'Canceled' ? [] : waited;
-    assert.equal(missed, undefined, `${path} closes as ${result} without having dealt with its fault`);
-    // A step whose fault is on its way up may be asked meanwhile whether it was done: that it closes then says nothing.
+    assert.equal(missed, undefined, `${path} closes as ${result} without handling its fault`);
+    // A step may be confirmed while its fault rises, so its own closing shows nothing.
     if (result === 'Canceled' && !isRemote(nodeAt(this.program, path))) this.forget(path);
     if (path === rootPath) this.pending = this.pending.filter(({ taker }) => taker.at !== caller);
   }
@@ -173,9 +175,9 @@ export class FaultLaw {
   }
 }
 
-/** F-79: once an activity is Faulting or Canceling nothing begins inside it, but what settles or undoes. */
+/** F-79: in an activity that is Faulting or Canceling, only confirmations and undos begin. */
 export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
-  // What a retry runs again in the same instant is another life of the same activity.
+  // A retry may run the same activity again in the same instant.
   const closed = new Set(after.facts.flatMap((fact) => (fact.type === 'ActivityClosed' ? [fact.path] : [])));
   for (const [path, { local: own }] of Object.entries(after.state.activities)) {
     const { mode } = (own ?? {}) as { mode?: string };
@@ -202,10 +204,10 @@ const words: { readonly [kind: string]: readonly (string | undefined)[] } = {
   known: ['done', 'refused', 'undone', 'open'],
 };
 
-/** F-81: what is stored and what the journal says is in the words that others look for. */
+/** F-81: the state and the journal use only the words that readers expect. */
 export const wordsAreKnown: Law = ({ after: { state, facts } }) => {
   const isWord = (kind: string, word: string | undefined, where: string) =>
-    assert.ok(words[kind]?.includes(word), `${where} has the ${kind} "${word}", which nobody knows`);
+    assert.ok(words[kind]?.includes(word), `${where} has the ${kind} "${word}", which readers do not know`);
   for (const [path, { status, local: own }] of Object.entries(state.activities)) {
     isWord('status', status, path);
     const { phase, mode } = (own ?? {}) as { phase?: string; mode?: string };

@@ -3,12 +3,12 @@ import { StoreUnavailableError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import type { Fence, Store, Write } from '#ports/store';
 
-/** What DynamoDB takes on one partition key, and how often the SDK repeats what it does not take. */
+/** The write limit of one DynamoDB partition key, and how often the SDK retries a throttled call. */
 export const partition = { unitsPerSecond: 1000, unitBytes: 1024, attempts: 4, pauseMs: 200 } as const;
 
-/** Of an item's attributes beside the blob, about. */
+/** Approximate size of an item's attributes besides the blob. */
 const headBytes = 600;
-/** What one call takes. */
+/** Milliseconds of one call. */
 const lasts = { load: 8, write: 12 };
 
 export interface Spent {
@@ -18,11 +18,11 @@ export interface Spent {
   throttled: number;
 }
 
-/** What is left of each partition key: units come back with time, and are not saved up. */
+/** The units left of each partition key: they refill with time, and are not saved up. */
 export class Partitions {
   private readonly left = new Map<string, { readonly units: number; readonly at: number }>();
 
-  /** Whether it takes a write of so many units now. The last one that it takes may be larger than what is left. */
+  /** Whether the partition accepts a write of this size now. The last accepted write may exceed the units left. */
   takes(key: string, units: number, now: number): boolean {
     const { units: before, at } = this.left.get(key) ?? { units: partition.unitsPerSecond, at: now };
     const refilled = Math.min(partition.unitsPerSecond, before + (Math.max(0, now - at) * partition.unitsPerSecond) / 1000);
@@ -32,8 +32,8 @@ export class Partitions {
 }
 
 /**
- * A store whose orders lie each on one partition of DynamoDB: 1,000 write units a second without a burst, one for each KB of the
- * item, and a refused conditional write costs as much as an accepted one.
+ * A store with each order on its own DynamoDB partition: 1,000 write units a second without a burst, one per KB of the
+ * item. A refused conditional write costs as much as an accepted one.
  */
 export function limitedStore(store: Store, clock: Clock): { readonly store: Store; readonly spent: Spent } {
   const spent: Spent = { units: 0, written: 0, refused: 0, throttled: 0 };

@@ -4,7 +4,7 @@ import type { Activity, ActivityBase } from '#core/definition/definition';
 import { registerFunction } from '#core/definition/functions';
 import { type Behavior, close, raise, run, succeeded, wait } from '#core/engine/behavior';
 
-/** Activities and a function as an app would bring them along. */
+/** Activities and a function as an app would define them. */
 interface Ensure extends ActivityBase {
   readonly do: Activity;
   readonly last: Activity;
@@ -14,7 +14,7 @@ interface EnsureState {
   readonly last?: true;
 }
 
-/** Runs `do`, and after it `last`: also when `do` fails or is canceled. */
+/** Runs `do`, and `last` after it, even if `do` fails or is canceled. */
 const ensure: Behavior<Ensure, EnsureState> = {
   children: (node) => [node.do, node.last],
   templates: () => [],
@@ -29,7 +29,7 @@ interface Again extends ActivityBase {
   readonly retries: number;
 }
 
-/** Runs `do` again after a fault that may pass, at once, at most `retries` times: a retry of the app's own. */
+/** Runs `do` again at once after a fault that is not permanent, at most `retries` times: a retry of the app. */
 const again: Behavior<Again, { readonly attempt: number }> = {
   children: (node) => [node.do],
   templates: () => [],
@@ -44,7 +44,7 @@ interface Fuse extends ActivityBase {
   readonly faults: readonly string[];
 }
 
-/** Raises its fault after so many seconds. */
+/** Raises its fault after the given number of seconds. */
 const fuse: Behavior<Fuse, { readonly until: number }> = {
   children: () => [],
   templates: () => [],

@@ -8,8 +8,8 @@ import type { WorkflowDefinition } from '#core/definition/definition';
 import { fault, ok, type Run, rejected, startRun, stepMs } from './run.ts';
 
 /**
- * Plays a story: blocks of lines, the first of which says what happens and the others all that the system does about
- * it. Lines with `#` are for the reader. Every event is checked against the laws in `run.ts` besides.
+ * Plays a story and compares it with the reactions of the system. Each block begins with an event; its other lines are
+ * the reactions, and lines with `#` are for the reader. Every event is also checked against the laws in `run.ts`.
  *
  *     start
  *     -> payment order/charge key order/charge/1 attempt 1
@@ -23,12 +23,12 @@ export function play(definition: WorkflowDefinition, story: string, { order = {}
   return run;
 }
 
-/** The story as it really goes: the same events and comments, with what the system does about each. */
+/** Returns the story with the system's real reactions: the same events and comments, and the output of each. */
 export function transcript(definition: WorkflowDefinition, story: string, { order = {} }: { order?: Json } = {}): string {
   return tell(startRun(definition, { order }), story);
 }
 
-/** Lets the story happen, and calls somebody after each of its events. */
+/** Plays the story, and calls `after` after each of its events. */
 export function playEach(definition: WorkflowDefinition, story: string, { order = {} }: { order?: Json }, after: (run: Run) => void): void {
   const run = startRun(definition, { order });
   for (const { event } of blocksOf(story)) {
@@ -66,7 +66,7 @@ const blocksOf = (story: string) =>
       return { comments, event, rest };
     });
 
-/** Lets one line happen, and says what follows from it. */
+/** Plays one line, and returns the lines that follow from it. */
 function happened(run: Run, line: string): readonly string[] {
   const { phase } = run.state;
   const { commands, facts, state } = verbOf(line)(run);
@@ -87,7 +87,7 @@ const endLine = ({ outcome, failure }: State): string =>
 
 type Verb = (run: Run, ...groups: (string | undefined)[]) => Transition;
 
-/** All that can happen: the line's form, and what it does. */
+/** All events: the form of the line, and its effect. */
 const verbs: readonly (readonly [RegExp, Verb])[] = [
   [/^start called$/, (run) => run.happen({ type: 'started', stepMs, called: true })],
   [/^recall$/, (run) => run.happen({ type: 'compensatedByCaller' })],
@@ -104,11 +104,11 @@ const verbs: readonly (readonly [RegExp, Verb])[] = [
     (run, path = '', type, kind, unknown) => run.reply(path, faultOf(type, kind, unknown)),
   ],
   [/^rejected (\S+)$/, (run, path = '') => run.reply(path, rejected)],
-  // Sent in its time, and long on its way.
+  // Sent in time, and delayed on its way.
   [/^slow ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.asked(path).completeBy })],
-  // Sent after its time: by an agent whose clock is slow, or by nobody we know.
+  // Sent after its time limit: by an agent with a slow clock, or by an unknown sender.
   [/^late ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.asked(path).completeBy + 1 })],
-  // To an earlier asking, counted from the first: `old 1 ok order/charge`.
+  // A reply to an earlier request, counted from the first: `old 1 ok order/charge`.
   [
     /^old (\d+) ok (\S+)$/,
     (run, nth, path = '') => run.reply(path, ok(), { ask: run.asks.filter((ask) => ask.path === path)[Number(nth) - 1] }),
@@ -161,7 +161,7 @@ const verbOf = (line: string): ((run: Run) => Transition) => {
 const faultOf = (type = '', kind = '', unknown: string | undefined): StepReply =>
   fault(type, { permanent: kind === 'permanent', unknown: unknown !== undefined });
 
-/** One command in words. What is usual is left out: an empty input, the first claim, the default time. */
+/** One command in words. Defaults are left out: an empty input, the first claim, the default time limit. */
 function commandLine(run: Run, command: Command): string {
   if (command.type === 'wake') return `.. wake at ${later(run, command.at)}`;
   if (command.type === 'cancel') return `-> ${command.agent} ${command.path} cancel`;

@@ -3,7 +3,7 @@ import type { OrderPage, SentWithWrite, Store } from '#ports/store';
 
 export const noon = Date.UTC(2026, 0, 1, 12);
 
-/** An order as it is submitted; a test says only what matters to it. */
+/** An order as it is submitted; a test names only the fields that matter to it. */
 export const orderRecord = (orderId: string, more: Partial<OrderRecord> = {}): OrderRecord => ({
   orderId,
   client: 'shop',
@@ -15,7 +15,7 @@ export const orderRecord = (orderId: string, more: Partial<OrderRecord> = {}): O
   ...more,
 });
 
-/** Its state, claimed and at work. */
+/** Its state, claimed and running. */
 export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): StateRecord => ({
   schemaVersion: 1,
   orderId,
@@ -55,10 +55,10 @@ export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): S
   ...more,
 });
 
-/** Nothing travels along. */
+/** No messages are sent with the write. */
 export const alone: SentWithWrite = { messages: [], announcements: [] };
 
-/** Stores an order with its state, both of one time. */
+/** Stores an order with its state, both of the same time. */
 export async function put(
   store: Store,
   orderId: string,
@@ -70,7 +70,7 @@ export async function put(
   return record;
 }
 
-/** The write after it. */
+/** The next write. */
 export const next = <T extends StateHead>(state: T, more: Partial<NoInfer<T>> = {}): T => ({ ...state, rev: state.rev + 1, ...more });
 
 export const headOf = ({ blob: _, ...head }: StateRecord): StateHead => head;

@@ -16,9 +16,9 @@ import { pageOut } from '#core/engine/undo-pages';
 import { asksIn, createHistory } from './history.ts';
 import { deepFreeze, throughJson } from './workflows.ts';
 
-/** An event as a test says it: the run knows the time and the claim. */
+/** An event as a test writes it: the run adds the time and the epoch. */
 
-/** One instance under test. Whatever happens to it, the laws of the core are checked. */
+/** One instance under test. Every event is checked against the laws of the core. */
 export interface Run {
   readonly program: Program;
   readonly orderId: string;
@@ -26,16 +26,16 @@ export interface Run {
   /** Milliseconds since 1970. */
   now: number;
   epoch: number;
-  /** It was ended as a whole: from outside, for its caller, or by a fault that goes to its caller. */
+  /** Whether it was ended as a whole: from outside, for its caller, or by a fault that goes to its caller. */
   wasEnded: boolean;
-  /** All that was ever asked, oldest first. */
+  /** All requests, oldest first. */
   readonly asks: RequestCommand[];
-  /** What the journal says of each event. */
+  /** The facts of each event. */
   readonly turns: { readonly at: number; readonly facts: readonly CoreFact[] }[];
   happen(happening: EventContent): Transition;
-  /** The newest asking of a step. */
+  /** Returns the newest request of a step. */
   asked(path: string): RequestCommand;
-  /** The agent's answer to that asking, sent now; or to another one, sent at another time. */
+  /** Applies the agent's reply to that request, sent now; or to another request, sent at another time. */
   reply(path: string, reply: StepReply, options?: { readonly ask?: RequestCommand | undefined; readonly sentAt?: number }): Transition;
 }
 
@@ -44,9 +44,9 @@ export const stepMs = 30_000;
 export interface RunOptions {
   readonly order?: Json;
   readonly orderId?: string;
-  /** Puts as much of the undo list aside as may be, so many characters a page. */
+  /** Pages out as much of the undo list as possible, with this many characters a page. */
   readonly undoPage?: number | undefined;
-  /** Bytes that its state may have, and what one event adds to its journal. */
+  /** Byte budget of its state, and of the facts of one event. */
   readonly room?: number | undefined;
 }
 
@@ -77,7 +77,7 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
       const before = run.state;
       const transition = lawful(advanceWith, before, event);
       if (transition.state !== before) {
-        assert.deepEqual(violations(program, transition.state), [], 'the state is sound');
+        assert.deepEqual(violations(program, transition.state), [], 'the state is valid');
         checkStaleReplies(run, transition.state, event, advanceWith);
       }
       checkSilence(before, event, transition);
@@ -90,7 +90,7 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
     },
     asked(path) {
       const ask = run.asks.findLast((each) => each.path === path);
-      if (!ask) throw new Error(`${path} has never been asked.`);
+      if (!ask) throw new Error(`${path} has never been requested.`);
       return ask;
     },
     reply: (path, reply, { ask = run.asked(path), sentAt = run.now } = {}) =>
@@ -108,19 +108,19 @@ export const rejected: StepReply = { status: 'rejected', message: 'Unable to pro
 
 type Advance = (state: State, event: Event) => Transition;
 
-/** The laws of one event: no change of what came in, one answer, plain data, and nothing at all the second time. */
+/** Asserts the laws of one event: it changes no input, has one result, plain data, and no effect the second time. */
 function lawful(advanceWith: Advance, before: State, event: Event): Transition {
   const transition = advanceWith(before, deepFreeze(event));
-  assert.deepEqual(advanceWith(before, event), transition, 'the same state and event give the same answer');
+  assert.deepEqual(advanceWith(before, event), transition, 'the same state and event give the same result');
   if (transition.state === before) return unchanged(transition);
   assert.deepEqual(throughJson(transition.state), transition.state, 'the state survives JSON');
   deepFreeze(transition.state);
 
-  // A second signal is another one: that one is not taken for two is for whoever receives it.
+  // A second signal is another signal: its receiver must detect duplicates.
   if (event.type === 'signaled') return transition;
-  // An order that is held again was resubmitted in vain: to resubmit it once more is a new decision.
+  // The order was resubmitted without effect and is blocked again: a second resubmission is a new decision.
   if (event.type === 'resubmitted' && transition.state.phase === 'blocked') return transition;
-  // An answer that the state had no room for was not kept: its second delivery may confirm what the first one left open.
+  // An output that was too large was not kept: its second delivery may confirm the step that the first one left open.
   const hadNoRoom = transition.facts.some((fact) => 'fault' in fact && fact.fault?.type === engineFaults.stateTooLarge);
   if (event.type === 'replied' && hadNoRoom) return transition;
   changesNothing(advanceWith, transition.state, event, 'a second delivery');
@@ -128,23 +128,23 @@ function lawful(advanceWith: Advance, before: State, event: Event): Transition {
 }
 
 function unchanged(transition: Transition): Transition {
-  assert.deepEqual(transition.commands, [], 'what changes nothing asks for nothing');
-  assert.deepEqual(transition.facts, [], 'what changes nothing is not in the journal');
+  assert.deepEqual(transition.commands, [], 'an event without a change sends no command');
+  assert.deepEqual(transition.facts, [], 'an event without a change adds no fact');
   return transition;
 }
 
 function changesNothing(advanceWith: Advance, state: State, event: Event, what: string): void {
   const again = advanceWith(state, event);
-  assert.deepEqual(again.commands, [], `${what} asks for nothing`);
-  assert.deepEqual(again.facts, [], `${what} is not in the journal`);
+  assert.deepEqual(again.commands, [], `${what} sends no command`);
+  assert.deepEqual(again.facts, [], `${what} adds no fact`);
   assert.equal(again.state, state, `${what} leaves the very same state`);
 }
 
-/** While an order is held nothing new is started; once it is closed nothing happens any more. */
+/** Asserts that a blocked order begins no activity, and that a closed order ignores every event. */
 function checkSilence(before: State, event: Event, { state, commands }: Transition): void {
   if (before.phase === 'closed' && event.type !== 'compensatedByCaller') assert.equal(state, before, 'a closed order stays as it is');
   if (before.phase === 'blocked' && event.type !== 'resubmitted' && event.type !== 'canceled')
-    assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a held order starts nothing');
+    assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a blocked order starts nothing');
   if (before.phase === 'suspended' && event.type !== 'resumed' && event.type !== 'canceled')
     assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a suspended order starts nothing');
   for (const ask of asksIn(commands)) {
@@ -154,8 +154,8 @@ function checkSilence(before: State, event: Event, { state, commands }: Transiti
 }
 
 /**
- * Only the newest asking of a step, under the claim that stands, in its time: every other answer is void. But where it is to be
- * known what was done, any success under the same key says that.
+ * Asserts that only the newest attempt of a step counts, under the current claim and in time. While an outcome is
+ * unknown, any success under the same key counts.
  */
 function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch }: Event, advanceWith: Advance): void {
   for (const [path, activity] of Object.entries(state.activities)) {
@@ -163,26 +163,26 @@ function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch 
     if (!isRemote(node) || activity.local === undefined) continue;
     const own = activity.local as StepState;
     const wantsToKnow = own.mode !== undefined;
-    const replied = (asking: StepState, change: { sentAt?: number; epoch?: number; order?: string; reply?: StepReply } = {}): Event => ({
+    const replied = (attempt: StepState, change: { sentAt?: number; epoch?: number; order?: string; reply?: StepReply } = {}): Event => ({
       type: 'replied',
       at,
       epoch: change.epoch ?? epoch,
       sentAt: change.sentAt ?? Math.min(at, own.completeBy),
-      requestId: requestIdOf(change.order ?? orderId, path, asking),
+      requestId: requestIdOf(change.order ?? orderId, path, attempt),
       reply: change.reply ?? ok(),
     });
     const reply = wantsToKnow ? fault('Odd') : ok();
     changesNothing(advanceWith, state, replied({ ...own, generation: own.generation + 1 }), 'a reply of another generation');
     changesNothing(advanceWith, state, replied(own, { order: 'o2' }), 'a reply of another order');
-    // An order that was called ends once, however often that was asked.
+    // A called order ends once, however often it was requested.
     if (node.agent === workflowsAgent) continue;
-    // Nobody else can say whether it was done: a success of an older attempt counts.
+    // No other reply can confirm the step: a success of an older attempt counts.
     const isOnce = node.activity === 'step' && node.atMostOnce === true && own.phase === 'requested';
     if (!own.mode && !activity.reply && (isOnce || (own.phase === 'unknown' && activity.awaitsPerson))) continue;
     changesNothing(advanceWith, state, replied({ ...own, attempt: own.attempt - 1 }, { reply }), 'a reply of an older attempt');
     changesNothing(advanceWith, state, replied({ ...own, epoch: own.epoch - 1 }, { reply }), 'a reply of a former claim');
     changesNothing(advanceWith, state, replied(own, { epoch: own.epoch + 1, reply }), 'a reply after a reset');
-    // While its time stands still nothing is too late that was in time before.
+    // While the order is suspended, a reply that was in time before is not too late.
     if (state.suspendedAt !== undefined && state.suspendedAt <= own.completeBy) continue;
     changesNothing(advanceWith, state, replied(own, { sentAt: own.completeBy + 1, reply }), 'a reply that was sent too late');
   }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /**
- * Random tests try the same each time, so that a change lands or doesn't for what it is; `PROPERTY_SEED=random` tries
- * something new, and any number what that number leads to.
+ * The seed of random tests: constant, so that a failure belongs to the change. `PROPERTY_SEED=random` tries new cases,
+ * and a number repeats those of that seed.
  */
 const { PROPERTY_SEED: seed = '20261121' } = process.env;
 if (seed !== 'random') fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(seed) });

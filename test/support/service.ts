@@ -2,14 +2,14 @@ import type { RequestCommand } from '#core/data/command';
 import type { StepReply } from '#core/data/event';
 import { fault, ok, rejected } from './run.ts';
 
-/** What an agent makes of an asking whose key it has not seen before. */
+/** How an agent reacts to a request with a new key. */
 export type Mood = 'does' | 'refuses' | 'rejects' | 'busy' | 'doesButIsUnsure' | 'isUnsure' | 'doesInSilence' | 'silent';
 export const moods: readonly Mood[] = ['does', 'refuses', 'rejects', 'busy', 'doesButIsUnsure', 'isUnsure', 'doesInSilence', 'silent'];
 
-/** Whether it only looks up what it did, where that is all that is asked; and does nothing once its time is over. */
+/** Whether an agent only looks up its effect when it is asked to confirm one, and does nothing after the time limit. */
 export const looksUp = ({ agent }: RequestCommand): boolean => agent === 'looker' || agent === 'workflows';
 
-/** An order that was called ends, and says how, or it does not end yet: the engine that answers for it is never in doubt. */
+/** A called order ends and reports its outcome, or has not ended yet: the engine that answers for it always knows. */
 const moodOfOrders: { readonly [mood in Mood]: Mood } = {
   does: 'does',
   refuses: 'refuses',
@@ -21,13 +21,16 @@ const moodOfOrders: { readonly [mood in Mood]: Mood } = {
   silent: 'silent',
 };
 
-/** Agents as they should be: each key is applied once, and answered with what was answered to it before. */
+/** Correct agents: each key is applied once, and a repetition gets the first answer. */
 export class Service {
-  /** Keys whose effect exists, and what they were asked with. */
+  /** Keys whose effect exists, and their requests. */
   readonly applied = new Map<string, RequestCommand>();
   private readonly definite = new Map<string, StepReply>();
 
-  /** What the agent answers; nothing where it is silent. An undo is never refused for good without being tried again. */
+  /**
+   * Returns the agent's reply; undefined if it is silent. The agent never refuses an undo for good without a further
+   * attempt.
+   */
   answer(ask: RequestCommand, wanted: Mood, type = 'Refused'): StepReply | undefined {
     const key = ask.idempotencyKey;
     const isUndo = ask.path.endsWith('/undo');
@@ -36,16 +39,16 @@ export class Service {
     if (mood === 'isUnsure') return fault(type, { unknown: true });
     if (mood === 'silent') return undefined;
 
-    const known = this.definite.get(key);
-    if (known && mood !== 'doesInSilence' && mood !== 'doesButIsUnsure') return known;
-    // Not done so far: what was asked before may still be on its way.
-    if (known === undefined && ask.confirming && looksUp(ask)) return fault('NotDone');
-    if (known === undefined && (mood === 'refuses' || mood === 'rejects')) {
+    const first = this.definite.get(key);
+    if (first && mood !== 'doesInSilence' && mood !== 'doesButIsUnsure') return first;
+    // Not done so far: an earlier request may still be on its way.
+    if (first === undefined && ask.confirming && looksUp(ask)) return fault('NotDone');
+    if (first === undefined && (mood === 'refuses' || mood === 'rejects')) {
       const reply = mood === 'refuses' ? fault(type) : rejected;
       if (!isUndo) this.definite.set(key, reply);
       return reply;
     }
-    if (known === undefined) this.apply(key, ask);
+    if (first === undefined) this.apply(key, ask);
     if (mood === 'doesInSilence') return undefined;
     return mood === 'doesButIsUnsure' ? fault(type, { unknown: true }) : this.definite.get(key);
   }

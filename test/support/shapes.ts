@@ -6,10 +6,10 @@ import type { Activity, FaultHandler, Template, WorkflowDefinition } from '#core
 import { delay, sequence, step, workflow } from './workflows.ts';
 import './own-activities.ts';
 
-/** Random definitions of every activity type. Each activity gets a name that no other has. */
+/** Random definitions with every activity type. Each activity has a unique name. */
 export interface Shape {
   readonly kind: Kind;
-  /** Whatever the kind makes of it. */
+  /** A number that each kind uses in its own way. */
   readonly number: number;
   readonly flags: number;
   readonly inside: readonly Shape[];
@@ -35,7 +35,7 @@ const leaves = [
 ] as const;
 const composites = ['sequence', 'parallel', 'scope', 'choice', 'while', 'forEach', 'retry', 'ensure'] as const;
 
-/** Some oftener than others, so that many a fault meets a handler for it. */
+/** Some kinds are more frequent, so that many faults meet a handler. */
 export const faultTypes = ['Refused', 'Refused/CardDeclined', 'Refused', 'Busy', 'Refused/CardDeclined', 'Other'] as const;
 
 export const signals = ['paid', 'seen'] as const;
@@ -86,16 +86,16 @@ const shapes = fc.memo(
 
 export const roots: fc.Arbitrary<Shape> = compositeOf(shapes(5));
 
-/** Where an activity is being built: what may stand there depends on what is around it. */
+/** Context of a generated activity: it decides which kinds are allowed there. */
 interface Place {
   next: () => number;
-  /** Inside the body of a handler: only there is anything compensated. */
+  /** Inside the body of a handler: only there may a `compensate` stand. */
   readonly handles: boolean;
   /** Levels of loops around it; they multiply. */
   readonly loops: number;
 }
 
-/** `toCaller`: faults that end an order which another one has called. */
+/** `toCaller`: faults that end a called order. */
 export function definitionOf(shape: Shape, toCaller: readonly string[] = []): WorkflowDefinition {
   let last = 0;
   const next = () => {
@@ -123,16 +123,18 @@ const isComposite = (kind: Kind): boolean => (composites as readonly string[]).i
 
 const undoBy = (input: Template, agent = 'agent'): Step => step('undo', { agent, operation: 'undo', input }) as Step;
 
-/** What it answered, and now and then something that is there or not. */
+/** The step's own output, and sometimes a value that may be missing. */
 const undoOf = (name: string, number: number, agent = 'agent'): Step =>
   undoBy({ of: { $cel: `steps.${name}.key` }, ...(number % 20 === 19 ? { needs: { $cel: 'vars.v1' } } : {}) }, agent);
 
-/** Agents that look up what they did under a key, some at most once; and such as do it again, which is as good. */
+/** Agents that look up an effect by its key, some of them at most once; others do it again, with the same result. */
 const servedBy = (flags: number): Partial<Omit<Step, 'activity' | 'name'>> =>
   [{}, {}, { agent: 'looker', lookup: true as const }, { agent: 'looker', lookup: true as const, atMostOnce: true as const }][flags % 4] ??
   {};
 
-/** A step beside a signal, requested with what it brought where that has come: it may come between two requests. */
+/**
+ * A step beside a signal, requested with the signal's payload if it has arrived: it may arrive between two requests.
+ */
 const besideFrom = (name: string, number: number, flags: number): Activity => ({
   activity: 'parallel',
   name,
@@ -146,7 +148,7 @@ const besideFrom = (name: string, number: number, flags: number): Activity => ({
   ],
 });
 
-/** A step that is requested with what a signal brought: each run of a retry around it waits for another one. */
+/** A step whose input is the payload of a signal: each run of a retry around it waits for another signal. */
 const answeredFrom = (name: string, number: number, flags: number): Activity =>
   sequence(
     name,
@@ -195,7 +197,7 @@ function leafFrom(shape: Shape, { next, handles }: Place): Activity {
     case 'terminate':
       return flags % 8 === 0 ? { activity: 'terminate', name } : step(name);
     case 'broken':
-      // What it needs may or may not be there: a fault of the engine.
+      // Its input may be missing: a fault of the engine.
       return flags % 4 === 0 ? step(name, { input: { needs: { $cel: 'vars.v1' } } }) : delay(name, 0);
     default:
       return step(name, flags % 4 === 0 ? { completeWithinSeconds: 1 + number } : {});
@@ -266,7 +268,7 @@ function forEachFrom(name: string, number: number, flags: number, body: Activity
 const retryFrom = (name: string, number: number, flags: number, body: Activity): Activity =>
   flags % 4 === 1 ? { activity: 'story:again', name, retries: number % 3, do: body } : builtInRetryFrom(name, number, flags, body);
 
-/** A loop that collects the numbers of its turns, before a step that is requested with all of them. */
+/** A loop that collects the numbers of its turns, followed by a step with all of them as its input. */
 function listedFrom(name: string, flags: number, loop: ForEach): Activity {
   if (flags % 3 !== 0) return loop;
   const collecting = { ...loop, collect: { $cel: `each.${name}.index` } };

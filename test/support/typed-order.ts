@@ -3,7 +3,7 @@ import type { JsonObject } from '#core/data/json';
 import type { Catalog } from '#core/definition/catalog';
 import type { WorkflowDefinition } from '#core/definition/definition';
 
-/** An object with these fields and no others; all are required but those that are named. */
+/** An object with exactly these fields; all are required except the named ones. */
 export const closed = (properties: JsonObject, ...optional: string[]): JsonObject => ({
   type: 'object',
   properties,
@@ -11,7 +11,7 @@ export const closed = (properties: JsonObject, ...optional: string[]): JsonObjec
   additionalProperties: false,
 });
 
-/** The schema of an order, with what schemas can say. */
+/** The schema of an order, with every feature of schemas. */
 export const order = {
   ...closed(
     {
@@ -61,6 +61,6 @@ const operations: { readonly [name: string]: { readonly input?: JsonObject; read
 };
 export const catalog: Catalog = { schemasOf: (agent, operation) => operations[`${agent}.${operation}`] };
 
-/** All that is wrong with a definition: `error order/charge /amount: …`. */
+/** All problems of a definition: `error order/charge /amount: …`. */
 export const said = (definition: WorkflowDefinition, known?: Catalog): readonly string[] =>
   check(definition, known).map(({ severity, path, message }) => `${severity} ${path} ${message}`);

@@ -33,7 +33,7 @@ export function shown(type: Type, level = 0): string {
   }
 }
 
-/** Of steps, variables and loops called `none` nothing can be there; each other one has a text and a number. */
+/** Steps, variables and loops called `none` are always missing; all others have a text and a number. */
 const readable = {
   order: typeOfSchema(order),
   fault: objectOf({ type: text }),
@@ -43,7 +43,7 @@ const readable = {
   isAskedFor: () => false,
 };
 
-/** The type of what an expression yields, and what is said of it, with the place. */
+/** The type of an expression's result, and the messages about it with their places. */
 export function typed(expression: string): readonly string[] {
   const parsed = parseExpression(expression);
   if (!parsed.ok) return [`refused: ${parsed.message}`];
@@ -54,7 +54,7 @@ export function typed(expression: string): readonly string[] {
   return [shown(type), ...said];
 }
 
-/** The type of what a template yields where a schema says what is wanted, and what is said of it. */
+/** The type of a template's result under a schema, and the messages about it. */
 export function fitted(template: Json, wanted: Json, what?: string): readonly string[] {
   const said: string[] = [];
   const say = (message: string, severity = 'error') => {

@@ -4,19 +4,22 @@ import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
-import type { Transition } from '#core/engine/transition-builder';
+import type { Transition } from '#core/engine/transition';
 import { isInside, type Known, type Turn } from './laws.ts';
 
-/** S11, F-100, F-101, F-107: what is undone is always the newest thing in its scope that may have been done, and nothing is left out. */
+/**
+ * S11, F-100, F-101, F-107: an undo always takes the newest step in its scope that may have been done, and leaves none
+ * out.
+ */
 export class UndoLaw {
   private readonly program: Program;
   private readonly known: Known;
   private work: Done[] = [];
   private readonly marked = new Set<string>();
-  /** Steps that were done, and those of them that were undone since: for themselves, or with what is around them. */
+  /** Steps that were done, and those of them that were undone since, alone or with a composite around them. */
   private readonly done = new Set<string>();
   private readonly gone = new Set<string>();
-  /** The newest answer to each step that counted, until it is asked again. */
+  /** The newest reply to each step that counted, until the next request. */
   private readonly replies = new Map<string, StepReply>();
 
   constructor(program: Program, known: Known) {
@@ -53,13 +56,13 @@ export class UndoLaw {
     this.add(did);
   }
 
-  private closed({ path, result, attemptId: asking }: Extract<CoreFact, { type: 'ActivityClosed' }>, { activities }: State): void {
+  private closed({ path, result, attemptId }: Extract<CoreFact, { type: 'ActivityClosed' }>, { activities }: State): void {
     if (result === 'Compensated') return this.undone(path.slice(0, -'/undo'.length));
     const node = nodeAt(this.program, path);
-    if (isRemote(node) && result === 'Succeeded') this.isThere(path, asking);
+    if (isRemote(node) && result === 'Succeeded') this.isThere(path, attemptId);
     if (node.activity === 'compensate' && result === 'Succeeded') this.nothingIsLeft(scopeOfRunner(this.program, this.known, path));
     if (!isRemote(node) && node.undo && result === 'Succeeded' && !this.known.handling.has(path)) return this.closedAsAWhole(path);
-    if (!isRemote(node) || !node.undo || asking === undefined || asking.endsWith('.0')) return;
+    if (!isRemote(node) || !node.undo || attemptId === undefined || attemptId.endsWith('.0')) return;
     if (this.marked.has(path)) return this.drop(path);
     const settles = (activities[path]?.local as { mode?: string } | undefined)?.mode === 'confirm';
     if (result === 'Succeeded') this.add(path);
@@ -73,14 +76,14 @@ export class UndoLaw {
     for (const each of this.done) if (each === path || isInside(each, path)) this.gone.add(each);
   }
 
-  /** A step that an earlier run has done is not asked again, unless that was undone since. */
-  private isThere(path: string, asking: string | undefined): void {
-    assert.ok(asking !== undefined || !this.gone.has(path), `${path} was undone, so a later run does it anew (F-102)`);
+  /** A step that an earlier run has done is not requested again, unless it was undone since. */
+  private isThere(path: string, attemptId: string | undefined): void {
+    assert.ok(attemptId !== undefined || !this.gone.has(path), `${path} was undone, so a later run does it again (F-102)`);
     this.done.add(path);
     this.gone.delete(path);
   }
 
-  /** What its parts did is undone with it; it is as new as the newest of them. */
+  /** Its parts are undone with it; it counts as new as the newest of them. */
   private closedAsAWhole(path: string): void {
     const parts = this.work.filter((each) => each.isKnown && isInside(each.path, path));
     if (parts.length === 0 && this.work.some((each) => each.path === path)) return;
@@ -93,13 +96,13 @@ export class UndoLaw {
     assert.equal(
       path,
       this.work.findLast((each) => scope.includes(each.path))?.path,
-      `the newest work in ${scope.path} is undone or settled first`,
+      `the newest work in ${scope.path} is undone or confirmed first`,
     );
   }
 
   private nothingIsLeft(scope: Scope): void {
     const left = this.work.filter((each) => scope.includes(each.path));
-    assert.deepEqual(left, [], `nothing that was done in ${scope.path} is left`);
+    assert.deepEqual(left, [], `${scope.path} leaves no effect behind`);
   }
 
   private drop(path: string): void {
@@ -114,7 +117,7 @@ export class UndoLaw {
 
 interface Done {
   readonly path: string;
-  /** Or it may have been done, and nobody knows. */
+  /** False if its outcome is unknown. */
   readonly isKnown: boolean;
 }
 
@@ -130,7 +133,10 @@ const scopeAt = (path: string, except?: string): Scope => ({
   includes: (each) => (each === path || isInside(each, path)) && !(except !== undefined && (each === except || isInside(each, except))),
 });
 
-/** The composite whose work is undone: an order that is being ended, a retry, or the one whose handler runs around a `compensate`, without that handler's own work. */
+/**
+ * The composite whose work is undone: an order that is being ended, a retry, or the composite whose handler contains
+ * the `compensate`, without that handler's own work.
+ */
 function scopeOfRunner(program: Program, { handling }: Known, runner: string): Scope {
   const node = nodeAt(program, runner);
   if (node.activity !== 'compensate') return scopeAt(runner);

@@ -70,7 +70,7 @@ export function outline(text: string): WorkflowDefinition {
   return workflow(root, { ...(time ? { completeWithinSeconds: Number(time) } : {}), ...(toCaller ? { toCaller: [toCaller] } : {}) });
 }
 
-/** Lines of the least depth begin an activity each; what is deeper lies within it. */
+/** Lines with the least indentation begin an activity each; deeper lines belong to it. */
 function siblings(lines: readonly string[]): Activity[] {
   const depth = depthOf(lines[0] ?? '');
   const starts = lines.flatMap((line, index) => (depthOf(line) === depth ? [index] : []));
@@ -79,7 +79,7 @@ function siblings(lines: readonly string[]): Activity[] {
 
 const depthOf = (line: string): number => line.length - line.trimStart().length;
 
-/** Blocks of lines directly below one: their first lines, and what is deeper. */
+/** Blocks of lines directly below one line: their first lines, with the deeper ones. */
 function blocksIn(lines: readonly string[]): { head: string; inside: readonly string[] }[] {
   const depth = depthOf(lines[0] ?? '');
   const starts = lines.flatMap((line, index) => (depthOf(line) === depth ? [index] : []));
@@ -88,7 +88,7 @@ function blocksIn(lines: readonly string[]): { head: string; inside: readonly st
 
 const template = (text: string): Template => JSON.parse(text) as Template;
 
-/** The lines of a composite apart from those of its handlers, `on Fault` with one activity each, and from its own undo. */
+/** Separates the lines of a composite from its handlers, `on Fault` with one activity each, and from its own undo. */
 function parted(lines: readonly string[]): { inside: readonly string[]; handlers: Trouble } {
   const blocks = blocksIn(lines);
   const faultHandlers = blocks.flatMap(({ head, inside }) => {
@@ -109,12 +109,12 @@ function undoIn(heads: readonly string[]): { readonly undo?: Step } {
   return operation && agent ? { undo: step('undo', { agent, operation, input: input ? template(input) : {} }) as Step } : {};
 }
 
-/** What waits for somebody else: a signal, a person, another workflow; and what an app has brought along. */
+/** Activities that wait for others: for a signal, a person or another workflow; and activities of an app. */
 function leafOf(line: string): Activity | undefined {
   const [, waiting, signal, time] = forms.waitFor.exec(line) ?? [];
   if (waiting && signal) return { activity: 'waitFor', name: waiting, signal, ...(time ? { withinSeconds: Number(time) } : {}) };
-  const [, asking, question] = forms.askOperator.exec(line) ?? [];
-  if (asking && question) return { activity: 'askOperator', name: asking, question: template(question) };
+  const [, name, question] = forms.askOperator.exec(line) ?? [];
+  if (name && question) return { activity: 'askOperator', name, question: template(question) };
   const [, computing, fn, given] = forms.compute.exec(line) ?? [];
   if (computing && fn && given) return { activity: 'compute', name: computing, function: fn, input: template(given) };
   const [, fuse, after, fault] = forms.fuse.exec(line) ?? [];
@@ -126,7 +126,7 @@ function leafOf(line: string): Activity | undefined {
   return { activity: 'call', name: calling, agent, operation, input: input ? template(input) : {}, ...undo };
 }
 
-/** Activities with one inside them, and leaves that are no steps. */
+/** Activities with one activity inside, and leaves that are not steps. */
 function languageOf(line: string, lines: readonly string[]): Activity | undefined {
   const { inside, handlers } = parted(lines);
   const body = (): Activity => {
@@ -231,10 +231,10 @@ function activityOf(line: string, lines: readonly string[]): Activity {
   });
 }
 
-/** A list of so many entries. */
+/** A list of the given length. */
 export const listOf = <T>(length: number, entry: (index: number) => T): T[] => Array.from({ length }, (_, index) => entry(index));
 
-/** Freezes a value to its last leaf: whoever changes it afterwards is found out at once. */
+/** Freezes a value to its last leaf, so that a later write to it throws. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

@@ -1,7 +1,10 @@
 import { openEmbedded } from '#adapters/sqlite/open';
 import { systemClock } from '#ports/clock';
 
-/** A process that writes so many times to one order, against whoever else does: `writer.ts FOLDER ORDER TIMES`. */
+/**
+ * A process that writes to one order, the given number of times, against other processes: `writer.ts FOLDER ORDER
+ * TIMES`.
+ */
 const [folder = '', orderId = '', times = '0'] = process.argv.slice(2);
 const { store, database } = openEmbedded(folder, { clock: systemClock });
 for (let written = 0; written < Number(times); ) {

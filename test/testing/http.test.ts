@@ -17,7 +17,7 @@ interface Asked {
   readonly body?: object;
 }
 
-/** A client of the API that is given a `fetch`, as a user's own may be. */
+/** A client of the API with an injected `fetch`, as a user might write it. */
 async function withClient(context: TestContext) {
   const system = await startSystem(app);
   context.after(() => system.stop());
@@ -39,7 +39,7 @@ async function withClient(context: TestContext) {
   return { system, ask, submit };
 }
 
-test('F-58: a client submits over HTTP, the same key is the same order, and an ETag spares him what he knows', async (context) => {
+test('F-58: a client submits over HTTP, the same key is the same order, and an ETag saves an unchanged answer', async (context) => {
   const { system, ask, submit } = await withClient(context);
   const { status, json } = await submit();
   assert.equal(status, 202);
@@ -77,7 +77,7 @@ test('F-58: an operator reads and discards dead letters over HTTP, and a client 
   assert.equal(discarded.status, 200);
 });
 
-test('F-58: without a token, with one of somebody else, and with one that has expired, the API answers 401', async (context) => {
+test('F-58: without a token, with a foreign token, and with an expired one, the API answers 401', async (context) => {
   const { system, ask } = await withClient(context);
   const other = await startSystem(app);
   context.after(() => other.stop());
@@ -89,7 +89,7 @@ test('F-58: without a token, with one of somebody else, and with one that has ex
   assert.equal(await as(`Bearer ${short}`), 401);
 });
 
-test('F-58: a path alone is enough for fetch, and while no process runs it rejects as the global one does', async (context) => {
+test('F-58: fetch accepts a path alone, and while no process runs it rejects as the global one does', async (context) => {
   const system = await startSystem(app);
   context.after(() => system.stop());
   assert.equal((await system.fetch('/health')).status, 200);

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/folders.ts';
 
 const Nothing = z.object({});
 
-/** A system whose agent does what the test says, and what it has done under which key. */
+/** A system whose agent does what the test says, and its effects by key. */
 async function withAgent(
   context: TestContext,
   { work = () => {}, ...options }: TestSystemOptions & { work?: (name: string, system: TestSystem) => void | Promise<void> } = {},
@@ -40,7 +40,7 @@ async function submitted(system: TestSystem, workflow = 'parcel'): Promise<strin
   return answer.order.orderId;
 }
 
-/** Rows that were written since the data were opened. */
+/** Rows that were written since the database was opened. */
 const writes = ({ database }: TestSystem): unknown => database.prepare('SELECT total_changes() AS changes').get();
 
 async function comesToItsEnd(system: TestSystem, orderId: string): Promise<void> {
@@ -48,7 +48,7 @@ async function comesToItsEnd(system: TestSystem, orderId: string): Promise<void>
   assert.equal((await system.state(orderId)).outcome, 'completed');
 }
 
-test('F-28, F-58: wherever in an order the process is killed, the next one brings it to its end', async (context) => {
+test('F-28, F-58: wherever the process is killed, the next one brings the order to its end', async (context) => {
   const seen = new Set<string>();
   for (let turns = 0; turns < 24; turns++) {
     const { system, keys } = await withAgent(context, { writesAndSendsAtomically: turns % 2 === 0 });
@@ -68,7 +68,7 @@ test('F-28, F-58: wherever in an order the process is killed, the next one bring
 });
 
 for (const where of ['in memory', 'on disk'] as const)
-  test(`F-58: what a killed process was at is neither written nor sent, ${where}`, async (context) => {
+  test(`F-58: a killed process neither writes nor sends its unfinished work, ${where}`, async (context) => {
     const at = Promise.withResolvers<void>();
     const goesOn = Promise.withResolvers<void>();
     const folder = temporaryFolder();
@@ -97,7 +97,7 @@ for (const where of ['in memory', 'on disk'] as const)
     assert.equal(keys.filter((key) => key.includes('/pack/')).length, 2, 'it was at work, and is asked for again under its key');
   });
 
-test('F-58: an operation that kills its own process is run again under its key, and its first answer reaches nobody', async (context) => {
+test('F-58: an operation that kills its own process runs again under its key, and its first answer is lost', async (context) => {
   let kills = 1;
   const { system, keys } = await withAgent(context, {
     work: (name, running) => {
@@ -115,7 +115,7 @@ test('F-58: an operation that kills its own process is run again under its key, 
   assert.deepEqual([keys.length, new Set(keys).size], [2, 1]);
 });
 
-test('F-58: what is sent while no process runs is done by the next one', async (context) => {
+test('F-58: messages that are sent while no process runs are handled by the next one', async (context) => {
   const { system } = await withAgent(context);
   await system.store.putClient({ id: 'test', senders: ['local'], responseChannels: [] });
   const orderId = await submitted(system, 'told');
@@ -133,7 +133,7 @@ test('F-58: what is sent while no process runs is done by the next one', async (
   );
 });
 
-test('F-58: services and listeners of a killed process are not told, and those of the next one are started', async (context) => {
+test('F-58: services and listeners of a killed process get no events, and those of the next one are started', async (context) => {
   const told: string[] = [];
   const clock = manualClock();
   const clerk = { name: 'clerk', start: () => void told.push('start'), stop: () => void told.push('stop') };
@@ -144,11 +144,11 @@ test('F-58: services and listeners of a killed process are not told, and those o
   assert.deepEqual(told, ['start', 'start', 'stop']);
 });
 
-test('F-58: a system that runs is not started again, and one that was stopped neither starts nor is killed', async (context) => {
+test('F-58: a running system is not started again, and a stopped one neither starts nor is killed', async (context) => {
   const { system } = await withAgent(context);
-  await assert.rejects(system.start(), /The system runs\. Call kill\(\) first\./);
+  await assert.rejects(system.start(), /it is running\. Call kill\(\) first\./);
   system.kill();
   await system.stop();
-  await assert.rejects(system.start(), /was stopped, and its data are closed/);
+  await assert.rejects(system.start(), /was stopped, and its data is closed/);
   assert.throws(() => system.kill(), /was stopped/);
 });

@@ -11,7 +11,7 @@ const shop = defineAgent('shop', {
 });
 const parcel = defineWorkflow('parcel', { version: 1, order: Nothing }, () => sequence(shop.pack({}), shop.ship({})));
 
-test('F-58: a system is stopped in the same virtual time each time, whatever lies in its queues', async () => {
+test('F-58: stopping a system takes the same virtual time each time, whatever its queues contain', async () => {
   const stops: number[] = [];
   for (let run = 0; run < 3; run++) {
     const clock = manualClock();
@@ -35,7 +35,7 @@ const patient = defineWorkflow('patient', { version: 1, order: Nothing }, () =>
 );
 const app = defineApp({ workflows: [patient], agents: [shop] });
 
-test('F-58: a test signals, answers, suspends and reads the history, and a month passes from one thing that is due to the next', async (context) => {
+test('F-58: a test signals, answers, suspends and reads the history, and a month passes in jumps from one deadline to the next', async (context) => {
   const system = await startSystem(app);
   context.after(() => system.stop());
   const { order } = (await system.submit({})) as { readonly order: { readonly orderId: string } };
@@ -65,7 +65,7 @@ test('F-58: a test cancels an order as its client does', async (context) => {
   assert.equal((await system.state(order.orderId)).outcome, 'canceled');
 });
 
-test('F-58: a when has the data of a fault, and failures that no operation declares', () => {
+test('F-58: a stub has the data of a fault, and failures that no operation declares', () => {
   const Late = fault('Late');
   const post = defineAgent('post', { send: operation({ input: Nothing, output: Nothing, faults: [Late], run: () => ({}) }) });
   const sent = defineWorkflow('sent', { version: 1, order: Nothing, toOperator: [Late] }, () => sequence(post.send({})));
@@ -74,7 +74,7 @@ test('F-58: a when has the data of a fault, and failures that no operation decla
   assert.deepEqual([outcome, unforeseen?.type, unforeseen?.class], ['blocked', 'NotConfigured', 'unexpected']);
 });
 
-test('F-58: the system in a test, as docs/workflows.md shows it', async () => {
+test('F-58: the system in a test, as docs/guides/testing.md shows it', async () => {
   const month = (30 * day) / 1000 - 60;
   const sold = defineWorkflow('sold', { version: 1, order: z.object({ sku: z.string() }) }, () =>
     sequence(shop.pack({}), waitFor('paid', z.object({ amount: z.number() })), delay({ seconds: month }), shop.ship({})),
@@ -92,7 +92,7 @@ test('F-58: the system in a test, as docs/workflows.md shows it', async () => {
   await system.stop();
 });
 
-test('F-58: a client of the HTTP API and a kill in a test, as docs/workflows.md shows them', async (context) => {
+test('F-58: a client of the HTTP API and a kill in a test, as docs/guides/testing.md shows them', async (context) => {
   const sold = defineWorkflow('sold', { version: 1, order: z.object({ sku: z.string() }) }, () => sequence(shop.pack({}), shop.ship({})));
   const system = await startSystem(defineApp({ workflows: [sold], agents: [shop] }));
   context.after(() => system.stop());

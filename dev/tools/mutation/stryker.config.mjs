@@ -5,7 +5,7 @@ const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** Run from the project's root: Stryker copies what is named here, changes the copy, and runs `runner.mjs` inside it. */
 export default {
   mutate: ['lib/core/**/*.ts'],
-  ignorePatterns: ['**', '!lib/**', '!test/**', '!examples/**', '!docs/*.md', '!package.json', '!tsconfig.json'],
+  ignorePatterns: ['**', '!lib/**', '!test/**', '!examples/**', '!docs/**/*.md', '!package.json', '!tsconfig.json'],
   tempDirName: '.redress/mutation/sandbox',
   testRunner: 'in-process',
   plugins: [at('runner.mjs')],

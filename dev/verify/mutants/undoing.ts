@@ -4,7 +4,7 @@ const windingUp = 'lib/core/engine/lifecycle.ts';
 const undoing = 'lib/core/engine/compensation.ts';
 /** One of the two alone is hardly missed. */
 const settledAndLate = `if (message.confirming) return preventStart(message);
-    // Nobody waits for it any more.
+    // The caller no longer waits for this attempt.
     if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');`;
 const children = 'lib/roles/child-orders/child-orders.ts';
 

@@ -1,6 +1,6 @@
 import { close, defineActivity, run, wait } from 'redress';
 
-/** What the engine keeps of it while it is at work. */
+/** The state that the engine keeps while the activity runs. */
 interface Progress {
   readonly attempt: number;
   /** The end of the pause, in milliseconds since 1970. */
@@ -8,8 +8,8 @@ interface Progress {
 }
 
 /**
- * `again({ retries, seconds }, { do })`: runs `do` again after a fault that may pass, at most `retries` times. Each pause is
- * twice as long as the one before. What an earlier run has done is not done again: the engine sees to that.
+ * `again({ retries, seconds }, { do })`: runs `do` again after a transient fault, at most `retries` times. Each pause is twice as long as
+ * the one before. The engine does not repeat the finished steps of an earlier run.
  */
 export const again = defineActivity<{ readonly retries: number; readonly seconds: number }, Progress, 'do'>('example:again', ['do'], {
   execute: (activity) => runOnce(activity, 1),
@@ -21,7 +21,7 @@ export const again = defineActivity<{ readonly retries: number; readonly seconds
   postponed: (progress, byMs) => (progress.until === undefined ? progress : { ...progress, until: progress.until + byMs }),
 });
 
-/** `fresh`: each run begins with the variables that the first one had. */
+/** `fresh`: each run begins with the variables that the first run had. */
 const runOnce = (activity: { readonly do: { readonly name: string } }, attempt: number) => ({
   ...run<Progress>([activity.do.name], { attempt }),
   fresh: true,

@@ -1,13 +1,13 @@
 import { close, defineActivity, run, succeeded } from 'redress';
 
-/** What the engine keeps of it while it is at work. */
+/** The state that the engine keeps while the activity runs. */
 interface Progress {
   readonly last: 'to come' | 'begun';
 }
 
 /**
- * `ensure({}, { do, last })`: runs `last` after `do`, whatever becomes of that: it succeeds, it fails, or it is canceled.
- * Then it ends as `do` has ended. Where `last` is at work itself, it may be canceled like any other activity.
+ * `ensure({}, { do, last })`: runs `last` after `do`, whether `do` succeeds, fails or is canceled. Then it ends as `do` ended. While
+ * `last` runs, it can be canceled like any other activity.
  */
 export const ensure = defineActivity<object, Progress, 'do' | 'last'>('example:ensure', ['do', 'last'], {
   execute: (activity) => run([activity.do.name], { last: 'to come' }),

@@ -6,7 +6,7 @@ import { type ServiceName, services } from './services.ts';
 export interface Call {
   readonly service: ServiceName;
   readonly method: string;
-  /** Below the service's own prefix: `/charges/ch_1/refund`. */
+  /** Path below the service's own prefix: `/charges/ch_1/refund`. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly idempotencyKey: string;
@@ -15,7 +15,7 @@ export interface Call {
 
 export const notFound = refusal(404, 'not-found');
 
-/** Answers a call. It may be killed at any moment: effect and answer are one write, and an undo can be repeated. */
+/** Answers a call. The process may crash at any moment: effect and answer are one write, and an undo can be repeated. */
 export function serve(call: Call, ledger: Ledger): Answer {
   const { service, method, path, query, body } = call;
   const { collection, undoneBy, decide } = services[service];
@@ -36,7 +36,7 @@ export function serve(call: Call, ledger: Ledger): Answer {
 
 export const fullPath = ({ service, path }: Call): string => `/${service}${path}`;
 
-/** The first answer under a key is the only one, a refusal too. Between two that come at once the insert decides. */
+/** Answers a key once, refusals included. The insert decides between two concurrent calls. */
 function once(call: Call, ledger: Ledger, decide: () => Decision): Answer {
   const { service, idempotencyKey } = call;
   const first = ledger.answered(fullPath(call), idempotencyKey);
@@ -47,7 +47,7 @@ function once(call: Call, ledger: Ledger, decide: () => Decision): Answer {
   return ledger.answered(fullPath(call), idempotencyKey) ?? notFound;
 }
 
-/** A charge that was paid back is still there to be seen; what was deleted is not. */
+/** Shows a charge even after its refund. Deleted effects are not shown. */
 function show(found: Recorded | undefined, undoneBy: string | undefined): Answer {
   if (!found || (found.undone && undoneBy === 'delete')) return notFound;
   return { status: 200, body: found.answer.body };
@@ -60,7 +60,7 @@ function remove(found: Recorded | undefined, { service }: Call, ledger: Ledger):
   return answer(204);
 }
 
-/** Paid back once, whoever asks and under whatever key: the refund's id follows from the charge's. */
+/** Refunds a charge once, under any key: the refund's id follows from the charge's. */
 function refund(found: Recorded | undefined, { service }: Call, ledger: Ledger): Decision {
   if (!found) return { answer: notFound };
   ledger.undo(service, found.id);

@@ -4,12 +4,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, Decision } from './service.ts';
 
-/** An effect that is on record, with the answer that told of it. */
+/** A recorded effect, with the answer to its call. */
 export interface Recorded {
   readonly id: string;
   readonly answer: Answer;
   readonly undone: boolean;
-  /** What meets whoever wants to undo it. */
+  /** The answer to an undo that is not possible. */
   readonly undoRefusal: Answer | undefined;
 }
 
@@ -20,21 +20,21 @@ export interface Effect {
   readonly undoneAt?: string;
 }
 
-/** Remembers what each service answered and did. Several processes may share one file. */
+/** The record of each service's answers and effects. Several processes may share one file. */
 export interface Ledger {
-  /** What was answered when the key came first. */
+  /** Returns the first answer under a key. */
   answered(path: string, idempotencyKey: string): Answer | undefined;
-  /** Writes answer and effect at once. False when the key is taken: another process was faster, and its answer counts. */
+  /** Writes answer and effect together. Returns false if another process has used the key first; its answer counts. */
   add(service: string, path: string, idempotencyKey: string, decision: Decision): boolean;
   byKey(path: string, idempotencyKey: string): Recorded | undefined;
   byId(service: string, id: string): Recorded | undefined;
-  /** Does nothing to what is undone already. */
+  /** Undoes an effect. A repetition changes nothing. */
   undo(service: string, id: string): void;
   effects(service: string, orderId: string): readonly Effect[];
   close(): void;
 }
 
-// No sync for each commit: what is committed survives kill -9, and a power cut is nothing that this shop rehearses.
+// Commits are not synced: they survive kill -9, and a power cut is out of scope for this shop.
 const setup = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
@@ -87,7 +87,7 @@ export async function openLedger(path: string): Promise<Ledger> {
 
 const triesMax = 100;
 
-/** Who opens a new file while another process does the same is turned away at once, whatever the timeout: try again. */
+/** Retries while another process opens the same new file. SQLite rejects that at once, whatever the timeout. */
 async function prepare(database: DatabaseSync): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

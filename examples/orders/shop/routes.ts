@@ -14,7 +14,7 @@ export interface Asked {
 
 const keyCharactersMax = 255;
 
-/** Who answers what: the switches, the list of effects, and the services as the switches make them. Undefined is silence. */
+/** Creates the routes: switches, list of effects, and the services as the switches change them. Undefined means no answer. */
 export function createRoutes({ ledger, switches, closing }: { ledger: Ledger; switches: Switches; closing: AbortSignal }) {
   const atWork = new Set<string>();
 
@@ -45,7 +45,7 @@ export function createRoutes({ ledger, switches, closing }: { ledger: Ledger; sw
 
 const isServiceName = (name: string): name is ServiceName => Object.hasOwn(services, name);
 
-/** Shows everything that was done for an order, whatever the switches say. */
+/** Returns all effects of an order, regardless of the switches. */
 function effects(service: ServiceName, orderId: string | null, ledger: Ledger): Answer {
   return orderId === null ? refusal(400, 'bad-parameter') : answer(200, { effects: ledger.effects(service, orderId) });
 }

@@ -10,12 +10,12 @@ import { createSwitches } from './switches.ts';
 export interface Shop {
   readonly url: string;
   readonly urls: Readonly<Record<ServiceName, string>>;
-  /** The same for the agents: `PAYMENT_URL` and its like. */
+  /** The same addresses for the agents: `PAYMENT_URL` and the others. */
   readonly environment: { readonly [variable: string]: string };
   close(): Promise<void>;
 }
 
-/** Opens the sample services behind one port: /inventory, /payment, /shipping, /customer, and /switches to disturb them. */
+/** Starts the sample services behind one port: /inventory, /payment, /shipping, /customer, and /switches to disturb them. */
 export async function startShop({
   port = 0,
   host = '127.0.0.1',
@@ -35,7 +35,7 @@ export async function startShop({
       const answer = 'status' in asked ? asked : await route(asked);
       if (answer) send(response, answer);
     } catch (error) {
-      // Whoever has gone away gets no answer, and neither does anybody while the shop closes.
+      // Callers that have hung up get no answer. Neither does any caller while the shop closes.
       if (response.destroyed || closing.signal.aborted) return;
       console.error(error);
       send(response, refusal(500, 'internal'));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type * as z from 'zod';
 
-/** What goes over the wire; the body is kept as text, so that it can be repeated byte for byte. */
+/** A response. The body is text, so that it can be repeated byte for byte. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
@@ -10,13 +10,13 @@ export interface Answer {
 export const answer = (status: number, body?: object): Answer => ({ status, body: body ? JSON.stringify(body) : '' });
 export const refusal = (status: number, code: string, data: object = {}): Answer => answer(status, { code, ...data });
 
-/** What a service makes of a POST: an answer, and what it did, unless it refused. */
+/** The result of a POST: an answer, and an effect unless the service refused. */
 export interface Decision {
   readonly answer: Answer;
   readonly effect?: { readonly id: string; readonly orderId: string; readonly kind: string; readonly undoRefusal: Answer | undefined };
 }
 
-/** A service keeps one collection of things, and undoes each in its own way, if at all. */
+/** One service: a collection of things, each with its own undo, if any. */
 export interface Service {
   readonly collection: string;
   readonly undoneBy: 'delete' | 'refund' | undefined;
@@ -29,12 +29,12 @@ interface Rules<Body extends { readonly orderId: string }> {
   readonly idPrefix: string;
   readonly createdStatus?: 201 | 202;
   readonly undoneBy?: 'delete' | 'refund';
-  /** The thing as its caller gets it. */
+  /** Returns the thing as its caller receives it. */
   created(id: string): object;
-  /** Under which name its effect is listed. */
+  /** Returns the kind under which the effect is listed. */
   kind(body: Body): string;
   refuse?(body: Body): Answer | undefined;
-  /** What meets whoever wants to undo it later. */
+  /** Returns the answer to a later undo that is not possible. */
   refuseUndo?(body: Body): Answer | undefined;
 }
 

@@ -10,12 +10,11 @@ const Amount = z.object({ currency: z.string().regex(/^[A-Z]{3}$/), minorUnits: 
 const Address = z.object({ name: Text, street: Text, city: Text, postalCode: Text, country: z.string().regex(/^[A-Z]{2}$/) });
 
 /**
- * The sample services. Everything goes well but for four rules:
- *
+ * The sample services. They accept everything, with four exceptions:
  * - a sku that starts with `none-` is out of stock,
  * - a card that starts with `tok_declined` is declined,
- * - the postal code `00000` is nowhere,
- * - what goes to the city `Express` leaves the house at once, too fast to be recalled.
+ * - the postal code `00000` does not exist,
+ * - a parcel to the city `Express` leaves the warehouse at once, so it cannot be recalled.
  */
 export const services = {
   inventory: service({

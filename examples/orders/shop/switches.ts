@@ -3,26 +3,26 @@ import { type ServiceName, serviceNames } from './services.ts';
 
 const Rate = z.number().min(0).max(1);
 
-/** How a service misbehaves. */
+/** The failures of a service. */
 const Switch = z.strictObject({
   latencyMs: z.int().min(0).max(600_000).default(0),
-  /** Share of the calls that fail and do nothing. */
+  /** Share of the calls that fail without an effect. */
   failRate: Rate.default(0),
-  /** Share of the calls that do what they should, and fail nevertheless. */
+  /** Share of the calls that have their effect and fail nevertheless. */
   failAfterEffectRate: Rate.default(0),
   failStatus: z.int().min(400).max(599).default(500),
-  /** No answer at all. Nothing is done either, unless `failAfterEffectRate` says so. */
+  /** Whether calls get no answer. They have no effect either, unless `failAfterEffectRate` says so. */
   silent: z.boolean().default(false),
-  /** For the next so many calls only. */
+  /** The number of calls that this applies to. */
   times: z.int().min(1).optional(),
 });
 
-/** Body of PUT /switches; without a service it is for all of them. */
+/** Body of PUT /switches. Without a service it applies to all of them. */
 export const Change = Switch.extend({ service: z.enum(serviceNames).optional() });
 
 export type Switch = z.output<typeof Switch>;
 
-/** What will become of one call. */
+/** The result that the switches choose for one call. */
 export interface Fate {
   readonly latencyMs: number;
   readonly takesEffect: boolean;
@@ -30,7 +30,7 @@ export interface Fate {
   readonly failStatus: number;
 }
 
-/** Switches belong to the process, not to the ledger: a restarted shop behaves itself. */
+/** Creates the switches. They belong to the process, not to the ledger, so a restart resets them. */
 export function createSwitches(chance: () => number = Math.random) {
   const off = Switch.parse({});
   const switches = Object.fromEntries(serviceNames.map((name) => [name, off])) as Record<ServiceName, Switch>;

@@ -3,15 +3,15 @@ import type { Consumers } from '#ports/consumers';
 
 export interface LambdaConsumersOptions {
   readonly client: () => Promise<LambdaClient>;
-  /** What stands before a queue's name in its ARN. */
+  /** The prefix of every queue's ARN. */
   readonly queueArns: string;
 }
 
 const states = { open: ['Enabled', 'Enabling', 'Creating'], closed: ['Disabled', 'Disabling'] } as const;
 
 /**
- * Event source mappings of Lambda: a closed one takes nothing from its queue. Rejects while Lambda still changes it; whoever
- * wants it so asks again.
+ * Pauses and resumes the event source mappings of Lambda. A paused mapping receives nothing from its queue. Rejects while Lambda still
+ * applies an earlier change; the caller tries again later.
  */
 export function lambdaConsumers({ client: open, queueArns }: LambdaConsumersOptions): Consumers {
   return {

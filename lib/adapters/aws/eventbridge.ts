@@ -6,19 +6,19 @@ export interface EventBridgePublisherOptions {
   readonly bus: string;
 }
 
-/** Rules match on it: the announcements of this system and no others. */
+/** The `source` of all announcements, for rules to match on. */
 export const eventSource = 'redress';
 
 const batchMax = 10;
 /**
- * Of a whole request. EventBridge takes more by now; an announcement names an order and says what happened to it, and
- * one that needs more than this is a mistake.
+ * The size limit of a request. EventBridge accepts more by now, but an announcement only names an order and an event. A larger one is a
+ * mistake.
  */
 const batchBytesMax = 256 * 1024;
 
 /**
- * The event bus of EventBridge: at least once, in no particular order, and nobody there drops what was told before, so
- * whoever listens tells announcements apart by the `id` in their detail.
+ * The event bus on EventBridge. Delivery is at least once and unordered, and EventBridge drops no duplicates. Subscribers deduplicate by
+ * the `id` in the detail.
  */
 export function eventBridgePublisher({ client, bus }: EventBridgePublisherOptions): Publisher {
   const entryOf = ({ id, detailType, detail }: Announcement): PutEventsRequestEntry => ({
@@ -28,7 +28,7 @@ export function eventBridgePublisher({ client, bus }: EventBridgePublisherOption
     Detail: JSON.stringify({ id, ...detail }),
   });
 
-  /** Ids that were not taken. The call succeeds even where entries of it fail. */
+  /** Sends a batch and returns the ids that failed. The call succeeds even if entries of it fail. */
   async function put(batch: readonly Prepared[]): Promise<readonly string[]> {
     const { Entries = [], FailedEntryCount = 0 } = await client.send(new PutEventsCommand({ Entries: batch.map(({ entry }) => entry) }));
     if (FailedEntryCount === 0) return [];
@@ -44,7 +44,7 @@ export function eventBridgePublisher({ client, bus }: EventBridgePublisherOption
       const oversize = prepared.filter(({ bytes }) => bytes > batchBytesMax).map(({ id }) => id);
       const batches = batchesOf(prepared.filter(({ bytes }) => bytes <= batchBytesMax));
 
-      // One request that fails says nothing of the others, nor do they of it.
+      // Batches fail independently.
       const answers = await Promise.allSettled(batches.map(put));
       const [failure] = answers.filter((answer) => answer.status === 'rejected');
       if (failure && answers.every(({ status }) => status === 'rejected')) throw failure.reason;
@@ -62,7 +62,7 @@ interface Prepared {
   readonly bytes: number;
 }
 
-/** As EventBridge counts. */
+/** Returns the size of an entry, as EventBridge counts it. */
 const bytesOf = ({ Source = '', DetailType = '', Detail = '' }: PutEventsRequestEntry): number =>
   Buffer.byteLength(Source + DetailType + Detail);
 

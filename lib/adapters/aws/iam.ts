@@ -1,20 +1,20 @@
-/** What IAM is asked before a call is served. */
+/** One permission that IAM checks before it serves a call. */
 export interface IamQuestion {
-  /** `dynamodb:PutItem` */
+  /** The action: `dynamodb:PutItem`. */
   readonly action: string;
-  /** By its name in the call: `table/orders/index/worklist`, `queue/redress-wake-ups`, `event-bus/redress`. */
+  /** The resource by its name in the call: `table/orders/index/worklist`, `queue/redress-wake-ups`, `event-bus/redress`. */
   readonly resource: string;
 }
 
 type Input = { readonly [name: string]: unknown };
 
-/** Nothing for a call that this system does not make. */
+/** Returns the permissions of a call. Empty for calls that this system does not make. */
 export function questionsOf(service: string, operation: string, input: Input): readonly IamQuestion[] {
   switch (service) {
     case 'DynamoDB':
       return aboutTable(operation, input);
     case 'SQS':
-      // Batches have no action of their own.
+      // A batch needs the permission of its single action.
       return [{ action: `sqs:${operation.replace(/Batch$/, '')}`, resource: `queue/${queueIn(input)}` }];
     case 'EventBridge':
       return unique(
@@ -32,7 +32,7 @@ function aboutTable(operation: string, input: Input): readonly IamQuestion[] {
   if (operation === 'BatchGetItem') return Object.keys((input['RequestItems'] ?? {}) as Input).map((table) => about(operation, table));
   if (operation !== 'TransactWriteItems')
     return [about(operation, input['IndexName'] ? `${input['TableName']}/index/${input['IndexName']}` : input['TableName'])];
-  // A transaction is its parts: each is asked about as if it went alone.
+  // IAM checks each part of a transaction like a single call.
   return unique(
     listIn(input, 'TransactItems').flatMap((item) =>
       Object.entries(item).map(([part, { TableName }]) => about(part.endsWith('Check') ? 'ConditionCheckItem' : `${part}Item`, TableName)),

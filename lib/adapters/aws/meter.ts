@@ -4,7 +4,7 @@ import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import { type IamQuestion, questionsOf } from './iam.ts';
 
-/** For whom a request is made. */
+/** The role and order that a request is made for. */
 export interface MeterTag {
   /** The function: `scheduler`, `agent`. */
   readonly role?: string;
@@ -12,12 +12,12 @@ export interface MeterTag {
 }
 
 export interface Consumption {
-  /** Over the line, with what the SDK repeated. */
+  /** HTTP requests, including the SDK's retries. */
   readonly requests: number;
   readonly readUnits: number;
-  /** Of the table and of its indexes. */
+  /** Write units of the table and of its indexes. */
   readonly writeUnits: number;
-  /** Part of `writeUnits`: what the indexes took. */
+  /** The part of `writeUnits` that the indexes used. */
   readonly indexWriteUnits: number;
   readonly sentBytes: number;
   readonly receivedBytes: number;
@@ -25,21 +25,21 @@ export interface Consumption {
 
 /** One call of one service. */
 export interface MeterEntry extends MeterTag, Consumption {
-  /** `DynamoDB`, `SQS`, `EventBridge`, `Lambda` */
+  /** The service: `DynamoDB`, `SQS`, `EventBridge`, `Lambda`. */
   readonly service: string;
-  /** As the SDK names it: `TransactWriteItems`. */
+  /** The operation as the SDK names it: `TransactWriteItems`. */
   readonly operation: string;
-  /** A call that was refused or failed. DynamoDB bills a refused write too, but does not say how much it was. */
+  /** Whether the call was refused or failed. DynamoDB bills refused writes too, but does not report their units. */
   readonly failed: boolean;
-  /** The rights that it took. */
+  /** The permissions that the call needed. */
   readonly questions: readonly IamQuestion[];
 }
 
-/** Counts what a system asks of AWS: as data, for tests, for figures and for the actions that a role needs. */
+/** Counts the requests of a system to AWS, for tests, figures and the permissions of a role. */
 export interface Meter {
-  /** Counts all calls of a client from now on. */
+  /** Counts all later calls of a client. */
   attach(client: MeteredClient): void;
-  /** All calls that come from this work are for that role or order; within each other, tags add up. */
+  /** Runs work and counts its calls for a role or order. Tags of nested calls add up. */
   within<T>(tag: MeterTag, work: () => T): T;
   entries(): readonly MeterEntry[];
   reset(): void;
@@ -56,7 +56,7 @@ interface Call {
   receivedBytes: number;
 }
 
-/** As much of the SDK's middleware as is needed here; its own types differ from client to client. */
+/** The part of the SDK's middleware types that is needed here. The SDK's own types differ between clients. */
 type Handler = (args: {
   input: { [name: string]: unknown };
   request?: { body?: unknown };
@@ -107,7 +107,7 @@ export function createMeter(): Meter {
         }
       };
 
-      /** Inside of the SDK's own repeating. */
+      /** Runs inside the SDK's retry loop. */
       const measure: Middleware = (next, context) => async (args) => {
         const call = calls.get(context);
         if (call) {
@@ -158,7 +158,7 @@ export const totalOf = (entries: readonly Consumption[]): Consumption => ({
   receivedBytes: sum(entries.map(({ receivedBytes }) => receivedBytes)),
 });
 
-/** A store whose calls are counted for the order that they are about. */
+/** Wraps a store so that its calls are counted for their order. */
 export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): Store => ({
   ...store,
   create: (order, state, sentWithWrite) => within({ orderId: order.orderId }, () => store.create(order, state, sentWithWrite)),
@@ -173,7 +173,7 @@ export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): S
   undoPage: (orderId, rev) => within({ orderId }, () => store.undoPage(orderId, rev)),
 });
 
-/** A channel whose sendings are counted for their order; receiving and acknowledging serve many orders at once. */
+/** Wraps queues so that sends are counted for their order. Receiving and acknowledging serve many orders at once. */
 export const meteredQueues = (queues: Queues, { within }: Pick<Meter, 'within'>): Queues => ({
   ...queues,
   send: (messages) => within(tagOf(messages), () => queues.send(messages)),

@@ -15,31 +15,31 @@ import { eventBridgePublisher } from './eventbridge.ts';
 import { type Meter, meteredQueues, meteredStore } from './meter.ts';
 import { sqsQueues } from './sqs.ts';
 
-/** Names of what was deployed. Endpoints and credentials are the SDK's own affair: it reads `AWS_ENDPOINT_URL*` and the rest. */
+/** Names of the deployed resources. The SDK itself reads endpoints (`AWS_ENDPOINT_URL*`) and credentials. */
 export interface AwsConfig {
   readonly region: string;
   readonly table: string;
-  /** What stands before the name of every queue: `redress-`. */
+  /** The prefix of every queue's name: `redress-`. */
   readonly queuePrefix: string;
   readonly bus: string;
-  /** What stands before a queue's name in its ARN, where event source mappings of Lambda feed the functions. */
+  /** The prefix of every queue's ARN, if event source mappings of Lambda feed the functions. */
   readonly queueArns?: string;
 }
 
 const name = (pattern: RegExp, what: string) => z.string({ error: 'it is missing' }).regex(pattern, what);
 
 const Environment = z.object({
-  AWS_REGION: name(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region such as eu-central-1 is wanted'),
-  REDRESS_TABLE: name(/^[A-Za-z0-9_.-]{3,255}$/, 'a name of 3 to 255 letters, digits, _, . and - is wanted'),
-  REDRESS_QUEUE_PREFIX: name(/^[A-Za-z0-9_-]{0,40}$/, 'at most 40 letters, digits, _ and - are wanted').default(''),
-  REDRESS_BUS: name(/^[A-Za-z0-9_./-]{1,256}$/, 'a name of 1 to 256 letters, digits, _, ., / and - is wanted'),
+  AWS_REGION: name(/^[a-z]{2}(-[a-z]+)+-\d$/, 'expected a region such as eu-central-1'),
+  REDRESS_TABLE: name(/^[A-Za-z0-9_.-]{3,255}$/, 'expected 3 to 255 letters, digits, _, . and -'),
+  REDRESS_QUEUE_PREFIX: name(/^[A-Za-z0-9_-]{0,40}$/, 'expected at most 40 letters, digits, _ and -').default(''),
+  REDRESS_BUS: name(/^[A-Za-z0-9_./-]{1,256}$/, 'expected 1 to 256 letters, digits, _, ., / and -'),
   REDRESS_QUEUE_ARNS: name(
     /^arn:[a-z-]+:sqs:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{0,40}$/,
-    'the beginning of the ARN of every queue is wanted',
+    'expected the common prefix of the queue ARNs',
   ).optional(),
 });
 
-/** @throws SetupError that names every variable that is wrong, and what it takes. */
+/** @throws SetupError that names every invalid variable, and its valid values. */
 export function readAwsConfig(environment: { readonly [name: string]: string | undefined }): AwsConfig {
   const region = environment['AWS_REGION'] || environment['AWS_DEFAULT_REGION'];
   const given = { ...environment, AWS_REGION: region };
@@ -48,17 +48,14 @@ export function readAwsConfig(environment: { readonly [name: string]: string | u
   );
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
-    throw new SetupError(
-      `The configuration for AWS is wrong: ${problems.join('; ')}.`,
-      'Set these variables to what the deployment put out.',
-    );
+    throw new SetupError(`Invalid configuration for AWS: ${problems.join('; ')}.`, 'Set these variables to the outputs of the deployment.');
   }
   const { AWS_REGION, REDRESS_TABLE, REDRESS_QUEUE_PREFIX, REDRESS_BUS, REDRESS_QUEUE_ARNS } = parsed.data;
   const names = { region: AWS_REGION, table: REDRESS_TABLE, queuePrefix: REDRESS_QUEUE_PREFIX, bus: REDRESS_BUS };
   return REDRESS_QUEUE_ARNS === undefined ? names : { ...names, queueArns: REDRESS_QUEUE_ARNS };
 }
 
-/** Where a test's emulators listen: one address each, as they are programs of their own. */
+/** Endpoints of a test's emulators, one for each service. */
 export interface AwsEndpoints {
   readonly dynamodb: string;
   readonly sqs: string;
@@ -74,12 +71,12 @@ export interface AwsOptions {
   readonly endpoints?: AwsEndpoints;
 }
 
-/** The ports on AWS, and the clients that they share. */
+/** The ports on AWS, with the clients that they share. */
 export interface Aws {
   readonly store: Store;
   readonly queues: Queues;
   readonly publisher: Publisher;
-  /** Undefined where no event source mappings feed the functions. */
+  /** Undefined if no event source mappings feed the functions. */
   readonly consumers: Consumers | undefined;
   readonly clients: AwsClients;
   close(): void;
@@ -91,10 +88,10 @@ export interface AwsClients {
   readonly eventbridge: EventBridgeClient;
 }
 
-/** A call that hangs is given up and repeated: the conditions on every write make that harmless. */
+/** The time limit of a call, in milliseconds. A retry is harmless, because every write is conditional. */
 const answerMs = 5000;
 const connectMs = 2000;
-/** A host waits on every queue at once, twenty times on an agent's, and must still be able to send. */
+/** Connections of one host: it polls every queue at once, an agent's queue twenty times, and must still be able to send. */
 const socketsMax = 500;
 
 interface Region {
@@ -111,7 +108,7 @@ function settingsIn({ region, endpoints }: Region) {
     httpAgent: agent,
     httpsAgent: agent,
   };
-  // Full jitter between attempts, and a budget for them, are the SDK's in this mode.
+  // In this mode the SDK adds full jitter between attempts, and a retry budget.
   const settings = { region, requestHandler, retryMode: 'standard', maxAttempts: 4 } as const;
   return (service: keyof AwsEndpoints) => {
     const endpoint = endpoints?.[service];
@@ -128,7 +125,7 @@ export function openClients(region: Region): AwsClients {
   };
 }
 
-/** Its client is loaded and opened when a channel is closed or opened, which is rare. */
+/** Loads the Lambda client when a channel is first closed or opened, which is rare. */
 function openConsumers(region: Region, queueArns: string, meter: Meter | undefined): Consumers {
   let opened: ReturnType<typeof open> | undefined;
   const open = async () => {
@@ -140,7 +137,7 @@ function openConsumers(region: Region, queueArns: string, meter: Meter | undefin
   return lambdaConsumers({ client: () => (opened ??= open()), queueArns });
 }
 
-/** Everything that the roles need of AWS, from the names of what was deployed. */
+/** Opens the ports on AWS, from the names of the deployed resources. */
 export function openAws(config: AwsConfig, { clock, retentionMs, meter, endpoints }: AwsOptions): Aws {
   const { region, table, queuePrefix, bus, queueArns } = config;
   const clients = openClients({ region, endpoints });

@@ -16,30 +16,30 @@ import { delayMaxMs, groupOf, type Outgoing, type Queues, type Received, respons
 import { allSettledOrThrow } from '#ports/util/all-settled';
 
 export interface SqsQueuesOptions {
-  /** Made with `useQueueUrlAsEndpoint: false`: else a queue's URL decides where requests go. */
+  /** A client with `useQueueUrlAsEndpoint: false`. Otherwise the URL of a queue determines the endpoint. */
   readonly client: SQSClient;
-  /** What this deployment puts before the names of its queues. */
+  /** The prefix of this deployment's queue names. */
   readonly prefix: string;
   readonly clock: Clock;
 }
 
-/** At most ten entries in a request, and one MiB in all. */
+/** A request holds at most ten entries, and one MiB in all. */
 const { batchMax, messageBytesMax: batchBytesMax } = queueFigures;
 const waitMaxSeconds = 20;
 const visibilityMaxSeconds = queueFigures.hiddenMaxMs / 1000;
 const attemptsMax = 4;
 const pauseMs = 50;
 
-/** What an answer may take beyond the waiting that was asked for. */
+/** The time limit of a response, beyond the requested long polling. Milliseconds. */
 const answerMs = 5000;
 
 /**
- * How long a receiver who gives up still waits for what is on its way to him. SQS has handed it over by then, so to cut
- * the line at once would hide those messages from everybody for their visibility.
+ * How long a receiver that stops still waits for a response. SQS may already have delivered messages; an immediate abort would hide them
+ * for their visibility timeout.
  */
 const graceMs = 250;
 
-/** What is said of one entry of a batch that was not taken. */
+/** The failure of one entry of a batch. */
 interface Failure {
   readonly Id?: string | undefined;
   readonly SenderFault?: boolean | undefined;
@@ -48,14 +48,14 @@ interface Failure {
 }
 
 /**
- * Queues of SQS. Times are whole seconds there: what is delayed or hidden comes up to a second late, never early.
- * A queue that is gone is an error; who receives, finds out.
+ * Queues on SQS. SQS counts times in whole seconds: a delayed or hidden message arrives up to a second late, never early. If a queue does
+ * not exist, `receive` rejects.
  */
 export function sqsQueues({ client, prefix, clock }: SqsQueuesOptions): Queues {
   const urls = new Map<string, Promise<string>>();
   const nameOf = (queue: string): string => (queue.startsWith(responseQueuePrefix) ? queue : prefix + queue);
 
-  /** Asked once for each queue; only ever by name, so that no message can name a place to send to. */
+  /** Returns the URL of a queue, read once. Queues are addressed by name alone, so that no message can choose a URL. */
   function urlOf(queue: string): Promise<string> {
     let url = urls.get(queue);
     if (!url) {
@@ -71,13 +71,13 @@ export function sqsQueues({ client, prefix, clock }: SqsQueuesOptions): Queues {
       return await work(await urlOf(queue));
     } catch (error) {
       if (!(error instanceof QueueDoesNotExist)) throw error;
-      // It may be made again, under another URL.
+      // The queue may be created again, under another URL.
       urls.delete(queue);
-      throw new Error(`The queue ${nameOf(queue)} does not exist.`, { cause: error });
+      throw new Error(`Queue ${nameOf(queue)} does not exist.`, { cause: error });
     }
   }
 
-  /** Sends entries in batches until all are taken; a batch takes some and refuses others in one answer. */
+  /** Sends entries in batches until all are accepted. SQS may accept some entries of a batch and refuse others. */
   async function inBatches<E extends { readonly Id?: string | undefined }>(
     entries: readonly E[],
     batches: (entries: readonly E[]) => readonly E[][],
@@ -90,9 +90,7 @@ export function sqsQueues({ client, prefix, clock }: SqsQueuesOptions): Queues {
       const [first] = failures;
       const isHopeless = failures.some(({ SenderFault }) => SenderFault);
       if (isHopeless || attempt === attemptsMax) {
-        throw new Error(
-          `${failures.length} of ${entries.length} entries were not taken by the queue: ${first?.Code}: ${first?.Message ?? ''}`,
-        );
+        throw new Error(`the queue refused ${failures.length} of ${entries.length} entries: ${first?.Code}: ${first?.Message ?? ''}`);
       }
       const ids = new Set(failures.map(({ Id }) => Id));
       open = open.filter(({ Id }) => ids.has(Id));
@@ -157,7 +155,7 @@ export function sqsQueues({ client, prefix, clock }: SqsQueuesOptions): Queues {
         }),
       ),
 
-    /** Approximate, all of it; and how old the oldest message is, only CloudWatch knows: `oldestAgeMs` is always 0. */
+    /** Returns approximate counts. Only CloudWatch has the age of the oldest message, so `oldestAgeMs` is always 0. */
     depth: (queue) =>
       at(queue, async (url) => {
         const { Attributes = {} } = await client.send(
@@ -181,7 +179,7 @@ const secondsOf = (ms: number, max: number): number => Math.min(Math.ceil(ms / 1
 
 const isReceipt = (receipt: string): boolean => receipt !== '';
 const receiptEntry = (ReceiptHandle: string, index: number) => ({ Id: String(index), ReceiptHandle });
-/** A receipt that is void, the sender's fault in the words of SQS, is passed over: its message was delivered again, or is gone. */
+/** Whether a failed acknowledgment matters. A void receipt (`SenderFault`) does not: its message was redelivered, or is deleted. */
 const isSerious = ({ SenderFault }: Failure): boolean => !SenderFault;
 
 const entryOf = ({ body, delayMs = 0, group }: Outgoing, index: number): SendMessageBatchRequestEntry => ({
@@ -191,10 +189,10 @@ const entryOf = ({ body, delayMs = 0, group }: Outgoing, index: number): SendMes
   ...(group === undefined ? {} : { MessageGroupId: groupIdOf(group) }),
 });
 
-/** JSON text may hold two characters that SQS refuses; it may also spell them out, and mean the same. */
+/** Escapes the two characters that JSON allows and SQS refuses. */
 const sendable = (body: string): string => body.replace(/[\ufffe\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
 
-/** SQS takes letters, digits and punctuation of ASCII for the name of a group, 128 of them at most. */
+/** Returns a valid group id for SQS: at most 128 ASCII letters, digits and punctuation characters. */
 const groupIdOf = (group: string): string => group.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
 
 const receivedOf = ({ MessageId = '', Body = '', ReceiptHandle = '', Attributes = {} }: Message): Received => ({
@@ -213,7 +211,7 @@ function inTens<E>(entries: readonly E[]): E[][] {
   return tens;
 }
 
-/** As many as fit into one request. One that is too large by itself goes alone, and is refused by name. */
+/** Splits entries into requests by size. An entry that is too large goes alone, so that SQS refuses only that one. */
 function bySize(entries: readonly SendMessageBatchRequestEntry[]): SendMessageBatchRequestEntry[][] {
   const batches: SendMessageBatchRequestEntry[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
@@ -231,7 +229,7 @@ function bySize(entries: readonly SendMessageBatchRequestEntry[]): SendMessageBa
   return batches;
 }
 
-/** Follows a signal, a little later. */
+/** Returns a signal that aborts a little later than another one. */
 function cutAfterGrace(signal: AbortSignal | undefined): { readonly signal: AbortSignal; done(): void } {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

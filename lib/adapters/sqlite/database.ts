@@ -4,7 +4,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { SetupError, StoreUnavailableError } from '#ports/errors';
 import { changes, schemaVersion } from './schema.ts';
 
-/** What runs inside a transaction: synchronous, so that nothing else comes between. */
+/** Code that runs inside a transaction. It is synchronous, so that no other code runs in between. */
 export type Operation<T> = () => T;
 
 interface Job {
@@ -13,35 +13,35 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** A prepared statement. What SQLite cannot do is a StoreUnavailableError here, too. */
+/** A prepared statement. Errors of SQLite become StoreUnavailableError here, too. */
 export interface Statement {
   get(...values: SQLInputValue[]): ReturnType<StatementSync['get']>;
   all(...values: SQLInputValue[]): ReturnType<StatementSync['all']>;
   run(...values: SQLInputValue[]): ReturnType<StatementSync['run']>;
 }
 
-/** One SQLite file for all embedded ports; `write` commits in groups. */
+/** One SQLite file for all embedded ports. `write` commits in groups. */
 export interface Database {
   /**
-   * Runs the operation in a transaction and resolves when it is synced to disk. All writes that arrive in one turn of
-   * the event loop share one commit: one sync for many orders.
+   * Runs the operation in a transaction and resolves when it is synced to disk. All writes of one turn of the event loop share one commit,
+   * so one sync serves many orders.
    */
   write<T>(operation: Operation<T>): Promise<T>;
-  /** A statement, prepared once. Outside of `write` for reading only. */
+  /** Prepares a statement once. Outside of `write`, use it only for reading. */
   prepare(sql: string): Statement;
-  /** Called after each transaction that is on disk, before anybody learns of it. */
+  /** Registers a listener for transactions on disk. It runs before the writers get their answers. */
   onCommit(listener: () => void): void;
-  /** Called after each transaction that was undone. */
+  /** Registers a listener for transactions that were rolled back. */
   onRollback(listener: () => void): void;
-  /** Called once, when the file is gone or broken for good. */
+  /** Registers a listener for the loss or damage of the file. It runs once. */
   onGone(listener: (error: StoreUnavailableError) => void): void;
   close(): Promise<void>;
 }
 
 const groupMax = 1000;
-/** How soon an idle process finds out that its file is gone: one that writes finds out at once. */
+/** How soon an idle process notices that its file is gone. A write notices at once. */
 const lookForFileEveryMs = 1000;
-/** Another process of the same folder holds the write lock for a few milliseconds at the most. */
+/** Another process of the same folder holds the write lock for a few milliseconds at most. */
 const busyRetryMaxMs = 8;
 
 export function openDatabase(path: string): Database {
@@ -124,7 +124,7 @@ export function openDatabase(path: string): Database {
     for (const [index, { resolve }] of group.entries()) resolve(results[index] as never);
   }
 
-  /** One job's failure must not become its neighbours'. */
+  /** Runs one job of a failed group alone, so that one failure does not affect the others. */
   function runAlone(job: Job): void {
     try {
       begin.run();
@@ -136,7 +136,7 @@ export function openDatabase(path: string): Database {
     runGroup([job]);
   }
 
-  /** SQLite would go on writing into a file that has been deleted; nothing of that would ever be found again. */
+  /** Checks that the file is still in place. SQLite would continue to write into a deleted file, and those writes would be lost. */
   function ensureInPlace(): void {
     if (!isFile) return;
     const there = statSync(path, { throwIfNoEntry: false });
@@ -193,13 +193,13 @@ const rejectAll = (group: readonly Job[], error: unknown): void => {
 
 function connect(path: string): DatabaseSync {
   try {
-    // Whoever ends as he should takes it away with him.
+    // A process that stops in order removes this file.
     const wasLeftOpen = existsSync(`${path}-wal`);
     if (path !== ':memory:') makeFile(path);
     const connection = new DatabaseSync(path, { timeout: 50 });
-    // Before anything is changed: not even the journal's mode of somebody else's file.
+    // Before any change, even of the journal mode: the file may belong to another program.
     retryBusy(() => void ownVersion(connection, path));
-    // The change to WAL meets a process that opens the same new folder at this moment, and waits for nobody by itself.
+    // The change to WAL can meet a process that opens the same new folder, and SQLite does not wait for it.
     retryBusy(() => connection.exec('PRAGMA journal_mode = WAL'));
     connection.exec(
       'PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;',
@@ -215,27 +215,27 @@ function connect(path: string): DatabaseSync {
     throw new SetupError(
       `The data folder ${dirname(path)} cannot be used: ${(error as Error).message}.`,
       errcode(error) === full
-        ? 'Make room on its disk, or choose another folder with REDRESS_DATA.'
-        : 'Make it writable, or choose another one with REDRESS_DATA.',
+        ? 'Free space on its disk, or choose another folder with REDRESS_DATA.'
+        : 'Make it writable, or choose another folder with REDRESS_DATA.',
     );
   }
 }
 
-/** Of a file that somebody left in the middle of his work, or has open now: what is damaged is not worked on. */
+/** Checks a file that another process left open or uses now. Damaged files are refused. */
 function ensureWhole(connection: DatabaseSync): void {
   const [found] = Object.values(connection.prepare('PRAGMA quick_check(1)').get() ?? {});
   if (found !== 'ok') throw Object.assign(new Error(String(found).replaceAll(/\s+/g, ' ')), { errcode: corrupt });
 }
 
-/** It holds orders and their secrets: for its owner alone, and so are the files that SQLite puts beside it. */
+/** Creates the file for its owner alone, because it holds orders and their secrets. Files that SQLite adds have the same rights. */
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true });
   closeSync(openSync(path, 'a', 0o600));
 }
 
-/** The version stands in the file's header, 0 in a new one; 0 with tables in it is somebody else's file. */
+/** Returns the version in the file's header: 0 for a new file. A file with version 0 and tables belongs to another program. */
 function ownVersion(connection: DatabaseSync, path: string): number {
-  // One statement: another process may be making the tables of a new file at this moment.
+  // One statement, because another process may be creating the tables of a new file now.
   const { version, inUse } = connection
     .prepare('SELECT user_version AS version, EXISTS (SELECT 1 FROM sqlite_schema) AS inUse FROM pragma_user_version')
     .get() as { version: number; inUse: number };
@@ -275,10 +275,10 @@ function retryBusy(attempt: () => void): void {
 const corrupt = 11;
 const full = 13;
 const damageRemedy =
-  'Stop all that works on it, keep a copy of its folder, and put a backup in its place; what of it can still be read, the program sqlite3 gets out with .recover.';
-/** Of what a person must mend; where there is none, whoever opened the file knows better. */
+  'Stop all processes that use it, copy its folder, and replace it with a backup. The .recover command of sqlite3 saves what is still readable.';
+/** Remedies by error code. Without an entry, the caller has a better one. */
 const remedies: { readonly [code: number]: string | undefined } = {
-  10: 'See that its disk works, and that there is room for it and quota left; then start again.',
+  10: 'Check the disk, its free space and the quota; then start again.',
   [corrupt]: damageRemedy,
 };
 
@@ -288,5 +288,5 @@ const errcode = (error: unknown): number | undefined => {
 };
 const isSqlite = (error: unknown): boolean => errcode(error) !== undefined;
 const isBusy = (error: unknown): boolean => errcode(error) === 5 || errcode(error) === 6;
-/** Read-only, I/O error, corrupt, cannot open, not a database. A full disk (13) can be emptied: refuse, and go on. */
+/** Read-only, I/O error, corrupt, cannot open, not a database. A full disk (13) is temporary, so it only refuses writes. */
 const isFatal = (error: unknown): boolean => [8, 10, 11, 14, 26].includes(errcode(error) ?? 0);

@@ -1,7 +1,7 @@
 import type { Document, Documents, DocumentWrite } from '#ports/documents';
 import type { Database } from './database.ts';
 
-/** Documents in a table of their own. What has expired stays until the file is tidied. */
+/** Stores documents in a table. Expired ones stay until `tidy` runs. */
 export function sqliteDocuments(database: Database): Documents {
   const selectOne = database.prepare('SELECT record FROM documents WHERE collection = ? AND id = ?');
   const selectSome = database.prepare('SELECT record FROM documents WHERE collection = ? AND id > ? ORDER BY id LIMIT ?');

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 
-/** A row of the table of messages; without a group, `grp` is empty. */
+/** A row of the messages table. `grp` is empty for a message without a group. */
 export interface VisibleMessage {
   readonly id: number;
   readonly body: string;
@@ -9,18 +9,18 @@ export interface VisibleMessage {
   readonly grp: string;
 }
 
-/** Up to `max` visible messages of a queue. */
+/** Returns up to `max` visible messages of a queue. */
 export type VisibleMessages = (queue: string, now: number, max: number) => readonly VisibleMessage[];
 
 const columns = 'id, body, receiveCount, sentAt, grp';
 
 /**
- * What is visible, fairly: each group has its turn, and within a group whoever waits longest. Where all that waits is taken
- * at once, nobody's turn matters, and nobody is asked for it. Whose turn is next is remembered by this process alone.
+ * Chooses visible messages fairly: groups take turns, and within a group the oldest is first. If one request takes all visible messages,
+ * turns do not matter and groups are not read. Only this process remembers whose turn is next.
  */
 export function visibleMessages(database: Database): VisibleMessages {
   const selectAll = database.prepare(`SELECT ${columns} FROM messages WHERE queue = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?`);
-  // The index alone answers this: bodies are read of those that are taken.
+  // The index alone answers this. Only chosen messages have their bodies read.
   const selectOf = database.prepare(
     'SELECT id FROM messages WHERE queue = ? AND grp = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?',
   );
@@ -28,7 +28,7 @@ export function visibleMessages(database: Database): VisibleMessages {
   const selectBehind = database.prepare('SELECT min(grp) AS grp FROM messages WHERE queue = ? AND grp > ?');
   const selectFirst = database.prepare('SELECT min(grp) AS grp FROM messages WHERE queue = ?');
   const selectIsAny = database.prepare('SELECT 1 FROM messages WHERE queue = ? AND grp = ? AND visibleAt <= ? LIMIT 1');
-  /** Of each queue, the group that was served last. */
+  /** The group that was served last, by queue. */
   const served = new Map<string, string>();
 
   const nextGroup = (queue: string, last: string): string | undefined => {
@@ -36,7 +36,7 @@ export function visibleMessages(database: Database): VisibleMessages {
     return behind ?? (selectFirst.get(queue) as { grp: string | null }).grp ?? undefined;
   };
 
-  /** Once around, from the one whose turn it is: those of whom something is visible. */
+  /** Returns the groups with visible messages, in turn, from the next one on. */
   const groupsInTurn = (queue: string, now: number, first: string | undefined, max: number): readonly string[] => {
     const groups: string[] = [];
     let group = first;
@@ -51,7 +51,7 @@ export function visibleMessages(database: Database): VisibleMessages {
   return (queue, now, max) => {
     const all = selectAll.all(queue, now, max + 1) as unknown as VisibleMessage[];
     if (all.length <= max) return all;
-    // Nobody had a turn yet: it begins with whoever waits longest.
+    // Before the first turn, the group with the oldest message begins.
     const last = served.get(queue);
     const groups = groupsInTurn(queue, now, last === undefined ? all[0]?.grp : nextGroup(queue, last), max);
     const ids = inTurns(
@@ -65,7 +65,7 @@ export function visibleMessages(database: Database): VisibleMessages {
   };
 }
 
-/** One of each, then the second of each, until there are enough. */
+/** Takes the first of each list, then the second of each, up to `max`. */
 function inTurns<T>(lists: readonly (readonly T[])[], max: number): readonly T[] {
   const taken: T[] = [];
   const longest = Math.max(0, ...lists.map(({ length }) => length));

@@ -1,7 +1,7 @@
 import type { Store } from '#ports/store';
 import type { Database } from './database.ts';
 
-/** Finished orders looked at in one transaction: those that are kept for their callers are looked at, too. */
+/** Finished orders read in one transaction, including those that are kept for their callers. */
 const portion = 500;
 
 type Place = readonly [finishedAt: number, id: number];
@@ -10,11 +10,11 @@ interface Finished {
   readonly id: number;
   readonly orderId: string;
   readonly finishedAt: number;
-  /** The order that called it is still there: it may have this one undone, or ask after its answer. */
+  /** 1 if the calling order still exists: it may compensate this one, or request its answer. */
   readonly isKept: number;
 }
 
-/** Forgets finished orders with all that belongs to them, and after their callers. */
+/** Deletes finished orders with all their records, after their callers. */
 export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'hasForgotten'> {
   const selectFinished = database.prepare(
     `SELECT o.id, o.orderId, s.finishedAt, EXISTS (
@@ -31,7 +31,7 @@ export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'ha
     'DELETE FROM overflow WHERE orderId = ?',
     'DELETE FROM intents WHERE orderId = ?',
     'DELETE FROM undoPages WHERE orderId = ?',
-    // Ids of announcements begin with the order's, and with "@", "#" or "/" behind it.
+    // Ids of announcements begin with the order's id and continue with "@", "#" or "/".
     `DELETE FROM announcements WHERE (id >= ?1 || '@' AND id < ?1 || 'A') OR (id >= ?1 || '#' AND id < ?1 || '$') OR (id >= ?1 || '/' AND id < ?1 || '0')`,
   ].map((sql) => database.prepare(sql));
   const note = database.prepare(
@@ -49,7 +49,7 @@ export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'ha
       return { count: forgotten.length, ...(last ? { next: [last.finishedAt, last.id] as const } : {}) };
     });
 
-  /** Looks once at all that was finished before then. */
+  /** Deletes one round of orders that finished before a time. */
   async function forgetOnce(finishedBefore: number, limit: number): Promise<number> {
     let count = 0;
     for (let after: Place | undefined = [0, 0]; after && count < limit; ) {
@@ -63,7 +63,7 @@ export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'ha
   return {
     async forget(finishedBefore, limit) {
       let count = 0;
-      // Each look finds what the orders called that the look before has forgotten.
+      // Each round finds the called orders of the callers that the round before deleted.
       for (let found = -1; found !== 0 && count < limit; count += found) found = await forgetOnce(finishedBefore, limit - count);
       return count;
     },

@@ -3,9 +3,12 @@ import { tableFigures } from '#ports/limits';
 
 const { itemBytesMax } = tableFigures;
 
-/** A database file takes more; but what runs on one machine is to run on AWS as well. Most are so short that nobody need count. */
+/**
+ * Throws StoreRefusesError above DynamoDB's item limit, so that what runs on one machine also runs on AWS. Short texts skip the exact
+ * count.
+ */
 export function refuseTooLarge(what: string, ...texts: readonly string[]): void {
   if (texts.reduce((sum, { length }) => sum + length, 0) * 3 <= itemBytesMax) return;
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  if (bytes > itemBytesMax) throw new StoreRefusesError(`${what} has ${bytes} bytes; at most ${itemBytesMax} are stored in one item.`);
+  if (bytes > itemBytesMax) throw new StoreRefusesError(`${what} has ${bytes} bytes. The limit for one item is ${itemBytesMax} bytes.`);
 }

@@ -3,7 +3,7 @@ import type { ListPosition, OrderFilter, OrderPage, Store } from '#ports/store';
 import type { Database } from './database.ts';
 import { headOf, orderOf } from './rows.ts';
 
-/** Of a list's filter that no index serves, so many orders are looked at for one page: SQLite runs in the thread of everything else. */
+/** Orders examined for one page of a filter without an index. SQLite blocks the only thread, so this is limited. */
 const lookedMaxDefault = 1000;
 
 interface Place extends ListPosition {
@@ -11,7 +11,7 @@ interface Place extends ListPosition {
   readonly isMeant: number;
 }
 
-/** Lists of orders, and the walk through all of them. */
+/** Lists orders, and sweeps through all of them. */
 export function sqliteListing(database: Database, lookedMax = lookedMaxDefault): Pick<Store, 'list' | 'sweep'> {
   const selectListed = database.prepare('SELECT o.record, s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.id = ?');
   const selectSwept = database.prepare(
@@ -27,7 +27,7 @@ export function sqliteListing(database: Database, lookedMax = lookedMaxDefault):
   return {
     async list(filter, after, limit) {
       const { from, where, meant, values } = conditionsOf(filter, after);
-      // One more than wanted tells whether the list goes on.
+      // One order more than the page shows whether another page follows.
       const looked = meant === undefined ? limit + 1 : Math.max(lookedMax, limit + 1);
       const places = database
         .prepare(
@@ -50,7 +50,7 @@ export function sqliteListing(database: Database, lookedMax = lookedMaxDefault):
   };
 }
 
-/** One damaged record must not hide all the others from a list. */
+/** Reads one record, or nothing if it is damaged, so that a list shows the others. */
 function readable<T>(read: () => T): readonly T[] {
   try {
     return [read()];
@@ -60,9 +60,9 @@ function readable<T>(read: () => T): readonly T[] {
   }
 }
 
-/** Which orders an index proposes, and what is seen in each of them: `meant`, where the filter says more than an index knows. */
+/** Returns the SQL conditions of a filter. `meant` holds those that no index serves. */
 function conditionsOf(filter: OrderFilter, after: ListPosition | undefined) {
-  // One unreadable record must not keep the others from being listed; nor may it be looked into.
+  // An unreadable record must not stop the list, and its content must not be evaluated.
   const isReadable = "json_valid(o.record) AND CASE WHEN json_valid(s.head) THEN json_extract(s.head, '$.schemaVersion') IS 1 ELSE 0 END";
   const parts: [string, ...(string | number)[]][] = [[isReadable]];
   const { client, reference } = filter;
@@ -70,7 +70,8 @@ function conditionsOf(filter: OrderFilter, after: ListPosition | undefined) {
   if (client !== undefined && reference !== undefined) parts.push(['o.reference = ?', reference]);
   if (filter.submittedAfter !== undefined) parts.push(['o.submittedAt > ?', filter.submittedAfter]);
   if (filter.submittedBefore !== undefined) parts.push(['o.submittedAt < ?', filter.submittedBefore]);
-  // An index holds the orders in Error. Only a literal finds it, and only CROSS JOIN begins there, not at all of a client's orders.
+  // Only a literal makes SQLite use the partial index of orders in Error. Only CROSS JOIN makes it start there, not at all orders of a
+  // client.
   const inError = filter.state === 'Error';
   const from = inError ? 'states s CROSS JOIN orders o' : 'orders o JOIN states s';
   if (inError) parts.push(["s.processState = 'Error'"]);
@@ -85,7 +86,7 @@ function conditionsOf(filter: OrderFilter, after: ListPosition | undefined) {
     from,
     where: `WHERE ${parts.map(([text]) => text).join(' AND ')}`,
     meant: seen.length === 0 ? undefined : `(${seen.map(([text]) => text).join(' AND ')})`,
-    // What is seen in an order stands before what proposes it, in the statement.
+    // In the statement, the conditions on an order precede those on the index.
     values: [...seen.flatMap(([, ...values]) => values), ...parts.flatMap(([, ...values]) => values)],
   };
 }

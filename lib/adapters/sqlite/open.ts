@@ -8,13 +8,13 @@ import { type SqliteQueues, sqliteQueues } from './queues.ts';
 import { sqliteStore } from './store.ts';
 import { sqliteTidying } from './tidying.ts';
 
-/** Store, channel and publisher on one SQLite file. */
+/** Store, queues and event bus on one SQLite file. */
 export interface Embedded {
   readonly database: Database;
   readonly store: Store;
   readonly queues: SqliteQueues;
   readonly publisher: SqlitePublisher;
-  /** Removes what nobody needs any more; to be called now and then. */
+  /** Removes expired data. To be called regularly. */
   readonly tidy: () => Promise<void>;
 }
 
@@ -27,13 +27,17 @@ interface EmbeddedOptions {
 export const dataFile = (folder: string): string => join(folder, 'redress.sqlite');
 
 /**
- * The embedded ports in a data folder, or `:memory:`. Several processes may share a folder.
+ * Opens the embedded ports in a data folder, or `:memory:`. Several processes may share a folder.
  *
- * @throws SetupError where the folder can't be used: unwritable, foreign, or written by a newer version.
+ * @throws SetupError if the folder is not writable, belongs to another program, or was written by a newer version.
  */
 export const openEmbedded = (folder: string, options: EmbeddedOptions): Embedded => embeddedOn(openEmbeddedDatabase(folder), options);
 
-/** @throws SetupError as `openEmbedded` does. */
+/**
+ * Opens the database alone.
+ *
+ * @throws SetupError as `openEmbedded` does.
+ */
 export const openEmbeddedDatabase = (folder: string): Database => openDatabase(folder === ':memory:' ? folder : dataFile(folder));
 
 /** Returns the adapters of one process on an open database. */

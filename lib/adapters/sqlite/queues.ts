@@ -6,26 +6,26 @@ import { type VisibleMessage, visibleMessages } from './fair-turns.ts';
 interface Waiter {
   readonly max: number;
   readonly visibilityMs: number;
-  /** What the open transaction writes as received by this waiter. */
+  /** Messages that the open transaction marks as received by this waiter. */
   readonly handed: Received[];
   readonly deliver: (messages: readonly Received[]) => void;
 }
 
-/** A channel that can also send within a transaction that is already open. */
+/** Queues that can also send within an open transaction. */
 export interface SqliteQueues extends Queues {
-  /** Whoever waits for one of them gets it when it is committed. */
+  /** Sends messages within the open transaction. A waiter receives them after the commit. */
   sendWithin(messages: readonly Outgoing[]): void;
 }
 
-/** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
+/** A constant abort reason. Without one, every abort creates an exception with an unused stack. */
 const delivered = 'delivered';
 
-/** How soon a message of another process, or one that was delayed, is noticed. */
+/** How soon a waiter notices a delayed message, or one from another process. */
 const lookEveryMs = 50;
 
 /**
- * Queues in one SQLite table. A message for which somebody of this process waits is written as already received, and
- * handed over when it is committed: one insert and one delete for its whole life.
+ * Queues in one SQLite table. If this process already waits for a message, the message is stored as received and handed over after the
+ * commit. It then costs one insert and one delete.
  */
 export function sqliteQueues(
   database: Database,
@@ -54,7 +54,7 @@ export function sqliteQueues(
     }
   };
 
-  /** All that the group handed to waiters is stored now. */
+  /** After the commit, everything that the group handed to waiters is stored. */
   database.onCommit(() => {
     for (const [queue, list] of waiters) {
       const ready = list.filter(({ handed }) => handed.length > 0);
@@ -94,7 +94,7 @@ export function sqliteQueues(
     });
   };
 
-  /** Looks for what became visible without passing through this process, as long as somebody waits. */
+  /** Polls for messages that became visible without this process, while anyone waits. */
   const look = async (): Promise<void> => {
     if (looking) return;
     looking = true;
@@ -103,7 +103,7 @@ export function sqliteQueues(
       try {
         await lookOnce();
       } catch (error) {
-        // What may pass, such as a full disk, is looked past; where the store is gone, whoever waits learns it with his next call.
+        // Polling survives temporary errors, such as a full disk. If the store is gone, the next call reports it.
         if ((error as { fatal?: boolean }).fatal !== false) break;
       }
     }
@@ -117,7 +117,7 @@ export function sqliteQueues(
       const [waiter] = list;
       if (!waiter || next === null || next > clock.now()) continue;
       await database.write(() => {
-        // Sends of the same commit may have filled his hands by now, and he may have gone.
+        // Sends of the same commit may have filled this waiter, or it may have stopped waiting.
         const byteBudget = waiters.get(queue)?.includes(waiter) ? waiter.max - waiter.handed.length : 0;
         if (byteBudget > 0) waiter.handed.push(...receiveWithin(queue, byteBudget, waiter.visibilityMs));
       });

@@ -1,7 +1,7 @@
 import { UnreadableRecordError, unknownVersion } from '#ports/errors';
 import type { OrderRecord, StateHead } from '#ports/records';
 
-/** Throws UnreadableRecordError: it concerns this order alone. */
+/** Returns the head of a state; throws UnreadableRecordError, which concerns this order alone. */
 export function headOf(orderId: string, text: string): StateHead {
   const head = parsed<StateHead | null>(orderId, text);
   if (head?.schemaVersion !== 1) throw unknownVersion(orderId, head?.schemaVersion, head?.updatedAt);

@@ -67,25 +67,25 @@ const documents = `
   ) WITHOUT ROWID;
 `;
 
-/** Whose work a message is, and in what order each has his turn. */
+/** The group of a message, and the order in which groups take turns. */
 const groups = `
   ALTER TABLE messages ADD COLUMN grp TEXT NOT NULL DEFAULT '';
   CREATE INDEX messages_by_group ON messages (queue, grp, visibleAt);
 `;
 
-/** Those that are over are found without looking at the others. */
+/** An index of expiry times, to find expired documents without a scan. */
 const expiry = `
   CREATE INDEX documents_by_expiry ON documents (expiresAt) WHERE expiresAt IS NOT NULL;
 `;
 
-/** Journal lines of one write that do not fit into its state, in this order, behind the page of the same rev. */
+/** Journal entries of one write that exceed its state's item, in order, after the page of the same rev. */
 const overflow = `
   CREATE TABLE overflow (
     orderId TEXT NOT NULL, rev INTEGER NOT NULL, part INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev, part)
   ) WITHOUT ROWID;
 `;
 
-/** Each brings a file from one version to the next; an older program takes none of a newer version. */
+/** Migrations, one for each version. An older program refuses files of a newer version. */
 export const changes: readonly string[] = [first, intents, undoPages, breakers, documents, groups, expiry, overflow];
 
 export const schemaVersion = changes.length;

@@ -11,12 +11,12 @@ import { refuseTooLarge } from './item-size.ts';
 import { sqliteListing } from './listing.ts';
 import { headOf, orderOf, parsed } from './rows.ts';
 
-/** Sends within the transaction that is open; set by whoever puts store, channel and publisher on one database. */
+/** Sends within the open transaction. Set when store, queues and event bus share one database. */
 export type SendWithin = (sentWithWrite: SentWithWrite) => void;
 
 const recentMax = 1000;
 
-/** The store in one SQLite file. With `sendWithin`, what a write wants sent is part of its own transaction. */
+/** The store in one SQLite file. With `sendWithin`, messages of a write are part of its transaction. */
 export function sqliteStore(database: Database, sendWithin?: SendWithin): Store {
   const insertOrder = database.prepare(
     'INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
@@ -58,7 +58,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
 
   const fitting = (what: string, orderId: string, value: object): string => {
     const text = JSON.stringify(value);
-    refuseTooLarge(`${what} of the order ${orderId}`, text);
+    refuseTooLarge(`${what} of order ${orderId}`, text);
     return text;
   };
   const putPage = (orderId: string, rev: number, page: Page) => void insertPage.run(orderId, rev, fitting('A page', orderId, page));
@@ -72,8 +72,8 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   };
 
   /**
-   * Orders never change: those that were read lately need not be read and parsed at every step. One of another time is
-   * another order, submitted under the same key after the first was forgotten.
+   * Recently read orders. Orders never change, so steps need not read and parse them again. A different submission time means a different
+   * order: the first was deleted, and its key was used again.
    */
   const recent = new Map<string, OrderRecord>();
   const recentOrder = (orderId: string, submittedAt: number): OrderRecord => {
@@ -117,7 +117,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
         );
         if (Number(changes) === 0) return { outcome: 'exists' as const, order: orderOf(orderId, selectOrder.get(orderId)) };
         const columns = columnsOf(state);
-        refuseTooLarge(`The state of the order ${orderId}`, String(columns.at(-1)), state.blob);
+        refuseTooLarge(`The state of order ${orderId}`, String(columns.at(-1)), state.blob);
         putOverflow(orderId, state.rev - 1, sentWithWrite.overflow);
         insertState.run(...columns, state.blob, lastInsertRowid);
         send(sentWithWrite);
@@ -141,7 +141,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
           if (sentWithWrite.page) putPage(state.orderId, rev, sentWithWrite.page);
           if (sentWithWrite.undoPage) putUndoPage(state.orderId, rev, sentWithWrite.undoPage);
           const columns = columnsOf(state);
-          refuseTooLarge(`The state of the order ${state.orderId}`, String(columns.at(-1)), state.blob);
+          refuseTooLarge(`The state of order ${state.orderId}`, String(columns.at(-1)), state.blob);
           const { changes } = updateState.run(...columns, state.blob, state.orderId, epoch, rev);
           if (changes > 0) putOverflow(state.orderId, rev, sentWithWrite.overflow);
           return changes;

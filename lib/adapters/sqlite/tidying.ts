@@ -2,20 +2,20 @@ import type { Clock } from '#ports/clock';
 import type { Database } from './database.ts';
 
 const dayMs = 86_400_000;
-/** What is removed at once, so that nothing else waits for long. */
+/** Rows removed in one transaction, so that other writes do not wait long. */
 const portion = 1000;
 
-/** For so long the embedded store keeps what no order keeps. */
+/** How long data without an order is kept. */
 const keptFor = {
-  /** Unread messages, on whichever queue: as long as SQS may keep them. */
+  /** Unread messages on any queue: the maximum retention of SQS. */
   messagesMs: 14 * dayMs,
-  /** Announcements; those of an order are forgotten with it, if that is sooner. */
+  /** Announcements. Those of an order are deleted with it, if that is sooner. */
   announcementsMs: 90 * dayMs,
-  /** And no more than so many of them. */
+  /** The maximum number of announcements. */
   announcements: 100_000,
 } as const;
 
-/** Removes what nobody needs any more, in portions: what DynamoDB and SQS remove by themselves, and old announcements. */
+/** Removes expired data in portions: what DynamoDB and SQS remove by themselves, and old announcements. */
 export function sqliteTidying(database: Database, clock: Clock): () => Promise<void> {
   const removeDocuments = database.prepare(
     `DELETE FROM documents WHERE (collection, id) IN (SELECT collection, id FROM documents WHERE expiresAt < ? LIMIT ${portion})`,

@@ -7,14 +7,14 @@ import { systemClock } from '#ports/clock';
 const pageSize = 500;
 const lookEveryMs = 500;
 
-/** Shows what was announced: the local stand-in for a subscription to the event bus. */
+/** Lists announcements: the local counterpart of a subscription to the event bus. */
 export const alerts: CliCommand<{ follow?: true; since: number }> = {
   name: 'alerts',
-  summary: 'shows what was announced, oldest first',
+  summary: 'List announcements, oldest first',
   declare: (command) =>
     command
-      .option('--follow', 'stays and shows what comes; with --json one object a line')
-      .option('--since <seq>', 'only what came after this number', wholeOption(0, Number.MAX_SAFE_INTEGER), 0),
+      .option('--follow', 'keep printing new ones; with --json one object a line')
+      .option('--since <seq>', 'only announcements after this number', wholeOption(0, Number.MAX_SAFE_INTEGER), 0),
 
   async run(cli, { follow, since }) {
     await cli.withData(async ({ publisher }) => {

@@ -3,10 +3,10 @@ import type { CliCommand } from '#cli/command';
 import { listed } from '#cli/orders';
 import { table } from '#cli/text';
 
-/** Lists the agents, and whether the services behind them are away. */
+/** Lists the circuit breaker of each agent. */
 export const breakerList: CliCommand = {
   name: 'breaker list',
-  summary: 'lists the agents, and whether the services behind them are away',
+  summary: 'List the circuit breakers of all agents',
 
   async run(cli) {
     const channels = await listed<ChannelView>(await cli.api('operator'), '/channels');

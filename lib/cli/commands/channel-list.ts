@@ -1,10 +1,10 @@
 import type { CliCommand } from '#cli/command';
 import { spanText, table } from '#cli/text';
 
-/** Lists the queues in which something lies. */
+/** Lists the queues of the data folder that hold messages. */
 export const channelList: CliCommand = {
   name: 'channel list',
-  summary: 'lists the queues in which something lies, with their depths',
+  summary: 'List local queues that hold messages',
 
   async run(cli) {
     await cli.withData(async ({ database, queues }) => {

@@ -3,37 +3,39 @@ import type { CliCommand } from '#cli/command';
 import { textOption } from '#cli/options';
 import { printable } from '#cli/text';
 
-/** Stops what is done with a channel, until it is opened. */
+/** Closes a channel: functions stop consuming its queues until an operator opens it. */
 export const channelClose: CliCommand<{ reason: string }> = {
   name: 'channel close',
-  summary: 'takes nothing from a channel any more; orders that need it wait',
+  summary: 'Close a channel: stop consuming its queues',
   declare: (command) =>
-    command.argument('<name>', 'the channel: an agent, submissions or wake-ups').requiredOption('--reason <text>', 'why', textOption),
+    command
+      .argument('<name>', 'channel: an agent, submissions or wake-ups')
+      .requiredOption('--reason <text>', 'why the channel is closed', textOption),
 
   async run(cli, { reason }, [name = '']) {
     const api = await cli.api('operator');
     const { body } = await api.call<ChannelView>('POST', `${channelPath(name)}/close`, { body: { reason } });
     cli.print(body, () => '');
-    cli.terminal.say(`${printable(name)} is closed. Open it again: redress channel open ${printable(name)}`);
+    cli.terminal.say(`${printable(name)} is closed. To open it: redress channel open ${printable(name)}`);
   },
 };
 
-/** Lets go what waited for a channel. */
+/** Opens a channel: its waiting messages are released in order of arrival. */
 export const channelOpen: CliCommand<{ reason?: string; canary?: true }> = {
   name: 'channel open',
-  summary: 'opens a channel; what waited is let go in the order in which it came',
+  summary: 'Open a channel: consume its queues again',
   declare: (command) =>
     command
-      .argument('<name>', 'the channel: an agent, submissions or wake-ups')
-      .option('--reason <text>', 'why', textOption)
-      .option('--canary', 'of an agent: one request goes first, and the others when it was answered'),
+      .argument('<name>', 'channel: an agent, submissions or wake-ups')
+      .option('--reason <text>', 'why the channel is opened', textOption)
+      .option('--canary', 'agents only: send one request first, and the others after its reply'),
 
   async run(cli, options, [name = '']) {
     const api = await cli.api('operator');
     const { reason, canary } = options;
-    const asked = { ...(reason === undefined ? {} : { reason }), ...(canary ? { canary } : {}) };
-    const { body } = await api.call<ChannelView>('POST', `${channelPath(name)}/open`, { body: asked });
+    const change = { ...(reason === undefined ? {} : { reason }), ...(canary ? { canary } : {}) };
+    const { body } = await api.call<ChannelView>('POST', `${channelPath(name)}/open`, { body: change });
     cli.print(body, () => '');
-    cli.terminal.say(`${printable(name)} is open. See how it goes: redress channel status`);
+    cli.terminal.say(`${printable(name)} is open. To watch it: redress channel status`);
   },
 };

@@ -3,10 +3,10 @@ import { listed } from '#cli/orders';
 import { table } from '#cli/text';
 import type { ClientRecord } from '#ports/records';
 
-/** Lists the clients that are registered. */
+/** Lists the registered clients. */
 export const clientList: CliCommand = {
   name: 'client list',
-  summary: 'lists the clients and what they may name',
+  summary: 'List the registered clients',
 
   async run(cli) {
     const items = await listed<ClientRecord>(await cli.api('admin'), '/clients');

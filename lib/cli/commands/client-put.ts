@@ -3,20 +3,20 @@ import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
 import { printable } from '#cli/text';
 
-/** Registers what a client may name. */
+/** Registers a client's response queues and senders, and replaces the earlier registration. */
 export const clientPut: CliCommand<{ channel: readonly string[]; sender: readonly string[] }> = {
   name: 'client put',
-  summary: 'registers the response channels and senders of a client, in place of those it had',
+  summary: "Replace a client's response queues and senders",
   declare: (command) =>
     command
-      .argument('<id>', 'the client')
-      .option('--channel <name...>', 'response queues that it may name: redress-response-acme', [])
-      .option('--sender <name...>', 'who may post submissions in its name', []),
+      .argument('<id>', 'client id')
+      .option('--channel <name...>', 'response queues of the client: redress-response-acme', [])
+      .option('--sender <name...>', 'SQS sender ids that may submit for the client', []),
 
   async run(cli, { channel, sender }, [id = '']) {
-    // The API cannot refuse them all: API Gateway cuts off what stands behind a `?`, and another client would be replaced.
+    // API Gateway drops everything after a `?`, so the API would see, and replace, a different client.
     if (!clientIdPattern.test(id))
-      throw new UsageError(`${printable(id)} is no id of a client: 1 to 128 letters, digits, ".", "_" and "-", and not "." or "..".`);
+      throw new UsageError(`Invalid client id ${printable(id)}: expected 1 to 128 letters, digits, ".", "_" and "-", but not "." or "..".`);
     const api = await cli.api('admin');
     const registered = { responseChannels: channel, senders: sender };
     const { body } = await api.call('PUT', `/clients/${encodeURIComponent(id)}`, { body: registered });

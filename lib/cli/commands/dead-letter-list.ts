@@ -4,14 +4,14 @@ import { wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
 import { table } from '#cli/text';
 
-/** Lists messages that nobody could process. */
+/** Lists dead letters. */
 export const deadLetterList: CliCommand<MessageFilter & { limit: number }> = {
   name: 'dead-letter list',
-  summary: 'lists messages that nobody could process, oldest first',
+  summary: 'List dead letters, oldest first',
   declare: (command) =>
-    declareFilter(command.argument('[channel]', 'an agent, submissions, wake-ups or workflows; without it, all of them')).option(
+    declareFilter(command.argument('[channel]', 'an agent, submissions, wake-ups or workflows (all channels)')).option(
       '--limit <number>',
-      'at most so many of each channel',
+      'most messages of each channel',
       wholeOption(1, 100_000),
       100,
     ),
@@ -23,7 +23,7 @@ export const deadLetterList: CliCommand<MessageFilter & { limit: number }> = {
     for (const name of names) items.push(...(await listed<MessageView>(api, deadLetterPath(name), filterOf(filter), limit)));
     const rows = items.map((message) => [message.channel, message.id, message.type ?? '', message.orderId ?? '', stateOf(message)]);
     cli.print({ items }, () => (rows.length > 0 ? table(['channel', 'message', 'type', 'order', ''], rows, cli.paint) : ''));
-    if (!cli.json && items.length === 0) cli.terminal.say('There are no such messages.');
+    if (!cli.json && items.length === 0) cli.terminal.say('No dead letters match.');
   },
 };
 

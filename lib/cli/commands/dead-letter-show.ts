@@ -9,15 +9,15 @@ interface WholeMessage extends MessageView {
   readonly text: string | null;
 }
 
-/** Shows a message that nobody could process, with its story. */
+/** Shows a dead letter and its failed attempts. */
 export const deadLetterShow: CliCommand<{ body?: true }> = {
   name: 'dead-letter show',
-  summary: 'shows a message that nobody could process, with its story',
+  summary: 'Show a dead letter and its failed attempts',
   declare: (command) =>
     command
-      .argument('<channel>', 'where it was dead-lettered')
-      .argument('<id>', 'the message')
-      .option('--body', 'prints the message alone, to be mended in a file'),
+      .argument('<channel>', 'channel of the message')
+      .argument('<id>', 'message id')
+      .option('--body', 'print the message body alone, for editing in a file'),
 
   async run(cli, { body: bodyAlone }, [channel = '', id = '']) {
     const { body: message } = await (await cli.api('operator')).call<WholeMessage>('GET', messagePath(channel, id));
@@ -27,7 +27,7 @@ export const deadLetterShow: CliCommand<{ body?: true }> = {
   },
 };
 
-/** A body keeps its lines, and nothing else that a terminal obeys. */
+/** Splits a body into lines, without characters that a terminal interprets. */
 const linesOf = (text: string): readonly string[] => text.split('\n').map(printable);
 
 const storyOf = ({ id, queue, orderId, sentAt, reason, failures, attempts, handling }: WholeMessage): readonly string[] =>

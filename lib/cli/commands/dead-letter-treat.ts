@@ -20,34 +20,35 @@ interface ResubmitOptions extends Options {
 const declareTreatment = (command: Command): Command =>
   declareFilter(
     command
-      .argument('<channel>', 'where it was dead-lettered')
-      .argument('[id]', 'the message; without it, those that the filters name, or --all')
-      .requiredOption('--reason <text>', 'why; kept in the history', textOption)
-      .option('--dry-run', 'shows what would happen, and changes nothing')
-      .option('--all', 'every message of the channel'),
+      .argument('<channel>', 'channel of the message')
+      .argument('[id]', 'message id; without it, use filters or --all')
+      .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
+      .option('--dry-run', 'show the outcome without changing anything')
+      .option('--all', 'all messages of the channel'),
   );
 
-/** Sends messages that nobody could process once more. */
+/** Sends dead letters to their queues again. */
 export const deadLetterResubmit: CliCommand<ResubmitOptions> = {
   name: 'dead-letter resubmit',
-  summary: 'sends a message that nobody could process once more, as it is or mended',
+  summary: 'Send dead letters to their queues again',
   sendsData: true,
   declare: (command) =>
     declareTreatment(command)
-      .option('--data <json>', 'the message in place of its own: JSON, @file, or @- for the input')
-      .option('--again', 'also where it is not known whether it was sent before'),
+      .option('--data <json>', 'new message body: JSON, @file, or @- for standard input')
+      .option('--again', 'send it even if an interrupted attempt may have sent it'),
 
   async run(cli, { data, again, ...options }, [channel = '', id]) {
-    if (id === undefined && data !== undefined) throw new UsageError('--data mends one message: say which.');
+    if (id === undefined && data !== undefined)
+      throw new UsageError('--data replaces the body of one message. Name the message by its id.');
     const body = data === undefined ? undefined : await readData(data, cli.terminal);
     return treat(cli, 'resubmit', { channel, id, ...options }, { ...(body === undefined ? {} : { body }), ...(again ? { again } : {}) });
   },
 };
 
-/** Gives up messages that nobody could process. */
+/** Deletes dead letters. */
 export const deadLetterDiscard: CliCommand<Options> = {
   name: 'dead-letter discard',
-  summary: 'gives up a message that nobody could process',
+  summary: 'Delete dead letters',
   declare: declareTreatment,
   run: (cli, options, [channel = '', id]) => treat(cli, 'discard', { channel, id, ...options }, {}),
 };
@@ -59,7 +60,7 @@ async function treat(cli: Cli, action: 'resubmit' | 'discard', wanted: Wanted, m
   const { channel, id, reason, all, dryRun = false, ...given } = wanted;
   const filter = filterOf(given);
   if ((id === undefined) === (all === undefined && Object.keys(filter).length === 0))
-    throw new UsageError('Name one message, or give filters, or --all.');
+    throw new UsageError('Name either one message by its id, or several by filters or --all.');
   if (id === undefined) return treatMany(cli, channel, { filter, action, reason, dryRun, ...(more.again ? { again: more.again } : {}) });
   const api = await cli.api('operator');
   const body = { reason, dryRun, ...more };
@@ -67,14 +68,14 @@ async function treat(cli: Cli, action: 'resubmit' | 'discard', wanted: Wanted, m
     ? api.call<{ orderId: string | null }>('POST', messagePath(channel, id, '/resubmit'), { body })
     : api.call<{ orderId: string | null }>('DELETE', messagePath(channel, id), { body }));
   cli.print(answer, () => '');
-  if (dryRun) cli.terminal.say('It could be done. Nothing was changed.');
+  if (dryRun) cli.terminal.say('This is possible. Nothing was changed.');
   else cli.terminal.say(action === 'discard' ? 'Discarded.' : `Sent. ${answer.orderId ? followed(answer.orderId) : ''}`.trim());
   return undefined;
 }
 
-const followed = (orderId: string): string => `See what becomes of it: redress order watch ${printable(orderId)}`;
+const followed = (orderId: string): string => `To follow the order: redress order watch ${printable(orderId)}`;
 
-/** Exit code 1 where something was left as it was. */
+/** Treats all matching messages; resolves with exit code 1 if any of them was refused. */
 async function treatMany(cli: Cli, channel: string, treatment: Parameters<typeof treatAll>[2]): Promise<number | undefined> {
   const items = await treatAll(await cli.api('operator'), channel, treatment);
   const rows = items.map(({ id, type, outcome, errors }) => [
@@ -84,6 +85,6 @@ async function treatMany(cli: Cli, channel: string, treatment: Parameters<typeof
     errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim()).join('; '),
   ]);
   cli.print({ items }, () => (rows.length > 0 ? table(['message', 'type', treatment.action, ''], rows, cli.paint) : ''));
-  if (!cli.json && items.length === 0) cli.terminal.say('There are no such messages.');
+  if (!cli.json && items.length === 0) cli.terminal.say('No dead letters match.');
   return items.every(({ outcome }) => outcome === 'done' || outcome === 'possible') ? undefined : 1;
 }

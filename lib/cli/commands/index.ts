@@ -30,7 +30,7 @@ import { workflowCheck } from './workflow-check.ts';
 import { workflowFaults } from './workflow-faults.ts';
 import { workflowGraph } from './workflow-graph.ts';
 
-/** Every command, in the order in which the help shows them. */
+/** All commands, in the order of the help. */
 export const commands: readonly CliCommand[] = [
   start,
   demo,

@@ -10,19 +10,19 @@ interface Options {
   reason: string;
 }
 
-/** Answers the question for which an order waits. */
+/** Answers the question for which an order is blocked. */
 export const orderAnswer: CliCommand<Options> = {
   name: 'order answer',
-  summary: 'answers the question for which an order waits',
+  summary: "Answer an order's question to the operator",
   sendsData: true,
   declare: (command) =>
     command
-      .argument('<id>', 'the order, or the beginning of its id')
-      .option('--data <json>', 'the answer: JSON, @file, or @- for the input')
-      .option('--reason <text>', 'why; kept in the history', textOption, 'answered'),
+      .argument('<id>', 'order id, or its beginning')
+      .option('--data <json>', 'answer: JSON, @file, or @- for standard input')
+      .option('--reason <text>', 'why; kept in the history of the order', textOption, 'answered'),
 
   async run(cli, { data, reason }, [id = '']) {
-    if (data === undefined) throw new UsageError('An answer is wanted: --data with JSON, @file, or @- for the input.');
+    if (data === undefined) throw new UsageError('The answer is missing. Give it with --data: JSON, @file, or @- for standard input.');
     const answer = await readData(data, cli.terminal);
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
@@ -30,6 +30,6 @@ export const orderAnswer: CliCommand<Options> = {
     const instruction = { kind: 'resubmit', reason, answer };
     const { body } = await api.call('POST', `${path}/instructions`, { body: instruction, headers: { 'if-match': etag } });
     cli.print(body, () => '');
-    cli.terminal.say(`Accepted. See what becomes of it: redress order watch ${printable(order.orderId)}`);
+    cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(order.orderId)}`);
   },
 };

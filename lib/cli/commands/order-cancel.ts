@@ -9,7 +9,7 @@ interface Options {
   path?: string;
 }
 
-/** A decision about an order: as a call of its own, or as an operator's instruction. */
+/** Creates a command that cancels an order or gives it an instruction. */
 const ending = (
   name: string,
   summary: string,
@@ -21,8 +21,8 @@ const ending = (
   declare: (command) =>
     more(
       command
-        .argument('<id>', 'the order, or the beginning of its id')
-        .requiredOption('--reason <text>', 'why; kept in the history', textOption),
+        .argument('<id>', 'order id, or its beginning')
+        .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption),
     ),
 
   async run(cli, { reason, path: step }, [id = '']) {
@@ -37,16 +37,13 @@ const ending = (
             headers: { 'if-match': etag },
           });
     cli.print(body, () => '');
-    cli.terminal.say(`Accepted. See what becomes of it: redress order watch ${printable(order.orderId)}`);
+    cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(order.orderId)}`);
   },
 });
 
-export const orderCancel = ending('cancel', 'cancels what runs of an order, and undoes what was done', 'cancel');
-export const orderCompensate = ending('compensate', 'undoes all that an order in Error has done', 'compensate');
-export const orderTerminate = ending('terminate', 'ends an order as it is: nothing is undone', 'terminate');
-export const orderMarkCompensated = ending(
-  'mark-compensated',
-  'says that an undo which goes on failing was seen to by hand',
-  'mark-compensated',
-  (command) => command.option('--path <step>', 'the step whose undo it is; needed where there are several', textOption),
+export const orderCancel = ending('cancel', 'Cancel an order: undo its completed steps', 'cancel');
+export const orderCompensate = ending('compensate', 'Undo all completed steps of an order in Error', 'compensate');
+export const orderTerminate = ending('terminate', 'End an order without undoing anything', 'terminate');
+export const orderMarkCompensated = ending('mark-compensated', 'Mark a failing undo as done by hand', 'mark-compensated', (command) =>
+  command.option('--path <step>', 'step whose undo fails; required if there are several', textOption),
 );

@@ -6,8 +6,8 @@ import { printable, spanText, table } from '#cli/text';
 /** Shows one order with its steps. */
 export const orderGet: CliCommand = {
   name: 'order get',
-  summary: 'shows one order',
-  declare: (command) => command.argument('<id>', 'the order, or the beginning of its id'),
+  summary: 'Show one order and its steps',
+  declare: (command) => command.argument('<id>', 'order id, or its beginning'),
 
   async run(cli, _, [id = '']) {
     const api = await cli.api('operator');
@@ -37,7 +37,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
     ...(reference ? [['reference', reference]] : []),
     ['submitted', new Date(submittedAt).toISOString()],
     ['updated', `${new Date(updatedAt).toISOString()}, ${spanText(timeOf(updatedAt) - timeOf(submittedAt))} later`],
-    ...(typeof remainingSeconds === 'number' ? [['time left', `${spanText(remainingSeconds * 1000)}, from when it is resumed`]] : []),
+    ...(typeof remainingSeconds === 'number' ? [['time left', `${spanText(remainingSeconds * 1000)} after it is resumed`]] : []),
     ...(failureCount ? [['failures', String(failureCount)]] : []),
     ...(fault
       ? [

@@ -13,8 +13,8 @@ interface Entry {
 /** Prints an order's journal. */
 export const orderHistory: CliCommand = {
   name: 'order history',
-  summary: 'prints what happened to an order, oldest first',
-  declare: (command) => command.argument('<id>', 'the order, or the beginning of its id'),
+  summary: "Print an order's history, oldest first",
+  declare: (command) => command.argument('<id>', 'order id, or its beginning'),
 
   async run(cli, _, [id = '']) {
     const api = await cli.api('operator');

@@ -14,29 +14,35 @@ interface Options {
   all?: true;
 }
 
-/** Enough of an id to name the order to any other command. */
+/** Enough characters of an id for the other commands. */
 const idCharacters = 13;
 
 /** Lists orders, newest first. */
 export const orderList: CliCommand<Options> = {
   name: 'order list',
-  summary: 'lists orders, newest first',
+  summary: 'List orders, newest first',
   declare: (command) =>
     command
-      .addOption(new Option('--state <state>', 'only these').choices(['Pending', 'Processing', 'Processed', 'Error']))
+      .addOption(new Option('--state <state>', 'only orders in this state').choices(['Pending', 'Processing', 'Processed', 'Error']))
       .addOption(
-        new Option('--outcome <outcome>', 'only these').choices(['completed', 'compensated', 'rejected', 'canceled', 'terminated']),
+        new Option('--outcome <outcome>', 'only orders with this outcome').choices([
+          'completed',
+          'compensated',
+          'rejected',
+          'canceled',
+          'terminated',
+        ]),
       )
-      .option('--workflow <name>', 'only these')
-      .option('--fault <type>', 'only these: CardDeclined')
-      .option('--reference <text>', "only those with the client's own name")
-      .option('--limit <number>', 'at most so many', wholeOption(1, 100_000), 20)
-      .option('--all', 'every one'),
+      .option('--workflow <name>', 'only orders of this workflow')
+      .option('--fault <type>', 'only orders with this fault: CardDeclined')
+      .option('--reference <text>', "only orders with this client's reference")
+      .option('--limit <number>', 'most orders to list', wholeOption(1, 100_000), 20)
+      .option('--all', 'list all orders'),
 
   async run(cli, { state, outcome, workflow, fault, reference, limit, all }) {
     const api = await cli.api('operator');
     const most = all ? Number.POSITIVE_INFINITY : limit;
-    // One more than is shown tells whether there are more.
+    // One order beyond the limit shows whether there are more.
     const found = await listed<OrderView>(api, '/orders', { state, outcome, workflow, fault, reference }, most + 1);
     const items = found.slice(0, most);
     const more = found.length > items.length;
@@ -52,7 +58,7 @@ export const orderList: CliCommand<Options> = {
     cli.print({ items, more }, () =>
       rows.length > 0 ? table(['order', 'state', 'workflow', 'submitted', 'reference'], rows, cli.paint) : '',
     );
-    if (!cli.json && items.length === 0) cli.terminal.say('There are no such orders.');
-    if (!cli.json && more) cli.terminal.say(`There are more: --limit ${limit * 10}, or --all.`);
+    if (!cli.json && items.length === 0) cli.terminal.say('No orders match.');
+    if (!cli.json && more) cli.terminal.say(`There are more orders: use --limit ${limit * 10} or --all.`);
   },
 };

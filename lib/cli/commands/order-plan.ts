@@ -18,14 +18,12 @@ interface Plan {
   readonly withoutUndo: readonly { readonly path: string }[];
 }
 
-/** Shows what an undo of an order would do, and changes nothing. */
+/** Shows what an undo of an order would do, without changing anything. */
 export const orderPlan: CliCommand<Options> = {
   name: 'order plan',
-  summary: 'shows what an undo of an order would do, in order',
+  summary: 'Show what undoing an order would do',
   declare: (command) =>
-    command
-      .argument('<id>', 'the order, or the beginning of its id')
-      .option('--undo <scope>', 'a composite of its workflow, by its name or path', 'order'),
+    command.argument('<id>', 'order id, or its beginning').option('--undo <scope>', 'scope to undo: name or path of a composite', 'order'),
 
   async run(cli, { undo }, [id = '']) {
     const api = await cli.api('operator');
@@ -39,10 +37,10 @@ function planText({ steps, withoutUndo }: Plan, paint: Paint): string {
   const rows = steps.map((step) => [step.path, `${step.agent}.${step.operation}`, inputText(step)]);
   const undone = rows.length === 0 ? 'Nothing would be undone.\n' : table(['undone', 'by', 'with'], rows, paint);
   const left = withoutUndo.map(({ path }) => printable(path)).join(', ');
-  return left === '' ? undone : `${undone}Without an undo, and to stay as they are: ${left}.\n`;
+  return left === '' ? undone : `${undone}Steps without an undo, which would stay as they are: ${left}.\n`;
 }
 
 function inputText({ input, outcomeUnknown, impossible }: Plan['steps'][number]): string {
-  if (impossible !== undefined) return `a person must see to it: ${impossible}`;
-  return outcomeUnknown ? 'if it was done, which is found out first' : JSON.stringify(input);
+  if (impossible !== undefined) return `undo impossible, a person must do it: ${impossible}`;
+  return outcomeUnknown ? 'only if a lookup confirms the effect' : JSON.stringify(input);
 }

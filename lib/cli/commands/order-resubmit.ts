@@ -20,16 +20,16 @@ interface Plan {
   }[];
 }
 
-/** Has an order in Error try its failed step again. */
+/** Retries the failed step of an order in Error. */
 export const orderResubmit: CliCommand<Options> = {
   name: 'order resubmit',
-  summary: 'has an order in Error try its failed step again',
+  summary: 'Retry the failed step of an order in Error',
   declare: (command) =>
     command
-      .argument('<id>', 'the order, or the beginning of its id')
-      .requiredOption('--reason <text>', 'why; kept in the history', textOption)
-      .option('--dry-run', 'shows what would happen, and changes nothing')
-      .option('--complete-within <seconds>', 'a new time for the whole order, from now', wholeOption(1, 31_622_400)),
+      .argument('<id>', 'order id, or its beginning')
+      .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
+      .option('--dry-run', 'show the outcome without changing anything')
+      .option('--complete-within <seconds>', 'new time limit of the whole order, from now', wholeOption(1, 31_622_400)),
 
   async run(cli, { reason, dryRun, completeWithin }, [id = '']) {
     const api = await cli.api('operator');
@@ -44,16 +44,16 @@ export const orderResubmit: CliCommand<Options> = {
     const { body: answer } = await api.call<Plan>('POST', `${path}/instructions`, { body, headers: { 'if-match': etag } });
 
     cli.print(answer, () => (dryRun ? planText(answer, cli.paint) : ''));
-    if (!dryRun) cli.terminal.say(`Accepted. See what becomes of it: redress order watch ${printable(order.orderId)}`);
+    if (!dryRun) cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(order.orderId)}`);
   },
 };
 
 function planText({ processState = '', requests = [] }: Plan, paint: Parameters<typeof table>[2]): string {
-  const rows = requests.map((ask) => [
-    ask.path,
-    `${ask.agent}.${ask.operation}`,
-    String(ask.attempt),
-    new Date(ask.completeBy).toISOString(),
+  const rows = requests.map(({ path, agent, operation, attempt, completeBy }) => [
+    path,
+    `${agent}.${operation}`,
+    String(attempt),
+    new Date(completeBy).toISOString(),
   ]);
-  return `The order would be ${printable(processState)}${rows.length === 0 ? ', and nobody would be asked.\n' : `, and asked would be:\n${table(['step', 'operation', 'attempt', 'complete by'], rows, paint)}`}`;
+  return `The order would be ${printable(processState)}${rows.length === 0 ? ' and send no requests.\n' : ` and send these requests:\n${table(['step', 'operation', 'attempt', 'complete by'], rows, paint)}`}`;
 }

@@ -8,17 +8,17 @@ interface Options {
   key?: string;
 }
 
-/** Sends a signal that an order waits for, or will wait for. */
+/** Sends a signal to an order, which keeps it until an activity waits for it. */
 export const orderSignal: CliCommand<Options> = {
   name: 'order signal',
-  summary: 'sends an order what it waits for',
+  summary: 'Send a signal to an order',
   sendsData: true,
   declare: (command) =>
     command
-      .argument('<id>', 'the order, or the beginning of its id')
-      .argument('<name>', 'the name of the signal')
-      .option('--data <json>', 'what it brings along: JSON, @file, or @- for the input (null)')
-      .option('--key <key>', 'the idempotency key: the same again changes nothing more'),
+      .argument('<id>', 'order id, or its beginning')
+      .argument('<name>', 'name of the signal')
+      .option('--data <json>', 'payload: JSON, @file, or @- for standard input (null)')
+      .option('--key <key>', 'idempotency key; the same key again changes nothing more'),
 
   async run(cli, { data = 'null', key }, [id = '', name = '']) {
     const body = await readData(data, cli.terminal);
@@ -28,7 +28,7 @@ export const orderSignal: CliCommand<Options> = {
     const path = `${orderPath(orderId)}/signals/${encodeURIComponent(name)}`;
     const { body: answer, replayed } = await api.call('POST', path, { body, headers });
     cli.print(answer, () => '');
-    cli.terminal.say(replayed ? 'This key was used before: nothing was sent again.' : 'Accepted.');
-    cli.terminal.say(`See what becomes of it: redress order watch ${printable(orderId)}`);
+    cli.terminal.say(replayed ? 'This key was used before. The signal was not sent again.' : 'Accepted.');
+    cli.terminal.say(`To follow the order: redress order watch ${printable(orderId)}`);
   },
 };

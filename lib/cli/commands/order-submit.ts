@@ -17,18 +17,18 @@ interface Submitted {
   readonly submittedAt: string;
 }
 
-/** Submits one order, and stays with it to its end when asked to. */
+/** Submits one order; with `--watch`, follows it until it has ended. */
 export const orderSubmit: CliCommand<Options> = {
   name: 'order submit',
-  summary: 'submits an order',
+  summary: 'Submit an order',
   declare: (command) =>
     command
-      .argument('<file>', 'JSON of the order, or of the whole submission: {"order": ...}; - reads the input')
-      .option('--key <key>', 'the idempotency key: the same again is the same order (a new one each time)')
-      .option('--client <id>', 'in whose name; of no account with --token', 'cli')
-      .option('--workflow <name>', 'which workflow (fulfil-order)')
-      .option('--reference <text>', "the client's own name for the order")
-      .option('--watch', 'shows what happens, until the order has ended; exit code 0 only when it is completed'),
+      .argument('<file>', 'JSON file of the order or the whole submission, {"order": ...}; - for standard input')
+      .option('--key <key>', 'idempotency key; the same key again is the same order (a random key)')
+      .option('--client <id>', 'client to submit as (ignored with --token)', 'cli')
+      .option('--workflow <name>', 'workflow of the order (fulfil-order)')
+      .option('--reference <text>', "client's reference for the order")
+      .option('--watch', 'follow the order until it has ended; exit code 0 only if it completed'),
 
   async run(cli, { key = randomUUID(), client, workflow, reference, watch: stays }, [file = '-']) {
     const submission = await readSubmission(file, cli.terminal);
@@ -36,7 +36,7 @@ export const orderSubmit: CliCommand<Options> = {
     const api = await cli.api('client', client);
     const { body: submitted, replayed } = await api.call<Submitted>('POST', '/orders', { body, headers: { 'idempotency-key': key } });
 
-    if (replayed) cli.terminal.say('This key was used before: no new order was made.');
+    if (replayed) cli.terminal.say('This key was used before. No new order was created.');
     if (!stays || !cli.json) cli.print({ ...submitted, replayed }, () => `${submitted.orderId}\n`);
     return stays ? watch(cli, api, submitted.orderId) : 0;
   },

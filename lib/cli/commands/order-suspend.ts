@@ -19,9 +19,9 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Option
   summary,
   declare: (command) =>
     command
-      .argument('<id>', 'the order, or the beginning of its id')
-      .requiredOption('--reason <text>', 'why; kept in the history', textOption)
-      .option('--dry-run', 'shows what would happen, and changes nothing'),
+      .argument('<id>', 'order id, or its beginning')
+      .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
+      .option('--dry-run', 'show the outcome without changing anything'),
 
   async run(cli, { reason, dryRun }, [id = '']) {
     const api = await cli.api('operator');
@@ -30,17 +30,18 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Option
     const body = { kind, reason, ...(dryRun ? { dryRun } : {}) };
     const { body: answer } = await api.call<Plan>('POST', `${path}/instructions`, { body, headers: { 'if-match': etag } });
     cli.print(answer, () => (dryRun ? planText(answer) : ''));
-    if (!dryRun) cli.terminal.say(`Accepted. See what becomes of it: redress order get ${printable(order.orderId)}`);
+    if (!dryRun) cli.terminal.say(`Accepted. To see the order: redress order get ${printable(order.orderId)}`);
   },
 });
 
 function planText({ requests = [], completeBy, remainingSeconds }: Plan): string {
-  const asked =
-    requests.length === 0 ? 'Nobody would be asked' : `Asked would be: ${requests.map(({ path }) => printable(path)).join(', ')}`;
-  if (typeof remainingSeconds === 'number')
-    return `${asked}. Its time would stand still, with ${spanText(remainingSeconds * 1000)} left.\n`;
-  return `${asked}.${completeBy ? ` What is at work would have until ${new Date(completeBy).toISOString()}.` : ''}\n`;
+  const sent =
+    requests.length === 0
+      ? 'The order would send no requests'
+      : `The order would send requests for ${requests.map(({ path }) => printable(path)).join(', ')}`;
+  if (typeof remainingSeconds === 'number') return `${sent}. Its deadlines would stop, with ${spanText(remainingSeconds * 1000)} left.\n`;
+  return `${sent}.${completeBy ? ` Its running steps would have until ${new Date(completeBy).toISOString()}.` : ''}\n`;
 }
 
-export const orderSuspend = turning('suspend', 'stops the time of an order: nothing new is begun until it is resumed');
-export const orderResume = turning('resume', 'has a suspended order go on, with the time that it had left');
+export const orderSuspend = turning('suspend', 'Suspend an order and stop its deadlines');
+export const orderResume = turning('resume', 'Resume a suspended order with its remaining time');

@@ -3,10 +3,10 @@ import type { CliCommand } from '#cli/command';
 import { listed } from '#cli/orders';
 import { spanText, table } from '#cli/text';
 
-/** Lists the channels: open or closed, and what lies in them. */
+/** Lists the channels: open or closed, and their queue depths. */
 export const channelStatus: CliCommand = {
   name: 'channel status',
-  summary: 'lists the channels: open or closed, since when and why, and what lies in them',
+  summary: 'List channels: open or closed, queue depths',
 
   async run(cli) {
     const items = await listed<ChannelView>(await cli.api('operator'), '/channels');

@@ -5,7 +5,7 @@ import { secondsOption } from '#cli/options';
 import { printable } from '#cli/text';
 import { systemClock } from '#ports/clock';
 
-/** What the system itself takes from these would be lost to it until somebody notices. */
+/** Whether the system consumes a queue: a message received here would be missing there. */
 const isSystems = (queue: string): boolean => /-(requests|replies|dead)$/.test(queue) || queue === 'wake-ups' || queue === 'submissions';
 
 const batch = 10;
@@ -18,18 +18,18 @@ interface Message {
   readonly body: string;
 }
 
-/** Prints the messages of a queue of the data folder, such as a client's response channel, and takes them off it. */
+/** Prints and deletes the messages of a queue in the data folder, such as a client's response queue. */
 export const channelReceive: CliCommand<{ wait: number; keep?: true }> = {
   name: 'channel receive',
-  summary: 'prints the messages of a queue, one a line, and takes them off it',
+  summary: 'Print and delete the messages of a queue',
   declare: (command) =>
     command
-      .argument('<name>', 'the queue: redress-response-acme')
-      .option('--wait <seconds>', 'waits so long for the first one', secondsOption, 0)
-      .option('--keep', 'leaves them on the queue'),
+      .argument('<name>', 'queue: redress-response-acme')
+      .option('--wait <seconds>', 'time to wait for the first message', secondsOption, 0)
+      .option('--keep', 'do not delete the messages'),
 
   async run(cli, { wait, keep }, [queue = '']) {
-    if (isSystems(queue) && !keep) throw new UsageError(`The system itself takes its work from ${queue}: look at it with --keep.`);
+    if (isSystems(queue) && !keep) throw new UsageError(`The system itself consumes ${queue}. Use --keep to read it without deleting.`);
     const say = (messages: readonly Message[]) => {
       if (!cli.json) for (const { body } of messages) cli.terminal.write(`${printable(body)}\n`);
     };
@@ -46,7 +46,7 @@ export const channelReceive: CliCommand<{ wait: number; keep?: true }> = {
   },
 };
 
-/** A message leaves the queue after it was printed: killed in between, it is printed twice rather than never. */
+/** Acknowledges messages after printing them: after a crash in between, they are printed twice rather than never. */
 async function taken(
   { queues }: Embedded,
   queue: string,
@@ -66,7 +66,7 @@ async function taken(
   }
 }
 
-/** Receiving would count as a delivery, so it only reads. */
+/** Reads the messages from the database, because a receive would count as a delivery. */
 async function looked(
   { database }: Embedded,
   queue: string,

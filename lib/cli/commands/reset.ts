@@ -8,18 +8,18 @@ import { createApi } from '#cli/http';
 const isOurs = (file: string): boolean =>
   /^(redress|shop)\.sqlite(-wal|-shm|-journal)?$/.test(file) || /^issuer\.json(\.\d+\.[0-9a-f]+)?$/.test(file);
 
-/** Empties the data folder. Files of others stay. */
+/** Deletes the system's files in the data folder and keeps all others. */
 export const reset: CliCommand<{ yes?: true }> = {
   name: 'reset',
-  summary: 'empties the data folder: all orders, messages, announcements, and the key that signs tokens',
-  declare: (command) => command.option('--yes', 'without asking, and even while a system is running'),
+  summary: 'Delete all data and the token key',
+  declare: (command) => command.option('--yes', 'do not ask, and delete even while a system is running'),
 
   async run(cli, { yes }) {
     const { dataFolder, terminal } = cli;
     const files = filesIn(dataFolder);
     const ours = files.filter(isOurs);
     if (!yes) {
-      if (!terminal.canAsk || cli.json) throw new UsageError(`This deletes all orders in ${dataFolder}: say --yes when that is meant.`);
+      if (!terminal.canAsk || cli.json) throw new UsageError(`This would delete all orders in ${dataFolder}. Confirm with --yes.`);
       if (ours.length > 0) await ask(cli, ours);
     }
 
@@ -28,16 +28,16 @@ export const reset: CliCommand<{ yes?: true }> = {
     const left = files.length - ours.length;
     terminal.say(
       ours.length === 0
-        ? `There is nothing of redress in ${dataFolder}.`
-        : `Emptied ${dataFolder}.${left > 0 ? ` ${left} other files are left there.` : ''}`,
+        ? `${dataFolder} has no data of redress.`
+        : `Deleted the data in ${dataFolder}.${left > 0 ? ` ${left} other files are still there.` : ''}`,
     );
     cli.print({ dataFolder, deleted: ours }, () => '');
   },
 };
 
-/** Rejects while a system is running, and unless the person wants it. */
+/** Asks the person to confirm; rejects if they do not, or while a system is running. */
 async function ask({ dataFolder, url }: Cli, files: readonly string[]): Promise<void> {
-  if (await isRunning(url)) throw new FailedError(`A system is running at ${url}: stop it first, or say --yes.`);
+  if (await isRunning(url)) throw new FailedError(`A system is running at ${url}. Stop it first, or use --yes.`);
   const sure = await confirm({
     message: `Delete all orders in ${dataFolder} (${files.join(', ')})?`,
     initialValue: false,
@@ -57,7 +57,7 @@ function filesIn(folder: string): readonly string[] {
 
 const healthMs = 2_000;
 
-/** Whatever answers may be at work on this folder: it cannot be told from here. */
+/** Whether any program answers at the URL: it may be a system that uses this folder. */
 async function isRunning(url: string): Promise<boolean> {
   try {
     await createApi({ url, timeoutMs: healthMs }).call('GET', '/health');

@@ -2,18 +2,18 @@ import { resolve } from 'node:path';
 import type { CliCommand } from '#cli/command';
 import { wholeOption } from '#cli/options';
 
-/** Runs the whole system for the user's own app, as `npm start` does for the sample one. */
+/** Runs the whole system for the user's app, as `npm start` does for the sample app. */
 export const start: CliCommand<{ port?: number; data?: string; samples: boolean }> = {
   name: 'start',
-  summary: 'runs the whole system in this process, until it is stopped',
+  summary: 'Run the whole system in this process',
   declare: (command) =>
     command
-      .argument('[app]', 'module whose default export comes from defineApp (the sample orders)')
-      .option('--port <port>', 'where to listen (PORT, else 3000)', wholeOption(0, 65_535))
-      .option('--no-samples', 'submits no sample orders on a first start'),
+      .argument('[app]', 'module with an app from defineApp as default export (the sample app)')
+      .option('--port <port>', 'port to listen on (PORT, else 3000)', wholeOption(0, 65_535))
+      .option('--no-samples', 'do not submit sample orders on the first start'),
 
   async run({ config }, { port = config.port, data = config.dataFolder, samples }, [app]) {
-    // The program is the one of `npm start`, and takes its settings as that one does.
+    // The program of `npm start`, which reads its settings from the environment.
     Object.assign(process.env, {
       PORT: String(port),
       REDRESS_DATA: data,

@@ -3,10 +3,10 @@ import { systemClock } from '#ports/clock';
 import { createTelemetry } from '#ports/telemetry';
 import { createSupervisor } from '#roles/supervisor/supervisor';
 
-/** One pass of the supervisor over the data folder, beside those of a running system or instead of them. */
+/** Runs one pass of the supervisor over the data folder, with or without a running system. */
 export const supervise: CliCommand = {
   name: 'supervise',
-  summary: 'looks once for orders whose time is over, and asks for their recovery',
+  summary: 'Run the supervisor once over the data folder',
 
   async run(cli) {
     await cli.withData(async ({ store, queues, publisher }) => {
@@ -23,7 +23,7 @@ export const supervise: CliCommand = {
       cli.print(
         pass,
         () =>
-          `looked at ${pass.looked}: ${pass.counted} expiries counted, ${pass.woken} woken, ${pass.intoError} into Error, ${pass.lost} lost to others\n`,
+          `examined ${pass.looked} orders: ${pass.counted} expired deadlines counted, ${pass.woken} woken, ${pass.intoError} moved to Error, ${pass.lost} lost races\n`,
       );
     });
   },

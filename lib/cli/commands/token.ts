@@ -4,24 +4,27 @@ import { openLocalIssuer } from '#api/local-issuer';
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
 import { spanOption } from '#cli/options';
+import { printable } from '#cli/text';
 
 const twelveHoursMs = 43_200_000;
 
-/** Prints a token that the system of this data folder believes. */
+/** Prints a token that the system of this data folder accepts. */
 export const token: CliCommand<{ role: Role; client?: string; expires: number; subject?: string }> = {
   name: 'token',
-  summary: "prints a token signed with the data folder's key",
+  summary: "Print a token signed with the folder's key",
   declare: (command) =>
     command
-      .addOption(new Option('--role <role>', 'what its bearer may do').choices(roles).makeOptionMandatory())
-      .option('--client <id>', 'the client in whose name orders are submitted; for the role client')
-      .option('--subject <name>', 'who it is, for the history (the client or the role)')
-      .option('--expires <span>', 'how long it is good: 30s, 15m, 12h, 7d', spanOption, twelveHoursMs),
+      .addOption(new Option('--role <role>', 'role of the bearer').choices(roles).makeOptionMandatory())
+      .option('--client <id>', 'client to submit orders as; required for the role client')
+      .option('--subject <name>', 'name of the bearer in histories (the client or the role)')
+      .option('--expires <span>', 'lifetime of the token: 30s, 15m, 12h, 7d', spanOption, twelveHoursMs),
 
   async run(cli, { role, client, expires, subject }) {
-    if (role === 'client' && client === undefined) throw new UsageError('A token of the role client needs a client: --client acme.');
+    if (role === 'client' && client === undefined) throw new UsageError('The role client requires a client id, such as --client acme.');
     if (client !== undefined && !clientIdPattern.test(client))
-      throw new UsageError('The id of a client has 1 to 128 letters, digits, dots, - or _.');
+      throw new UsageError(
+        `Invalid client id ${printable(client)}: expected 1 to 128 letters, digits, ".", "_" and "-", but not "." or "..".`,
+      );
 
     const expiresInSeconds = expires / 1000;
     const signed = await openLocalIssuer(cli.dataFolder).sign({

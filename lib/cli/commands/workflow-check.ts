@@ -4,16 +4,16 @@ import { declareWorkflows, type WorkflowOptions, workflowsOf } from '#cli/workfl
 import { timeText } from '#ports/messages';
 import { checkDefinitions, type VersionCheck } from '#roles/definitions/recorded-definitions';
 
-/** Before a deployment: which versions are not what they were, and which orders under way would not go on. */
+/** Checks, before a deployment, which recorded versions have changed and which unfinished orders could not continue. */
 export const workflowCheck: CliCommand<WorkflowOptions> = {
   name: 'workflow check',
-  summary: 'compare workflows with those of the stored orders',
+  summary: 'Compare workflows with those of stored orders',
   declare: declareWorkflows,
 
   async run(cli, options, [file = '']) {
     const workflows = await workflowsOf(file, options);
     const checks = await cli.withStore((store) => checkDefinitions(workflows, store, ordersShown + 1));
-    // On AWS no start looks for orders: see decision 21.
+    // On AWS, a start does not search for unfinished orders (decision 21), so this check refuses every change.
     const isRefused = ({ found, orders }: VersionCheck) => orders.length > 0 || (found === 'changed' && cli.config.adapters === 'aws');
     const refused = checks.filter(isRefused);
     cli.print({ workflows: checks.map((check) => ({ ...viewOf(check), fits: !isRefused(check) })) }, () => {
@@ -26,7 +26,7 @@ export const workflowCheck: CliCommand<WorkflowOptions> = {
         timeText(submittedAt),
       ]);
       return [
-        table(['workflow', 'compared with what is recorded', 'orders that would not go on'], rows, cli.paint),
+        table(['workflow', 'compared with the record', 'orders that could not continue'], rows, cli.paint),
         ...(list.length > 0 ? [table(['order', 'workflow', 'state', 'submitted'], list, cli.paint)] : []),
         ...(refused.length > 0 ? [`${remedy}\n`] : []),
       ].join('\n');
@@ -35,11 +35,11 @@ export const workflowCheck: CliCommand<WorkflowOptions> = {
   },
 };
 
-/** Of each version; who wants all of them lists the orders. */
+/** Most orders shown for one version. */
 const ordersShown = 100;
 
 const remedy =
-  'Give a changed workflow a new version, and keep each version in the app until none of its orders is under way. docs/workflows.md, "A new version".';
+  'Give a changed workflow a new version, and keep each version in the app until all of its orders are finished. See docs/guides/writing-workflows.md, "A new version".';
 
 const viewOf = ({ orders, ...check }: VersionCheck) => ({
   ...check,

@@ -5,10 +5,10 @@ import { shortType } from '#core/data/fault';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { type FaultEnd, type FaultPath, faultPathsOf, type RetryTaken, silence } from '#core/views/fault-paths';
 
-/** Each fault at each step, and who takes it: what a review of a workflow looks at. */
+/** Shows each fault of each step and its handler, for the review of a workflow. */
 export const workflowFaults: CliCommand<WorkflowOptions> = {
   name: 'workflow faults',
-  summary: 'shows who takes which fault of which step',
+  summary: "Show the handler of each step's faults",
   declare: declareWorkflows,
 
   async run(cli, options, [file = '']) {
@@ -21,7 +21,7 @@ export const workflowFaults: CliCommand<WorkflowOptions> = {
 
 function faultsText({ name, version }: WorkflowDefinition, faults: readonly FaultPath[], { paint }: Pick<Cli, 'paint'>): string {
   const rows = linesOf(faults).map(({ path, names, first }) => [path, names, againText(first), takerText(first), thenText(first.end)]);
-  return `${paint('bold', `${name}@${version}`)}\n${table(['step', 'fault', 'runs again', 'taken by', 'then'], rows, paint)}`;
+  return `${paint('bold', `${name}@${version}`)}\n${table(['step', 'fault', 'retries', 'handled by', 'then'], rows, paint)}`;
 }
 
 interface Line {
@@ -30,7 +30,7 @@ interface Line {
   readonly first: FaultPath;
 }
 
-/** Declared faults have a line each; those of the engine at one step share one as long as they go the same way. */
+/** Returns one line for each declared fault, and one for all engine faults of a step that end in the same way. */
 function linesOf(faults: readonly FaultPath[]): readonly Line[] {
   const wayOf = ({ path, retries, askedAgain, end }: FaultPath) => JSON.stringify([path, retries, askedAgain, end]);
   return [...Map.groupBy(faults, ({ path }) => path).values()].flatMap((ofStep) => {
@@ -50,7 +50,7 @@ const engineName = ({ fault }: FaultPath): string =>
   fault === silence ? 'no answer' : fault === 'Engine/InvalidReply' ? 'outcome unknown' : shortType(fault);
 
 const againText = ({ retries, askedAgain }: FaultPath): string =>
-  [...retries.map(retryText), ...(askedAgain ? ['asked again when late'] : [])].join('; ');
+  [...retries.map(retryText), ...(askedAgain ? ['requested again when late'] : [])].join('; ');
 
 function retryText({ path, retries: count, intervalSeconds: interval, except, only = [], undoFirst }: RetryTaken): string {
   const excepted = except.length > 0 ? `, not after ${except.map(shortType).join(' or ')}` : '';
@@ -63,7 +63,7 @@ function takerText({ end, origin }: FaultPath): string {
     case 'handled':
       return end.handler;
     case 'operator':
-      return origin === 'engine' || end.foreseen ? 'an operator' : 'nobody: an operator';
+      return origin === 'engine' || end.foreseen ? 'an operator' : 'no handler: an operator';
     default:
       return 'onExhausted';
   }
@@ -72,16 +72,16 @@ function takerText({ end, origin }: FaultPath): string {
 function thenText(end: FaultEnd): string {
   switch (end.kind) {
     case 'operator':
-      return 'the order is held';
+      return 'the order is blocked';
     case 'waits':
-      return 'it is asked again after long waits';
+      return 'the step is requested again after long waits';
     case 'undone':
       return 'the whole order is undone';
     case 'handled': {
       const acts = end.does.map((act) =>
         act.kind === 'undoes' ? `undoes ${act.scope}` : act.kind === 'raises' ? `raises ${shortType(act.fault)}` : 'terminates the order',
       );
-      const on = end.at.includes('/') ? `goes on after ${end.at}` : 'the order ends';
+      const on = end.at.includes('/') ? `continues after ${end.at}` : 'the order ends';
       return [...new Set([...acts, ...(end.goesOn ? [on] : [])])].join(', ');
     }
   }

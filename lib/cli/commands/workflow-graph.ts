@@ -6,16 +6,16 @@ interface Options extends WorkflowOptions {
   readonly svg?: boolean;
 }
 
-/** Draws workflows, for a pull request or a document: what GitHub shows of a `mermaid` block, or as a picture. */
+/** Draws workflows as Mermaid text, which GitHub renders, or as an SVG picture. */
 export const workflowGraph: CliCommand<Options> = {
   name: 'workflow graph',
-  summary: 'draws the workflows of a module, as Mermaid text or as SVG',
-  declare: (command) => declareWorkflows(command).option('--svg', 'one workflow as an SVG document'),
+  summary: 'Draw workflows as Mermaid text or SVG',
+  declare: (command) => declareWorkflows(command).option('--svg', 'draw one workflow as an SVG document'),
 
   async run(cli, options, [file = '']) {
     const workflows = await workflowsOf(file, options);
     if (options.svg && workflows.length > 1 && !cli.json)
-      throw new UsageError(`${file} has several workflows: name one of ${workflows.map(({ name }) => name).join(', ')} with --workflow.`);
+      throw new UsageError(`${file} has several workflows. Choose one with --workflow: ${workflows.map(({ name }) => name).join(', ')}.`);
     const { drawingOf } = await import('#core/views/diagram');
     const { mermaidOf } = await import('#core/views/mermaid');
     const { svgOf } = await import('#diagrams/svg');

@@ -6,13 +6,13 @@ import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
 export interface AskOperator extends ActivityBase {
   readonly activity: 'askOperator';
   readonly question: Template;
-  /** What a person should know for the answer. */
+  /** Facts that help the person to answer. */
   readonly details?: Template;
   /** JSON Schema of the answer. */
   readonly answer?: JsonObject;
 }
 
-/** Holds the order until a person answers; the answer is read as `steps.<name>`. */
+/** Blocks the order until a person answers. Expressions read the answer as `steps.<name>`. */
 export const askOperator: Behavior<AskOperator, Record<string, never>> = {
   children: () => [],
   answers: true,

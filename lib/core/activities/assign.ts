@@ -3,7 +3,7 @@ import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
 
 export interface Assign extends ActivityBase {
   readonly activity: 'assign';
-  /** Read later as `vars.<variable>`. */
+  /** The name under which expressions read it: `vars.<variable>`. */
   readonly variable: string;
   readonly value: Template;
 }
@@ -11,7 +11,10 @@ export interface Assign extends ActivityBase {
 /** Sets a variable of the order. */
 export const assign: Behavior<Assign, never> = {
   children: () => [],
-  problems: ({ variable }) => (/^[A-Za-z_]\w{0,63}$/.test(variable) ? [] : [`"${variable}" is no name for a variable.`]),
+  problems: ({ variable }) =>
+    /^[A-Za-z_]\w{0,63}$/.test(variable)
+      ? []
+      : [`"${variable}" is not a valid variable name. Use at most 64 letters, digits and "_", and do not begin with a digit.`],
   templates: ({ value }) => [value],
 
   execute({ variable, value }, { evaluate }) {

@@ -4,8 +4,9 @@ import type { Behavior } from '#core/engine/behavior';
 import { requestAgain, type Step, type StepState, step } from './step.ts';
 
 /**
- * Runs another workflow as a child, an order of its own. Its agent is the engine; its operation is the workflow with its
- * version (`ship-one@1`), its input that order's body. It fails only when nothing of the child is left.
+ * Runs another workflow as a separate order (child workflow). Its agent is the engine, its operation the workflow with
+ * its version (`ship-one@1`), and its input the body of the called order. It fails only after all work of the called
+ * order is undone.
  */
 export interface Call extends Omit<Step, 'activity'> {
   readonly activity: 'call';
@@ -18,11 +19,13 @@ export const call: Behavior<Call, StepState> = {
   problems: ({ agent, operation, withinSeconds }) => [
     ...(withinSeconds === undefined
       ? []
-      : ['A call has no time limit of its own: give the workflow that it calls completeWithinSeconds, and leave out .within(…).']),
-    ...(agent === workflowsAgent ? [] : [`Its agent is "${agent}"; the agent of a call is "${workflowsAgent}".`]),
-    ...(/^[a-z][a-z0-9-]{0,63}@[1-9]\d*$/.test(operation) ? [] : [`"${operation}" names no workflow: its name, "@" and its version.`]),
+      : ['A call cannot have a time limit. Leave out .within(…), and set completeWithinSeconds in the called workflow.']),
+    ...(agent === workflowsAgent ? [] : [`Its agent is "${agent}"; the agent of a call must be "${workflowsAgent}".`]),
+    ...(/^[a-z][a-z0-9-]{0,63}@[1-9]\d*$/.test(operation)
+      ? []
+      : [`"${operation}" is not a workflow with a version. Write its name, "@" and its version: ship-one@1.`]),
   ],
-  // A child takes the time that it takes: whether it is late, its own workflow says.
+  // A call never counts as late. The workflow of the called order sets the time limits.
   woken(call, local, context) {
     if (local.mode !== undefined) return step.woken?.(asStep(call), local, context);
     if (context.at < local.completeBy || !isOpen(local)) return undefined;

@@ -4,15 +4,15 @@ import { type Behavior, close, raise, run, succeeded } from '#core/engine/behavi
 
 export interface Choice extends ActivityBase {
   readonly activity: 'choice';
-  /** Tried in this order. */
+  /** The branches, in the order in which their conditions are evaluated. */
   readonly branches: readonly { readonly when: Template; readonly do: Activity }[];
   readonly otherwise?: Activity;
 }
 
-/** Runs the first branch whose condition holds; without one, `otherwise`, or nothing (IfElse). */
+/** Runs the first branch whose condition holds. If none does, runs `otherwise` or nothing (WF: IfElse). */
 export const choice: Behavior<Choice, Record<string, never>> = {
   children: ({ branches, otherwise }) => [...branches.map((branch) => branch.do), ...(otherwise ? [otherwise] : [])],
-  problems: ({ branches }) => (Array.isArray(branches) ? [] : ['Its branches are no list.']),
+  problems: ({ branches }) => (Array.isArray(branches) ? [] : ['Its branches must be a list.']),
   templates: ({ branches }) => branches.map(({ when }) => when),
 
   execute({ branches, otherwise }, context) {

@@ -3,16 +3,16 @@ import type { Behavior } from '#core/engine/behavior';
 
 export interface Compensate extends ActivityBase {
   readonly activity: 'compensate';
-  /** Name of a composite around it or beside it; without one, the composite whose handler it stands in. */
+  /** The name of a composite around it or beside it. Without a name, the composite whose handler contains this activity. */
   readonly scope?: string;
 }
 
 export interface CompensateState {
-  /** Path of the composite whose completed work is undone. */
+  /** The path of the composite whose completed work is undone. */
   readonly scope: string;
 }
 
-/** Undoes what was completed inside a scope, strictly newest first; closes when nothing is left of it (WSEHF). */
+/** Undoes the completed work of a scope, strictly newest first. Closes when no work is left (WSEHF). */
 export const compensate: Behavior<Compensate, CompensateState> = {
   children: () => [],
   templates: () => [],

@@ -11,12 +11,12 @@ export interface Compute extends ActivityBase {
   readonly input: Template;
 }
 
-/** Runs a pure function of the app inside the transition; what it returns is read as `steps.<name>`. */
+/** Runs a pure function of the app inside the transition. Expressions read the returned value as `steps.<name>`. */
 export const compute: Behavior<Compute, never> = {
   children: () => [],
   answers: true,
   problems: ({ function: name }) =>
-    functionOf(name) ? [] : [`No function is called "${name}". Describe it with compute(…), in a module that the app imports.`],
+    functionOf(name) ? [] : [`Unknown function "${name}". Define it with compute(…) in a module that the app imports.`],
   templates: ({ input }) => [input],
 
   execute({ function: name, input }, { evaluate }) {

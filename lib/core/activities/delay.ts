@@ -5,7 +5,7 @@ import { type Behavior, close, raise, succeeded, wait } from '#core/engine/behav
 
 export interface Delay extends ActivityBase {
   readonly activity: 'delay';
-  /** How long to wait; 0 to a year. */
+  /** The seconds to wait: from 0 to a year. */
   readonly seconds: Template;
 }
 
@@ -13,7 +13,7 @@ export interface DelayState {
   readonly until: number;
 }
 
-/** Waits durably: nobody holds the order meanwhile, and any scheduler may go on with it. */
+/** Waits durably. No host holds the order meanwhile, and any scheduler can continue it. */
 export const delay: Behavior<Delay, DelayState> = {
   children: () => [],
   problems: ({ seconds }) => (isObject(seconds) || isLength(seconds) ? [] : [lengthWanted(seconds)]),
@@ -27,7 +27,7 @@ export const delay: Behavior<Delay, DelayState> = {
     return length.value > 0 ? wait({ until: at + length.value * 1000 }) : close(succeeded());
   },
 
-  // Wake-ups come at least once and may come early: only the clock says whether the wait is over.
+  // Wake-ups are delivered at least once and may come early, so only the clock decides whether the wait is over.
   woken: (_, { until }, { at }) => (at >= until ? close(succeeded()) : undefined),
   wakeAt: ({ until }) => until,
   postponed: ({ until }, byMs) => ({ until: until + byMs }),

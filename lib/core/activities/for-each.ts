@@ -8,33 +8,33 @@ import { type Behavior, type Context, close, type Evaluated, type Next, raise, s
 
 export interface ForEach extends ActivityBase {
   readonly activity: 'forEach';
-  /** Yields a list; each entry is `each.<name>.item`, its position `each.<name>.index`. */
+  /** A list. Expressions read each entry as `each.<name>.item` and its position as `each.<name>.index`. */
   readonly list: Template;
   readonly do: Activity;
-  /** Branches at work at the same time: 1 is one after the other; without it `limits.concurrencyDefault`. */
+  /** The number of turns at work at the same time; 1 runs them one after the other. Default: `limits.concurrencyDefault`. */
   readonly maxConcurrency?: number;
-  /** Evaluated as each branch closes; once it holds, the others are canceled (WF: UntilCondition). */
+  /** Evaluated when a turn closes. Once it holds, the other turns are canceled (WF: UntilCondition). */
   readonly until?: Template;
-  /** Evaluated as each turn closes with success; read later, as a list in the order of the entries. */
+  /** Evaluated when a turn succeeds. Expressions read the values later as a list, in the order of the entries. */
   readonly collect?: Template;
 }
 
 export interface ForEachState {
   readonly count: number;
-  /** The next item to begin. */
+  /** The next item to start. */
   readonly next: number;
   readonly open: number;
-  /** The entries, where reading them anew could yield others: variables may change while the loop runs. */
+  /** The entries, if a second evaluation of the list could differ: variables may change while the loop runs. */
   readonly entries?: readonly Json[];
-  /** Since then it waits to be woken, to begin the next portion of its turns. */
+  /** When it paused to be woken for its next portion of turns: milliseconds since 1970. */
   readonly rests?: number;
-  /** Entries of the turns that have succeeded, each with the number of its turn. */
+  /** The collected values of succeeded turns, each with the number of its turn. */
   readonly collected?: readonly (readonly [turn: number, value: Json])[];
-  /** The entry of a turn could not be evaluated, or did not fit into the state. */
+  /** The fault of a collected value that could not be evaluated, or did not fit into the state. */
   readonly lost?: Fault;
-  /** Enough has been done: what is still open is being canceled. */
+  /** `until` holds, and the open turns are being canceled. */
   readonly stopped?: true;
-  /** Whether enough has been done could not be said: it is asked once more when the order goes on. */
+  /** `until` could not be evaluated. It is evaluated again when the order continues. */
   readonly undecided?: true;
 }
 
@@ -45,18 +45,18 @@ export const forEach: Behavior<ForEach, ForEachState> = {
   problems: ({ maxConcurrency }) =>
     maxConcurrency === undefined || (Number.isSafeInteger(maxConcurrency) && maxConcurrency >= 1)
       ? []
-      : [`maxConcurrency is ${maxConcurrency}; it is a whole number from 1 up.`],
+      : [`maxConcurrency is ${maxConcurrency}; it must be an integer of at least 1.`],
   answers: ({ collect }) => collect !== undefined,
   templates: (loop) => [loop.list, ...templatesInTurn(loop)],
 
   execute(loop, context) {
     const list = context.evaluate(loop.list);
     if (!list.ok) return raise(list.fault);
-    if (!Array.isArray(list.value)) return raise(noList(list.value));
+    if (!Array.isArray(list.value)) return raise(notAList(list.value));
     if (list.value.length > limits.itemsMax) return raise(tooMany(list.value.length));
 
     const entries = mayChange(loop.list) ? { entries: list.value } : {};
-    return goOn(loop, { count: list.value.length, next: 0, open: 0, ...entries }, context);
+    return startTurns(loop, { count: list.value.length, next: 0, open: 0, ...entries }, context);
   },
 
   childClosed(loop, state, closing, context) {
@@ -71,11 +71,11 @@ export const forEach: Behavior<ForEach, ForEachState> = {
     return { ...turnClosed(loop, { ...left, collected: all }, context), collects: { value, otherwise } };
   },
   repeat: (loop, state, context) => (state.lost ? raise(state.lost) : decide(loop, state, context)),
-  woken: (loop, state, context) => (state.rests === undefined ? undefined : goOn(loop, state, context)),
+  woken: (loop, state, context) => (state.rests === undefined ? undefined : startTurns(loop, state, context)),
   wakeAt: ({ rests }) => rests,
 };
 
-/** Expressions evaluated as a turn closes; they may read the outputs of the turn's steps. */
+/** Returns the expressions evaluated when a turn closes. They may read the outputs of that turn's steps. */
 export const templatesInTurn = ({ until, collect }: ForEach): readonly Template[] =>
   [until, collect].flatMap((template) => (template === undefined ? [] : [template]));
 
@@ -88,7 +88,7 @@ function turnClosed(loop: ForEach, state: ForEachState, context: Context): Next<
   return state.undecided || state.lost ? wait(state) : decide(loop, state, context);
 }
 
-/** In the order of the entries, however the turns came to their ends. */
+/** Closes with the collected values in the order of the entries, whatever the order in which the turns closed. */
 function closed({ collect }: ForEach, { collected = [] }: ForEachState): Next<ForEachState> {
   if (collect === undefined) return close(succeeded());
   const inOrder = collected.toSorted(([one], [other]) => one - other);
@@ -97,14 +97,14 @@ function closed({ collect }: ForEach, { collected = [] }: ForEachState): Next<Fo
 
 function decide(loop: ForEach, { undecided: _, rests: __, ...state }: ForEachState, context: Context): Next<ForEachState> {
   const { count, open } = state;
-  const enough: Condition = loop.until === undefined ? { ok: true, holds: false } : conditionOf(loop.until, context);
-  if (!enough.ok) return raise(enough.fault, { ...state, undecided: true });
-  if (!enough.holds) return goOn(loop, state, context);
+  const isEnough: Condition = loop.until === undefined ? { ok: true, holds: false } : conditionOf(loop.until, context);
+  if (!isEnough.ok) return raise(isEnough.fault, { ...state, undecided: true });
+  if (!isEnough.holds) return startTurns(loop, state, context);
 
   return open === 0 ? closed(loop, state) : { state: { ...state, next: count, stopped: true }, cancelChildren: true };
 }
 
-function goOn(loop: ForEach, { rests: _, ...state }: ForEachState, { portion, at }: Context): Next<ForEachState> {
+function startTurns(loop: ForEach, { rests: _, ...state }: ForEachState, { portion, at }: Context): Next<ForEachState> {
   const { count, next, open } = state;
   if (open === 0 && next === count) return closed(loop, state);
   const wanted = Math.max(0, Math.min(count - next, (loop.maxConcurrency ?? limits.concurrencyDefault) - open));
@@ -113,10 +113,10 @@ function goOn(loop: ForEach, { rests: _, ...state }: ForEachState, { portion, at
   return { state: { ...state, next: next + length, open: open + length, ...(length < wanted ? { rests: at } : {}) }, run };
 }
 
-const noList = (value: unknown): Fault =>
-  engineFault(engineFaults.expressionFailed, `A forEach goes through a list, not ${JSON.stringify(value)?.slice(0, 100)}.`);
+const notAList = (value: unknown): Fault =>
+  engineFault(engineFaults.expressionFailed, `A forEach needs a list, not ${JSON.stringify(value)?.slice(0, 100)}.`);
 const tooMany = (length: number): Fault =>
   engineFault(
     engineFaults.tooManyItems,
-    `The list has ${length} entries; one forEach goes through at most ${limits.itemsMax}. Cut it into chunks, each an order of its own.`,
+    `The list has ${length} entries; a forEach has at most ${limits.itemsMax}. Split the list into chunks, each in a called order.`,
   );

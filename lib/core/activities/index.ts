@@ -19,7 +19,10 @@ import { type Terminate, terminate } from './terminate.ts';
 import { type WaitFor, waitFor } from './wait-for.ts';
 import { type While, whileLoop } from './while.ts';
 
-/** The behavior of every activity type. A new one is a file beside this, its name here and its shape below; one without the other does not compile. */
+/**
+ * The behavior of every activity type. A new type needs a file in this folder, its name here and its shape below. The
+ * compiler reports whatever is missing.
+ */
 export const behaviors = {
   askOperator,
   assign,
@@ -63,26 +66,26 @@ export type ActivityOf =
   | WaitFor
   | While;
 
-/** Whether there is such an activity, built in or defined by the app. */
+/** Whether an activity type exists, built in or defined by the app. */
 export const isActivityType = (type: string): type is ActivityType =>
   Object.hasOwn(behaviors, type) || registeredBehavior(type) !== undefined;
 
 export const activityTypes = (): readonly string[] => [...Object.keys(behaviors), ...registeredTypes()];
 
-/** The one place that forgets which activity a behavior is for: the table's keys are the `activity` of its shapes. */
+/** Returns the behavior of an activity type. Only this cast forgets the type: the keys of the table are the `activity` of its shapes. */
 export function behaviorOf(type: ActivityType): Behavior {
   const behavior = Object.hasOwn(behaviors, type) ? behaviors[type as keyof typeof behaviors] : registeredBehavior(type);
-  if (!behavior) throw new Error(`"${type}" is no activity.`);
+  if (!behavior) throw new Error(`Unknown activity type "${type}".`);
   return behavior as unknown as Behavior;
 }
 
-/** Whether others may read what it closes with, as `steps.<name>`. */
+/** Whether expressions can read its output as `steps.<name>`. */
 export function answersLater(node: ActivityOf): boolean {
   const { answers = false } = behaviorOf(node.activity);
   return typeof answers === 'function' ? answers(node) : answers;
 }
 
-/** Whether it may run what is inside it again at the same place, as a retry does: what that has done is kept meanwhile. */
+/** Whether it may run its child again at the same path, as a retry does. Memos keep the work of that child meanwhile. */
 export function runsAgain({ activity }: { readonly activity: ActivityType }): boolean {
   const { retries: absorbs, reruns } = behaviorOf(activity);
   return absorbs !== undefined || reruns === true;

@@ -7,14 +7,14 @@ export interface Parallel extends ActivityBase {
 }
 
 export interface ParallelState {
-  /** How many branches are still to close. */
+  /** The number of branches that are still open. */
   readonly open: number;
 }
 
 /** Runs its children side by side and closes when all of them are closed. */
 export const parallel: Behavior<Parallel, ParallelState> = {
   children: ({ children }) => children,
-  problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children are no list of activities.']),
+  problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children must be a list of activities.']),
   templates: () => [],
 
   execute: ({ children }) =>

@@ -13,7 +13,7 @@ export interface Raise extends ActivityBase {
 /** Raises a fault of a given type (WF: Throw). */
 export const raise: Behavior<Raise, never> = {
   children: () => [],
-  problems: ({ fault }) => (typeof fault === 'string' && fault !== '' ? [] : ['It names no fault.']),
+  problems: ({ fault }) => (typeof fault === 'string' && fault !== '' ? [] : ['It has no fault type.']),
   templates: ({ message, data }) => [message, ...(data === undefined ? [] : [data])],
 
   execute({ fault, message, data }, { evaluate }) {

@@ -5,12 +5,12 @@ export interface Rethrow extends ActivityBase {
   readonly activity: 'rethrow';
 }
 
-/** Raises the fault that the handler around it has caught, as it was: with its type, class, data and source (WF: Rethrow). */
+/** Raises the fault that the enclosing handler has caught, with its type, class, data and source (WF: Rethrow). */
 export const rethrow: Behavior<Rethrow, never> = {
   children: () => [],
   templates: () => [],
   execute: (_, { caught, path }) => {
-    if (!caught) throw new Error(`${path} stands in no handler.`);
+    if (!caught) throw new Error(`${path} is not inside a fault handler.`);
     return raise(caught);
   },
 };

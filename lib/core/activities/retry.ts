@@ -5,17 +5,17 @@ import { type Behavior, close, type Next, run, wait } from '#core/engine/behavio
 export interface Retry extends ActivityBase {
   readonly activity: 'retry';
   readonly do: Activity;
-  /** How often it is run again: N means at most N + 1 runs (WF: RetryCount). */
+  /** The number of further runs: N means at most N + 1 runs (WF: RetryCount). */
   readonly retries: number;
-  /** Seconds between two runs (WF: RetryInterval). */
+  /** The seconds between two runs (WF: RetryInterval). */
   readonly intervalSeconds: number;
-  /** Faults, with all that extend them, after which it is not run again. */
+  /** Faults that end the retry, with all that extend them. */
   readonly except?: readonly string[];
-  /** Faults, with all that extend them, after which alone it is run again, permanent or not. Not beside `except`. */
+  /** The only faults that lead to another run, with all that extend them, permanent or not. Excludes `except`. */
   readonly only?: readonly string[];
-  /** Runs again after permanent faults, too. */
+  /** Whether permanent faults lead to another run, too. */
   readonly evenPermanent?: boolean;
-  /** Undoes what the failed run completed before the next one begins. */
+  /** Whether the completed work of the failed run is undone before the next run. */
   readonly undoFirst?: boolean;
 }
 
@@ -24,11 +24,11 @@ export type RetryState =
   | { readonly phase: 'undoing'; readonly attempt: number; readonly scope: string }
   | { readonly phase: 'backingOff'; readonly attempt: number; readonly until: number };
 
-/** Runs its activity again after a fault, until it succeeds or has been run `retries` times more (WF). */
+/** Runs its activity again after a fault, until it succeeds or `retries` further runs have failed (WF). */
 export const retry: Behavior<Retry, RetryState> = {
   children: (retry) => [retry.do],
   problems: ({ retries, intervalSeconds, ...taken }) => [
-    ...(Number.isSafeInteger(retries) && retries >= 0 ? [] : [`retries is ${retries}; it is a whole number from 0 up.`]),
+    ...(Number.isSafeInteger(retries) && retries >= 0 ? [] : [`retries is ${retries}; it must be an integer of at least 0.`]),
     ...[secondsProblem('intervalSeconds', intervalSeconds, 'from 0 up') ?? []].flat(),
     ...onlyProblems(taken),
   ],
@@ -46,7 +46,7 @@ export const retry: Behavior<Retry, RetryState> = {
   },
   undone: (retry, { attempt }, { at }) => tryLater(retry, attempt, at),
 
-  // Timers come at least once: one that finds the next run already under way has been answered.
+  // Timers are delivered at least once. A repeated timer finds the next run already started and is ignored.
   woken: (retry, state, { at }) => (state.phase === 'backingOff' && at >= state.until ? tryOnce(retry, state.attempt + 1) : undefined),
   wakeAt: (state) => (state.phase === 'backingOff' ? state.until : undefined),
   postponed: (state, byMs) => (state.phase === 'backingOff' ? { ...state, until: state.until + byMs } : state),
@@ -66,10 +66,8 @@ function onlyProblems({ only, except, evenPermanent }: Partial<Retry>): readonly
   if (only === undefined) return [];
   if (!Array.isArray(only) || only.length === 0) return ['"only" names no fault, so it would never run again. Name one, or leave it out.'];
   return [
-    ...(except === undefined ? [] : ['It has both "only" and "except". Name in "only" all that it is to take, and leave "except" out.']),
-    ...(evenPermanent
-      ? ['It has both "only" and "evenPermanent". What "only" names is taken, permanent or not: leave the other out.']
-      : []),
+    ...(except === undefined ? [] : ['It has both "only" and "except". Name every fault in "only", and leave "except" out.']),
+    ...(evenPermanent ? ['It has both "only" and "evenPermanent". "only" includes permanent faults: leave "evenPermanent" out.'] : []),
   ];
 }
 

@@ -6,7 +6,7 @@ export interface ScopeActivity extends ActivityBase {
   readonly do: Activity;
 }
 
-/** One activity in a frame of its own: for fault handlers, and as what `compensate` names. */
+/** Wraps one activity: the place for fault handlers, and the name that `compensate` refers to. */
 export const scope: Behavior<ScopeActivity, Record<string, never>> = {
   children: (scope) => [scope.do],
   templates: () => [],

@@ -7,14 +7,14 @@ export interface Sequence extends ActivityBase {
 }
 
 export interface SequenceState {
-  /** Position of the child that runs. */
+  /** The position of the running child. */
   readonly at: number;
 }
 
 /** Runs its children one after the other, in the order of the definition. */
 export const sequence: Behavior<Sequence, SequenceState> = {
   children: ({ children }) => children,
-  problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children are no list of activities.']),
+  problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children must be a list of activities.']),
   templates: () => [],
   execute: (sequence) => startChild(sequence, 0),
 

@@ -13,80 +13,81 @@ export interface Step extends ActivityBase {
   readonly agent: string;
   readonly operation: string;
   readonly input: Template;
-  /** What it does is meant to stay when a scope around it is compensated: it has no undo, and needs none. */
+  /** Its effect is meant to stay when an enclosing scope is compensated. It has no undo and needs none. */
   readonly noUndo?: true;
   readonly completeWithinSeconds?: number;
   /** Seconds for all of its attempts together. */
   readonly withinSeconds?: number;
-  /** Seconds over all heartbeats of one asking. */
+  /** Seconds that the heartbeats of one attempt can add up to. */
   readonly longestSeconds?: number;
-  /** It is never asked again blindly: the service does not know a key that comes again. */
+  /** The operation is requested at most once, because the service does not recognize a repeated idempotency key. */
   readonly atMostOnce?: boolean;
-  /** The agent can look up by the key whether it was done. */
+  /** The agent can look up by idempotency key whether the effect exists. */
   readonly lookup?: boolean;
   /** Faults that the operation declares, with their ancestors: `Refused/CardDeclined`. */
   readonly faults?: readonly string[];
-  /** JSON pointers into the output that nobody may see. */
+  /** JSON pointers to the secret parts of the output. */
   readonly secretOutput?: readonly string[];
 }
 
-/** All of a step but its kind: a call asks in the same way. */
+/** A step without its type. A call sends requests in the same way. */
 type RemoteStep = Omit<Step, 'activity'>;
 
 interface StepAttempt {
-  /** Rises when the effect gets a new name: see `idempotencyKey`. */
+  /** The number of the effect. It rises when the effect gets a new idempotency key. */
   readonly generation: number;
   readonly attempt: number;
-  /** The claim under which it was asked. */
+  /** The epoch of the claim under which it was requested. */
   readonly epoch: number;
   readonly completeBy: number;
-  /** When it was asked: the longest time counts from here. */
+  /** When it was requested: `longestSeconds` counts from here. */
   readonly since: number;
   /**
-   * What it is asked for, where that is not to be done: `undo`: until it succeeds; `settle`: whether it was done, under
-   * the same key until the answer is definite; `cancel`: nothing any more, but its answer may still come.
+   * The purpose of the request, if it is not the operation itself. `undo`: repeated until it succeeds. `confirm`: finds
+   * out whether the step was done, under the same key, until the answer is definite. `cancel`: no new request, but a
+   * reply may still come.
    */
   readonly mode?: 'undo' | 'confirm' | 'cancel';
-  /** What it was asked with, where evaluating that anew could yield something else: one key has one input. */
+  /** The input of the request, if a second evaluation could differ: one key has one input. */
   readonly input?: Json;
-  /** The first asking of an undo or a settling: delays grow from there. */
+  /** The first attempt of an undo or a confirmation. Retry pauses grow from there. */
   readonly from?: number;
-  /** Of a settling: what was asked before may still be done until then. */
+  /** For a confirmation: the earlier request may have its effect until then. */
   readonly until?: number;
-  /** Of an undo or a settling: it has failed before. */
+  /** An undo or a confirmation that has failed before. */
   readonly failed?: true;
-  /** How often a person was told that it goes on failing, and when that is due again: milliseconds since 1970. */
+  /** How often a person was notified of the failing undo, and when the next reminder is due: milliseconds since 1970. */
   readonly reminders?: { readonly times: number; readonly nextAt: number };
-  /** The effect of an earlier run with another input is confirmed and undone; then the step begins anew, unless it is canceled. */
+  /** The effect of an earlier run with another input is confirmed and undone. Then the step starts again, unless it is canceled. */
   readonly replacesFormer?: true;
-  /** Of what was answered "not now": what the answer said. */
+  /** The reason that the agent gave for "not now". */
   readonly reason?: string;
-  /** Of what is canceled: its agent has answered, and does not know whether it was done. */
+  /** The agent of a canceled step has replied, but the outcome is unknown. */
   readonly agentStopped?: true;
-  /** When the time of all its attempts is over. */
+  /** When the time for all its attempts ends. */
   readonly limit?: number;
-  /** The first asking under its key, although not the first of the step: nothing can have been done under it before. */
+  /** The first request under its key, although not the first of the step. No earlier request can have caused this effect. */
   readonly newKey?: true;
 }
 
 export type StepState = StepAttempt & {
   readonly phase:
     | 'requested'
-    /** Answered "not now": the step waits for its time to pass, as if the agent had been silent. */
+    /** The agent replied "not now". The step waits for its deadline, as if the agent had not replied. */
     | 'failedForNow'
-    /** Answered "no": asking once more is a new effect. */
+    /** The agent refused. Another request is a new effect. */
     | 'refused'
-    /** Answered, but nobody knows whether the effect exists. */
+    /** The outcome is unknown, although the agent replied or the time is over. */
     | 'unknown'
-    /** An undo or a settling that failed, until it is asked again at `completeBy`. */
+    /** An undo or a confirmation failed. It is requested again at `completeBy`. */
     | 'waitingToRetry'
-    /** Done although it was canceled; its undo is at work. */
+    /** The step was done although it was canceled. Its undo is running. */
     | 'undoing'
-    /** An undo whose input could not be evaluated: it is never asked, and waits until a person has seen to it. */
+    /** The input of the undo could not be evaluated. It is never requested, and waits for a person. */
     | 'impossible';
 };
 
-/** Asks an agent to do one operation and waits for its answer. */
+/** Requests one operation from an agent and waits for its reply. */
 export const step: Behavior<Step, StepState> = {
   children: () => [],
   answers: true,
@@ -98,7 +99,7 @@ export const step: Behavior<Step, StepState> = {
   repeat(step, local, context) {
     const { phase, generation, attempt, input } = local;
     if (phase === 'impossible') return { state: { ...local, epoch: context.epoch } };
-    // Nothing was requested: what earlier runs came to still decides.
+    // The step sent no request, so the memo of its earlier runs still decides.
     if (attempt === 0 && context.memo) return begin(step, context);
     if (local.mode) return requestAgain(step, local, context);
     const limit = isOpen(local) ? local.limit : undefined;
@@ -110,7 +111,7 @@ export const step: Behavior<Step, StepState> = {
 
   replied(_, local, reply, context) {
     if (local.mode === 'undo' || local.mode === 'confirm') return repliedWhileCompensating(local, reply, context);
-    // Blocked because nobody knew whether it was done: now it is known.
+    // The step blocked the order because its outcome was unknown. A late success settles that.
     const isDoneAfterAll = local.phase === 'unknown' && reply.status === 'succeeded';
     if (local.mode === 'cancel' || (local.phase !== 'requested' && !isDoneAfterAll)) return undefined;
     if (reply.status === 'rejected') {
@@ -132,7 +133,7 @@ export const step: Behavior<Step, StepState> = {
     return local.phase === 'waitingToRetry' ? requestAgain(step, local, context) : pauseBeforeRetry(local, context);
   },
   wakeAt: ({ mode, phase, completeBy, limit }) => (mode ? (phase !== 'undoing' && phase !== 'impossible' ? completeBy : undefined) : limit),
-  // Not `since` and `until`: what its agent still does with it does not stop.
+  // `since` and `until` do not move: the suspension does not stop the agent's work.
   postponed: (local, byMs) => ({
     ...local,
     completeBy: local.completeBy + byMs,
@@ -140,7 +141,10 @@ export const step: Behavior<Step, StepState> = {
   }),
 };
 
-/** In a later run of what is around it: what is done is not requested again, and what is unknown goes on under its key. */
+/**
+ * Starts a step. In a later run of an enclosing retry, a completed step is not requested again, and an unknown one
+ * continues under its key.
+ */
 function begin(step: Step, context: Context): Next<StepState> {
   const { memo } = context;
   if (!memo) return requestAttempt(step, context.firstGeneration, 1, context);
@@ -158,7 +162,10 @@ const hasOtherInput = ({ outcome, inputHash: of, input: asked }: StepMemo, input
   return before !== undefined && before !== fingerprint(input);
 };
 
-/** One key has one input: another input is another effect, once it is certain what became of the former one, and that is undone. */
+/**
+ * Replaces the effect of an earlier run, because one key has one input. The earlier effect is confirmed and undone
+ * before the new one.
+ */
 function replaceFormerRun(step: Step, { outcome, generation, attempt }: StepMemo, context: Context): Next<StepState> {
   if (outcome === 'done' && step.noUndo) return requestAttempt(step, generation + 1, 1, context);
   if (outcome === 'done' && !step.undo) return failWithoutRequest(inputChanged(context.path), { generation, attempt: 0 }, context);
@@ -169,13 +176,13 @@ function replaceFormerRun(step: Step, { outcome, generation, attempt }: StepMemo
 export const inputChanged = (path: string): Fault =>
   engineFault(
     engineFaults.inputChanged,
-    `${path} was done with another input in an earlier run of what is around it, and can't be undone for itself. Give it an undo, .undo(…), or say that what it does is to stay each time: .noUndo().`,
+    `${path} was done with another input in an earlier run, and has no undo. Give it an undo, .undo(…), or declare that its effect stays: .noUndo().`,
   );
 
 const reasonMax = 200;
 const brief = ({ type, message }: Fault): string => `${shortType(type)}: ${message}`.slice(0, reasonMax);
 
-/** Whether the operation was refused for certain, so that asking once more is another effect. */
+/** Whether the reply proves that the operation was not done. Another request is then a new effect. */
 export const isDefiniteRefusal = (reply: StepReply): boolean =>
   (reply.status === 'rejected' && !reply.outcomeUnknown) ||
   (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
@@ -189,30 +196,36 @@ const rejection = ({ message, deadLetter, outcomeUnknown }: Extract<StepReply, {
 export const faultIn = (reply: Exclude<StepReply, { status: 'succeeded' }>): Fault =>
   reply.status === 'failed' ? reply.fault : rejection(reply);
 
-/** An undo is repeated until it succeeds; a settling until it is known whether there is anything to undo (WSEHF). */
+/**
+ * Handles the reply to an undo or a confirmation. An undo repeats until it succeeds, a confirmation until its answer is
+ * definite (WSEHF).
+ */
 function repliedWhileCompensating(local: StepState, reply: StepReply, context: Context): Next<StepState> {
   if (reply.status === 'succeeded') return close(local.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
   if (local.mode === 'confirm' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
   return pauseBeforeRetry(local, context, faultIn(reply));
 }
 
-/** Whether the effect exists is looked up, instead of asking for it once more under its key. */
+/** Whether a lookup tells if the effect exists. Otherwise the operation is requested again under its key. */
 const isLookedUp = ({ agent, lookup }: RemoteStep): boolean => lookup === true || agent === workflowsAgent;
 
-/** Whether to settle it is to run it once more. What is looked up begins nothing; nor does what may be asked for only once. */
+/** Whether a confirmation runs the operation again. A lookup does not, nor does an operation that runs at most once. */
 export const isRunToConfirm = (step: RemoteStep): boolean => !isLookedUp(step) && !step.atMostOnce;
 
-/** Until when an asking may still have its effect: its agent stops then, and may have had more time by heartbeats. */
+/** Returns until when a request may have its effect. Its agent stops then; heartbeats may have extended its time. */
 export const possibleUntil = ({ longestSeconds = 0 }: Pick<Step, 'longestSeconds'>, { completeBy, since }: StepState): number =>
   Math.max(completeBy, since + longestSeconds * 1000);
 
 const retryPauseMs = { first: 5_000, longest: 3_600_000 };
-/** Failures after which a person is told; one that is refused for good is told at once. */
+/** The number of failures after which a person is notified. A definite refusal notifies at once. */
 const stuckAfter = 3;
-/** Then a person is reminded, at intervals that double. */
+/** The intervals of the reminders. They double from `first` to `longest`. */
 const remindMs = { first: 3_600_000, longest: 86_400_000 };
 
-/** Delays grow with every asking; one that is refused for good goes on being tried, slowly. */
+/**
+ * Waits before the next attempt of an undo or a confirmation. The pause grows with every attempt; after a definite
+ * refusal it is the longest.
+ */
 function pauseBeforeRetry(local: StepState, { at, jitter }: Context, fault?: Fault): Next<StepState> {
   const failures = local.attempt - (local.from ?? 1) + 1;
   const growing = fault?.permanent
@@ -230,7 +243,7 @@ function pauseBeforeRetry(local: StepState, { at, jitter }: Context, fault?: Fau
   };
 }
 
-/** Milliseconds that an asking has. */
+/** Returns the milliseconds that one attempt may take. */
 const timeOf = (
   { agent, completeWithinSeconds = agent === workflowsAgent ? childCheckSeconds : undefined }: RemoteStep,
   stepMs: number,
@@ -243,7 +256,7 @@ export const requestAgain = (step: RemoteStep, local: StepState, context: Contex
   return { state: asked, requestAgain: true };
 };
 
-/** The first asking of an undo, or of whether a step was done; the order's own time does not end it. */
+/** Sends the first request of an undo or a confirmation. The order's time limit does not end it. */
 export const beginConfirming = (
   step: RemoteStep,
   { mode, generation, attempt, until, input, replacesFormer }: Confirming,
@@ -270,11 +283,11 @@ export const beginConfirming = (
 type Confirming = Pick<StepState, 'generation' | 'attempt' | 'replacesFormer'> & {
   readonly mode: 'undo' | 'confirm';
   readonly until?: number | undefined;
-  /** Where it was not kept beside what is to be undone. */
+  /** The input, if the undo list does not hold it. */
   readonly input?: Json | undefined;
 };
 
-/** The undo can't be asked, and nothing will change that: somebody is told at once. */
+/** Starts an undo that cannot be requested. A person is notified at once, because no retry can help. */
 export const beginImpossible = (generation: number, fault: Fault, { at, epoch }: Context): Next<StepState> => ({
   state: { generation, attempt: 0, epoch, since: at, completeBy: at, mode: 'undo', from: 1, phase: 'impossible' },
   undoFailed: { stuck: true, fault },
@@ -282,21 +295,21 @@ export const beginImpossible = (generation: number, fault: Fault, { at, epoch }:
 
 export function refusedOutput(output: Json): Fault | undefined {
   if (fits(output, limits.outputBytesMax)) return undefined;
-  const message = `The output has ${utf8Bytes(output)} bytes; at most ${limits.outputBytesMax} are kept. Answer with a reference to where it lies.`;
+  const message = `The output has ${utf8Bytes(output)} bytes; the maximum is ${limits.outputBytesMax}. Return a reference to the data instead.`;
   return engineFault(engineFaults.outputTooLarge, message, { outcomeUnknown: true });
 }
 
 function refusedInput(input: Json): Fault | undefined {
   if (fits(input, limits.inputBytesMax)) return undefined;
-  const message = `The input has ${utf8Bytes(input)} bytes; at most ${limits.inputBytesMax} are sent. Hand over a reference to where it lies.`;
+  const message = `The input has ${utf8Bytes(input)} bytes; the maximum is ${limits.inputBytesMax}. Pass a reference to the data instead.`;
   return engineFault(engineFaults.inputTooLarge, message);
 }
 
 interface Before {
-  /** What it was asked with under the same key. */
+  /** The input of the earlier request under the same key. */
   readonly input?: Json | undefined;
   readonly newKey?: true;
-  /** When its time is over, where that has begun already. */
+  /** When the time for all attempts ends, if it has started already. */
   readonly limit?: number | undefined;
 }
 
@@ -311,14 +324,14 @@ const requestAttempt = (
   const kept = before === undefined ? {} : { input: before };
   const limit = given ?? (step.withinSeconds === undefined ? Infinity : at + step.withinSeconds * 1000);
   const asked = { generation, attempt, epoch, since: at, ...kept, ...local, ...(limit === Infinity ? {} : { limit }) };
-  const formerly = { generation, attempt: attempt - 1, ...kept };
+  const previous = { generation, attempt: attempt - 1, ...kept };
 
-  if (endBy !== undefined && at >= endBy) return failWithoutRequest(deadlinePassed, formerly, context);
+  if (endBy !== undefined && at >= endBy) return failWithoutRequest(deadlinePassed, previous, context);
   const input = before === undefined ? context.evaluate(step.input) : ({ ok: true, value: before } as const);
-  if (!input.ok) return failWithoutRequest(input.fault, formerly, context);
-  // What was asked under this key before is asked again, whatever it is.
+  if (!input.ok) return failWithoutRequest(input.fault, previous, context);
+  // One key has one input, so a repeated request is sent whatever its size.
   const tooLarge = before === undefined ? refusedInput(input.value) : undefined;
-  if (tooLarge) return failWithoutRequest(tooLarge, formerly, context);
+  if (tooLarge) return failWithoutRequest(tooLarge, previous, context);
 
   const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity, limit);
   const attempted = { input: input.value, generation, attempt, completeBy, ...local };
@@ -327,17 +340,20 @@ const requestAttempt = (
 
 const isOpen = ({ phase }: StepState): boolean => phase === 'requested' || phase === 'failedForNow';
 
-/** Whether its time is the supervisor's to count: where the time of all attempts ends with that of this one, the fault follows instead. */
+/**
+ * Whether the supervisor counts it when it is overdue. It does not if the time for all attempts ends with this attempt:
+ * then the step faults.
+ */
 export const isCounted = ({ mode, completeBy, limit }: StepState): boolean =>
   mode === undefined && (limit === undefined || completeBy < limit);
 
-/** It may be done all the same: who undoes it finds that out first. */
+/** Raises the fault of a step whose time for all attempts is over. Its outcome is unknown, so an undo confirms it first. */
 const timeIsOver = ({ withinSeconds }: Step, local: StepState): Next<StepState> => {
   const message = `The step was not done within ${withinSeconds} seconds.`;
   return raise(engineFault(engineFaults.deadlineExceeded, message, { outcomeUnknown: true }), { ...local, phase: 'unknown' });
 };
 
-/** Nothing is requested. */
+/** Raises a fault for a step that sends no request. */
 const failWithoutRequest = (
   fault: Fault,
   local: Pick<StepState, 'generation' | 'attempt' | 'input'>,

@@ -5,7 +5,7 @@ export interface Terminate extends ActivityBase {
   readonly activity: 'terminate';
 }
 
-/** Ends the order at once; nothing is undone. */
+/** Ends the order at once, without compensation. */
 export const terminate: Behavior<Terminate, never> = {
   children: () => [],
   templates: () => [],

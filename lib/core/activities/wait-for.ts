@@ -6,11 +6,11 @@ import { isLength, lengthWanted } from './delay.ts';
 
 export interface WaitFor extends ActivityBase {
   readonly activity: 'waitFor';
-  /** Name of the signal. */
+  /** The name of the signal. */
   readonly signal: string;
-  /** How long to wait; 0 to a year. Without it, for as long as it takes. */
+  /** The seconds to wait, from 0 to a year. Without this field it waits without a limit. */
   readonly withinSeconds?: Template;
-  /** JSON Schema of what the signal brings along. */
+  /** The JSON Schema of the signal's payload. */
   readonly payload?: JsonObject;
 }
 
@@ -18,14 +18,14 @@ export interface WaitForState {
   readonly until?: number;
 }
 
-/** Waits for a signal from outside; one that came before is taken. What it brought along is read as `steps.<name>`. */
+/** Waits for a signal from outside, or takes a kept one. Expressions read its payload as `steps.<name>`. */
 export const waitFor: Behavior<WaitFor, WaitForState> = {
   children: () => [],
   answers: true,
   problems: ({ signal, withinSeconds }) => [
     ...(typeof signal === 'string' && signalName.test(signal)
       ? []
-      : [`"${signal}" is no name for a signal: a letter, then letters, digits, "-" and "_", at most 64.`]),
+      : [`"${signal}" is not a valid signal name. Use at most 64 letters, digits, "-" and "_", and begin with a letter.`]),
     ...(withinSeconds === undefined || isObject(withinSeconds) || isLength(withinSeconds) ? [] : [lengthWanted(withinSeconds)]),
   ],
   templates: ({ withinSeconds }) => (withinSeconds === undefined ? [] : [withinSeconds]),

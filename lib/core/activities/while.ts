@@ -9,14 +9,14 @@ export interface While extends ActivityBase {
   /** Evaluated before each turn. */
   readonly condition: Template;
   readonly do: Activity;
-  /** More turns than this are a fault (1,000). */
+  /** The number of turns above which the loop faults; 1,000 by default. */
   readonly maxTurns?: number;
 }
 
 export interface WhileState {
-  /** The turn that runs, or whose condition is in doubt; from 0. */
+  /** The number of the turn that runs, or whose condition could not be evaluated; from 0. */
   readonly turn: number;
-  /** Since then it waits to be woken, to go on with this turn. */
+  /** When it paused to be woken for this turn: milliseconds since 1970. */
   readonly rests?: number;
 }
 
@@ -27,10 +27,10 @@ export const whileLoop: Behavior<While, WhileState> = {
   problems: ({ maxTurns }) =>
     maxTurns === undefined || (Number.isSafeInteger(maxTurns) && maxTurns >= 1)
       ? []
-      : [`maxTurns is ${maxTurns}; it is a whole number from 1 up.`],
+      : [`maxTurns is ${maxTurns}; it must be an integer of at least 1.`],
   templates: ({ condition }) => [condition],
   execute: (loop, context) => turn(loop, 0, context),
-  // Nothing runs inside while its condition is in doubt.
+  // A failed condition leaves no child open, so the turn can be tried again.
   repeat: (loop, state, context) => turn(loop, state.turn, context),
   childClosed: (loop, state, _, context) => turn(loop, state.turn + 1, context),
   woken: (loop, state, context) => (state.rests === undefined ? undefined : turn(loop, state.turn, context)),
@@ -40,15 +40,12 @@ export const whileLoop: Behavior<While, WhileState> = {
 function turn({ condition, do: body, maxTurns = limits.turnsMax }: While, number: number, context: Context): Next<WhileState> {
   const state = { turn: number };
   if (context.portion === 0) return wait({ ...state, rests: context.at });
-  const goesOn = conditionOf(condition, context);
-  if (!goesOn.ok) return raise(goesOn.fault, state);
-  if (!goesOn.holds) return close(succeeded());
+  const evaluated = conditionOf(condition, context);
+  if (!evaluated.ok) return raise(evaluated.fault, state);
+  if (!evaluated.holds) return close(succeeded());
   if (number >= maxTurns)
     return raise(
-      engineFault(
-        engineFaults.tooManyTurns,
-        `The loop has made ${maxTurns} turns, the most it may make. Set maxTurns if it may make more.`,
-      ),
+      engineFault(engineFaults.tooManyTurns, `The loop has reached its limit of ${maxTurns} turns. Set maxTurns to allow more.`),
       state,
     );
 

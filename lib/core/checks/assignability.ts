@@ -8,7 +8,6 @@ import { pointedAt } from './tree.ts';
 import {
   alternatives,
   asJson,
-  capital,
   described,
   type FieldType,
   isNever,
@@ -20,17 +19,17 @@ import {
   unknown,
 } from './types.ts';
 
-/** Where a template stands. */
+/** The use of a template: its readable values, and the receiver of its value. */
 export interface Place {
   readonly readable: Readable;
-  /** Who wants something there: `payment.charge`. */
+  /** The receiver of the value: `payment.charge`. */
   readonly asker: string;
-  /** Other words for what is wanted: `A condition`. */
+  /** A name for the expected value in messages: `a condition`. */
   readonly what?: string | undefined;
   readonly say: (message: string, severity?: 'error' | 'warning') => void;
 }
 
-/** The type of what a template yields; complains, with a JSON pointer, where that cannot be what is wanted. */
+/** Returns the type of a template's value. Reports a problem, with a JSON pointer, if the expected type cannot accept it. */
 export function typeOfTemplate(template: unknown, wanted: Type, place: Place, pointer = ''): Type {
   if (isCel(template)) return typeOfCel(template.$cel, wanted, place, pointer);
   if (Array.isArray(template)) return typeOfList(template, wanted, place, pointer);
@@ -55,7 +54,7 @@ function typeOfCel(text: string, wanted: Type, { readable, what, say }: Place, p
   const type = typeOfExpression(parsed.expression.ast, readable, sayHere);
   if (isWrong) return unknown;
   if (type.kind === 'optional') {
-    sayHere('What may be missing (.?) is no value. Say what stands there instead: orElse(…, …).', 0);
+    sayHere('The value may be missing (.?). Give a default: orElse(…, …).', 0);
     return unknown;
   }
   const json = asJson(type);
@@ -89,12 +88,12 @@ function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Typ
   for (const [key, value] of Object.entries(template)) {
     const here = inside(pointer, key);
     const field = only ? typeOfInput(only, key) : typeInAny(objects, key);
-    if (!field) place.say(`${here}: ${place.asker} takes no such field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
+    if (!field) place.say(`${here}: ${place.asker} has no such input field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
     fields.set(key, { type: typeOfTemplate(value, field ?? unknown, { ...place, what: undefined }, here), required: true });
   }
   for (const [name, { required, type }] of only?.fields ?? [])
     if (required && !Object.hasOwn(template, name))
-      place.say(`${inside(pointer, name)}: missing; ${place.asker} wants ${described(type)} there.`);
+      place.say(`${inside(pointer, name)}: missing; ${place.asker} expects ${described(type)}.`);
   return {
     kind: 'object',
     fields,
@@ -105,17 +104,17 @@ function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Typ
   };
 }
 
-/** What an operation's schema says nothing of, it would be given in vain: the field is called something else. */
+/** A field that the operation's schema does not know is probably misspelled. The agent would ignore it. */
 const typeOfInput = ({ fields, others }: ObjectType, name: string): Type | undefined =>
   fields.get(name)?.type ?? (typeof others === 'object' ? others : undefined);
 
-/** Of a field that each of several forms has. */
+/** Returns the type of a field that each of several object forms has. */
 const typeInAny = (objects: readonly ObjectType[], name: string): Type => {
   const types = objects.flatMap(({ fields }) => fields.get(name)?.type ?? []);
   return types.length > 0 && types.length === objects.length ? unionOf(types) : unknown;
 };
 
-/** Of several forms, the one whose constants stand in the template. */
+/** Whether a template matches one of several object forms: its constants fit. */
 const isMeant = (template: { readonly [key: string]: unknown }, { fields }: ObjectType): boolean =>
   Object.entries(template).every(([key, value]) => {
     const field = fields.get(key);
@@ -124,14 +123,14 @@ const isMeant = (template: { readonly [key: string]: unknown }, { fields }: Obje
 
 interface Words {
   readonly what?: string | undefined;
-  /** What stands there, where it is known. */
+  /** The text of the given value, if known. */
   readonly given?: string | undefined;
 }
 
-/** Deeper inside, nobody looks whether one fits the other. */
+/** Depth up to which two types are compared. */
 const depthMax = 6;
 
-/** Why a value of a type is surely not what is wanted. */
+/** Returns why a value of a type certainly does not fit, or undefined. */
 export function misfit(type: Type, wanted: Type, words: Words = {}, depth = 0): string | undefined {
   if (depth > depthMax || wanted.kind === 'unknown' || isNever(type) || isNever(wanted)) return undefined;
   const reasons: (string | undefined)[] = [];
@@ -161,7 +160,7 @@ function misfitOfBoth(one: Type, wanted: Type, words: Words, depth: number): str
 function misfitOfObjects(one: ObjectType, wanted: ObjectType, depth: number): string | undefined {
   for (const [name, field] of wanted.fields) {
     const found = one.fields.get(name);
-    if (!found && field.required && one.others === 'none') return `It has no field "${name}", which is wanted here.`;
+    if (!found && field.required && one.others === 'none') return `It has no field "${name}", which is required here.`;
     const reason = found?.required && field.required ? misfit(found.type, field.type, {}, depth + 1) : undefined;
     if (reason !== undefined) return `In its field "${name}": ${reason}`;
   }
@@ -169,4 +168,4 @@ function misfitOfObjects(one: ObjectType, wanted: ObjectType, depth: number): st
 }
 
 const notWanted = (type: Type, wanted: Type, { what, given }: Words): string =>
-  `${what ?? capital(described(wanted))} is wanted, not ${given ?? described(type)}.`;
+  `Expected ${what ?? described(wanted)}, got ${given ?? described(type)}.`;

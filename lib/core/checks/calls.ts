@@ -2,7 +2,7 @@ import { workflowsAgent } from '#core/data/child-order';
 import { isObject } from '#core/data/json';
 import { rootPath, type WorkflowDefinition } from '#core/definition/definition';
 
-/** Calls between workflows of one app that lead back to where they began: no such order could ever be finished. */
+/** Returns the calls between workflows of one app that form a cycle. An order in such a cycle could never end. */
 export function callProblems(
   workflows: readonly WorkflowDefinition[],
 ): readonly { readonly workflow: string; readonly path: string; readonly message: string }[] {
@@ -20,7 +20,7 @@ export function callProblems(
         {
           workflow,
           path,
-          message: `It calls itself in the end: ${[workflow, ...way].join(' → ')}. No order of it could ever be finished.`,
+          message: `It calls itself: ${[workflow, ...way].join(' → ')}. Such an order could never end.`,
         },
       ];
     }),
@@ -38,7 +38,7 @@ interface CallPlace {
   readonly operation: string;
 }
 
-/** A definition may be written by hand, so nothing of it is what its type says. */
+/** Yields the calls in a definition. It may be written by hand, so its parts may not match their types. */
 function* callsIn(part: unknown, path: string): Generator<CallPlace> {
   if (Array.isArray(part)) for (const each of part) yield* callsIn(each, path);
   if (!isObject(part)) return;
@@ -48,7 +48,7 @@ function* callsIn(part: unknown, path: string): Generator<CallPlace> {
   for (const each of Object.values(part)) yield* callsIn(each, here);
 }
 
-/** The workflows whose orders may have called this one, at whatever depth: they may still take back what it did. */
+/** Returns the workflows whose orders may have called this one, at any depth. They may still compensate it. */
 export function callersOf(called: WorkflowDefinition, workflows: readonly WorkflowDefinition[]): readonly WorkflowDefinition[] {
   const found = new Set<WorkflowDefinition>();
   const add = (name: string): void => {
@@ -62,7 +62,7 @@ export function callersOf(called: WorkflowDefinition, workflows: readonly Workfl
   return [...found];
 }
 
-/** The workflows from one to another, by calls; undefined where none leads there. */
+/** Returns the workflows from one to another along calls; undefined if no path leads there. */
 function wayBack(from: string, to: string, calls: ReadonlyMap<string, readonly CallPlace[]>): readonly string[] | undefined {
   const seen = new Set<string>();
   const walk = (at: string): readonly string[] | undefined => {

@@ -7,18 +7,18 @@ import { checkReads } from './reads.ts';
 import { everyIn, type Report, treeOf } from './tree.ts';
 import { checkTypes } from './type-check.ts';
 
-/** Something wrong in a definition. `severity: 'error'` keeps it from being loaded. */
+/** A problem of a definition. With `severity: 'error'` the definition is not loaded. */
 export interface Problem {
   readonly severity: 'error' | 'warning';
-  /** Path of the activity: `order/charge`. */
+  /** The path of the activity: `order/charge`. */
   readonly path: string;
-  /** What is wrong and what to do; an expression is shown with a caret below the place. */
+  /** The problem and its remedy. An expression is shown with a caret below the position. */
   readonly message: string;
 }
 
 /**
- * Everything that is wrong with a definition, at once. Without errors it may be loaded; warnings are for its author.
- * With a catalog of operations, what steps are asked with and what they answer is checked as well.
+ * Returns all problems of a definition at once. Without errors it can be loaded; warnings are for its author. With a
+ * catalog, the inputs and outputs of steps are checked as well.
  */
 export function check(definition: WorkflowDefinition, catalog?: Catalog): readonly Problem[] {
   const problems: Problem[] = [];
@@ -27,10 +27,13 @@ export function check(definition: WorkflowDefinition, catalog?: Catalog): readon
   };
 
   if (!/^[a-z][a-z0-9-]{0,63}$/.test(definition.name))
-    report('', `"${definition.name}" is no name for a workflow: small letters, digits and "-", at most 64.`);
+    report(
+      '',
+      `"${definition.name}" is not a valid workflow name. Use at most 64 lowercase letters, digits and "-", and begin with a letter.`,
+    );
   if (!Number.isSafeInteger(definition.version) || definition.version < 1)
-    report('', `version is ${definition.version}; it is a whole number from 1 up.`);
-  if (definition.exprVersion !== exprVersion) report('', `exprVersion is ${definition.exprVersion}; this system reads ${exprVersion}.`);
+    report('', `version is ${definition.version}; it must be an integer of at least 1.`);
+  if (definition.exprVersion !== exprVersion) report('', `exprVersion is ${definition.exprVersion}; this system supports ${exprVersion}.`);
 
   const { completeWithinSeconds, maxFailures, onExhausted, longWaitSeconds } = definition;
   const tooLong =
@@ -38,7 +41,7 @@ export function check(definition: WorkflowDefinition, catalog?: Catalog): readon
   const waitsTooLong = longWaitSeconds === undefined ? undefined : secondsProblem('longWaitSeconds', longWaitSeconds, 'above 0');
   for (const problem of [tooLong, waitsTooLong]) if (problem) report('', problem);
   if (maxFailures !== undefined && !(Number.isSafeInteger(maxFailures) && maxFailures >= 0))
-    report('', `maxFailures is ${maxFailures}; it is a whole number from 0 up.`);
+    report('', `maxFailures is ${maxFailures}; it must be an integer of at least 0.`);
   if (longWaitSeconds !== undefined && onExhausted !== 'wait')
     report('', `longWaitSeconds has no effect with onExhausted "${onExhausted ?? 'error'}": set onExhausted to "wait", or leave it out.`);
 
@@ -46,7 +49,7 @@ export function check(definition: WorkflowDefinition, catalog?: Catalog): readon
   if (!root) return problems;
   const all = [...everyIn(root)];
   if (all.length > limits.activitiesMax)
-    report(rootPath, `${all.length} activities; at most ${limits.activitiesMax} make one workflow. Split it into several workflows.`);
+    report(rootPath, `${all.length} activities; a workflow has at most ${limits.activitiesMax}. Split it into several workflows.`);
   checkReads(root, report);
   checkTypes(all, definition.order, catalog, report);
   checkHandlers(root, [...(definition.toOperator ?? []), ...(definition.toCaller ?? [])], report);

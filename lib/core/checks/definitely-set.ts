@@ -1,9 +1,6 @@
-/**
- * What is certain to have been done by some point of a definition, on top of what was before: `steps.charge`,
- * `vars.left`.
- */
+/** The names that are certainly set at some point of a definition, on top of an earlier point: `steps.charge`, `vars.left`. */
 export class Certain {
-  /** Nobody gets here: a fault was raised, or the order was ended. */
+  /** Whether this point is unreachable: a fault was raised, or the order has ended. */
   never = false;
   private readonly names = new Set<string>();
   private readonly before: Certain | undefined;
@@ -21,12 +18,12 @@ export class Certain {
     this.names.add(name);
   }
 
-  /** What happens in one way of several that go on from here. */
+  /** Returns the start of one of several branches. */
   fork(): Certain {
     return new Certain(this);
   }
 
-  /** All of these ways were gone. */
+  /** Adds the names of branches that have all run. */
   addAll(ways: readonly Certain[]): void {
     for (const { names, never } of ways) {
       for (const name of names) this.names.add(name);
@@ -34,7 +31,7 @@ export class Certain {
     }
   }
 
-  /** One of these ways was gone, and nobody knows which. */
+  /** Adds the names common to all branches, because only one of them has run. */
   addCommon(ways: readonly Certain[]): void {
     const [first, ...others] = ways.filter(({ never }) => !never);
     if (!first) this.never = true;

@@ -19,25 +19,25 @@ import {
   unknown,
 } from './types.ts';
 
-/** What is known of all that an expression may read. */
+/** The types of all values that an expression may read. */
 export interface Readable {
   readonly order: Type;
   readonly fault: Type;
   readonly step: (name: string) => Type;
   readonly variable: (name: string) => Type;
-  /** `{ item, index }` of the loop of this name. */
+  /** Returns the type of `{ item, index }` of the loop with this name. */
   readonly loop: (name: string) => Type;
-  /** Whether somewhere it is asked if there is such a field: `has(order.note)`, `"note" in order`. The path without spaces. */
+  /** Whether some expression tests for this field: `has(order.note)`, `"note" in order`. The path has no spaces. */
   readonly isAskedFor: (path: string) => boolean;
 }
 
-/** What an expression yields, and what in it cannot be right. Where less is known than would be needed, nothing is said. */
+/** Returns the type of an expression and reports its certain mistakes. Unknown types are not reported. */
 export const typeOfExpression = (ast: ASTNode, readable: Readable, say: Say): Type => new Typing(readable, say).of(ast);
 
-/** `order.note` as it is written, without spaces. */
+/** Returns `order.note` as written, without spaces. */
 export const pathOf = ({ input, range }: ASTNode): string => input.slice(range.start, range.end).replaceAll(/\s/g, '');
 
-/** Where a field's name begins that ends with the node. */
+/** Returns the position of a field name at the end of a node. */
 const endOf = ({ range }: ASTNode, name: string): number => range.end - name.length;
 
 type Node<Op extends ASTNode['op']> = Extract<ASTNode, { op: Op }>;
@@ -124,7 +124,7 @@ class Typing {
     return isOptional || held.kind === 'optional' ? { kind: 'optional', of: type } : type;
   }
 
-  /** `steps.charge`, `vars.left`, `each.items`. */
+  /** Returns the type of `steps.charge`, `vars.left` or `each.items`. */
   private root(holder: ASTNode, name: string | undefined): Type | undefined {
     if (holder.op !== 'id' || name === undefined || this.entries.has(holder.args)) return undefined;
     if (holder.args === 'steps') return this.readable.step(name);
@@ -139,23 +139,23 @@ class Typing {
     return typeOfField({ of, holder: () => pathOf(holder), name, position, isAsked: isAskedHere }, (...words) => this.say(...words));
   }
 
-  /** An entry of a list by its number, or of an object by a name that only shows later. */
+  /** Returns the type of an entry: of a list by its number, or of an object by a computed name. */
   private entry(of: Type, key: ASTNode): Type {
     const index = this.of(key);
     if (isNever(of)) return never;
     const lists = alternatives(of).filter((each) => each.kind === 'list');
     if (lists.length === 0 && alternatives(of).every(({ kind }) => ['number', 'string', 'bool', 'null'].includes(kind)))
-      this.say(`Entries are read of a list or an object, not of ${described(of)}.`, key.range.start);
+      this.say(`Cannot index ${described(of)}; only lists and objects can be indexed.`, key.range.start);
     if (lists.length === 0 || lists.length < alternatives(of).length) return unknown;
     if (alternatives(index).every(({ kind }) => ['string', 'bool', 'null', 'list', 'object'].includes(kind)) && !isNever(index))
-      this.say(`Entries of a list are read by their number from 0, not by ${described(index)}.`, key.range.start);
+      this.say(`A list is indexed by numbers from 0, not by ${described(index)}.`, key.range.start);
     return unionOf(lists.map(({ item }) => item));
   }
 
   private logic(node: Node<'?:' | '&&' | '||'>): Type {
     if (node.op === '?:') {
       const [condition, one, other] = node.args;
-      this.condition(condition, 'What stands before "?"');
+      this.condition(condition, 'The condition before "?"');
       return unionOf([this.of(one), this.of(other)]);
     }
     for (const operand of node.args) this.condition(operand, `Each side of "${node.op}"`);
@@ -165,7 +165,7 @@ class Typing {
   private condition(node: ASTNode, what: string): void {
     const type = this.of(node);
     if (!isNever(type) && !alternatives(type).some(({ kind }) => ['bool', 'unknown', 'cel'].includes(kind)))
-      this.say(`${what} is true or false, not ${described(type)}.`, node.range.start);
+      this.say(`${what} must be true or false, not ${described(type)}.`, node.range.start);
   }
 
   private unary(node: Node<'!_' | '-_'>): Type {
@@ -236,7 +236,7 @@ class Typing {
       return each.kind === 'unknown' || each.kind === 'optional' || each.kind === 'cel' ? unknown : [];
     });
     if (items.length === 0 && !isNever(of)) {
-      this.say(`${name}() goes through a list, not through ${described(of)}.`, receiver.range.start);
+      this.say(`${name}() needs a list, not ${described(of)}.`, receiver.range.start);
       items.push(unknown);
     }
     const variable = entry?.op === 'id' ? entry.args : '';
@@ -251,7 +251,7 @@ class Typing {
   private ofEach(name: string, of: Type, bodies: readonly ASTNode[]): Type {
     const [last] = bodies.slice(-1);
     const conditions = name === 'map' ? bodies.slice(0, -1) : bodies;
-    for (const condition of conditions) this.condition(condition, `What ${name}() asks of each entry`);
+    for (const condition of conditions) this.condition(condition, `The condition of ${name}()`);
     if (name === 'map') return { kind: 'list', item: last ? this.of(last) : unknown };
     return name === 'filter' ? (of.kind === 'list' ? of : unknown) : bool;
   }
@@ -263,7 +263,7 @@ class Typing {
     else if (type.kind === 'list') this.compare(sought, of, place, type.item);
     else if (type.kind === 'object' && sought.op === 'value' && typeof sought.args === 'string') this.fieldSought(type, place, sought);
     else if (!yielded((one, other) => `${one} in ${other}`, [of, type]))
-      this.say(`"in" looks into a list or an object, not into ${described(type)}.`, range.start);
+      this.say(`"in" needs a list or an object, not ${described(type)}.`, range.start);
     return bool;
   }
 
@@ -272,7 +272,7 @@ class Typing {
     typeOfField(sought, (...words) => this.say(...words));
   }
 
-  /** Whether two values can be equal at all. Everything may be compared with null. */
+  /** Reports two values that can never be equal. Any value may be compared with null. */
   private compare(left: ASTNode, one: Type, right: ASTNode, other: Type): void {
     const [mine, theirs] = [one, other].map((type) => alternatives(type).filter(({ kind }) => kind !== 'null')) as [Type[], Type[]];
     if ([...mine, ...theirs].some(({ kind }) => kind === 'unknown' || kind === 'optional' || kind === 'cel')) return;
@@ -291,7 +291,7 @@ class Typing {
   }
 }
 
-/** `"shiped" is none of "shipped", "refused". Did you mean "shipped"?` */
+/** Returns `"shiped" is none of "shipped", "refused". Did you mean "shipped"?` */
 export const noneOf = (wrong: readonly string[], names: readonly string[]): string =>
   `${listed(wrong)} ${wrong.length === 1 ? 'is' : 'are'} none of ${listed(names)}.${didYouMean(wrong[0] ?? '', names)}`;
 

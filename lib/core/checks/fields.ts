@@ -1,21 +1,21 @@
 import { didYouMean } from './suggest.ts';
 import { alternatives, described, isNever, listed, never, type ObjectType, type Type, unionOf, unknown } from './types.ts';
 
-/** What is wrong at a place of an expression; `position` in characters from 0. */
+/** Reports a problem in an expression; `position` in characters from 0. */
 export type Say = (message: string, position: number, severity?: 'error' | 'warning') => void;
 
 export interface FieldRead {
   readonly of: Type;
-  /** What it is read of, as it is written: `order.address`. */
+  /** Returns the holder of the field as written: `order.address`. */
   readonly holder: () => string;
   readonly name: string;
-  /** Where the name stands. */
+  /** The position of the field's name. */
   readonly position: number;
-  /** It is asked whether there is one (`has()`, `.?`), or somewhere else it is. */
+  /** Whether the expression tests for the field (`has()`, `.?`), here or elsewhere. */
   readonly isAsked: () => boolean;
 }
 
-/** The type of a field. Complains where it surely is not there; warns where nobody can say that it is. */
+/** Returns the type of a field. Reports an error if the field is certainly missing, and a warning if it may be. */
 export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, say: Say): Type {
   if (isNever(of)) return never;
   const all = alternatives(of);
@@ -29,7 +29,7 @@ export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, 
   if (found.length === 0) return notFound(objects, { holder, name, position }, say);
   if (found.every(({ required }) => !required) && !isAsked())
     say(
-      `"${name}" may be missing, and then this fails. Say what stands there instead: ` +
+      `"${name}" may be missing, and then this fails. Give a default: ` +
         `orElse(${holder()}${path('?', name)}, …), in TypeScript orElse(${holder()}${path('', name)}, …).`,
       position,
       'warning',
@@ -40,7 +40,7 @@ export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, 
 const path = (mark: '?' | '', name: string): string =>
   /^[A-Za-z_]\w*$/.test(name) ? `.${mark}${name}` : `[${mark}${JSON.stringify(name)}]`;
 
-/** A record may have any field: nobody is warned of each. */
+/** A record may have any field, so its fields give no warning. */
 function fieldIn({ fields, others }: ObjectType, name: string): { readonly type: Type; readonly required: boolean } | undefined {
   const field = fields.get(name);
   if (field) return field;
@@ -55,7 +55,7 @@ function notFound(
   const names = objects.flatMap(({ fields }) => [...fields.keys()]);
   const suggestion = didYouMean(name, names);
   if (objects.some(({ others }) => others === 'unsaid'))
-    say(`The schema of ${holder()} says nothing of a field "${name}".${suggestion}`, position, 'warning');
+    say(`The schema of ${holder()} does not mention a field "${name}".${suggestion}`, position, 'warning');
   else say(`${holder()} has no field "${name}".${suggestion || fieldsOf(names)}`, position);
   return unknown;
 }

@@ -3,26 +3,25 @@ import { anyFault, isKindOf, isTransient } from '#core/data/fault';
 import { isRemote } from '#core/definition/definition';
 import type { Placed, Report } from './tree.ts';
 
-/** Declared faults that may leave an activity, each with a place that raises it. */
+/** Declared faults that may leave an activity, each with the path that raises it. */
 type Leaving = ReadonlyMap<string, string>;
 
-/** Which fault can come from where, and who takes it (F-69, F-163). */
+/** Checks which faults can occur where, and which handler catches them (F-69, F-163). */
 export function checkHandlers(root: Placed, sentOn: readonly string[], report: Report): void {
   for (const [fault, path] of leavingOf(root, report, undefined)) {
-    // One that may pass is asked again: the supervisor's rules say what comes of it.
+    // A transient fault is retried, and the supervisor's rules decide the rest.
     if (isKindOf(fault, 'Engine') || isTransient(fault) || sentOn.some((type) => isKindOf(fault, type))) continue;
     report(path, `"${fault}" is neither handled nor sent to an operator: name it in toOperator, or handle it.`, 'warning');
   }
 }
 
-/** `caught`: what the nearest handler around it may have caught. */
+/** Returns the faults that may leave an activity. `caught`: the faults that the nearest enclosing handler may have caught. */
 function leavingOf(placed: Placed, report: Report, caught: Leaving | undefined): Leaving {
   const { node, path, isSound } = placed;
   if (!isSound) return new Map();
   if (isRemote(node)) return new Map((node.faults ?? []).map((fault) => [fault, path]));
   if (node.activity === 'rethrow') {
-    if (!caught)
-      report(path, 'It raises a caught fault again, and stands in no handler: use it inside .on(…), or raise a fault by its name.');
+    if (!caught) report(path, 'A rethrow needs a fault handler around it. Use it inside .on(…), or raise a fault by its name.');
     return new Map([...(caught ?? [])].map(([fault]) => [fault, path]));
   }
   if (node.activity === 'raise') return new Map([[node.fault, path]]);
@@ -31,7 +30,7 @@ function leavingOf(placed: Placed, report: Report, caught: Leaving | undefined):
   if (node.activity === 'retry') checkNamed(placed, node, within, report);
   const handlers = placed.inside.filter(({ part }) => part === 'handler');
   checkShadows(placed, report);
-  // An activity of an app's own may raise faults itself.
+  // A custom activity may raise faults.
   const own = 'faults' in node ? ((node.faults as readonly string[] | undefined) ?? []) : [];
   let left: Leaving = merged([within, new Map(own.map((fault) => [fault, path]))]);
   const taken: Leaving[] = [];
@@ -55,14 +54,17 @@ function checkShadows({ node, path }: Placed, report: Report): void {
     const place = `${path}/${body?.name}`;
     if (earlier.fault === fault) report(place, `A second handler for "${fault}": only the first of them can run.`);
     else
-      report(place, `The handler for "${fault}" can never run: the one for "${earlier.fault}" is before it, and takes it. Put it first.`);
+      report(
+        place,
+        `The handler for "${fault}" can never run: the one for "${earlier.fault}" comes before it and catches the fault. Put it first.`,
+      );
   }
 }
 
-/** The engine's own faults may come from anywhere. */
+/** Checks the faults that a retry names. Engine faults may occur anywhere. */
 function checkNamed({ path }: Placed, { except = [], only = [] }: Retry, within: Leaving, report: Report): void {
   const isNowhere = (fault: string): boolean => fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within);
-  for (const fault of except.filter(isNowhere)) report(path, `No step inside declares or raises "${fault}", which it excepts.`, 'warning');
-  for (const fault of only.filter(isNowhere))
-    report(path, `No step inside declares or raises "${fault}", after which it is to run again.`, 'warning');
+  for (const fault of except.filter(isNowhere))
+    report(path, `No step inside declares or raises "${fault}", which "except" names.`, 'warning');
+  for (const fault of only.filter(isNowhere)) report(path, `No step inside declares or raises "${fault}", which "only" names.`, 'warning');
 }

@@ -1,25 +1,25 @@
 import { isObject } from '#core/data/json';
 import { bool, double, type FieldType, nothing, type ObjectType, type Type, text, typeOfLiteral, unionOf, unknown } from './types.ts';
 
-/** A schema, or a part of one, with the whole in which its references are looked up. */
+/** A schema, or a part of one, with the root for its references. */
 interface Part {
   readonly schema: { readonly [keyword: string]: unknown };
   readonly root: unknown;
 }
 
-/** What these say is more than a type can hold, so nothing is made of such a schema. */
+/** Keywords that a type cannot express. A schema with one of them has the type `unknown`. */
 const beyond = ['allOf', 'if', 'not', '$dynamicRef', 'dependentSchemas', 'patternProperties'];
 
 const types = new WeakMap<object, Type>();
 
-/** The type of what a JSON Schema accepts; `unknown` where it says more, or less, than a type can. Worked out once for each schema. */
+/** Returns the type of the values that a JSON Schema accepts; `unknown` if a type cannot express it. Cached for each schema. */
 export const typeOfSchema = (schema: unknown): Type => typeOfPart(schema, schema);
 
 function typeOfPart(schema: unknown, root: unknown): Type {
   if (!isObject(schema)) return unknown;
   const known = types.get(schema);
   if (known) return known;
-  // A schema that is nothing but itself again says nothing.
+  // Ends the recursion of a schema that refers only to itself.
   types.set(schema, unknown);
   const type = typed({ schema, root });
   types.set(schema, type);
@@ -83,13 +83,13 @@ function objectOf({ schema, root }: Part): ObjectType {
     fields,
     get others() {
       if (additionalProperties === false) return 'none';
-      // Where no field is named at all, nobody expects that they are known.
+      // An object without any named field is open, so its fields give no warning.
       return additionalProperties === undefined && fields.size > 0 ? 'unsaid' : typeOfPart(additionalProperties, root);
     },
   };
 }
 
-/** What `#/$defs/Address` names. */
+/** Resolves a reference such as `#/$defs/Address`. */
 function resolved(reference: string, root: unknown): unknown {
   if (!/^#(\/|$)/.test(reference)) return undefined;
   const names = reference.split('/').slice(1);

@@ -1,17 +1,18 @@
 import { aroundOf, type Placed } from './tree.ts';
 
 /**
- * Why a step need not have run when another activity reads its output; `whatever`: it can't be read there at all. `inTurn`: it
- * is read at the end of a turn of the reader.
+ * Returns why a step may not have run when another activity reads its output. `whatever`: the output can never be read
+ * there. `inTurn`: the reader reads it at the end of a turn.
  */
 export function whyUncertain(step: Placed, reader: Placed, inTurn: boolean): { readonly why: string; readonly whatever: boolean } {
   const readers = [reader, ...aroundOf(reader)];
   const outside = [...aroundOf(step)].filter((each) => !readers.includes(each));
   const loop = outside.find(({ node }) => node.activity === 'forEach' || node.activity === 'while');
-  if (loop) return { why: `it is inside the loop ${loop.path}, and nobody outside of a turn sees what was answered there`, whatever: true };
+  if (loop) return { why: `it is inside the loop ${loop.path}, and its output is not visible outside of a turn`, whatever: true };
   if (inTurn && [...aroundOf(step)].includes(reader)) return { why: 'a turn may end without it', whatever: false };
-  if ([...aroundOf(step)].includes(reader)) return { why: `it is inside ${reader.path}, which is asked this before`, whatever: false };
-  if (step === reader) return { why: 'it is what reads it', whatever: true };
+  if ([...aroundOf(step)].includes(reader))
+    return { why: `it is inside ${reader.path}, which evaluates this before it runs`, whatever: false };
+  if (step === reader) return { why: 'it reads its own output', whatever: true };
   if (readers.includes(step)) return { why: insideOf(step, readers), whatever: true };
 
   const together = readers.find((each) => [...aroundOf(step)].includes(each));
@@ -21,25 +22,28 @@ export function whyUncertain(step: Placed, reader: Placed, inTurn: boolean): { r
 
 const insideOf = (loop: Placed, readers: readonly Placed[]): string =>
   readers.some(({ part, around }) => part === 'handler' && around === loop)
-    ? 'a handler of it runs where it failed'
-    : 'this is inside of it, and its list is there once it is complete';
+    ? 'a handler of it runs after it has failed'
+    : 'this is inside of it, and its list exists only after it is complete';
 
 function whyApart(together: Placed, step: Placed, reader: Placed, outside: readonly Placed[]): string {
   const ofReader = partOf(together, reader);
   const ofStep = partOf(together, step);
-  if (ofReader?.part === 'handler') return `a handler of ${together.path} runs wherever that failed`;
+  if (ofReader?.part === 'handler') return `a handler of ${together.path} runs after a failure at any point`;
   if (ofStep?.part === 'handler') return `it is in a handler of ${together.path}`;
   if (ofReader && (together.node.activity === 'parallel' || together.node.activity === 'choice'))
     return `it is in another branch of ${together.path}`;
 
   const choice = outside.find(({ node }) => node.activity === 'choice');
-  if (choice && comesBefore(together, ofStep, ofReader)) return `it is in a branch of ${choice.path} that need not be gone`;
+  if (choice && comesBefore(together, ofStep, ofReader)) return `it is in a branch of ${choice.path} that may not be taken`;
   const handling = outside.find(({ node }) => node.faultHandlers);
   if (handling && comesBefore(together, ofStep, ofReader)) return `a handler of ${handling.path} may have taken over`;
   return 'it comes later';
 }
 
-/** Its answer may come at any moment: two requests of the reader would differ under one key. */
+/**
+ * Whether the step runs in a parallel branch. Its output may come at any moment, so two requests of the reader could
+ * differ under one key.
+ */
 const isBeside = (together: Placed, step: Placed, reader: Placed): boolean =>
   together.node.activity === 'parallel' && partOf(together, step)?.part === 'child' && partOf(together, reader)?.part === 'child';
 

@@ -2,7 +2,7 @@ import { isRemote } from '#core/definition/definition';
 import { didYouMean } from './suggest.ts';
 import { aroundOf, everyIn, isComposite, type Placed, type Report } from './tree.ts';
 
-/** What is compensated is known beforehand, and what would stay as it is, is said (F-99). */
+/** Checks every compensation: it must name a known scope. Steps without an undo inside that scope get a warning (F-99). */
 export function checkUndoing(root: Placed, report: Report): void {
   const all = [...everyIn(root)];
   const lasting = new Map<Placed, Placed>();
@@ -15,7 +15,7 @@ export function checkUndoing(root: Placed, report: Report): void {
   for (const [step, scope] of lasting)
     report(
       step.path,
-      `It has no undo: what it did stays when ${scope.path} is compensated. Give it one, .undo(…), or say that it is to stay: .noUndo().`,
+      `It has no undo, so its effect stays when ${scope.path} is compensated. Give it one, .undo(…), or declare that its effect stays: .noUndo().`,
       'warning',
     );
 }
@@ -37,19 +37,20 @@ function named(name: string, placed: Placed, all: readonly Placed[], report: Rep
       placed.path,
       `${found.length} activities are named "${name}" (${found.map(({ path }) => path).join(', ')}). Name one: .named('…').`,
     );
-  else if (!isComposite(scope)) report(placed.path, `"${name}" (${scope.path}) has nothing inside it. Put it into a scope, and name that.`);
+  else if (!isComposite(scope))
+    report(placed.path, `"${name}" (${scope.path}) has no inner activities. Put it into a scope, and name that scope.`);
   else if (isInOtherTurn(scope, placed))
     report(placed.path, `"${name}" (${scope.path}) is inside a loop, so it is not one scope but many.`);
   else if (mayStillRun(scope, placed))
     report(
       placed.path,
-      `"${name}" (${scope.path}) may still be at work here, and what it does later would stay. Compensate it behind it, or in one of its handlers.`,
+      `"${name}" (${scope.path}) may still be running here, and its later effects would stay. Compensate it after it has ended, or in one of its handlers.`,
     );
   else return scope;
   return undefined;
 }
 
-/** It lies around the compensate, which is none of its handlers; or it is a branch beside it. */
+/** Whether the scope may still run at the `compensate`: the scope encloses it, other than by a handler, or runs in a parallel branch. */
 function mayStillRun(scope: Placed, placed: Placed): boolean {
   const here = [placed, ...aroundOf(placed)];
   const there = [scope, ...aroundOf(scope)];
@@ -67,11 +68,11 @@ const isInOtherTurn = (scope: Placed, placed: Placed): boolean => {
   );
 };
 
-/** What a handler of the scope did itself is none of what it undoes. */
+/** Returns the steps whose effect stays. A handler does not undo its own work, so its steps do not count. */
 const lastingIn = (scope: Placed): readonly Placed[] =>
   scope.inside
     .filter(({ part }) => part === 'child')
     .flatMap((child) => [...everyIn(child)])
-    // What is undone as a whole needs no undo of its parts.
+    // The undo of a composite replaces the undos of its parts.
     .filter((each) => ![...aroundOf(each)].some(({ node, path }) => node.undo && path.startsWith(`${scope.path}/`)))
     .filter(({ node, part }) => isRemote(node) && part !== 'undo' && node.undo === undefined && !node.noUndo);

@@ -1,12 +1,12 @@
 import { type OperandType, operandTypes, resultOf } from '#core/definition/expression';
 import { alternatives, bool, double, isNever, never, nothing, type Type, text, unionOf, unknown } from './types.ts';
 
-/** More combinations of alternatives than this are not tried. */
+/** The number of combinations of alternatives up to which all are tried. */
 const combinationsMax = 24;
 
 /**
- * What an operator or a function yields for operands of these types, as the expression library itself says it;
- * undefined where no alternative of them goes together.
+ * Returns the type that an operator or a function yields for these operands, as the expression library defines it.
+ * Undefined if it accepts no combination of their alternatives.
  */
 export function yielded(form: (...operands: string[]) => string, operands: readonly Type[]): Type | undefined {
   if (operands.some(isNever)) return never;
@@ -38,7 +38,7 @@ function operandType(type: Type): OperandType {
   }
 }
 
-/** Of lists about whose entries nothing is known, the library believes less than it can do: they are anything. */
+/** Falls back to `dyn`. The library rejects some operations on lists of unknown entries that would work at run time. */
 const known = (name: string): OperandType => operandTypes.find((type) => type === name) ?? 'dyn';
 
 function typeNamed(name: string): Type {

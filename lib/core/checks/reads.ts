@@ -9,8 +9,8 @@ import { didYouMean } from './suggest.ts';
 import { aroundOf, everyIn, loopsAround, type Placed, pointedAt, type Report } from './tree.ts';
 
 /**
- * Every expression must parse, and may read only what is certain to be there: outputs of steps that have run, variables
- * that are set, entries of the loops around it, and the fault in a handler.
+ * Checks that every expression parses and reads only values that certainly exist. These are outputs of steps that have
+ * run, variables that are set, entries of enclosing loops, and the fault in a handler.
  */
 export function checkReads(root: Placed, report: Report): void {
   const steps = new Map<string, Placed[]>();
@@ -29,7 +29,7 @@ interface World {
   readonly report: Report;
 }
 
-/** Goes through a definition as an order does. */
+/** Walks through a definition in the order of execution. */
 class Reader {
   private readonly world: World;
 
@@ -45,7 +45,7 @@ class Reader {
     certain.addCommon([body, ...handlers]);
   }
 
-  /** What is certain at the end of a way of its own. */
+  /** Walks one branch and returns the names that are set at its end. */
   private along(placed: Placed, from: Certain): Certain {
     const way = from.fork();
     this.walk(placed, way);
@@ -83,7 +83,7 @@ class Reader {
       case 'choice':
         return certain.addCommon([...children.map((child) => this.along(child, certain)), ...(node.otherwise ? [] : [certain.fork()])]);
       default:
-        // Nobody knows whether there is any turn, and nobody outside of one sees what was answered in it.
+        // A loop may have no turn, and the outputs of a turn are not visible outside of it.
         for (const child of children) {
           const turn = this.along(child, certain);
           for (const template of inTurn) this.checkTemplate(template, placed, turn, true);
@@ -95,8 +95,7 @@ class Reader {
   private walkInTurn(children: readonly Placed[], certain: Certain): void {
     let isSaid = false;
     for (const child of children) {
-      if (certain.never && !isSaid)
-        this.world.report(child.path, 'Nothing gets here: before it, a fault is raised or the order ends.', 'warning');
+      if (certain.never && !isSaid) this.world.report(child.path, 'Unreachable: a fault is raised or the order ends before it.', 'warning');
       isSaid ||= certain.never;
       this.walk(child, certain);
     }
@@ -126,7 +125,7 @@ class Reader {
     ];
     for (const { message, position } of found) if (message !== undefined) yield { message, position };
     if (fault !== undefined && ![reader, ...aroundOf(reader)].some(({ part }) => part === 'handler'))
-      yield { message: 'there is a fault only inside a fault handler.', position: fault };
+      yield { message: 'fault exists only inside a fault handler.', position: fault };
   }
 
   private stepProblem({ name, optional }: Read, reader: Placed, certain: Certain, inTurn: boolean): string | undefined {
@@ -139,14 +138,14 @@ class Reader {
     if (certain.has(`steps.${name}`)) return undefined;
     const { why, whatever } = whyUncertain(step, reader, inTurn);
     if (optional && !whatever) return undefined;
-    return `"${name}" (${step.path}) need not have run before ${reader.path}: ${why}.`;
+    return `"${name}" (${step.path}) may not have run before ${reader.path}: ${why}.`;
   }
 
   private variableProblem({ name, optional }: Read, reader: Placed, certain: Certain): string | undefined {
     const { variables } = this.world;
-    if (!variables.has(name)) return `nothing sets the variable "${name}".${didYouMean(name, [...variables])}`;
+    if (!variables.has(name)) return `no activity sets the variable "${name}".${didYouMean(name, [...variables])}`;
     if (optional || certain.has(`vars.${name}`)) return undefined;
-    return `the variable "${name}" need not be set before ${reader.path}.`;
+    return `the variable "${name}" may not be set before ${reader.path}.`;
   }
 }
 

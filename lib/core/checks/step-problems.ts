@@ -2,7 +2,7 @@ import type { Step } from '#core/activities/step';
 import { isObject } from '#core/data/json';
 import { secondsProblem } from '#core/definition/definition';
 
-/** What is wrong with a step's own fields, a sentence each. */
+/** Returns the problems of a step's own fields, one sentence each. */
 export function problems({
   agent,
   operation,
@@ -15,12 +15,14 @@ export function problems({
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
   const times = Object.entries({ completeWithinSeconds, withinSeconds, longestSeconds }).filter(([, seconds]) => seconds !== undefined);
   return [
-    ...nameless.map(([field]) => `It names no ${field}.`),
+    ...nameless.map(([field]) => `It has no ${field}.`),
     ...times.flatMap(([field, seconds]) => secondsProblem(field, seconds, 'above 0') ?? []),
     ...(isObject(undo) && 'withinSeconds' in undo
       ? ['Its undo has a time limit: an undo is repeated until it succeeds. Leave out .within(…).']
       : []),
-    ...(noUndo === undefined || (noUndo as unknown) === true ? [] : [`noUndo is ${JSON.stringify(noUndo)}; it is true, or left out.`]),
-    ...(noUndo && undo ? ['It has an undo although it says that what it does is to stay: leave out .undo(…) or .noUndo().'] : []),
+    ...(noUndo === undefined || (noUndo as unknown) === true
+      ? []
+      : [`noUndo is ${JSON.stringify(noUndo)}; it must be true, or be left out.`]),
+    ...(noUndo && undo ? ['It has both an undo and noUndo. Leave out .undo(…) or .noUndo().'] : []),
   ];
 }

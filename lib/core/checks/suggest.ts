@@ -1,4 +1,4 @@
-/** ` Did you mean "x"?` where one of the known names is close, else nothing. */
+/** Returns ` Did you mean "x"?` if a known name is close, otherwise an empty text. */
 export function didYouMean(wrong: string, known: readonly string[]): string {
   const [best] = known
     .map((name) => ({ name, distance: distance(wrong.toLowerCase(), name.toLowerCase()) }))
@@ -6,7 +6,7 @@ export function didYouMean(wrong: string, known: readonly string[]): string {
   return best && best.distance <= Math.max(1, Math.floor(best.name.length / 3)) ? ` Did you mean "${best.name}"?` : '';
 }
 
-/** Levenshtein's distance, of texts of a sane length. */
+/** Returns Levenshtein's distance. Very long texts count as infinitely distant. */
 function distance(a: string, b: string): number {
   if (a.length > 100 || b.length > 100) return Infinity;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -3,21 +3,21 @@ import { isObject } from '#core/data/json';
 import { type Activity, type FaultHandler, limits, rootPath } from '#core/definition/definition';
 import { didYouMean } from './suggest.ts';
 
-/** An activity at its place. */
+/** An activity with its place in the tree. */
 export interface Placed {
   readonly node: Activity;
   readonly path: string;
-  /** What it is of the one around it. */
+  /** Its role in the enclosing activity. */
   readonly part: 'child' | 'handler' | 'undo';
   readonly around: Placed | undefined;
   readonly inside: readonly Placed[];
-  /** Its own fields are what its type says. Of what is not sound, nothing more is looked at. */
+  /** Whether its own fields match its type. The insides of an unsound activity are not checked. */
   readonly isSound: boolean;
 }
 
 export type Report = (path: string, message: string, severity?: 'error' | 'warning') => void;
 
-/** Types that have no others inside them, but perhaps an undo. */
+/** Types without inner activities, except perhaps an undo. */
 const leaves: ReadonlySet<string> = new Set<ActivityType>([
   'askOperator',
   'assign',
@@ -34,23 +34,23 @@ const leaves: ReadonlySet<string> = new Set<ActivityType>([
 export const isComposite = ({ node }: Pick<Placed, 'node'>): boolean =>
   !leaves.has(node.activity) && !(node.activity.includes(':') && behaviorOf(node.activity).children(node).length === 0);
 
-/** A definition may be written by hand, so nothing of it is what its type says before it has been looked at. */
+/** Checks the shape of a definition and returns its tree. A definition may be written by hand, so its parts may not match their types. */
 export function treeOf(root: Activity, report: Report): Placed | undefined {
   return placed(root, { path: rootPath, part: 'child', around: undefined, depth: 1 }, report);
 }
 
-/** An activity and all inside it, in order. */
+/** Yields an activity and everything inside it, in order. */
 export function* everyIn(placed: Placed): Generator<Placed> {
   yield placed;
   for (const each of placed.inside) yield* everyIn(each);
 }
 
-/** The activities around it, nearest first. */
+/** Yields the enclosing activities, nearest first. */
 export function* aroundOf({ around }: Pick<Placed, 'around'>): Generator<Placed> {
   for (let each = around; each; each = each.around) yield each;
 }
 
-/** The loops of which it is part of a turn, nearest first. */
+/** Returns the loops of whose turns it is a part, nearest first. */
 export function loopsAround(placed: Placed): readonly Placed[] {
   const loops: Placed[] = [];
   let from = placed;
@@ -61,7 +61,7 @@ export function loopsAround(placed: Placed): readonly Placed[] {
   return loops;
 }
 
-/** The line of an expression in which a position lies, and a caret below it. */
+/** Returns the line of an expression that contains a position, with a caret below it. */
 export function pointedAt(text: string, position: number): string {
   const start = text.lastIndexOf('\n', position - 1) + 1;
   const [line = ''] = text.slice(start).split('\n');
@@ -102,7 +102,7 @@ function placed(node: Activity, { path, part, around, depth }: Place, report: Re
 function isActivity(node: unknown, path: string, report: Report): boolean {
   const type = String((node as { activity?: unknown } | undefined | null)?.activity);
   if (isObject(node) && isActivityType(type)) return true;
-  report(path, `"${type}" is no activity.${didYouMean(type, activityTypes())}`);
+  report(path, `Unknown activity type "${type}".${didYouMean(type, activityTypes())}`);
   return false;
 }
 
@@ -113,22 +113,26 @@ function problemsOf(here: Unread): readonly string[] {
   const handlers: unknown = node.faultHandlers;
   return [
     ...(behaviorOf(node.activity).problems?.(node) ?? []),
-    ...(part === 'undo' && node.undo ? ['An undo is repeated until it succeeds: it has no undo itself.'] : []),
+    ...(part === 'undo' && node.undo ? ['An undo cannot have an undo: it is repeated until it succeeds.'] : []),
     ...(node.undo === undefined || (isObject(node.undo) && node.undo['activity'] === 'step' && node.undo['name'] === 'undo')
       ? []
-      : ['Its undo is no step named "undo".']),
+      : ['Its undo must be a step named "undo".']),
     ...(handlers === undefined || (Array.isArray(handlers) && handlers.every(isHandler))
       ? []
-      : ['Its faultHandlers are no list of {fault, do}.']),
+      : ['Its faultHandlers must be a list of {fault, do}.']),
     ...loopNameProblems(here),
-    ...(handlers === undefined || isComposite(here) ? [] : ['Only what has activities inside it handles faults. Put it into a scope.']),
+    ...(handlers === undefined || isComposite(here)
+      ? []
+      : ['Only an activity with inner activities can have fault handlers. Put it into a scope.']),
   ];
 }
 
 function loopNameProblems(here: Unread): readonly string[] {
   if (here.node.activity !== 'forEach') return [];
   const same = [...aroundOf(here)].find(({ node }) => node.activity === 'forEach' && node.name === here.node.name);
-  return same ? [`The forEach around it (${same.path}) has the same name, so nobody could tell their entries apart: .named('…').`] : [];
+  return same
+    ? [`The forEach around it (${same.path}) has the same name, so their entries cannot be told apart. Name one of them: .named('…').`]
+    : [];
 }
 
 const isHandler = (handler: unknown): handler is FaultHandler =>
@@ -146,6 +150,6 @@ function partsOf(node: Activity): readonly { readonly child: Activity; readonly 
 
 function checkName(name: unknown, path: string, part: Placed['part'], report: Report): void {
   if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name))
-    report(path, `"${name}" is no name for an activity: a letter, then letters, digits, "-" and "_", at most 64.`);
-  else if (name === 'undo' && part !== 'undo') report(path, '"undo" is the name of what takes a step back. Call it something else.');
+    report(path, `"${name}" is not a valid activity name. Use at most 64 letters, digits, "-" and "_", and begin with a letter.`);
+  else if (name === 'undo' && part !== 'undo') report(path, 'The name "undo" is reserved for the undo of a step. Choose another name.');
 }

@@ -15,8 +15,8 @@ import { loopsAround, type Placed, type Report } from './tree.ts';
 import { alternatives, asJson, bool, double, keyOf, never, objectOf, type Type, text, unionOf, unknown } from './types.ts';
 
 /**
- * Whether fields exist, operators and functions can take what they are given, and what expressions yield can stand
- * where they stand. Says nothing where too little is known.
+ * Checks that fields exist, that operators and functions accept their operands, and that values fit their places.
+ * Unknown types are not reported.
  */
 export function checkTypes(all: readonly Placed[], order: JsonObject, catalog: Catalog | undefined, report: Report): void {
   const world = new World(
@@ -36,14 +36,14 @@ export function checkTypes(all: readonly Placed[], order: JsonObject, catalog: C
 
 function checkAsked({ agent, operation }: RemoteActivity, all: NonNullable<Catalog['all']>, say: (message: string) => void): void {
   const operations = all.get(agent);
-  if (!operations) say(`It asks the agent "${agent}", which the app does not have.${didYouMean(agent, [...all.keys()])}`);
+  if (!operations) say(`The app has no agent "${agent}".${didYouMean(agent, [...all.keys()])}`);
   else if (agent === workflowsAgent && !operations.includes(operation))
-    say(`It calls ${operation}, which is no workflow of this app.${didYouMean(operation, operations)}`);
+    say(`It calls ${operation}, which is not a workflow of this app.${didYouMean(operation, operations)}`);
   else if (!operations.includes(operation))
-    say(`It asks "${agent}" for "${operation}", which it does not do.${didYouMean(operation, operations)}`);
+    say(`The agent "${agent}" has no operation "${operation}".${didYouMean(operation, operations)}`);
 }
 
-/** The type of what others read as `steps.<name>`; undefined of an activity that answers nothing. */
+/** Returns the type that others read as `steps.<name>`; undefined for an activity without an output. */
 function outputOf(node: Activity, catalog: Catalog | undefined): Type | undefined {
   switch (node.activity) {
     case 'step':
@@ -62,14 +62,14 @@ function outputOf(node: Activity, catalog: Catalog | undefined): Type | undefine
 
 interface Wanted {
   readonly type: Type;
-  /** What it is called in messages, if not by its type. */
+  /** The name of the expected value in messages, if not its type. */
   readonly what?: string;
   readonly asker?: string;
 }
 
-const condition: Wanted = { type: bool, what: 'A condition' };
+const condition: Wanted = { type: bool, what: 'a condition' };
 
-/** What an activity wants in one of its templates. */
+/** Returns the type that an activity expects from one of its templates. */
 function wantedBy(node: Activity, template: Template, catalog: Catalog | undefined): Wanted {
   switch (node.activity) {
     case 'step':
@@ -98,7 +98,7 @@ function wantedBy(node: Activity, template: Template, catalog: Catalog | undefin
 const caught = objectOf({ type: text, message: text, source: text, data: unknown });
 const silent: Place['say'] = () => {};
 
-/** What is known of the things that expressions of a definition read, worked out when it is first needed. */
+/** The types of all values that expressions of a definition read, computed on first use. */
 class World {
   readonly all: readonly Placed[];
   private readonly order: Type;
@@ -141,21 +141,21 @@ class World {
     const outputs = new Map<string, Type>();
     for (const { node } of this.all) {
       const type = outputOf(node, this.catalog);
-      // Which of several is meant nobody knows: that is said elsewhere.
+      // If several activities have this name, `checkReads` reports it.
       if (type) outputs.set(node.name, outputs.has(node.name) ? unknown : type);
     }
     this.outputs = outputs;
     return outputs;
   }
 
-  /** A list of what each turn of a loop comes to, if one loop has this name and nothing else answers under it. */
+  /** Returns the list type that a loop collects, if exactly one loop has this name and no other activity answers under it. */
   private collectedBy(name: string): Type {
     const [loop, ...others] = this.all.filter(
       ({ node }) => node.activity === 'forEach' && node.collect !== undefined && node.name === name,
     );
     if (loop?.node.activity !== 'forEach' || loop.node.collect === undefined || others.length > 0 || this.collecting.has(loop))
       return unknown;
-    // One that reads its own list is refused elsewhere.
+    // A loop that reads its own list is refused by `checkReads`.
     this.collecting.add(loop);
     const item = asJson(this.typeOf(loop.node.collect, loop, { type: unknown }, silent));
     this.collecting.delete(loop);
@@ -168,14 +168,15 @@ class World {
     this.typesOfVariables();
     const list = this.typeOf(loop.node.list, loop, { type: unknown }, silent);
     const entry = list.kind === 'list' ? list.item : unknown;
-    // What depends on variables is not known for good before they are.
+    // A type that depends on variables is final only after theirs are.
     if (this.areVariablesKnown) this.entries.set(loop, entry);
     return entry;
   }
 
   /**
-   * A variable is what all its assignments yield, when they agree. They may read variables, itself among them: so one
-   * begins with nothing and adds what comes out, until nothing new does. It only ever grows, to `unknown` at the most.
+   * Returns the types of the variables. A variable has the type on which all its assignments agree. Assignments may
+   * read variables, even the same one, so the types start empty and grow until nothing changes. They only grow, at most
+   * to `unknown`, so the loop ends.
    */
   private typesOfVariables(): ReadonlyMap<string, Type> {
     if (this.variables) return this.variables;
@@ -210,16 +211,16 @@ class World {
   }
 }
 
-/** Both, if they are of one type. */
+/** Returns the common type of both, or `unknown`. */
 function agreed(one: Type, other: Type): Type {
   const type = unionOf([one, other]);
   return alternatives(type).length > 1 ? unknown : type;
 }
 
-/** Tells apart what a variable may grow to: nothing, some strings, all of a type, anything. */
+/** Returns a key for each stage of a variable's growth: empty, some strings, all values of a type, anything. */
 const sizeOf = (type: Type): string => (type.kind === 'string' && type.among ? `${type.among.length}` : keyOf(type));
 
-/** `has(order.note)`, `"note" in order`. */
+/** Yields the fields that an expression tests for: `has(order.note)`, `"note" in order`. */
 function* askedFor(node: ASTNode): Generator<string> {
   if (node.op === 'call' && node.args[0] === 'has') yield* node.args[1].map(pathOf);
   if (node.op === 'in' && node.args[0].op === 'value') yield `${pathOf(node.args[1])}.${node.args[0].args}`;

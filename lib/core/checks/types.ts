@@ -1,17 +1,17 @@
 import { isObject } from '#core/data/json';
 
-/** What is known of a value before there is one. Where nothing is known for certain it is `unknown`, and nobody complains. */
+/** The static type of a value. It is `unknown` if it is not certain, and then nothing is reported. */
 export type Type =
   | { readonly kind: 'unknown' | 'bool' | 'null' }
-  /** `whole`: one of CEL's integers, a literal or a count. What comes from JSON is a double. */
+  /** `whole`: an integer of CEL, such as a literal or a count. Numbers from JSON are doubles. */
   | { readonly kind: 'number'; readonly whole: boolean }
-  /** `among`: one of these and nothing else. */
+  /** `among`: the only possible texts. */
   | { readonly kind: 'string'; readonly among?: readonly string[] }
   | ListType
   | ObjectType
-  /** What `.?` yields. */
+  /** The result of `.?`. */
   | { readonly kind: 'optional'; readonly of: Type }
-  /** At least two, none of them a union or unknown. None at all: no value can be there. */
+  /** At least two types, none of them a union or unknown. An empty union means that no value is possible. */
   | { readonly kind: 'union'; readonly of: readonly Type[] }
   /** A type of CEL that JSON does not have: a timestamp, a duration. */
   | { readonly kind: 'cel'; readonly name: string };
@@ -24,13 +24,13 @@ export interface ListType {
 export interface ObjectType {
   readonly kind: 'object';
   readonly fields: ReadonlyMap<string, FieldType>;
-  /** Of fields beside those: there are none, nothing is said of them, or all are of a type. */
+  /** Other fields: none, unspecified, or all of one type. */
   readonly others: 'none' | 'unsaid' | Type;
-  /** Of an object that stands in a definition: the same for two that have the same fields. */
+  /** The identity of an object written in a definition. Two objects with the same fields have the same one. */
   readonly shape?: string;
 }
 
-/** Worked out when it is asked for: schemas may contain themselves. */
+/** A field's type, computed on access because schemas may be recursive. */
 export interface FieldType {
   readonly type: Type;
   readonly required: boolean;
@@ -41,7 +41,7 @@ export const bool: Type = { kind: 'bool' };
 export const double: Type = { kind: 'number', whole: false };
 export const text: Type = { kind: 'string' };
 export const nothing: Type = { kind: 'null' };
-/** No value: of a variable about whose assignments nothing is known yet. */
+/** No value: the initial type of a variable. */
 export const never: Type = { kind: 'union', of: [] };
 
 export const objectOf = (fields: { readonly [name: string]: Type }, others: ObjectType['others'] = 'none'): ObjectType => ({
@@ -53,7 +53,7 @@ export const objectOf = (fields: { readonly [name: string]: Type }, others: Obje
 export const alternatives = (type: Type): readonly Type[] => (type.kind === 'union' ? type.of : [type]);
 export const isNever = (type: Type): boolean => type.kind === 'union' && type.of.length === 0;
 
-/** One of these; as little is known of it as of the least known. */
+/** Returns the union of types. It is `unknown` if one of them is. */
 export function unionOf(types: readonly Type[]): Type {
   const all = types.flatMap(alternatives);
   if (all.some(({ kind }) => kind === 'unknown')) return unknown;
@@ -70,7 +70,7 @@ export function unionOf(types: readonly Type[]): Type {
 const oneOfBoth = (one: readonly string[] | undefined, other: readonly string[] | undefined): Type =>
   one && other ? { kind: 'string', among: [...new Set([...one, ...other])] } : text;
 
-/** Types with the same key are taken for one, enumerations of strings aside. */
+/** Returns the identity of a type. Types with the same key count as equal, except for enumerations of strings. */
 export function keyOf(type: Type): string {
   switch (type.kind) {
     case 'number':
@@ -100,7 +100,7 @@ function identityOf(type: ListType | ObjectType): string {
   return String(known);
 }
 
-/** What remains of a value as JSON: all its numbers are doubles, its dates texts. */
+/** Returns the type of a value after conversion to JSON: numbers become doubles, dates become texts. */
 export function asJson(type: Type): Type {
   if (type.kind === 'number') return double;
   if (type.kind === 'cel') return type.name === 'google.protobuf.Timestamp' ? text : unknown;
@@ -108,7 +108,7 @@ export function asJson(type: Type): Type {
   return type.kind === 'union' ? unionOf(type.of.map(asJson)) : type;
 }
 
-/** The type of a value that stands in a definition. */
+/** Returns the type of a literal in a definition. */
 export function typeOfLiteral(value: unknown): Type {
   if (typeof value === 'string') return { kind: 'string', among: [value] };
   if (typeof value === 'number') return double;
@@ -118,7 +118,7 @@ export function typeOfLiteral(value: unknown): Type {
   return isObject(value) || Array.isArray(value) ? unknown : { kind: 'cel', name: 'other' };
 }
 
-/** For messages: `a number`, `a string or null`. */
+/** Returns a type as words for messages: `a number`, `a string or null`. */
 export function described(type: Type): string {
   switch (type.kind) {
     case 'bool':
@@ -128,7 +128,7 @@ export function described(type: Type): string {
     case 'object':
       return 'an object';
     case 'optional':
-      return 'what may be missing (.?)';
+      return 'an optional value (.?)';
     case 'union':
       return [...new Set(type.of.map(described))].join(' or ');
     case 'cel':
@@ -140,7 +140,7 @@ export function described(type: Type): string {
   }
 }
 
-/** `"a", "b" and 5 more`. */
+/** Returns a list of names: `"a", "b" and 5 more`. */
 export const listed = (names: readonly string[], most = 8): string => {
   const shown = names.slice(0, most).map((name) => JSON.stringify(name));
   return names.length > most ? `${shown.join(', ')} and ${names.length - most} more` : shown.join(', ');

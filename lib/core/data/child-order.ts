@@ -1,8 +1,8 @@
-/** The agent behind calls is the engine itself: it starts, cancels and undoes the orders that other orders call. */
+/** The agent behind calls. The engine itself plays it: it starts, cancels and compensates called orders. */
 export const workflowsAgent = 'workflows';
 
-/** Seconds after which a caller asks again how its child fares: the answer comes by itself, unless it was lost. */
+/** Seconds after which a caller queries its called order. The reply normally arrives without a query, unless a message was lost. */
 export const childCheckSeconds = 600;
 
-/** The variable that a workflow leaves for whoever called it. */
+/** The variable whose value a called order returns to its caller. */
 export const resultVariable = 'result';

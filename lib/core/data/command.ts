@@ -2,7 +2,7 @@ import type { RemoteActivity } from '#core/definition/definition';
 import { idempotencyKeyOf, requestIdOf } from './ids.ts';
 import type { Json } from './json.ts';
 
-/** What to do about an event, once the new state is saved. */
+/** An action that follows an event. The scheduler carries it out after it has saved the new state. */
 export type Command =
   | {
       readonly type: 'request';
@@ -16,14 +16,14 @@ export type Command =
       /** Milliseconds since 1970. */
       readonly completeBy: number;
       readonly input: Json;
-      /** It is only to be known whether the effect under this key exists: it is to be undone, or nobody wants it any more. */
+      /** Requests only the outcome under this key: whether the effect exists and must be undone. */
       readonly confirming?: true;
-      /** The first asking under its key, although not the first of its step. */
+      /** The first request under its key, although not the first of its step. */
       readonly newKey?: true;
       /** A copy of this request may have been sent before. */
       readonly resent?: true;
     }
-  /** An asking is not wanted any more: its agent stops if it can. */
+  /** Cancels a request. Its agent stops if it can. */
   | {
       readonly type: 'cancel';
       readonly path: string;
@@ -31,7 +31,7 @@ export type Command =
       readonly requestId: string;
       readonly idempotencyKey: string;
     }
-  /** A hint only: whoever is woken looks at the state to see what is due. */
+  /** A hint only: the receiver reads the state to see what is due. */
   | { readonly type: 'wake'; readonly at: number };
 
 export type CancelCommand = Extract<Command, { type: 'cancel' }>;
@@ -46,7 +46,10 @@ interface RequestedAttempt {
   readonly newKey?: true;
 }
 
-/** The one way to a request: made when a step asks, and made again from the state when nobody knows whether it was sent. */
+/**
+ * Builds the request of a step. It is built again from the state if the host crashed before it could record that the
+ * request was sent.
+ */
 export const requestCommand = (
   orderId: string,
   path: string,

@@ -1,33 +1,33 @@
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
 
-/** What an agent answered to one asking. */
+/** The reply of an agent to one attempt. */
 export type StepReply =
   | { readonly status: 'succeeded'; readonly output: Json }
   | { readonly status: 'failed'; readonly fault: Fault }
-  /** The message itself could not be processed (PM: error 500). */
+  /** The message itself could not be processed (Process Manager: error 500). */
   | {
       readonly status: 'rejected';
       readonly message: string;
-      /** Where it is kept for a person. */
+      /** The id of the dead letter that keeps the message for a person. */
       readonly deadLetter?: string;
-      /** Whoever tried to process it may have done it. */
+      /** The agent may have caused the effect before it failed. */
       readonly outcomeUnknown?: true;
     };
 
 interface EventBase {
-  /** When it happened: milliseconds since 1970. The core has no other clock. */
+  /** Milliseconds since 1970 at which it happened. The core has no other clock. */
   readonly at: number;
-  /** The claim under which it is applied. */
+  /** The epoch of the claim under which the event is applied. */
   readonly epoch: number;
 }
 
-/** What happened to an instance; past tense. */
+/** An event of an instance, named in the past tense. */
 export type Event = EventBase &
-  /** `called`: by another order, which waits for its end. */
+  /** `called`: another order started this one and waits for its end. */
   (
     | { readonly type: 'started'; readonly stepMs: number; readonly called?: true }
-    /** `clocksApartMs`: by how much the clock of whoever answered may be ahead of that of another agent. */
+    /** `clocksApartMs`: how far the clock of the replying agent may be ahead of another agent's clock. */
     | {
         readonly type: 'replied';
         readonly requestId: string;
@@ -35,36 +35,39 @@ export type Event = EventBase &
         readonly clocksApartMs?: number;
         readonly reply: StepReply;
       }
-    /** A running operation needs longer: its new absolute deadline. */
+    /** A running operation needs longer: `completeBy` is its new absolute deadline. */
     | { readonly type: 'heartbeat'; readonly requestId: string; readonly completeBy: number }
-    /** Time has passed: whatever is due happens now. */
+    /** Time has passed: due activities continue now. */
     | { readonly type: 'woken' }
-    /** The supervisor counted an expiry: of the step at this path, or of all that is at work. `waitsUntil`: the long wait begins. */
+    /**
+     * The supervisor counted an expiry, either of the step at this path or of all working steps. `waitsUntil` starts
+     * the long pause of a step over its failure limit.
+     */
     | { readonly type: 'counted'; readonly path?: string; readonly waitsUntil?: number }
-    /** Every step that is past its time is asked again, unless it waits for long. */
+    /** Every overdue step is requested again, unless it is in its long pause. */
     | { readonly type: 'expired' }
-    /** The order was reset and claimed anew: every asking is void. */
+    /** The order was reset and has a new claim: all earlier attempts are void. */
     | { readonly type: 'reclaimed' }
-    /** The order was put into Error from outside: its threshold is exceeded, or for the fault that is given. */
+    /** The order was put into Error from outside: a step exceeded its failure limit, or the given fault occurred. */
     | { readonly type: 'exhausted'; readonly path?: string; readonly fault?: Fault }
-    /** A step stays overdue above the threshold, and its workflow has said who deals with that. */
+    /** A step is overdue beyond its failure limit, and its workflow handles that as a fault. */
     | { readonly type: 'overdue'; readonly path: string }
-    /** Client or operator: what runs is canceled, what was done is undone. `compensated` is an operator's instruction. */
+    /** A client or an operator cancels what runs and undoes what was done. Only an operator gives `compensated`. */
     | { readonly type: 'canceled'; readonly outcome: 'canceled' | 'compensated' }
-    /** Ended by a person: nothing is undone. */
+    /** An operator ended the order as it is, without compensation. */
     | { readonly type: 'terminated' }
-    /** An operator resubmits the failed step, or answers what was asked. `completeWithinSeconds` gives the order a new time. */
+    /** An operator resubmits the failed step, or answers a question. `completeWithinSeconds` gives the order a new time limit. */
     | { readonly type: 'resubmitted'; readonly completeWithinSeconds?: number; readonly answer?: Json }
-    /** A signal from outside: whatever waits for it goes on; else it is kept. */
+    /** A signal from outside. An activity that waits for it continues; otherwise the state keeps it. */
     | { readonly type: 'signaled'; readonly name: string; readonly payload: Json }
-    /** A person says that an undo is done, or that there is nothing to undo: of the step at this path. */
+    /** An operator confirms that the undo of this step is done, or that there is nothing to undo. */
     | { readonly type: 'markedCompensated'; readonly path: string }
-    /** An operator stops its time: nothing is begun until he has it go on. */
+    /** An operator stops the time of the order. It starts no activity until it is resumed. */
     | { readonly type: 'suspended' }
     | { readonly type: 'resumed' }
-    /** The order that called this one undoes it after it was completed. */
+    /** The caller compensates this order after it has completed. */
     | { readonly type: 'compensatedByCaller' }
   );
 
-/** An event without its time and claim. */
+/** An event without its time and epoch. */
 export type EventContent = Event extends infer E ? (E extends Event ? Omit<E, 'at' | 'epoch'> : never) : never;

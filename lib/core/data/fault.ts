@@ -1,70 +1,70 @@
 import type { Json } from './json.ts';
 
 /**
- * Where a fault comes from (WSEHF 3.1): the engine or its surroundings; the called program; a fault that was declared
- * when the workflow was modelled; one that nobody foresaw.
+ * The source of a fault (WSEHF 3.1): the engine or its surroundings, the called program, a fault that the workflow
+ * declares, or one that nobody foresaw.
  */
 export type FaultClass = 'basic-failure' | 'application-failure' | 'expected' | 'unexpected';
 
-/** Data that describes what went wrong. Never an exception of the host language. */
+/** A failure as data. It is never an exception of the host language. */
 export interface Fault {
-  /** The type with its ancestors, most general first: `Refused/CardDeclined`. */
+  /** The type with its ancestors, the most general first: `Refused/CardDeclined`. */
   readonly type: string;
   readonly class: FaultClass;
-  /** Asking again can't help. */
+  /** A new attempt cannot help. */
   readonly permanent: boolean;
   readonly message: string;
-  /** The effect may exist although no usable answer came: it must be settled before anything is undone. */
+  /** The effect may exist although no usable reply came. It must be confirmed before anything is undone. */
   readonly outcomeUnknown?: boolean;
   readonly data?: Json;
-  /** Path of the activity at which it was raised. */
+  /** The path of the activity that raised it. */
   readonly source?: string;
 }
 
-/** Faults that the engine itself raises. Every one is within `Engine`, so that one handler can take them all. */
+/** Faults that the engine itself raises. All of them extend `Engine`, so one handler can catch them all. */
 export const engineFaults = {
   deadlineExceeded: 'Engine/DeadlineExceeded',
   expressionFailed: 'Engine/ExpressionFailed',
   expressionTooLarge: 'Engine/ExpressionTooLarge',
-  /** A step has another input than in an earlier run, whose effect can't be undone for itself. */
+  /** A step has another input than in an earlier run, and the step has no undo for that run's effect. */
   inputChanged: 'Engine/InputChanged',
   invalidReply: 'Engine/InvalidReply',
-  /** An order that was called ended otherwise than completed. */
+  /** A called order ended without being completed. */
   childNotCompleted: 'Engine/ChildNotCompleted',
-  /** A function of the workflow failed. */
+  /** A function of the workflow threw an error. */
   computeFailed: 'Engine/ComputeFailed',
-  /** A signal that was waited for did not come in time. */
+  /** An expected signal did not arrive in time. */
   noSignal: 'Engine/NoSignal',
   tooManyItems: 'Engine/TooManyItems',
   tooManyTurns: 'Engine/TooManyTurns',
-  /** Asked for once, and never again: whether it was done is not known. */
+  /** The operation runs at most once, and its outcome is unknown. */
   outcomeUnknown: 'Engine/OutcomeUnknown',
   inputTooLarge: 'Engine/InputTooLarge',
   outputTooLarge: 'Engine/OutputTooLarge',
   stateTooLarge: 'Engine/StateTooLarge',
-  /** An activity of an app's own ran a child again without saying that it may. */
+  /** A custom activity ran a child again without declaring that it may. */
   ranTwice: 'Engine/RanTwice',
-  /** The service refused without a usable code. */
+  /** The service refused the operation without a usable code. */
   requestRefused: 'Engine/RequestRefused',
-  /** The message itself could not be processed (PM). */
+  /** The message itself could not be processed (Process Manager: error 500). */
   requestRejected: 'Engine/RequestRejected',
   serviceUnavailable: 'Engine/ServiceUnavailable',
 } as const;
 
-/** The kind of all declared faults that may pass. */
+/** The ancestor of all declared faults that may pass. */
 export const transient = 'Transient';
 
-/** The root of all types: every fault is a kind of it, declared or not. */
+/** The root of all types. Every fault is a kind of it, declared or not. */
 export const anyFault = '*';
 
-/** Whether a type is another one, or extends it. */
+/** Whether a type equals another one, or extends it. */
 export const isKindOf = (type: string, ancestor: string): boolean =>
   ancestor === anyFault || type === ancestor || type.startsWith(`${ancestor}/`);
 
 /** Whether a fault of this type may be over by the next attempt. */
 export const isTransient = (type: string): boolean => isKindOf(type, transient);
 
-/** The last part of a fault's type, as people and the HTTP API name it: `CardDeclined`. */
+/** Returns the last part of a fault's type, as people and the HTTP API name it: `CardDeclined`. */
 export const shortType = (type: string): string => type.slice(type.lastIndexOf('/') + 1);
 
 export const engineFault = (type: string, message: string, more: Partial<Fault> = {}): Fault => ({
@@ -75,17 +75,20 @@ export const engineFault = (type: string, message: string, more: Partial<Fault> 
   ...more,
 });
 
-/** Nothing more is asked. */
-export const deadlinePassed = engineFault(engineFaults.deadlineExceeded, 'The time of the whole order is over, so nothing more is asked.');
+/** The time limit of the order has passed. No more requests are sent. */
+export const deadlinePassed = engineFault(
+  engineFaults.deadlineExceeded,
+  'The time limit of the order has passed. No more requests are sent.',
+);
 
-/** Of an activity of an app's own, for a child of it. */
+/** Returns the fault of a custom activity that runs a child twice. */
 export const ranTwice = (path: string, activity: string, child: string): Fault =>
   engineFault(
     engineFaults.ranTwice,
-    `${path} runs "${child}" a second time, and ${activity} does not say that it may. Set "reruns: true" in its behavior, so that what was done is not done twice; or "repeats: true", with a number for each turn.`,
+    `${path} runs "${child}" a second time, and ${activity} does not declare that it may. Set "reruns: true" in its behavior, so that completed steps are not repeated, or "repeats: true", with a number for each turn.`,
   );
 
-/** Not a fault that anything takes: a question to a person, for which the order is held. */
+/** The type of a question to a person. The order is blocked for it, and no handler catches it. */
 export const operatorAsked = 'OperatorAsked';
 
 export const isQuestion = ({ type }: Fault): boolean => type === operatorAsked;

@@ -1,4 +1,4 @@
-/** What survives `JSON.parse(JSON.stringify(x))` unchanged: all that a definition, a state or a message may hold. */
+/** A value that survives `JSON.parse(JSON.stringify(x))` unchanged. Definitions, states and messages hold nothing else. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export interface JsonObject {
@@ -10,16 +10,19 @@ export const isObject = (value: unknown): value is { readonly [key: string]: unk
 
 const encoder = new TextEncoder();
 
-/** UTF-8 bytes of a value as JSON. */
+/** Returns the UTF-8 bytes of a value as JSON. */
 export const utf8Bytes = (value: Json): number => encoder.encode(JSON.stringify(value)).length;
 
-/** Whether a value as JSON has so many UTF-8 bytes at the most. Most are so short that nobody need count: a UTF-16 unit makes three. */
+/**
+ * Whether a value as JSON has at most this many UTF-8 bytes. A UTF-16 unit takes at most three bytes, so most values
+ * are short enough to skip the encoding.
+ */
 export function fits(value: Json, bytesMax: number): boolean {
   const text = JSON.stringify(value);
   return text.length * 3 <= bytesMax || encoder.encode(text).length <= bytesMax;
 }
 
-/** JSON with the keys of every object sorted: the same text for the same data, in whatever order its fields came. */
+/** Returns the JSON text with the keys of every object sorted. Equal data gives equal text, whatever the order of its fields. */
 export function sortedText(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(sortedText).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);

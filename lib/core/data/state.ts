@@ -6,75 +6,78 @@ import type { Json } from './json.ts';
 export type Status = 'Initialized' | 'Executing' | 'Canceling' | 'Faulting' | 'Compensating' | 'Closed';
 export type Result = 'Succeeded' | 'Faulted' | 'Canceled' | 'Compensated';
 
-/** One activity that is alive. */
+/** One activity that has started and is not closed. */
 export interface ActivityState<S = unknown> {
   readonly status: Exclude<Status, 'Initialized' | 'Closed'>;
-  /** What its behavior keeps; absent where it could not even begin. */
+  /** The behavior's own state; absent if the activity failed before it could start. */
   readonly local?: S;
-  /** An answer that came while the order was held or suspended: recorded, and applied when it goes on. */
+  /** A reply that arrived while the order was blocked or suspended. It is applied when the order continues. */
   readonly reply?: StepReply;
-  /** Why it is Faulting. */
+  /** The reason for the status Faulting. */
   readonly fault?: Fault;
-  /** Nobody takes its fault: it waits for a person, or until one has dealt with another fault. */
+  /** No handler matches its fault. It waits for a person, perhaps until they have dealt with another fault first. */
   readonly awaitsPerson?: true;
   /** Its children are closed, and one of its handlers runs. */
   readonly handling?: true;
-  /** What is still to clean up before it closes; `cleaning`: it has begun to. */
+  /** The children that still have to clean up before it closes. `cleaning`: the first of them has started. */
   readonly cleanUp?: readonly Start[];
   readonly cleaning?: true;
-  /** Who waits for it, where that is not the activity around it: an undo closes to whoever asked for it. */
+  /** The activity that waits for it, if that is not the enclosing one: an undo closes to the activity that started it. */
   readonly parent?: string;
-  /** Of an activity of an app's own that does not say that it may run a child again: the children that it has run. */
+  /** The children that a custom activity has run, if it does not declare that it may run a child again. */
   readonly ran?: readonly string[];
-  /** Of a retry: the variables that are set inside it, as they were when it first began. */
+  /** The variables that a retry sets inside, as they were before its first run. */
   readonly vars?: Variables;
-  /** The newest page of the undo list when it began: neither that one nor those below hold anything of it. */
+  /** The newest page of the undo list when it started. That page and all below it hold nothing of this activity. */
   readonly above?: number;
-  /** Of a step: how often it was late. With the step that succeeds its count is gone. */
+  /** How often a step was overdue. The count is dropped when the step succeeds. */
   readonly late?: number;
-  /** Late above its threshold, it is requested again then, and not before: milliseconds since 1970. */
+  /** The earliest time at which a step over its failure limit is requested again: milliseconds since 1970. */
   readonly waitsUntil?: number;
 }
 
 export type Variables = { readonly [name: string]: Json };
 
-/** Something that was done and can be undone. */
+/** Work that was done, or may have been done, and can be undone. */
 export interface UndoEntry {
-  /** Of the step that did it. */
+  /** The path of the step that did it. */
   readonly path: string;
   readonly generation: number;
-  /** What its undo is asked with; absent as long as nobody knows whether it was done at all. */
+  /** The input of its undo; absent while its outcome is unknown. */
   readonly input?: Json;
-  /** Why its undo has no input: it is never asked. */
+  /** The reason why its undo has no input. Such an undo is never requested. */
   readonly fault?: Fault;
-  /** Of what nobody knows the outcome of: what its undo reads beside its answer, as it was then. */
+  /** If the outcome is unknown: the values that its undo reads besides its own output, as they were then. */
   readonly reads?: UndoReads;
-  /** The last asking of what nobody knows the outcome of, and what it was asked with. */
+  /** If the outcome is unknown: the last attempt, and its input. */
   readonly attempt?: number;
   readonly requestInput?: Json;
-  /** What was asked last may still be done until then: milliseconds since 1970. */
+  /** The last request may have its effect until then: milliseconds since 1970. */
   readonly until?: number;
-  /** The page that it was taken out of. */
+  /** The page from which it was paged in. */
   readonly from?: number;
 }
 
-/** What of the undo list lies outside of the state, in pages with rising numbers; each names the one below it. */
+/** The part of the undo list outside of the state. Its pages have rising numbers, and each names the one below it. */
 export interface PagedUndo {
   /** The newest page. */
   readonly top: number;
-  /** How much is left in all of them. */
+  /** The number of entries left in all pages. */
   readonly entries: number;
-  /** Of pages from `to` down to `next`, which is left out: nothing of this scope, without its handler's own work, is left there. */
+  /**
+   * Ranges already searched: pages `to` down to `next` (exclusive) hold nothing more of this scope. `own` is the
+   * scope's handler, whose own work does not count.
+   */
   readonly searched?: readonly { readonly scope: string; readonly own?: string; readonly to: number; readonly next: number }[];
 }
 
-/** Entries that were put aside, oldest first, and the page below with older ones. */
+/** Entries paged out together, oldest first, and the number of the page with older ones. */
 export interface UndoPage {
   readonly entries: readonly UndoEntry[];
   readonly below?: number;
 }
 
-/** A part of what an expression may read: it may be gone by the time it is needed. */
+/** A part of what an expression may read, kept because it may be gone by the time it is needed. */
 export interface UndoReads {
   readonly steps?: { readonly [name: string]: Json };
   readonly vars?: Variables;
@@ -82,14 +85,14 @@ export interface UndoReads {
   readonly fault?: Json;
 }
 
-/** The order is being ended from outside: everything that was done is undone, then it closes. */
+/** A client, an operator or a fault for the caller ends the order: all its work is undone, then it closes. */
 export interface Ending {
   readonly outcome: 'canceled' | 'compensated';
-  /** Why, where that goes to whoever called it. */
+  /** The fault for the caller. */
   readonly fault?: Fault;
 }
 
-/** A signal that came before anything waited for it. */
+/** A signal that came before any activity waited for it. */
 export interface KeptSignal {
   readonly name: string;
   readonly payload: Json;
@@ -106,43 +109,43 @@ export interface Blocked {
 }
 
 /**
- * Where one instance of a workflow is: plain JSON, only what is alive or needed later, and paths instead of nodes of
- * the definition.
+ * One instance of a workflow as plain JSON. It holds only open activities and what they need later, with paths instead
+ * of nodes of the definition.
  */
 export interface State {
   readonly phase: 'initialized' | 'running' | 'blocked' | 'suspended' | 'closed';
-  /** By path: `order/parallel/ship`. */
+  /** The open activities by path: `order/parallel/ship`. */
   readonly activities: { readonly [path: string]: ActivityState };
-  /** By path: the outputs that a later expression reads. */
+  /** The outputs that a later expression reads, by path. */
   readonly outputs: { readonly [path: string]: Json };
-  /** How long a step may take that says nothing itself; pinned when the order starts. */
+  /** Milliseconds for a step whose definition gives no time limit. Fixed when the order starts. */
   readonly stepMs: number;
-  /** When the whole order's time is over. */
+  /** When the time limit of the whole order passes: milliseconds since 1970. */
   readonly endBy?: number;
   readonly blocked?: Blocked;
-  /** When its time was stopped; all times in here are as they were then. */
+  /** When the order was suspended. All other times in the state date from before. */
   readonly suspendedAt?: number;
   readonly vars?: Variables;
   /** Oldest first. */
   readonly signals?: readonly KeptSignal[];
-  /** Another order waits for its end, and may undo it later. */
+  /** Another order called this one. It waits for the end, and may compensate it later. */
   readonly called?: true;
-  /** That other order has it undone, although it was completed. */
+  /** The caller compensates this order, although it had completed. */
   readonly compensatedByCaller?: true;
-  /** The fault with which it goes back to the order that called it. */
+  /** The fault that the caller receives. */
   readonly failure?: Fault;
   /** Oldest first. */
   readonly undo?: readonly UndoEntry[];
-  /** What is older than all of it. */
+  /** The entries older than those in `undo`. */
   readonly pagedUndo?: PagedUndo;
-  /** By path: what is known of steps inside a retry that is at work. */
+  /** The results of steps inside a running retry, by path. */
   readonly memos?: { readonly [path: string]: StepMemo };
   readonly ending?: Ending;
-  /** The whole order was compensated by its own handler. */
+  /** The order was compensated by its own handler. */
   readonly compensated?: true;
-  /** Something that was done has been undone. */
+  /** At least one step has been undone. */
   readonly undone?: true;
-  /** Once closed. */
+  /** Present once closed. */
   readonly outcome?: Outcome;
 }
 

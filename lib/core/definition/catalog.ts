@@ -1,17 +1,17 @@
 import type { JsonObject } from '#core/data/json';
 
-/** JSON Schemas of an operation. Without one, anything may stand there. */
+/** The JSON Schemas of an operation. A missing schema allows any value. */
 export interface OperationSchemas {
-  /** Of what it is asked with: what stands in the step's input. */
+  /** The schema of the step's input. */
   readonly input?: JsonObject;
-  /** Of what it answers. */
+  /** The schema of its output. */
   readonly output?: JsonObject;
 }
 
-/** What agents can do, as far as it is known where a definition is checked. */
+/** The known operations of all agents, used to check a definition. */
 export interface Catalog {
-  /** The schemas of an operation; undefined where nobody knows them. */
+  /** Returns the schemas of an operation; undefined if they are unknown. */
   readonly schemasOf: (agent: string, operation: string) => OperationSchemas | undefined;
-  /** Every agent with the names of its operations. Given only where nothing else can be asked: then a step that asks for more is refused. */
+  /** Every agent with the names of its operations. If present, the list is complete: a step with another operation is refused. */
   readonly all?: ReadonlyMap<string, readonly string[]>;
 }

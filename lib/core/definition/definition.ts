@@ -3,7 +3,7 @@ import type { ActivityOf } from '#core/activities/index';
 import type { Step } from '#core/activities/step';
 import type { Json, JsonObject } from '#core/data/json';
 
-/** A CEL expression where a value may stand: `{"$cel": "order.items"}`. */
+/** A CEL expression in place of a value: `{"$cel": "order.items"}`. */
 export interface CelExpression {
   readonly $cel: string;
 }
@@ -11,102 +11,107 @@ export interface CelExpression {
 /** A literal, an expression, or a mixture of both. */
 export type Template = Json | CelExpression;
 
-/** One node of a definition's tree. Its shape beyond the name belongs to the file of its type in `activities/`. */
+/** One node of a definition's tree. The file of its type in `activities/` defines its fields. */
 export type Activity = ActivityOf;
 
-/** What every activity has. Siblings have different names; the path of a node is the names from the root down. */
+/** The fields of every activity. Siblings have different names; the path of a node is the names from the root down. */
 export interface ActivityBase {
   readonly activity: string;
   readonly name: string;
-  /** Of a composite: tried in this order once its children are closed; the first that matches runs. */
+  /** The handlers of a composite, in the order in which they are compared after its children have closed. The first match runs. */
   readonly faultHandlers?: readonly FaultHandler[];
   /**
-   * What takes back what it did, once it has succeeded; its name is `undo`. Of a composite: instead of what its parts
-   * name as their own.
+   * The step that undoes this activity after it has succeeded; its name is `undo`. The undo of a composite replaces the
+   * undos of its parts.
    */
   readonly undo?: Step;
 }
 
-/** What asks and waits for an answer: a step asks its agent, a call the engine, which runs another workflow. */
+/** An activity that sends a request: a step to its agent, a call to the engine, which runs another workflow. */
 export type RemoteActivity = Step | Call;
 
 export const isRemote = (node: Activity): node is RemoteActivity => node.activity === 'step' || node.activity === 'call';
 
-/** What happens about a fault of a type, or of one that extends it. It goes on after the composite. */
+/** The handler of a fault type and of all types that extend it. The order continues after the composite. */
 export interface FaultHandler {
-  /** With its ancestors: `Refused/CardDeclined`. */
+  /** The type with its ancestors: `Refused/CardDeclined`. */
   readonly fault: string;
   readonly do: Activity;
 }
 
 /**
- * What becomes of a step that stays overdue above the threshold (SAS): the order goes into Error; it waits long; the
- * step faults, for a retry or a handler around it; the whole order is undone.
+ * The reaction to a step that is overdue beyond its failure limit (SAS). `error`: the order goes into Error. `wait`:
+ * the step is requested again after a long pause. `fault`: the step faults, for an enclosing retry or handler. `undo`:
+ * the whole order is compensated.
  */
 export type OnExhausted = 'error' | 'wait' | 'fault' | 'undo';
 
 /**
- * A versioned workflow as plain data: what is stored, pinned, drawn and previewed. Written by the typed functions of
- * `redress`, by hand, or by another language.
+ * A versioned workflow as plain data, which is stored, pinned, drawn and previewed. Its author writes it with the
+ * functions of `redress`, by hand, or in another language.
  */
 export interface WorkflowDefinition {
   readonly name: string;
   readonly version: number;
-  /** Version of the expression language in which every `$cel` is to be read. */
+  /** The version of the expression language for every `$cel`. */
   readonly exprVersion: 1;
-  /** JSON Schema of the order's body. A property with `"secret": true` is shown to nobody. */
+  /** The JSON Schema of the order's body. A property with `"secret": true` is never shown. */
   readonly order: JsonObject;
-  /** Faults that go to an operator, with all that extend them. */
+  /** Faults that block the order for an operator, with all that extend them. */
   readonly toOperator: readonly string[];
-  /** Faults that go to the workflow that called this one, with all that extend them; in an order of its own, to an operator. */
+  /** Faults that go to the caller, with all that extend them. Without a caller they go to an operator. */
   readonly toCaller?: readonly string[];
-  /** The whole order's time, from its start. Every asking checks it. */
+  /** Seconds for the whole order, from its start. Every request respects this limit. */
   readonly completeWithinSeconds?: number;
-  /** What an expiry recovers: the step that is late (default), or the order as a whole. */
+  /** The unit that an expiry recovers: the late step (default), or the whole order. */
   readonly recover?: 'step' | 'order';
-  /** Expiries above this many put the order in Error (default: the system's `MAX_FAILURES`). */
+  /** The failure limit: more expiries than this put the order into Error. Default: the system's `MAX_FAILURES`. */
   readonly maxFailures?: number;
   readonly onExhausted?: OnExhausted;
-  /** With `onExhausted: 'wait'`: the pause before a step above the threshold is requested again (default: the system's `LONG_WAIT_SECONDS`). */
+  /**
+   * With `onExhausted: 'wait'`: the seconds before a step over its failure limit is requested again. Default: the
+   * system's `LONG_WAIT_SECONDS`.
+   */
   readonly longWaitSeconds?: number;
   readonly root: Activity;
 }
 
-/** Name of the path at which every tree starts. */
+/** The name of the root, with which every path starts. */
 export const rootPath = 'order';
 
 export const limits = {
-  /** Levels of the tree, the root included. */
+  /** Levels of the tree, including the root. */
   depthMax: 32,
   activitiesMax: 10_000,
-  /** Entries of the list that a forEach goes through. */
+  /** Entries of the list of a forEach. */
   itemsMax: 1000,
-  /** Turns of a forEach at work at the same time where it names no `maxConcurrency`. */
+  /** Turns of a forEach at work at the same time, if it has no `maxConcurrency`. */
   concurrencyDefault: 20,
-  /** Activities that the loops of an order begin in one event: what a write holds, and how long it keeps others waiting, follow from it. */
+  /** Activities that the loops of an order start in one event. This bounds the size of a write and how long it delays other orders. */
   portionMax: 200,
-  /** Signals that came before anything waited for them. */
+  /** Kept signals, which came before an activity waited for them. */
   signalsMax: 100,
-  /** Of a while that says nothing else. */
+  /** Turns of a while without `maxTurns`. */
   turnsMax: 1000,
-  /** UTF-8 bytes of what a step or a call is requested with, as JSON: the body of the order that a call makes is one item. */
+  /** UTF-8 bytes of the input of a step or a call, as JSON. The body of a called order must fit into one item. */
   inputBytesMax: 256 * 1024,
-  /** The longest that anything takes or waits: a year. Times beyond it have no date in the end. */
+  /** The longest time that anything takes or waits: a year. Larger values would exceed the range of dates. */
   secondsMax: 366 * 24 * 3600,
   /** UTF-8 bytes of one step's output as JSON. */
   outputBytesMax: 256 * 1024,
   /** UTF-8 bytes of one instance's state item. */
   stateBytesMax: 350 * 1024,
-  /** UTF-8 bytes that one write adds to the journal: with the order and its state, DynamoDB takes 4 MB in one transaction. */
+  /**
+   * UTF-8 bytes that one write adds to the journal. DynamoDB allows 4 MB in one transaction, for the order, its state
+   * and the journal.
+   */
   journalBytesMax: 3 * 1024 * 1024,
 } as const;
 
-/** What is wrong with a number of seconds that a definition names, `from` which up it may be; undefined where nothing is. */
+/** Returns the problem of a number of seconds in a definition, or undefined. `from` is its lower bound. */
 export function secondsProblem(field: string, seconds: unknown, from: 'above 0' | 'from 0 up'): string | undefined {
   const isNumber = typeof seconds === 'number' && (from === 'above 0' ? seconds > 0 : seconds >= 0);
-  const unit = from === 'above 0' ? 'a number above 0' : 'a number of seconds from 0 up';
-  if (!isNumber) return `${field} is ${typeof seconds === 'number' ? seconds : JSON.stringify(seconds)}; it is ${unit}.`;
-  return seconds <= limits.secondsMax
-    ? undefined
-    : `${field} is ${seconds}; at most ${limits.secondsMax} seconds, a year, can be waited for.`;
+  const unit = from === 'above 0' ? 'a number above 0' : 'a number of seconds of at least 0';
+  if (!isNumber) return `${field} is ${typeof seconds === 'number' ? seconds : JSON.stringify(seconds)}; it must be ${unit}.`;
+  return seconds <= limits.secondsMax ? undefined : `${field} is ${seconds}; the maximum is ${limits.secondsMax} seconds (a year).`;
 }

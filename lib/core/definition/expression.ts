@@ -3,10 +3,10 @@ import { RE2JS } from 're2js';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { isObject, type Json } from '#core/data/json';
 
-/** Version of the language below; a change of meaning gets a new number and keeps the old one readable. */
+/** The version of the language below. A change of meaning gets a new number, and the old version stays readable. */
 export const exprVersion = 1;
 
-/** Each limit with a fault or a refusal of its own; nothing is ever cut. */
+/** The limits of expressions. Each has its own fault or refusal; values are never truncated. */
 export const expressionLimits = {
   astNodesMax: 200,
   depthMax: 20,
@@ -15,30 +15,30 @@ export const expressionLimits = {
   matchedCharactersMax: 4096,
 } as const;
 
-/** What an expression may read. */
+/** The values that an expression may read. */
 export interface Scope {
   readonly orderId: string;
   readonly order: Json;
-  /** Outputs by the step's name. */
+  /** The outputs, by the name of the step. */
   readonly steps: { readonly [name: string]: Json };
   readonly vars?: { readonly [name: string]: Json };
-  /** In a loop, by its name: `{ item, index }`. */
+  /** The entries of enclosing loops, by the name of the loop: `{ item, index }`. */
   readonly each?: { readonly [name: string]: Json };
-  /** In a fault handler: what is being handled. */
+  /** The fault being handled, inside a fault handler. */
   readonly fault?: Json;
 }
 
 export type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly fault: Fault };
 
-/** Something that an expression reads, and where in its text (characters from 0). */
+/** A value that an expression reads, and its position in the text (characters from 0). */
 export interface Read {
   readonly name: string;
   readonly position: number;
-  /** Only by `.?`: it knows what to do where there is nothing. */
+  /** Read only by `.?`: the expression handles a missing value. */
   readonly optional: boolean;
 }
 
-/** A parsed expression, or why it is none; parsed once for each text. */
+/** A parsed expression. Each text is parsed once. */
 export interface Expression {
   /** The steps whose outputs it reads. */
   readonly steps: readonly Read[];
@@ -46,7 +46,7 @@ export interface Expression {
   readonly vars: readonly Read[];
   /** The loops whose entries it reads. */
   readonly each: readonly Read[];
-  /** Where it reads the fault that is being handled. */
+  /** The position at which it reads the fault being handled. */
   readonly fault: number | undefined;
   readonly ast: ASTNode;
   readonly evaluate: (scope: Scope) => Evaluation;
@@ -60,11 +60,11 @@ const comprehensions = new Set(['map', 'filter', 'all', 'exists', 'exists_one'])
 
 class TooLarge extends Error {}
 
-/** Parses an expression and applies the guard. Errors carry the position (characters from 0) for a caret. */
+/** Parses an expression and applies the guard. Errors have the position (characters from 0) for a caret. */
 export function parseExpression(text: string): Parsed {
   const known = parsedTexts.get(text);
   if (known) return known;
-  const parsed = parseAnew(text);
+  const parsed = parseUncached(text);
   if (parsedTexts.size >= 10_000) parsedTexts.clear();
   parsedTexts.set(text, parsed);
   return parsed;
@@ -72,7 +72,7 @@ export function parseExpression(text: string): Parsed {
 
 const parsedTexts = new Map<string, Parsed>();
 
-function parseAnew(text: string): Parsed {
+function parseUncached(text: string): Parsed {
   let program: ParseResult;
   try {
     program = environment.parse(text);
@@ -94,7 +94,7 @@ function parseAnew(text: string): Parsed {
 
 function evaluateGuarded(text: string, program: ParseResult, lists: readonly ParseResult[], scope: Scope): Evaluation {
   try {
-    for (const list of lists) refuseLongList(reached(list, scope));
+    for (const list of lists) refuseLongList(listIn(list, scope));
     return { ok: true, value: toJson(program(scope)) };
   } catch (error) {
     if (error instanceof TooLarge) return { ok: false, fault: engineFault(engineFaults.expressionTooLarge, `${text}: ${error.message}`) };
@@ -102,8 +102,11 @@ function evaluateGuarded(text: string, program: ParseResult, lists: readonly Par
   }
 }
 
-/** A list that can't be had is in a branch that is not taken, or makes the whole expression fail in its own words. */
-function reached(list: ParseResult, scope: Scope): unknown {
+/**
+ * Returns the list of a comprehension. If it cannot be evaluated, it is in a branch that is not taken, or the whole
+ * expression fails with its own message.
+ */
+function listIn(list: ParseResult, scope: Scope): unknown {
   try {
     return list(scope);
   } catch (error) {
@@ -112,7 +115,7 @@ function reached(list: ParseResult, scope: Scope): unknown {
   }
 }
 
-/** What is read one by one, so that it is known beforehand whether it will be there. */
+/** Values that must be read by name, so that `check` knows which ones have to exist. */
 const roots = ['steps', 'vars', 'each'] as const;
 type Root = (typeof roots)[number];
 
@@ -122,19 +125,19 @@ interface Findings {
   readonly lists: ASTNode[];
 }
 
-/** The guard: what the library would run but a stored definition must not ask of a scheduler. */
+/** The guard: refuses what the library would run, but a stored definition must not make a scheduler do. */
 function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { message: string; position: number } | undefined {
   const refuse = (message: string) => ({ message, position: node.range.start });
   let inside = inComprehension;
 
   if (node.op === 'rcall') {
     const [name, receiver] = node.args;
-    if (name === 'matches') return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
+    if (name === 'matches') return refuse('matches() can take exponential time on a hostile text; use like(text, pattern)');
     if (name === 'bind') return refuse('cel.bind() is not part of this language; write the value where it is needed');
     if (comprehensions.has(name)) {
       if (inComprehension) return refuse(`${name}() inside another of its kind: only one level is allowed`);
       const [entry] = node.args[2];
-      if (entry && isTaken(entry.args)) return refuse(`"${entry.args}" has a meaning of its own; call the entry something else`);
+      if (entry && isReserved(entry.args)) return refuse(`"${entry.args}" is a reserved name; choose another name for the entry`);
       found.lists.push(receiver);
       inside = true;
       const refusal = inspect(receiver, found, inComprehension);
@@ -143,13 +146,13 @@ function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { me
     }
   }
   if (node.op === 'call' && node.args[0] === 'matches')
-    return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
-  // JSON knows one kind of number. An unsigned one equals it in one place and not in another: `1.0 in [1u]` is false.
+    return refuse('matches() can take exponential time on a hostile text; use like(text, pattern)');
+  // JSON has one kind of number. CEL compares unsigned numbers inconsistently: `1.0 in [1u]` is false.
   if (node.op === 'value' && isObject(node.args) && !(node.args instanceof Uint8Array))
     return refuse(`${node.args.valueOf()}u is an unsigned number, which JSON does not have; write ${node.args.valueOf()}`);
   if (node.op === 'call' && node.args[0] === 'uint') return refuse('uint() yields an unsigned number, which JSON does not have; use int()');
   if (node.op === 'id' && isRoot(node.args))
-    return refuse(`${node.args} ${node.args === 'each' ? 'is' : 'are'} read one by one: ${node.args}.name, or ${node.args}["name"]`);
+    return refuse(`${node.args} cannot be read as a whole; use ${node.args}.name or ${node.args}["name"]`);
   if (node.op === 'id' && node.args === 'fault') found.fault ??= node.range.start;
   const read = readIn(node);
   if (read) {
@@ -160,14 +163,14 @@ function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { me
 }
 
 const isRoot = (name: unknown): name is Root => roots.includes(name as Root);
-const isTaken = (name: unknown): boolean => isRoot(name) || name === 'fault';
+const isReserved = (name: unknown): boolean => isRoot(name) || name === 'fault';
 
 function note(reads: Map<string, Read>, { name, position, optional }: Read): void {
   const known = reads.get(name);
   reads.set(name, known ? { ...known, optional: known.optional && optional } : { name, position, optional });
 }
 
-/** What `steps.name` and `steps["name"]` read: which outputs, variables and loops it is must be known beforehand. */
+/** Returns the read of `steps.name` or `steps["name"]`: its output, variable or loop must be known before evaluation. */
 function readIn(node: ASTNode): (Read & { readonly root: Root }) | undefined {
   if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
   const [of, key] = node.args;
@@ -177,7 +180,7 @@ function readIn(node: ASTNode): (Read & { readonly root: Root }) | undefined {
   return typeof name === 'string' ? { root: of.args, name, position: node.range.start, optional } : undefined;
 }
 
-/** The parts of an expression, in order. */
+/** Returns the parts of an expression, in order. */
 export const childNodes = (node: ASTNode): readonly ASTNode[] => {
   const nodes: ASTNode[] = [];
   const collect = (value: unknown): void => {
@@ -221,8 +224,8 @@ const probing = operandTypes.reduce((probing, type) => probing.registerVariable(
 const probed = new Map<string, string | undefined>();
 
 /**
- * What an operator or a function yields for operands of these types, in CEL's words; undefined where it takes none such.
- * `form` says how they are written down: `(a, b) => `${a} + ${b}``.
+ * Returns the type, in CEL's words, that an operator or a function yields for operands of these types. Undefined if it
+ * does not accept them. `form` writes the operation: `(a, b) => `${a} + ${b}``.
  */
 export function resultOf(form: (...operands: string[]) => string, types: readonly OperandType[]): string | undefined {
   const text = form(...types.map(operandName));
@@ -237,7 +240,7 @@ export function resultOf(form: (...operands: string[]) => string, types: readonl
 function createEnvironment(): Environment {
   const environment = new Environment({
     enableOptionalTypes: true,
-    // JSON's lists and objects may hold anything, beside each other.
+    // JSON's lists and objects may mix types.
     homogeneousAggregateLiterals: false,
     limits: {
       maxAstNodes: expressionLimits.astNodesMax,
@@ -254,7 +257,7 @@ function createEnvironment(): Environment {
     .registerVariable('each', 'dyn')
     .registerVariable('fault', 'dyn');
 
-  // CEL counts in integers, JSON in doubles: without these, `order.total * 2` has no overload.
+  // CEL counts in integers, JSON in doubles. Without these overloads `order.total * 2` would fail.
   const arithmetic = {
     '+': (a, b) => a + b,
     '-': (a, b) => a - b,
@@ -285,7 +288,7 @@ const presentOr = (value: unknown, otherwise: unknown): unknown => {
   return value ?? otherwise;
 };
 
-/** A whole-text match in linear time. */
+/** Whether the whole text matches, in linear time. */
 function like(text: string, pattern: string): boolean {
   if (pattern.length > expressionLimits.patternCharactersMax)
     throw new TooLarge(`a pattern has at most ${expressionLimits.patternCharactersMax} characters`);
@@ -298,7 +301,7 @@ function numbersOf(list: unknown[]): number[] {
   refuseLongList(list);
   return list.map((entry) => {
     if (typeof entry === 'number' || typeof entry === 'bigint') return Number(entry);
-    throw new Error(`a number is wanted, not ${JSON.stringify(entry)}`);
+    throw new Error(`expected a number, got ${JSON.stringify(entry)}`);
   });
 }
 
@@ -310,10 +313,10 @@ const atLeastOne = (numbers: number[]): number[] => {
 function refuseLongList(value: unknown): void {
   const length = Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : 0;
   if (length > expressionLimits.listEntriesMax)
-    throw new TooLarge(`a list of ${length} entries; at most ${expressionLimits.listEntriesMax} are looked at`);
+    throw new TooLarge(`the list has ${length} entries; the maximum is ${expressionLimits.listEntriesMax}`);
 }
 
-/** Results as JSON: CEL's integers are BigInt, on which `JSON.stringify` throws. */
+/** Converts a result to JSON. CEL's integers are BigInt, on which `JSON.stringify` throws. */
 function toJson(value: unknown): Json {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '#core/data/json';
 
-/** Two values with the same entries have the same fingerprint, in whatever order: 53 bits of their JSON (cyrb53). */
+/** Returns 53 bits of a hash of the value's JSON (cyrb53). The order of its fields does not matter. */
 export function fingerprint(value: Json): string {
   const text = JSON.stringify(value, sorted);
   let one = 0xdeadbeef;

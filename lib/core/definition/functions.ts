@@ -1,11 +1,11 @@
 import { isObject, type Json } from '#core/data/json';
 
-/** A pure function of an app: the same input gives the same output, and nothing else happens. It throws for what it can't do. */
+/** A pure function of an app: equal input gives equal output, without side effects. It throws if it cannot compute a result. */
 export type PureFunction = (input: Json) => Json;
 
 const functions = new Map<string, PureFunction>();
 
-/** Makes a function known under its name and version (`quote@1`): orders that are under way need the one that they began with. */
+/** Registers a function under its name and version (`quote@1`). Running orders need the version they started with. */
 export function registerFunction(name: string, fn: PureFunction): void {
   if (functions.has(name)) throw new TypeError(`Two functions are called "${name}". Give one of them another name or version.`);
   functions.set(name, fn);
@@ -15,10 +15,10 @@ export const functionOf = (name: string): PureFunction | undefined => functions.
 
 export type Computed = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
-/** Its input is frozen, so that nothing it does to it can be seen outside. */
+/** Calls a function with a frozen copy of its input, so that it cannot change data outside. */
 export function compute(name: string, input: Json): Computed {
   const fn = functions.get(name);
-  if (!fn) return { ok: false, message: `No function is called "${name}".` };
+  if (!fn) return { ok: false, message: `Unknown function "${name}".` };
   try {
     return { ok: true, value: fn(frozen(structuredClone(input))) };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 
-/** A regular expression by RE2. JavaScript's own tries one way after the other: a text of 27 letters can keep it busy for ten seconds. */
+/** A regular expression on RE2. JavaScript's own engine backtracks: a text of 27 letters can keep it busy for ten seconds. */
 class LinearPattern extends RegExp {
   readonly #compiled: RE2JS;
 
@@ -15,8 +15,8 @@ class LinearPattern extends RegExp {
 }
 
 /**
- * A pattern whose `test` needs time in proportion to the text. `undefined` where RE2 does not take it: it looks ahead or
- * behind, or refers back to a group.
+ * Compiles a pattern whose `test` takes linear time. Returns `undefined` for lookahead, lookbehind and back references,
+ * which RE2 does not support.
  */
 export function linearPattern(source: string): RegExp | undefined {
   try {

@@ -5,14 +5,14 @@ import type { ActivityState, State } from '#core/data/state';
 import { type Activity, isRemote, rootPath, type Template, type WorkflowDefinition } from './definition.ts';
 import { type Evaluation, parseExpression, type Scope } from './expression.ts';
 
-/** A definition, prepared once: its nodes by path, and which steps' outputs are read by somebody. */
+/** A definition prepared once: its nodes by path, and the outputs that expressions read. */
 export interface Program {
   readonly definition: WorkflowDefinition;
-  /** Path of every node in the order of the definition; loops show no index. */
+  /** Every node by its path, in the order of the definition. Paths of loops show no index. */
   readonly nodes: ReadonlyMap<string, Activity>;
   /** Paths of the steps whose output an expression reads, by the name under which it is read. */
   readonly readOutputs: ReadonlyMap<string, string>;
-  /** By the path of an activity: the outputs that nobody reads any more once it has closed. */
+  /** The outputs that no expression reads after this activity has closed, by the path of the activity. */
   readonly lastRead: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -26,7 +26,7 @@ export function programOf(definition: WorkflowDefinition): Program {
   const readers = new Map<string, string[]>();
   const visit = (node: Activity, path: string, undoOf?: string): void => {
     nodes.set(path, node);
-    // An undo gets what its step answered at once: nobody need keep that for it.
+    // An undo is evaluated when its step closes, so the output need not be kept for it.
     for (const template of behaviorOf(node.activity).templates(node))
       for (const name of stepsRead(template)) if (name !== undoOf) readers.set(name, [...(readers.get(name) ?? []), path]);
     for (const child of childrenOf(node)) visit(child, `${path}/${child.name}`, child === node.undo ? node.name : undefined);
@@ -41,7 +41,10 @@ export function programOf(definition: WorkflowDefinition): Program {
   return program;
 }
 
-/** Where an output is read for the last time: in a sequence around it and all who read it, the last of these children. */
+/**
+ * Returns where each output is read last. The innermost composite around the step and all readers decides: if it is a
+ * sequence, its last child that reads; otherwise the composite itself.
+ */
 function lastReadOf(
   nodes: ReadonlyMap<string, Activity>,
   readOutputs: ReadonlyMap<string, string>,
@@ -71,23 +74,23 @@ function commonPath(one: string, other: string): string {
     .join('/');
 }
 
-/** All activities inside another one, in order: its children, the bodies of its fault handlers, the undo of a step. */
+/** Returns all activities directly inside another one, in order: its children, the bodies of its fault handlers, and its undo. */
 export const childrenOf = (node: Activity): readonly Activity[] => [
   ...behaviorOf(node.activity).children(node),
   ...(node.faultHandlers ?? []).map((handler) => handler.do),
   ...(node.undo ? [node.undo] : []),
 ];
 
-/** The variables that are set anywhere inside an activity. */
+/** Returns the variables that are set anywhere inside an activity. */
 export const assignedIn = (node: Activity): readonly string[] => [
   ...(node.activity === 'assign' ? [node.variable] : []),
   ...childrenOf(node).flatMap(assignedIn),
 ];
 
-/** A path of the definition: loops show no turn. */
+/** Returns the path in the definition: loops show no turn. */
 export const definitionPath = (path: string): string => (path.includes('[') ? path.replace(/\[\d+\]/g, '') : path);
 
-/** The node at a path of an instance, in which loops have an index: `order/items[3]/pack`. */
+/** Returns the node at a path of an instance, in which loops have an index: `order/items[3]/pack`. */
 export const nodeAt = (program: Program, path: string): Activity => {
   const node = program.nodes.get(definitionPath(path));
   if (!node) throw new Error(`The workflow ${program.definition.name} has no activity at ${path}.`);
@@ -96,13 +99,13 @@ export const nodeAt = (program: Program, path: string): Activity => {
 
 export const behaviorAt = (program: Program, path: string) => behaviorOf(nodeAt(program, path).activity as ActivityType);
 
-/** When to wake an activity. One that is canceled or faulting waits for its children only. */
+/** Returns when to wake an activity. A canceled or faulting activity waits for its children only. */
 export function wakeAtOf(program: Program, path: string, { status, local }: ActivityState): number | undefined {
   const node = nodeAt(program, path);
   return status === 'Executing' || isRemote(node) ? behaviorOf(node.activity).wakeAt?.(local) : undefined;
 }
 
-/** The path of the activity around another; undefined for the root. */
+/** Returns the path of the enclosing activity; undefined for the root. */
 export const parentOf = (path: string): string | undefined => {
   const slash = path.lastIndexOf('/');
   if (slash < 0) return undefined;
@@ -110,7 +113,7 @@ export const parentOf = (path: string): string | undefined => {
   return around.endsWith(']') ? around.slice(0, around.lastIndexOf('[')) : around;
 };
 
-/** Every expression in a template, with its JSON pointer. */
+/** Yields every expression in a template, with its JSON pointer. */
 export function* expressionsIn(template: Template, pointer = ''): Generator<{ text: string; pointer: string }> {
   if (isCel(template)) yield { text: template.$cel, pointer };
   else if (Array.isArray(template)) for (const [index, entry] of template.entries()) yield* expressionsIn(entry, `${pointer}/${index}`);
@@ -122,8 +125,8 @@ export function* expressionsIn(template: Template, pointer = ''): Generator<{ te
 type Instance = Pick<State, 'outputs' | 'vars'> & Partial<Pick<State, 'activities'>>;
 
 /**
- * What the expressions at a path of an instance may read: its order, the outputs that are kept because one of them
- * reads them, its variables, the entries of the loops around it, and the fault that is being handled there.
+ * Returns the values that expressions at a path of an instance may read. These are the order, kept outputs, variables,
+ * the entries of enclosing loops, and the fault being handled there.
  */
 export function scopeOf(
   program: Program,
@@ -141,7 +144,10 @@ export function scopeOf(
   return at.includes('[') ? { ...scope, each: entriesAround(program, scope, activities, at) } : scope;
 }
 
-/** What a step was asked with, as the state tells it: what an undo or a settling needs was kept, a step's own input is evaluated anew. */
+/**
+ * Returns the input of a step's request, as the state has it. The input of an undo or a confirmation is stored; that of
+ * a step is evaluated again.
+ */
 export function inputOf(
   program: Program,
   subject: { readonly orderId: string; readonly order: Json },
@@ -156,7 +162,7 @@ export function inputOf(
   return fill(isRemote(node) ? node.input : null, scopeOf(program, subject, state, path));
 }
 
-/** The path of an activity as another one sees it: in the same turns of the loops that are around both. */
+/** Returns the path of an activity as seen from another one: in the same turns of the loops that enclose both. */
 export function relocated(path: string, at: string): string {
   const here = at.split('/');
   let together = true;
@@ -170,7 +176,7 @@ export function relocated(path: string, at: string): string {
     .join('/');
 }
 
-/** The fault of the nearest composite around it one of whose handlers runs. */
+/** Returns the fault of the nearest enclosing composite with a running handler. */
 function handledAround(activities: State['activities'], at: string): Json | undefined {
   for (let path: string | undefined = at; path !== undefined; path = parentOf(path)) {
     const { handling, fault } = activities[path] ?? {};
@@ -180,7 +186,10 @@ function handledAround(activities: State['activities'], at: string): Json | unde
   return undefined;
 }
 
-/** By the loop's name: the entry that this turn is about, and its number. The list is evaluated anew where that yields the same. */
+/**
+ * Returns the entry and the index of each enclosing loop by its name. The list is evaluated again unless the loop has
+ * stored its entries.
+ */
 function entriesAround(program: Program, scope: Scope, activities: State['activities'], at: string): { [name: string]: Json } {
   const entries: { [name: string]: Json } = {};
   for (const [, path = '', index = ''] of at.matchAll(/(?<=^(.*?))\[(\d+)\]/g)) {
@@ -198,7 +207,7 @@ function keptEntries(activity: State['activities'][string] | undefined): Evaluat
   return entries && { ok: true, value: entries };
 }
 
-/** Fills a template: each expression replaced by what it yields. */
+/** Fills a template: each expression is replaced by its value. */
 export function fill(template: Template, scope: Scope): Evaluation {
   if (isCel(template)) {
     const parsed = parseExpression(template.$cel);
@@ -225,7 +234,7 @@ export function fill(template: Template, scope: Scope): Evaluation {
   return { ok: true, value: Object.fromEntries(entries) };
 }
 
-/** Of a scope, what a template reads beside the output of one step: where that is known later. */
+/** Returns the parts of a scope that a template reads, except the output of one step, which is known later. */
 export function partRead(template: Template, scope: Scope, without: string): Partial<Pick<Scope, 'steps' | 'vars' | 'each' | 'fault'>> {
   const parsed = [...expressionsIn(template)].flatMap(({ text }) => parseExpression(text));
   const read = parsed.flatMap((each) => (each.ok ? [each.expression] : []));

@@ -1,8 +1,8 @@
 import { isObject, type Json } from '#core/data/json';
 
 /**
- * JSON pointers of the fields that a JSON Schema marks with `"secret": true`; `*` stands for every entry of a list or
- * an object. A form that contains itself is named to its first repetition, which is secret as a whole.
+ * Returns JSON pointers to the fields that a JSON Schema marks with `"secret": true`; `*` stands for every entry of a
+ * list or an object. A recursive schema is followed to its first repetition, which counts as secret as a whole.
  */
 export function secretPointers(schema: Json | undefined): readonly string[] {
   return JSON.stringify(schema ?? null).includes('"secret":true') ? pointersWithin(schema, '', schema, []) : [];
@@ -37,14 +37,14 @@ function pointersWithin(
   ];
 }
 
-/** What `#/$defs/Payer` means. */
+/** Resolves a reference such as `#/$defs/Payer`. */
 const referred = (root: Json | undefined, reference: string): Json | undefined =>
   partsOf(reference).reduce<Json | undefined>((schema, part) => (isObject(schema) ? (schema[part] as Json) : undefined), root);
 
-/** What is shown in place of a secret. */
+/** The text that replaces a secret. */
 export const mask = '[secret]';
 
-/** A copy of the value in which whatever the pointers name is masked. */
+/** Returns a copy of the value with every field that the pointers name masked. */
 export function masked(value: Json, pointers: readonly string[]): Json {
   return pointers.reduce((result, pointer) => maskAt(result, partsOf(pointer)), value);
 }
@@ -56,7 +56,7 @@ function maskAt(value: Json, [part, ...rest]: readonly string[]): Json {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, inside(entry as Json, key)])) : value;
 }
 
-/** The texts that stand where the pointers point: what must not be repeated anywhere else. */
+/** Returns the texts at the pointers. They must not appear anywhere else. */
 export function secretTexts(value: Json, pointers: readonly string[]): readonly string[] {
   return pointers.flatMap((pointer) => textsAt(value, partsOf(pointer)));
 }
@@ -73,10 +73,10 @@ const textsWithin = (value: Json): readonly string[] => {
   return isObject(value) || Array.isArray(value) ? Object.values(value).flatMap((entry) => textsWithin(entry as Json)) : [];
 };
 
-/** A copy in which no text repeats a secret: services like to quote what they were sent. */
+/** Returns a copy in which no text repeats a secret: services often quote their input in error messages. */
 export function withoutTexts<T extends Json | undefined>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0 || value === undefined) return value;
-  // The longest first: a secret may be part of another one.
+  // Longest first, because one secret may be part of another.
   return rewrite(
     value,
     secrets.toSorted((a, b) => b.length - a.length),

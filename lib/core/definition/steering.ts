@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, sortedText } from '#core/data/jso
 import { type Activity, rootPath, type WorkflowDefinition } from './definition.ts';
 import { childrenOf } from './program.ts';
 
-/** Of a step or a call: what its operation, or the workflow that it calls, says of itself at each start. */
+/** Fields of a step or a call that its operation, or the called workflow, provides at each start. */
 const ofOperation: ReadonlySet<string> = new Set([
   'faults',
   'completeWithinSeconds',
@@ -12,19 +12,20 @@ const ofOperation: ReadonlySet<string> = new Set([
   'secretOutput',
 ]);
 
-/** Keywords of a JSON Schema that only tell people something. */
+/** Keywords of a JSON Schema that only inform people. */
 const annotations: ReadonlySet<string> = new Set(['title', 'description', '$comment']);
 const schemaFields: ReadonlySet<string> = new Set(['payload', 'answer']);
 
 /**
- * What decides how an order goes on, as plain data: the tree with its names, expressions, handlers, undos and figures. Two
- * definitions with the same steering text are the same to every order under way. Decision 21 says what counts, and why.
+ * Returns the part of a definition that steers an order, as plain data: the tree with its names, expressions, handlers,
+ * undos and numbers. Two definitions with the same steering text are the same to every running order. Decision 21 says
+ * which fields count, and why.
  */
 export function steeringOf({ name, version, exprVersion, toCaller = [], root }: WorkflowDefinition): JsonObject {
   return { name, version, exprVersion, toCaller: [...toCaller].sort(), root: steeringOfNode(root) };
 }
 
-/** The same text for the same steering, in whatever order its fields were written. */
+/** Returns the same text for the same steering, whatever the order of its fields. */
 export const steeringText = (definition: WorkflowDefinition): string => sortedText(steeringOf(definition));
 
 function steeringOfNode(node: Activity): JsonObject {
@@ -45,7 +46,7 @@ function steeringOfNode(node: Activity): JsonObject {
   );
 }
 
-/** A property that is called `title` has a schema for its value, so only texts are left out. */
+/** Removes annotations. Only texts are removed, because a property named `title` has a schema as its value. */
 function withoutAnnotations(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withoutAnnotations);
   if (!isObject(schema)) return schema;
@@ -57,8 +58,8 @@ function withoutAnnotations(schema: Json): Json {
 }
 
 /**
- * Where two steerings differ first, in the order of the tree: the path of the activity, and its field. Undefined where they
- * are the same.
+ * Returns the first difference of two steerings in the order of the tree: the path of the activity, and its field.
+ * Undefined if they are the same.
  */
 export function firstDifference(before: Json | undefined, after: Json | undefined, path = ''): string | undefined {
   if (before === undefined || after === undefined) return before === after ? undefined : path;
@@ -69,7 +70,7 @@ export function firstDifference(before: Json | undefined, after: Json | undefine
     return firstDifference(before[at], after[at], inside(path, before[at] ?? after[at], String(at)));
   }
   if (!isObject(before) || !isObject(after)) return path;
-  // Of an activity with another name there is no use in saying which fields differ.
+  // For another activity, the differing fields would not help.
   if (before['name'] !== after['name']) return path;
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [was, is] = [before[key] as Json | undefined, after[key] as Json | undefined];
@@ -79,12 +80,12 @@ export function firstDifference(before: Json | undefined, after: Json | undefine
   return path;
 }
 
-/** Activities are named as in every path, `order/charge`; what is no activity by its field or position. */
+/** Names a part: an activity by its path, as in `order/charge`, anything else by its field or position. */
 function inside(path: string, part: Json | undefined, key: string): string {
   const isActivity = isObject(part) && typeof part['activity'] === 'string' && typeof part['name'] === 'string';
   if (isActivity) return path === '' ? rootPath : `${activityIn(path)}/${String(part['name'])}`;
   return path === '' ? key : path.includes(' ') ? `${path}/${key}` : `${path} ${key}`;
 }
 
-/** The path of the activity, without the field behind it. */
+/** Returns the path of the activity, without the field behind it. */
 const activityIn = (path: string): string => path.split(' ')[0] ?? path;

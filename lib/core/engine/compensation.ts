@@ -10,7 +10,7 @@ import { isRetried, withMemo } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { isWithin, pageIn, type Reach, reaches } from './undo-pages.ts';
 
-/** What was done is noted when it is done, with all that its undo needs; it is undone newest first (WSEHF, SAS). */
+/** Records a completed step with everything its undo needs. The undo list runs newest first (WSEHF, SAS). */
 export function noteDone(builder: TransitionBuilder, path: string, { generation, attempt }: StepState, output: Json | undefined): void {
   if (isRetried(builder.program, builder.state, path)) {
     const input = inputOf(builder.program, builder.subject, builder.state, path);
@@ -23,25 +23,25 @@ export function noteDone(builder: TransitionBuilder, path: string, { generation,
   builder.set({ undo: [...others, { path, generation, ...input }] });
 }
 
-/** A composite with an undo of its own is undone as a whole: what its parts name as theirs is not needed any more. */
+/** Records a composite that has an undo. It is undone as a whole, so the undo entries of its parts are dropped. */
 export function noteWhole(builder: TransitionBuilder, path: string): void {
   const input = undoInput(builder, path, null);
   if (input === undefined) return;
   const { undo = [] } = builder.state;
-  // A retry came by here once more, and nothing of it was done anew: it keeps its place in the order of things.
+  // A retry repeated the composite, but did none of its steps again: the entry keeps its place in the order.
   if (undo.some((entry) => entry.path === path) && !undo.some((entry) => isWithin(entry.path, path) && isKnownDone(entry))) return;
   const { outcome, generation = firstGenerationOf(builder.subject) } = builder.state.memos?.[path] ?? {};
   const memo = { generation: outcome === 'undone' ? generation + 1 : generation, attempt: 1, outcome: 'done' } as const;
   recordMemo(builder, path, memo);
-  // What nobody knows of is still to be found out.
+  // Entries with an unknown outcome stay. They must still be confirmed.
   const others = (builder.state.undo ?? []).filter((entry) => entry.path !== path && !(isWithin(entry.path, path) && isKnownDone(entry)));
   builder.set({ undo: [...others, { path, generation: memo.generation, ...input }] });
 }
 
-/** It was asked for, and nobody knows whether it was done: that is found out before anything of its scope is undone. */
+/** Records a step with an unknown outcome. It is confirmed before anything in its scope is undone. */
 export function noteUnknown(builder: TransitionBuilder, path: string, local: StepState): void {
   const { generation, attempt } = local;
-  // By the time it matters its turn may be over, or its handler: it is asked again with what it was asked.
+  // The input is stored now: when it is needed, the turn or the handler of this step may be gone.
   const input = inputOf(builder.program, builder.subject, builder.state, path);
   const requestInput = input.ok ? { requestInput: input.value } : {};
   const node = builder.node(path);
@@ -52,7 +52,7 @@ export function noteUnknown(builder: TransitionBuilder, path: string, local: Ste
   builder.set({ undo: [...others, { path, generation, attempt, ...requestInput, ...until, ...readsOfUndo(builder, path) }] });
 }
 
-/** It is definite that it was not done. A later run of it is a new effect. */
+/** Records that the step was definitely not done. A later run of it is a new effect. */
 export function noteRefused(builder: TransitionBuilder, path: string, { generation, attempt }: StepState): void {
   recordMemo(builder, path, { generation, attempt, outcome: 'refused' });
   const { undo = [] } = builder.state;
@@ -64,10 +64,10 @@ const recordMemo = (builder: TransitionBuilder, path: string, memo: StepMemo): v
 
 export const canBeUndone = (builder: TransitionBuilder, path: string): boolean => builder.node(path).undo !== undefined;
 
-/** Whether it was done is known; how it is undone may not be. */
+/** Whether the step is known to be done. Its undo may still be impossible. */
 const isKnownDone = ({ input, fault }: UndoEntry): boolean => input !== undefined || fault !== undefined;
 
-/** Evaluated at once: nothing that it reads need be kept. Undefined where there is no undo. */
+/** Evaluates the input of an undo at once, so that the values it reads need not be kept. Undefined without an undo. */
 export function undoInput(builder: TransitionBuilder, path: string, output: Json): Pick<UndoEntry, 'input' | 'fault'> | undefined {
   const node = builder.node(path);
   if (!node.undo) return undefined;
@@ -79,7 +79,7 @@ export function undoInput(builder: TransitionBuilder, path: string, output: Json
   return filled.ok ? { input: filled.value } : { fault: filled.fault };
 }
 
-/** By the time its outcome is known, what its undo reads of others may have changed, or be gone. */
+/** Returns the values of other activities that an undo reads. When the outcome is known, they may have changed or be gone. */
 function readsOfUndo(builder: TransitionBuilder, path: string): Pick<UndoEntry, 'reads'> {
   const { undo, name } = builder.node(path);
   const scope = scopeOf(builder.program, builder.subject, builder.state, path);
@@ -88,21 +88,22 @@ function readsOfUndo(builder: TransitionBuilder, path: string): Pick<UndoEntry, 
   return reads && Object.keys(reads).length > 0 ? { reads } : {};
 }
 
-/** The newest thing that is left in the scope of whoever undoes; with nothing left, that one goes on. */
+/** Undoes the newest work left in the scope of the activity at this path. If none is left, that activity continues. */
 export function undoNext(builder: TransitionBuilder, path: string): void {
   const { scope } = builder.local(path) as { readonly scope: string };
-  // What a handler itself has done is not the work that it undoes; a scope farther out may undo it later.
+  // A handler does not undo its own work. An outer scope may undo it later.
   const entry = newestOf(builder, { scope, own: builder.handlerAround(path) });
   if (entry === 'not known yet') return;
   if (!entry) return nothingLeft(builder, path, scope);
-  // Somebody else undoes it, or finds out whether it was done: whoever closes that wakes this one (see `goOnUndoing`).
+  // Another activity already undoes or confirms this step. When that closes, `continueUndoing` calls this function
+  // again.
   const asked = entry.path !== path && isRemote(builder.node(entry.path)) ? builder.activity(entry.path) : undefined;
   if (asked ?? builder.activity(`${entry.path}/undo`)) return;
   if (!isKnownDone(entry)) return confirmBeforeUndo(builder, entry, path);
   undo(builder, entry, path);
 }
 
-/** In the state, or in a page that was put aside: perhaps one that must be handed in first. */
+/** Returns the newest undo entry in reach, from the state or from a page. The page may have to be loaded first. */
 function newestOf(builder: TransitionBuilder, reach: Reach): UndoEntry | undefined | 'not known yet' {
   const entry = (builder.state.undo ?? []).findLast((each) => reaches(reach, each));
   if (!builder.state.pagedUndo || (entry && entry.from === undefined)) return entry;
@@ -115,7 +116,7 @@ function newestOf(builder: TransitionBuilder, reach: Reach): UndoEntry | undefin
   return found.searched ? builder.state.undo?.findLast((each) => reaches(reach, each)) : entry;
 }
 
-/** A scope that is over was begun after whatever is around it. */
+/** Returns the page below which this scope has no entries. A scope that has closed started after the activities around it. */
 function floorOf(builder: TransitionBuilder, scope: string): number {
   for (let at: string | undefined = scope; at !== undefined; at = parentOf(at)) {
     const activity = builder.activity(at);
@@ -124,15 +125,15 @@ function floorOf(builder: TransitionBuilder, scope: string): number {
   return 0;
 }
 
-/** Whoever undoes something and waits for another one to be through with a part of it. */
-export function goOnUndoing(builder: TransitionBuilder): void {
+/** Continues every activity that undoes a scope and waited for another one to finish a part of it. */
+export function continueUndoing(builder: TransitionBuilder): void {
   for (const path of Object.keys(builder.state.activities)) {
     const isIdle = () => isUndoing(builder, path) && !builder.hasChildren(path);
     if (isIdle()) builder.later(() => (isIdle() ? undoNext(builder, path) : undefined));
   }
 }
 
-/** An activity that undoes something may be canceled meanwhile: it goes on until nothing is left. */
+/** Whether an activity undoes a scope. If it is canceled meanwhile, it still continues until no work is left. */
 export const isUndoing = (builder: TransitionBuilder, path: string): boolean =>
   (builder.local(path) as { scope?: string } | undefined)?.scope !== undefined;
 
@@ -157,13 +158,16 @@ function undo(builder: TransitionBuilder, { path, generation, fault }: UndoEntry
   builder.apply(at, beginConfirming(node.undo, { mode: 'undo', generation, attempt: 1 }, builder.context(at)));
 }
 
-/** The same asking once more, under the same key: done, it answers again what it answered then; refused, nothing was done. */
+/**
+ * Repeats the request under the same key. If the step was done, the agent gives the same answer as then; if it refuses,
+ * the step was not done.
+ */
 function confirmBeforeUndo(builder: TransitionBuilder, { path, generation, attempt = 1, until }: UndoEntry, parent: string): void {
   builder.put(path, { status: 'Executing', parent });
   confirm(builder, path, { generation, attempt, ...(until === undefined ? {} : { until }) });
 }
 
-/** A canceled step whose outcome nobody knows settles itself. */
+/** Confirms the outcome of a step. A canceled step confirms its own outcome. */
 export function confirm(
   builder: TransitionBuilder,
   path: string,
@@ -175,8 +179,8 @@ export function confirm(
 }
 
 /**
- * A later run of a step has another input. What the former one did is undone first, once it is certain whether it did
- * anything; then the step begins anew (see `begunAnew`).
+ * Replaces the effect of an earlier run that had another input. The earlier effect is confirmed and undone first. Then
+ * the step starts again (see `restartedAfterReplacing`).
  */
 export function replaceFormer(builder: TransitionBuilder, path: string): void {
   const local = builder.local(path) as StepState;
@@ -188,7 +192,7 @@ export function replaceFormer(builder: TransitionBuilder, path: string): void {
   undo(builder, entry, path);
 }
 
-/** Its former effect is gone, so the step begins anew with its present input. Not where it was canceled meanwhile. */
+/** Restarts a step with its present input after its former effect is undone, unless it was canceled meanwhile. */
 export function restartedAfterReplacing(builder: TransitionBuilder, path: string): boolean {
   const { replacesFormer: replaces } = builder.local(path) as StepState;
   if (!replaces || builder.activity(path)?.status !== 'Executing') return false;
@@ -196,7 +200,7 @@ export function restartedAfterReplacing(builder: TransitionBuilder, path: string
   return true;
 }
 
-/** A step is known to have been done although it was not wanted any more: it stays until that is undone. */
+/** Undoes a step that turned out to be done after its cancellation. The step stays open until then. */
 export function undoLate(builder: TransitionBuilder, path: string, local: StepState, output: Json): void {
   noteDone(builder, path, local, output);
   builder.setLocal(path, { ...local, mode: 'cancel', phase: 'undoing' });
@@ -204,19 +208,19 @@ export function undoLate(builder: TransitionBuilder, path: string, local: StepSt
   if (entry) undo(builder, entry, path);
 }
 
-/** It is undone: its entry goes, and a later run of the step is a new effect. */
+/** Removes the undo entry of a step that is undone. A later run of the step is a new effect. */
 export function noteUndone(builder: TransitionBuilder, undoPath: string): void {
   const path = undonePath(undoPath);
   const entry = builder.state.undo?.find((each) => each.path === path);
   builder.set({ undone: true, undo: (builder.state.undo ?? []).filter((each) => each !== entry) });
   if (!entry) return;
   recordMemo(builder, path, { generation: entry.generation, attempt: 1, outcome: 'undone' });
-  // Undone as a whole: what its parts did is not there any more, so a later run does it anew.
+  // The composite is undone as a whole. The work of its parts is gone too, so a later run repeats it.
   for (const [each, memo] of Object.entries(builder.state.memos ?? {}))
     if (isWithin(each, path) && memo.outcome === 'done') recordMemo(builder, each, { ...memo, outcome: 'undone' });
 }
 
-/** Steps whose undo has failed and goes on being tried, or of which nobody can say whether there is anything to undo. */
+/** Returns the steps whose undo keeps failing, or whose outcome cannot be confirmed. */
 export const failingUndos = ({ activities }: State): readonly string[] =>
   Object.entries(activities).flatMap(([path, { local }]) => {
     const { mode, failed } = (local ?? {}) as Partial<StepState>;
@@ -224,7 +228,7 @@ export const failingUndos = ({ activities }: State): readonly string[] =>
     return mode === 'undo' ? [undonePath(path)] : mode === 'confirm' ? [path] : [];
   });
 
-/** A person has seen to it: the undo that would not succeed is done, or there is nothing to undo. */
+/** Marks an undo that keeps failing as done by a person, or as unnecessary. */
 export function markCompensated(builder: TransitionBuilder, path: string): void {
   const undoPath = `${path}/undo`;
   const local = (at: string) => builder.local(at) as StepState | undefined;

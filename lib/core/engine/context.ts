@@ -8,11 +8,14 @@ import { fill, parentOf, relocated, scopeOf } from '#core/definition/program';
 import type { Context, StepMemo } from './behavior.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** What a behavior may know, looked up when it asks: most ask for little, and this is made for every activity that anything happens to. */
+/**
+ * The context of a behavior, computed on access. It is created for every activity of every event, and most behaviors
+ * read little of it.
+ */
 export class ActivityContext implements Context {
   readonly path: string;
   private readonly builder: TransitionBuilder;
-  /** Where expressions are evaluated: of a loop that looks at a turn, in that turn. */
+  /** The path at which expressions are evaluated. A loop that has closed a turn evaluates in that turn. */
   private readonly reader: string;
 
   constructor(builder: TransitionBuilder, path: string, reader = path) {
@@ -78,7 +81,7 @@ export class ActivityContext implements Context {
     return (name): KeptSignal | undefined => this.builder.state.signals?.find((signal) => signal.name === name);
   }
 
-  /** A composite by its name; or the one whose handler is at work around the activity. */
+  /** Returns the path of a composite by its name, or of the one whose handler encloses the activity. */
   get scopePath(): Context['scopePath'] {
     return (name) => {
       const { program } = this.builder;

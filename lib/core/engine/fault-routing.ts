@@ -3,8 +3,8 @@ import type { FaultHandler } from '#core/definition/definition';
 import type { TransitionBuilder } from './transition-builder.ts';
 
 /**
- * Whether a fault of the activity at a path goes to somebody on its way up, so that it may unwind what is in between.
- * One that may be over by the next asking (`forNow`) does not end what cleans up.
+ * Whether some enclosing activity handles a fault of the activity at this path, so that the activities in between can
+ * be closed. A transient fault (`isTransient`) does not end an activity that cleans up.
  */
 export function isHandled(builder: TransitionBuilder, path: string, fault: Fault, isTransient = false): boolean {
   for (let at: string | undefined = path, from: string | undefined; at !== undefined; from = at, at = builder.parentFor(at)) {
@@ -20,8 +20,8 @@ export function isHandled(builder: TransitionBuilder, path: string, fault: Fault
 }
 
 /**
- * Whether a retry around it has had all its runs, and the workflow leaves what nobody answers to a person: he is asked at once,
- * with what was answered last. What cleans up goes on being tried.
+ * Whether an enclosing retry has used all its runs, and the workflow leaves unanswered steps to a person. The order
+ * then blocks at once, with the last reply. Activities that clean up keep trying.
  */
 export function isUsedUp(builder: TransitionBuilder, path: string, fault: Fault): boolean {
   const { onExhausted = 'error' } = builder.program.definition;
@@ -34,7 +34,7 @@ export function isUsedUp(builder: TransitionBuilder, path: string, fault: Fault)
   return false;
 }
 
-/** An order that another one called ends with the faults that are for its caller, once all that it did is undone. */
+/** A called order ends with a fault that it declares for its caller, after its work is undone. */
 function escalatesToCaller({ program, state }: TransitionBuilder, fault: Fault): boolean {
   const { toCaller = [] } = program.definition;
   return state.called === true && !state.ending && toCaller.some((type) => isKindOf(fault.type, type));

@@ -3,7 +3,7 @@ import type { State } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 
-/** What must hold of every state; empty when all does. Each line says what is wrong, and where. */
+/** Returns the invariants that a state violates: one sentence each, with the path. */
 export function violations(program: Program, state: State): readonly string[] {
   return [...phaseViolations(state), ...activityViolations(program, state)];
 }

@@ -3,14 +3,14 @@ import type { ActivityState, State } from '#core/data/state';
 import { nodeAt, type Program } from '#core/definition/program';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** A step that is at work for the workflow, and may be late. */
+/** An open step that may become overdue. */
 export interface WorkingStep {
   readonly path: string;
   readonly local: StepState;
   readonly activity: ActivityState;
 }
 
-/** Steps that count as late when their time passes. An undo, and a step that was canceled, have a time of their own: it is never counted. */
+/** Returns the steps whose lateness counts. An undo and a canceled step have their own deadlines, which never count. */
 export function workingSteps(program: Program, { activities }: State): readonly WorkingStep[] {
   return Object.entries(activities).flatMap(([path, activity]) => {
     const local = activity.local as StepState | undefined;
@@ -19,11 +19,11 @@ export function workingSteps(program: Program, { activities }: State): readonly 
   });
 }
 
-/** The highest count of a step that is still at work. */
+/** Returns the highest late count of any working step. */
 export const mostLate = (program: Program, state: State): number =>
   workingSteps(program, state).reduce((most, { activity: { late = 0 } }) => Math.max(most, late), 0);
 
-/** Steps that were requested in the same instant are late together. */
+/** Counts a step as late. Steps requested in the same instant are late together. */
 export function countLate(builder: TransitionBuilder, path: string | undefined, waitsUntil: number | undefined): void {
   const steps = workingSteps(builder.program, builder.state).filter(({ activity }) => !activity.awaitsPerson);
   const named = steps.find((step) => step.path === path);
@@ -32,7 +32,7 @@ export function countLate(builder: TransitionBuilder, path: string | undefined, 
     builder.patch(each, { late: (activity.late ?? 0) + 1, ...(waitsUntil === undefined ? {} : { waitsUntil }) });
 }
 
-/** A person has decided: what was late before does not count any more. */
+/** Resets all late counts, because a person has decided. */
 export function forgetLate(builder: TransitionBuilder): void {
   for (const [path, activity] of Object.entries(builder.state.activities)) {
     const { late, waitsUntil, ...rest } = activity;
@@ -40,7 +40,7 @@ export function forgetLate(builder: TransitionBuilder): void {
   }
 }
 
-/** It is requested again: its long wait is over, and its count stays. */
+/** Ends the long pause of a step that is requested again. Its count stays. */
 export function endWait(builder: TransitionBuilder, path: string): void {
   const activity = builder.activity(path);
   if (activity?.waitsUntil === undefined) return;

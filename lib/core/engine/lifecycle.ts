@@ -8,7 +8,7 @@ import { succeeded } from './behavior.ts';
 import {
   canBeUndone,
   confirm,
-  goOnUndoing,
+  continueUndoing,
   isUndoing,
   noteDone,
   noteRefused,
@@ -24,7 +24,7 @@ import { handlerFor, isHandled, isRetried } from './fault-routing.ts';
 import { withoutOutputsIn } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** How activities come to an end: by closing, by a fault, by being canceled. Windows Workflow's rules (WF). */
+/** Applies the part of an outcome that ends activities: closing, faults and cancellation, by the rules of Windows Workflow (WF). */
 export function applyOutcome(builder: TransitionBuilder, path: string, next: Next<unknown>): void {
   if (next.raise) raise(builder, path, next.raise);
   if (next.close) close(builder, path, next.close);
@@ -37,7 +37,7 @@ export function applyOutcome(builder: TransitionBuilder, path: string, next: Nex
   if (next.terminate) terminate(builder);
 }
 
-/** What a step did is noted before it is taken out of the state. */
+/** Closes an activity. The work of a step is recorded before the step leaves the state. */
 export function close(builder: TransitionBuilder, path: string, closing: Closing): void {
   const local = isRemote(builder.node(path)) ? (builder.local(path) as StepState | undefined) : undefined;
   if (local?.mode === 'confirm') return closeConfirmed(builder, path, local, closing);
@@ -47,7 +47,7 @@ export function close(builder: TransitionBuilder, path: string, closing: Closing
   builder.close(path, closing);
 }
 
-/** It is definite by now whether the step was done: whoever asked goes on, and a step that nobody wants any more is undone. */
+/** Closes a step whose outcome is now definite. The activity that waited for it continues. A canceled step that was done is undone. */
 function closeConfirmed(builder: TransitionBuilder, path: string, local: StepState, closing: Closing): void {
   const done = closing.result === 'Succeeded';
   if (done && canBeUndone(builder, path) && builder.activity(path)?.status === 'Canceling')
@@ -58,8 +58,8 @@ function closeConfirmed(builder: TransitionBuilder, path: string, local: StepSta
 }
 
 /**
- * A fault goes to whoever takes it. With nobody up to the root, nothing is unwound: the order is held as it is. A fault
- * that comes in the same instant waits until a person has dealt with the first.
+ * Raises a fault. If nothing up to the root handles it, the order is blocked as it is and no activity is closed. A
+ * second fault in the same instant waits until a person has dealt with the first.
  */
 export function raise(builder: TransitionBuilder, path: string, fault: Fault): void {
   const raised: Fault = { ...fault, source: fault.source ?? path };
@@ -69,19 +69,19 @@ export function raise(builder: TransitionBuilder, path: string, fault: Fault): v
   builder.blockFor(path);
 }
 
-/** A question to a person: the order is held for it, whatever faults are handled around it. */
+/** Blocks the order for a question to a person, whatever handlers are around it. */
 export function askPerson(builder: TransitionBuilder, path: string, question: Fault): void {
   builder.faulting(path, { ...question, source: path }, true);
   builder.blockFor(path);
 }
 
-/** First what runs inside is canceled and closed, then the handlers are looked at (WF). */
+/** Propagates a fault: the children are canceled and closed first, then a handler is searched (WF). */
 export function propagateFault(builder: TransitionBuilder, path: string, fault: Fault): void {
   builder.fact({ type: 'FaultRaised', path, fault });
   fail(builder, path, fault);
 }
 
-/** Its own fault, or that of a child: it cleans up, and what runs inside is canceled. */
+/** Takes a fault of the activity or of a child: its children are canceled, and it cleans up. */
 function fail(builder: TransitionBuilder, path: string, fault: Fault): void {
   const node = builder.node(path);
   const cleanUp = builder.behavior(path).handleFault?.(node, builder.local(path), fault, builder.context(path));
@@ -91,7 +91,7 @@ function fail(builder: TransitionBuilder, path: string, fault: Fault): void {
   cancelChildren(builder, path);
 }
 
-/** What is known of a step that failed decides what a later run of it may do, and whether there is something to undo. */
+/** Closes a failed step. Its last known phase decides what a later run may do, and whether there is something to undo. */
 function closeFaulted(builder: TransitionBuilder, path: string, fault: Fault): void {
   const local = builder.local(path) as StepState | undefined;
   if (local && local.attempt > 0) {
@@ -101,15 +101,15 @@ function closeFaulted(builder: TransitionBuilder, path: string, fault: Fault): v
   builder.close(path, { result: 'Faulted', fault });
 }
 
-/** Cancels all that is alive inside; whichever closes last goes on with what its parent wanted. */
+/** Cancels all open children. The last one to close continues its parent. */
 function cancelChildren(builder: TransitionBuilder, path: string): void {
   const children = builder.children(path);
-  // What cleans up is not stopped in the middle of it.
+  // An activity that cleans up is not interrupted.
   if (!builder.isCleaningUp(path)) for (const child of children) cancel(builder, child);
   if (children.length === 0) builder.later(() => childrenClosed(builder, path));
 }
 
-/** Nothing inside is alive any more. */
+/** Continues an activity after its last child has closed. */
 function childrenClosed(builder: TransitionBuilder, path: string): void {
   const activity = builder.activity(path);
   if (!activity || builder.hasChildren(path) || builder.cleanUp(path)) return;
@@ -118,7 +118,7 @@ function childrenClosed(builder: TransitionBuilder, path: string): void {
 
   const { fault } = activity;
   const parent = builder.parentFor(path);
-  // While a retry around it will run it again, its own handlers are not looked at (WF).
+  // While an enclosing retry will run this activity again, its own handlers are skipped (WF).
   const handler = parent !== undefined && isRetried(builder, parent, fault) ? undefined : handlerFor(builder, path, fault);
   if (!handler) return builder.close(path, { result: 'Faulted', fault });
   builder.patch(path, { handling: true });
@@ -131,7 +131,7 @@ export function cancel(builder: TransitionBuilder, path: string): void {
   if (!activity || activity.status === 'Canceling' || activity.status === 'Compensating') return;
   const node = builder.node(path);
   if (isRemote(node)) return cancelStep(builder, path);
-  // What is to clean up takes its part as begun: it must not be lost in between.
+  // The child that is about to start must be open first, or its clean-up would be lost.
   if (builder.behavior(path).cancel && builder.isStarting(path)) return builder.later(() => cancel(builder, path));
 
   const cleanUp =
@@ -141,11 +141,11 @@ export function cancel(builder: TransitionBuilder, path: string): void {
   cancelChildren(builder, path);
 }
 
-/** Its agent is told; the step stays until its answer or its time, for what was done must be known and undone. */
+/** Cancels a step and tells its agent. The step stays open until its reply or its deadline, because a completed step must be undone. */
 function cancelStep(builder: TransitionBuilder, path: string): void {
   const local = builder.local(path) as StepState | undefined;
   const { reply } = builder.activity(path) ?? {};
-  // An undo that has begun goes on to its end, as does the question whether there is anything to undo.
+  // A running undo continues to its end, as does a confirmation.
   if (local?.mode && !local.replacesFormer) return;
   builder.canceling(path);
   if (local?.mode) return;
@@ -174,7 +174,7 @@ function requestCancel(builder: TransitionBuilder, path: string, local: StepStat
   builder.commands.push({ type: 'cancel', path, agent: node.agent, requestId, idempotencyKey });
 }
 
-/** The answer to a step that is not wanted any more: what it did is undone before it closes. */
+/** Handles the reply to a canceled step. A completed step is undone before it closes. */
 export function answerCanceled(builder: TransitionBuilder, path: string, reply: StepReply): void {
   const local = builder.local(path) as StepState;
   if (reply.status === 'succeeded') {
@@ -190,14 +190,14 @@ export function answerCanceled(builder: TransitionBuilder, path: string, reply: 
   leaveUnknown(builder, path, local);
 }
 
-/** What was told to stop is not begun again while it may still be at work somewhere. */
+/** Keeps a canceled step open until its deadline: its agent may still be working, so it must not run again before. */
 function waitForCompleteBy(builder: TransitionBuilder, path: string, local: StepState, reply: StepReply): void {
   if (local.agentStopped) return;
   if (reply.status !== 'succeeded') builder.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(local), fault: faultIn(reply) });
   builder.setLocal(path, { ...local, agentStopped: true });
 }
 
-/** Its time is over, or its answer says nothing: whether it was done is found out where that matters. */
+/** Leaves a step whose deadline has passed or whose reply is inconclusive. Its outcome is confirmed if it can be undone. */
 export function leaveUnknown(builder: TransitionBuilder, path: string, local: StepState): void {
   const node = builder.node(path);
   if (canBeUndone(builder, path) && isRemote(node)) return confirm(builder, path, { ...local, until: possibleUntil(node, local) });
@@ -206,11 +206,11 @@ export function leaveUnknown(builder: TransitionBuilder, path: string, local: St
   builder.close(path, { result: 'Canceled' });
 }
 
-/** Whoever waits for a closed activity goes on, each as its own state says. */
+/** Notifies the parent that a child has closed. */
 export function notifyParent(builder: TransitionBuilder, path: string, parent: string | undefined, closing: Closing): void {
   if (parent === undefined) return finish(builder, closing);
   builder.later(() => childClosed(builder, parent, path, closing));
-  if (builder.state.undo && isRemote(builder.node(path))) builder.later(() => goOnUndoing(builder));
+  if (builder.state.undo && isRemote(builder.node(path))) builder.later(() => continueUndoing(builder));
 }
 
 function childClosed(builder: TransitionBuilder, path: string, child: string, closing: Closing): void {
@@ -226,7 +226,7 @@ function childClosed(builder: TransitionBuilder, path: string, child: string, cl
 
   const node = builder.node(path);
   const behavior = builder.behavior(path);
-  // What a loop asks after a turn, it asks in that turn: it may read what the turn's steps answered.
+  // The condition of a loop is evaluated in the turn that closed, so that it can read the outputs of that turn.
   const context = behavior.repeats ? builder.context(path, child) : builder.context(path);
   if (closing.result !== 'Faulted') return builder.apply(path, behavior.childClosed?.(node, activity.local, closing, context));
   if (isRetried(builder, path, closing.fault)) {
@@ -241,15 +241,15 @@ function lateUndone(builder: TransitionBuilder, path: string, closing: Closing):
   if (closing.result === 'Compensated' && !restartedAfterReplacing(builder, path)) builder.close(path, { result: 'Canceled' });
 }
 
-/** It goes on behind the composite whose handler has dealt with the fault; a fault inside the handler goes further up. */
+/** Closes a composite whose handler has ended. The order continues behind it; a fault inside the handler propagates further up. */
 function handled(builder: TransitionBuilder, path: string, child: string, closing: Closing): void {
-  // Of branches that close in the same instant, the last is heard of when the handler has begun.
+  // When branches close in the same instant, the last one is reported only after the handler has started.
   if (!builder.node(path).faultHandlers?.some((handler) => `${path}/${handler.do.name}` === child)) return;
   builder.close(path, closing.result === 'Faulted' || closing.result === 'Canceled' ? closing : succeeded());
 }
 
 function finish(builder: TransitionBuilder, closing: Closing): void {
-  // What a called order can't deal with goes to its caller once nothing is left of what it did.
+  // A called order passes an unhandled fault to its caller, after it has undone all its work.
   if (closing.result === 'Faulted') builder.set({ ending: { outcome: 'compensated', fault: closing.fault } });
   const { ending, compensated, undone } = builder.state;
   if (ending) {
@@ -260,7 +260,10 @@ function finish(builder: TransitionBuilder, closing: Closing): void {
   builder.end(!compensated ? 'completed' : undone ? 'compensated' : 'rejected');
 }
 
-/** It ends as it is: nobody hears the answers to what is still asked. An undo that has been asked for is better done than half done. */
+/**
+ * Ends the order as it is and ignores later replies. It cancels open requests, but not undos: a finished undo is better
+ * than a half-done one.
+ */
 export function terminate(builder: TransitionBuilder): void {
   for (const [path, { local, reply }] of Object.entries(builder.state.activities)) {
     const { phase, mode, completeBy } = (local ?? {}) as Partial<StepState>;
@@ -271,7 +274,7 @@ export function terminate(builder: TransitionBuilder): void {
   builder.end('terminated');
 }
 
-/** Everything that is alive is canceled; once the root has closed, all that was done is undone (see `finish`). */
+/** Cancels all open activities. After the root has closed, `finish` undoes all completed work. */
 export function endOrder(builder: TransitionBuilder, outcome: 'canceled' | 'compensated'): void {
   builder.set({ ending: { outcome } });
   if (builder.activity(rootPath)) cancel(builder, rootPath);
@@ -279,7 +282,7 @@ export function endOrder(builder: TransitionBuilder, outcome: 'canceled' | 'comp
   builder.drain();
 }
 
-/** What a completed order has done is undone for the order that called it. */
+/** Undoes a completed order for its caller. */
 export function compensateForCaller(builder: TransitionBuilder): void {
   const { outcome: _, ...state } = builder.state;
   builder.replaceState({ ...state, phase: 'running', compensatedByCaller: true, ending: { outcome: 'compensated' } });

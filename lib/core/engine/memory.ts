@@ -5,9 +5,8 @@ import { assignedIn, definitionPath, nodeAt, type Program, parentOf, relocated }
 import type { Closing, StepMemo } from './behavior.ts';
 
 /**
- * What a state remembers beside its activities: outputs that somebody will read, what earlier runs inside a retry have
- * come to, variables, and signals that came early. Each function returns the state with more or less of it; the very
- * same one where nothing changes.
+ * Functions over what a state holds besides its activities: outputs that will be read, memos of a retry, variables, and
+ * kept signals. Each returns a changed state, or the very same one if nothing changes.
  */
 export function withOutput(program: Program, state: State, path: string, closing: Closing): State {
   if (closing.result !== 'Succeeded') return state;
@@ -16,7 +15,7 @@ export function withOutput(program: Program, state: State, path: string, closing
   return output !== undefined && isRead ? { ...state, outputs: { ...state.outputs, [path]: output } } : state;
 }
 
-/** Outputs whose last reader was the activity at this path: in the journal they stay. */
+/** Drops the outputs whose last reader was the activity at this path. The journal keeps them. */
 export function withoutReadOutputs(program: Program, state: State, path: string): State {
   const over = program.lastRead.get(definitionPath(path));
   if (!over) return state;
@@ -24,7 +23,7 @@ export function withoutReadOutputs(program: Program, state: State, path: string)
   return withOutputsWhere(state, (each) => !gone.has(each));
 }
 
-/** Nobody outside of a turn can read what its steps answered; nor can the next run of a retry. */
+/** Drops the outputs inside a turn, or inside one run of a retry. No activity outside can read them. */
 export const withoutOutputsIn = (state: State, within: string): State => withOutputsWhere(state, (each) => !each.startsWith(within));
 
 function withOutputsWhere(state: State, isKept: (path: string) => boolean): State {
@@ -33,11 +32,11 @@ function withOutputsWhere(state: State, isKept: (path: string) => boolean): Stat
   return kept.length < all.length ? { ...state, outputs: Object.fromEntries(kept) } : state;
 }
 
-/** Only a retry that is at work, or an activity of an app's own like it, will run the step again. */
+/** Stores the result of a step. Only a running retry, or a custom activity like it, will run the step again. */
 export const withMemo = (program: Program, state: State, path: string, memo: StepMemo): State =>
   isRetried(program, state, path) ? { ...state, memos: { ...state.memos, [path]: memo } } : state;
 
-/** Without what was known of the steps of a retry that is over; another one around it may still need it. */
+/** Drops the memos inside a retry that is over, unless an enclosing retry may still need them. */
 export function withoutMemo(program: Program, state: State, path: string): State {
   if (!state.memos || isRetried(program, state, path)) return state;
   const { memos: memo, ...others } = state;
@@ -45,7 +44,7 @@ export function withoutMemo(program: Program, state: State, path: string): State
   return rest.length > 0 ? { ...others, memos: Object.fromEntries(rest) } : others;
 }
 
-/** What cleans up does so after every run, however often it did before; but what has an undo was done once, and is undone once. */
+/** Lets clean-up steps run again after every run. Steps with an undo keep their memo: they are done once and undone once. */
 export function doneNoMore(program: Program, state: State, path: string): State {
   return Object.entries(state.memos ?? {})
     .filter(([each, { outcome }]) => outcome === 'done' && (each === path || isInside(each, path)))
@@ -58,7 +57,7 @@ export function isRetried(program: Program, { activities }: State, path: string)
   return false;
 }
 
-/** Each run of a retry begins as the first did: with its variables, and without what an earlier one answered (WF). */
+/** Resets the state for the next run of a retry: its variables as before the first run, and no outputs of earlier runs (WF). */
 export function restarted(program: Program, state: State, path: string): State {
   const { vars } = state.activities[path] ?? {};
   if (!vars) return withoutOutputsIn(state, `${path}/`);
@@ -67,7 +66,7 @@ export function restarted(program: Program, state: State, path: string): State {
   return withoutOutputsIn({ ...state, vars: Object.fromEntries([...others, ...Object.entries(vars)]) }, `${path}/`);
 }
 
-/** What each run is to begin with: no variable that is set elsewhere meanwhile. */
+/** Returns the variables that this activity sets inside, as each run starts with them. Variables set elsewhere are left out. */
 export function variablesOf({ vars = {} }: State, node: Activity): Variables | undefined {
   const assigned = assignedInside(node);
   if (assigned.length === 0) return undefined;

@@ -1,16 +1,14 @@
 import type { Step, StepState } from '#core/activities/step';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 
-/** What becomes of an attempt that is not answered, or only "not now", until it is given up. */
+/** Returns the fault of an attempt that got no reply, or only "not now", before its time limit. */
 export function noAnswer({ atMostOnce = false }: Pick<Step, 'atMostOnce'>, { phase, reason }: Partial<StepState>): Fault {
   if (atMostOnce && phase === 'requested')
-    return engineFault(
-      engineFaults.outcomeUnknown,
-      'No answer came in time. It may be asked for only once, so nobody knows whether it was done.',
-      { outcomeUnknown: true },
-    );
-  const last = reason === undefined ? '' : ` The last answer was "not now": ${reason}`;
-  return engineFault(engineFaults.deadlineExceeded, `No answer came in time, however often it was asked.${last}`, {
+    return engineFault(engineFaults.outcomeUnknown, 'No reply came in time. The operation runs at most once, so its outcome is unknown.', {
+      outcomeUnknown: true,
+    });
+  const last = reason === undefined ? '' : ` The last reply was "not now": ${reason}`;
+  return engineFault(engineFaults.deadlineExceeded, `No attempt was answered in time.${last}`, {
     outcomeUnknown: true,
     permanent: false,
   });

@@ -1,4 +1,4 @@
-/** Which activities each activity waits for. Kept true from when it is made: a thousand branches may be canceled in one event. */
+/** The index from each activity to those that wait for it. It is updated in place, because one event may cancel a thousand branches. */
 export class ChildIndex {
   private readonly children = new Map<string, Set<string>>();
 

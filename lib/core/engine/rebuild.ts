@@ -9,29 +9,29 @@ import { type Activity, isRemote, type RemoteActivity, type Template } from '#co
 import { parseExpression } from '#core/definition/expression';
 import { childrenOf, definitionPath, expressionsIn, fill, nodeAt, type Program, parentOf, scopeOf } from '#core/definition/program';
 import { mask } from '#core/definition/secrets';
-import type { Subject } from './transition-builder.ts';
+import type { Subject } from './transition.ts';
 import { isWithin } from './undo-pages.ts';
 
 export interface Remains {
-  /** Nothing in it is alive; what may be undone of the order is in its undo list. */
+  /** A state without open activities. Everything undoable is in its undo list. */
   readonly state: State;
-  /** What stands in the way of undoing all of it, a sentence each. */
+  /** The obstacles to undoing everything, one sentence each. */
   readonly problems: readonly string[];
 }
 
 interface Losses {
-  /** Whether the journal is all there; else whatever could have been asked counts as asked. */
+  /** Whether the journal is complete. If not, every step that could have been requested counts as requested. */
   readonly whole: boolean;
-  /** Whether a person may have resubmitted something of which the journal is lost: under a new key, then. */
+  /** Whether a person may have resubmitted a step in the lost part of the journal, under a new key. */
   readonly resubmitted: boolean;
   readonly stepMs: number;
-  /** When the last thing happened that could be in the journal: milliseconds since 1970. */
+  /** When the last event that the journal may contain happened: milliseconds since 1970. */
   readonly lastAt: number;
 }
 
 /**
- * What can be made of a journal where the state itself is lost: enough for undoing. What is not known to have been done,
- * or only with secrets left out, counts as unknown: it is found out under its key before anything is undone.
+ * Rebuilds a state from a journal, just far enough to undo the order. A step not known to be done, or known only with
+ * secrets masked, counts as unknown. It is confirmed under its key before anything is undone.
  */
 export function rebuiltState(program: Program, subject: Subject, facts: readonly Fact[], losses: Losses): Remains {
   const replay = new Replay(program, subject);
@@ -43,7 +43,7 @@ export function rebuiltState(program: Program, subject: Subject, facts: readonly
 interface Course {
   readonly generation: number;
   readonly attempt: number;
-  /** It was asked, and nothing says yet how that ended. */
+  /** It was requested, and no fact says how that ended. */
   readonly open: boolean;
   readonly fault?: Fault | undefined;
 }
@@ -51,13 +51,13 @@ interface Course {
 class Replay {
   private readonly program: Program;
   private readonly subject: Subject;
-  /** The generation of what was requested for the first time. */
+  /** The generation of the first effect at each path. */
   private readonly first: number;
   private readonly courses = new Map<string, Course>();
   private readonly closed = new Set<string>();
   private entries: UndoEntry[] = [];
   private outputs: { [path: string]: Json } = {};
-  /** By the path of a loop: by turn, in whose order entries with numbers for names stand. */
+  /** Collected values by the path of a loop, then by turn. Object keys that are integers keep ascending order. */
   private readonly collected: { [path: string]: { readonly [turn: string]: Json | undefined } } = {};
   private vars: { [name: string]: Json } = {};
   private undone = false;
@@ -75,7 +75,7 @@ class Replay {
     const undoes = undoneBy(this.program, path);
     switch (fact.type) {
       case 'StepRequested':
-        return undoes === undefined ? this.asked(fact) : undefined;
+        return undoes === undefined ? this.requested(fact) : undefined;
       case 'FaultRaised':
       case 'AttemptFailed':
       case 'OrderBlocked':
@@ -87,14 +87,14 @@ class Replay {
     }
   }
 
-  private asked({ path, attemptId: asking, at, completeBy }: Extract<Fact, { type: 'StepRequested' }>): void {
-    const [, generation, attempt] = /^(\d+)#\d+\.(\d+)$/.exec(asking)?.map(Number) ?? [];
+  private requested({ path, attemptId, at, completeBy }: Extract<Fact, { type: 'StepRequested' }>): void {
+    const [, generation, attempt] = /^(\d+)#\d+\.(\d+)$/.exec(attemptId)?.map(Number) ?? [];
     if (generation === undefined || attempt === undefined) return;
     this.courses.set(path, { generation, attempt, open: true });
     this.unknown(path, { generation, attempt }, at, completeBy);
   }
 
-  /** Noted as undone if it was done: what it was asked with, and until when that may still have its effect. */
+  /** Adds an undo entry with an unknown outcome: the input of the request, and until when it may have its effect. */
   private unknown(path: string, { generation, attempt }: Pick<Course, 'generation' | 'attempt'>, since: number, completeBy: number): void {
     const node = nodeAt(this.program, path);
     if (!isRemote(node) || !node.undo) return;
@@ -120,21 +120,21 @@ class Replay {
       const value = this.filled(node.value, path);
       if (value !== undefined) this.vars = { ...this.vars, [node.variable]: value };
     }
-    // A run of a retry closes what an earlier one did without asking for it: that is noted already.
+    // A retry closes a step of an earlier run without a request. That step is recorded already.
     if (!node.undo || (isRemote(node) && !asked)) return;
     const input = this.filled(node.undo.input, path, { [node.name]: output ?? null });
     const { generation = this.first } = this.courses.get(path) ?? {};
     if (isRemote(node)) {
       const entry = this.entries.find((each) => each.path === path);
-      // Without what is secret its undo can't be asked for: it answers again what it answered then.
+      // The undo needs a masked secret. The unknown entry stays: confirming it returns the same output again.
       return this.put(input === undefined && entry ? entry : { path, generation, input: input ?? null });
     }
     this.entries = this.entries.filter((each) => !(isWithin(each.path, path) && each.input !== undefined));
     this.put({ path, generation, input: input ?? null });
-    if (input === undefined) this.unclear.push(`What undoes ${path} cannot be made again: it needs what is lost, or was secret.`);
+    if (input === undefined) this.unclear.push(`The undo of ${path} cannot be rebuilt: it needs lost or secret data.`);
   }
 
-  /** The journal has no list that a loop collected, but all that its turns have answered. */
+  /** Rebuilds the list that a loop collected from the outputs of its turns. The journal does not contain the list. */
   private collects(path: string, node: Activity): void {
     if (node.activity === 'forEach' && node.collect !== undefined) {
       const values = Object.values(this.collected[path] ?? {});
@@ -146,7 +146,7 @@ class Replay {
     this.collected[around] = { ...this.collected[around], [turn]: this.filled(loop.collect, path) };
   }
 
-  /** For certain: anything else is asked once more under its key. */
+  /** Whether a step was definitely refused. Any other step is requested again under its key. */
   private isRefused(path: string): boolean {
     const { fault } = this.courses.get(path) ?? {};
     const local = [engineFaults.deadlineExceeded, engineFaults.expressionFailed, engineFaults.expressionTooLarge];
@@ -157,7 +157,7 @@ class Replay {
     this.drop(path);
     this.undone = true;
     const { generation = this.first, attempt = 1 } = this.courses.get(path) ?? {};
-    // A later run of a composite is undone under a new key; a step says its own.
+    // A later run of a composite has a new key. A step's own facts name its key.
     this.courses.set(path, { generation: isRemote(nodeAt(this.program, path)) ? generation : generation + 1, attempt, open: false });
   }
 
@@ -175,22 +175,21 @@ class Replay {
     this.note(path, { open: false });
   }
 
-  /** What a template yields; undefined where it can't be said exactly, for a secret is left out of it, or something is missing. */
+  /** Evaluates a template. Undefined if a value is missing, or if a secret in it is masked. */
   private filled(template: Template, path: string, local: { readonly [name: string]: Json } = {}): Json | undefined {
     const scope = scopeOf(this.program, this.subject, { outputs: this.outputs, vars: this.vars }, path);
     const filled = fill(template, { ...scope, steps: { ...scope.steps, ...local } });
     return filled.ok && !JSON.stringify(filled.value).includes(mask) ? filled.value : undefined;
   }
 
-  /** Of undoable steps of which the journal that is left says nothing, each may have been asked. */
+  /** Adds an unknown entry for every undoable step of which the remaining journal says nothing. */
   assume(losses: Losses): void {
-    if (losses.resubmitted)
-      this.unclear.push('The order was in Error when its journal was lost: what was asked after that has keys that nobody knows.');
+    if (losses.resubmitted) this.unclear.push('The order was in Error when its journal was lost: the keys of later requests are unknown.');
     for (const [path, node] of this.program.nodes) {
       if (!node.undo || undoneBy(this.program, path) !== undefined) continue;
       for (const each of this.turnsOf(path)) {
-        if (this.isRunAnew(each)) this.unclear.push(`Nobody can say how often ${each} was done: the retry around it asks under new keys.`);
-        else if (!this.isKnown(each)) this.mayBeAsked(each, losses);
+        if (this.mayHaveNewKey(each)) this.unclear.push(`It is unknown how often ${each} was done: the retry around it uses new keys.`);
+        else if (!this.isKnown(each)) this.mayBeRequested(each, losses);
       }
     }
   }
@@ -200,13 +199,13 @@ class Replay {
     return this.isOver(path);
   }
 
-  /** Whether a retry that may be at work may ask for it under a new key in another run: it was refused then, or undone, or its input was another. */
-  private isRunAnew(path: string): boolean {
+  /** Whether a running retry may have requested the step under a new key: after a refusal, after an undo, or with another input. */
+  private mayHaveNewKey(path: string): boolean {
     const step = nodeAt(this.program, path);
     const mayDiffer = isRemote(step) && /\b(?:steps|vars|each)\b/.test(JSON.stringify(step.input));
     return [...aroundOf(path)].some((each) => {
       const node = nodeAt(this.program, each);
-      return runsAgain(node) && (mayDiffer || mayTakeBack(node)) && !this.isOver(each);
+      return runsAgain(node) && (mayDiffer || mayUndoBetweenRuns(node)) && !this.isOver(each);
     });
   }
 
@@ -214,7 +213,7 @@ class Replay {
     return this.closed.has(path) || [...aroundOf(path)].some((each) => this.closed.has(each));
   }
 
-  /** Its paths in every turn of the loops around it. */
+  /** Returns its paths in every turn of the loops around it. */
   private turnsOf(path: string): readonly string[] {
     let paths = [''];
     let at = '';
@@ -230,13 +229,13 @@ class Replay {
   private turnsAt(path: string, loop: Activity): readonly string[] {
     const list = loop.activity === 'forEach' ? this.filled(loop.list, path) : undefined;
     if (Array.isArray(list)) return list.map((_, index) => `${path}[${index}]`);
-    this.unclear.push(`Nobody can say how many turns ${path} has made.`);
+    this.unclear.push(`It is unknown how many turns ${path} has made.`);
     return [];
   }
 
-  private mayBeAsked(path: string, { stepMs, lastAt }: Losses): void {
+  private mayBeRequested(path: string, { stepMs, lastAt }: Losses): void {
     const node = nodeAt(this.program, path);
-    if (!isRemote(node)) return void this.unclear.push(`Nobody can say whether ${path}, which is undone as a whole, was completed.`);
+    if (!isRemote(node)) return void this.unclear.push(`It is unknown whether ${path}, which is undone as a whole, was completed.`);
     const before = this.courses.get(path);
     const generation = before === undefined ? this.first : before.generation + 1;
     const completeBy = lastAt + (node.completeWithinSeconds ?? stepMs / 1000) * 1000;
@@ -250,16 +249,16 @@ class Replay {
         ...this.unclear,
         ...unknown.flatMap(({ path, requestInput: asked }) =>
           asked === undefined
-            ? [`Whether ${path} was done cannot be found out: what it was asked with needs what is lost, or was secret.`]
+            ? [`It cannot be confirmed whether ${path} was done: its input needs lost or secret data.`]
             : this.isUndoable(path)
               ? []
-              : [`If ${path} was done, it cannot be undone: that needs what is lost, or was secret.`],
+              : [`If ${path} was done, it cannot be undone: its undo needs lost or secret data.`],
         ),
       ]),
     ];
   }
 
-  /** Whether all that its undo reads beside its own answer is there. */
+  /** Whether all values that its undo reads, besides its own output, are known. */
   private isUndoable(path: string): boolean {
     const { name, undo } = nodeAt(this.program, path) as RemoteActivity;
     const known = scopeOf(this.program, this.subject, { outputs: this.outputs, vars: this.vars }, path);
@@ -273,7 +272,7 @@ class Replay {
     });
   }
 
-  /** What was still open when it was lost is found out first. */
+  /** Returns the state. Entries that were still open come last, so they are confirmed first. */
   state(stepMs: number): State {
     const isOpen = ({ path }: UndoEntry): boolean => this.courses.get(path)?.open !== false && isRemote(nodeAt(this.program, path));
     const undo = [...this.entries.filter((entry) => !isOpen(entry)), ...this.entries.filter(isOpen)];
@@ -290,11 +289,11 @@ class Replay {
   }
 }
 
-/** Nobody knows that of one that an app has brought along. */
-const mayTakeBack = (node: Activity): boolean =>
+/** Whether a retry may undo a step before it runs it again. For a custom activity this is unknown, so it counts as true. */
+const mayUndoBetweenRuns = (node: Activity): boolean =>
   node.activity !== 'retry' || node.evenPermanent === true || node.only !== undefined || node.undoFirst === true || mayUndo(node.do);
 
-/** Whether something inside may be undone while it runs: by a handler, or because what runs beside it has failed. */
+/** Whether a part may be undone while it runs: by a handler, or because a parallel branch has failed. */
 const mayUndo = (node: Activity): boolean =>
   !['sequence', 'scope', 'choice', 'while', 'retry'].includes(node.activity)
     ? behaviorOf(node.activity).children(node).length > 0 || node.activity === 'compensate'
@@ -304,7 +303,7 @@ function* aroundOf(path: string): Generator<string> {
   for (let at = parentOf(path); at !== undefined; at = parentOf(at)) yield at;
 }
 
-/** The path of what an undo step undoes; undefined for everything else. */
+/** Returns the path that an undo step undoes; undefined for any other step. */
 const undoneBy = ({ nodes }: Program, path: string): string | undefined => {
   const did = path.endsWith('/undo') ? undonePath(path) : '';
   return nodes.get(definitionPath(did))?.undo ? did : undefined;

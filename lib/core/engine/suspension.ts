@@ -3,14 +3,14 @@ import { attemptIdOf } from '#core/data/ids';
 import { isRemote } from '#core/definition/definition';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** Its time stands still from now on: what comes is recorded, and nothing is begun. */
+/** Stops the time of an order. Replies and signals are recorded, and no activity starts. */
 export const suspend = (builder: TransitionBuilder): void => builder.set({ phase: 'suspended', suspendedAt: builder.event.at });
 
-/** Everything has as much time left as it had then; what was late is late by as much. */
+/** Moves all times by the length of the suspension. Every deadline has as much time left as before. */
 export function restoreTimes(builder: TransitionBuilder): void {
   const { suspendedAt, endBy, ...state } = builder.state;
   if (suspendedAt === undefined) return;
-  // Clocks of hosts differ: it was not resumed before it was suspended.
+  // Clocks of hosts differ: an order cannot be resumed before it was suspended.
   const byMs = Math.max(0, builder.event.at - suspendedAt);
   builder.replaceState({ ...state, phase: 'running', ...(endBy === undefined ? {} : { endBy: endBy + byMs }) });
   for (const path of Object.keys(state.activities)) postpone(builder, path, byMs);
@@ -27,5 +27,5 @@ function postpone(builder: TransitionBuilder, path: string, byMs: number): void 
   builder.fact({ type: 'StepExtended', path, attemptId: attemptIdOf(local as StepState), completeBy: (local as StepState).completeBy });
 }
 
-/** An answer that was sent while the time of its step stood still is in time. */
+/** Returns the time in terms of the order. A reply that was sent during the suspension is in time. */
 export const orderTime = ({ state: { suspendedAt } }: TransitionBuilder, at: number): number => Math.min(at, suspendedAt ?? at);

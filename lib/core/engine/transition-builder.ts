@@ -18,9 +18,7 @@ import type { ByteBudget, Inputs, Subject, Transition } from './transition.ts';
 import type { UndoPages } from './undo-pages.ts';
 import { numberedBytes, Sizes } from './value-sizes.ts';
 
-export type { Inputs, Subject, Transition } from './transition.ts';
-
-/** How activities end is decided elsewhere (`winding-up.ts`), by what knows all of it. */
+/** The policies that this class calls: `lifecycle.ts` and `size-limit.ts` implement them, and depend on this class. */
 interface Rules {
   applyOutcome(builder: TransitionBuilder, path: string, next: Next<unknown>): void;
   notifyParent(builder: TransitionBuilder, path: string, parent: string | undefined, closing: Closing): void;
@@ -29,8 +27,8 @@ interface Rules {
 }
 
 /**
- * One transition in the making: it keeps the activities' states and carries out the verbs that behaviors answer with.
- * What winds activities up is in `winding-up.ts`, what undoes their work in `undoing.ts`: both change a state through this.
+ * One transition under construction. It holds the states of activities and carries out the verbs of behaviors.
+ * `lifecycle.ts` closes activities and `compensation.ts` undoes them, both through this class.
  */
 export class TransitionBuilder {
   readonly program: Program;
@@ -42,9 +40,9 @@ export class TransitionBuilder {
   private readonly queue: (() => void)[] = [];
   private starting: readonly string[] | undefined;
   private stopped: ReadonlySet<string> | undefined;
-  /** Activities that want the order held: what comes in the same instant may still cancel them (see `advance`). */
+  /** Activities that block the order. Another fault of the same instant may still cancel them (see `advance`). */
   private blocking: readonly string[] | undefined;
-  /** What waits for a person does not keep the others from going on. */
+  /** While true, a blocked activity does not stop the others. */
   continuesWhileBlocked = false;
   private copied = false;
   private startedCount = 0;
@@ -54,7 +52,7 @@ export class TransitionBuilder {
   private readonly sizes = new Sizes();
   readonly pages: UndoPages;
   readonly byteBudget: ByteBudget | undefined;
-  /** Bytes of what the journal says of it so far, where room is short. */
+  /** Bytes of the facts so far; counted only with a byte budget. */
   factBytes = 0;
 
   constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules, { pages = new Map(), byteBudget }: Inputs) {
@@ -83,12 +81,12 @@ export class TransitionBuilder {
     return this.state.activities[path]?.local;
   }
 
-  /** Who is told when an activity closes. */
+  /** Returns the activity that is notified when this one closes. */
   parentFor(path: string): string | undefined {
     return this.activity(path)?.parent ?? parentOf(path);
   }
 
-  /** What is alive directly inside an activity, and what it had undone. */
+  /** Returns the open activities directly inside an activity, and the undos it has started. */
   children(path: string): readonly string[] {
     return this.childIndexOf().childrenOf(path);
   }
@@ -102,7 +100,7 @@ export class TransitionBuilder {
     return this.childIndex;
   }
 
-  /** The same state with more or less of what it remembers: see `memory.ts`. */
+  /** Replaces the state by one that `memory.ts` has changed. */
   replaceState(state: State): void {
     this.state = state;
   }
@@ -122,7 +120,7 @@ export class TransitionBuilder {
     if (activity) this.put(path, { ...activity, ...change });
   }
 
-  /** It has a fault, which is on its way up; or which waits, because nobody takes it. */
+  /** Sets the fault of an activity. The fault either propagates, or waits for a person if nothing handles it. */
   faulting(path: string, fault: Fault, awaitsPerson = false): void {
     const { awaitsPerson: _, ...activity } = this.activity(path) ?? { status: 'Faulting' as const };
     if (this.activity(path)) this.put(path, { ...activity, status: 'Faulting', fault, ...(awaitsPerson ? { awaitsPerson: true } : {}) });
@@ -133,7 +131,7 @@ export class TransitionBuilder {
     if (this.activity(path)) this.put(path, { ...activity, status: 'Canceling' });
   }
 
-  /** Its new own state; where it is in its life stays as it was. */
+  /** Replaces the local state of an activity. Its status stays. */
   setLocal(path: string, local: unknown): void {
     const activity = this.activity(path) ?? { status: 'Executing' as const };
     const answered = activity.reply ? withoutReply(activity) : activity;
@@ -154,12 +152,12 @@ export class TransitionBuilder {
     this.queue.push(job);
   }
 
-  /** A work list instead of recursion: ten thousand activities that close at once must not overflow the stack. */
+  /** Runs the queued jobs. A queue instead of recursion: ten thousand activities that close at once must not overflow the stack. */
   drain(): void {
     for (let job = this.queue.shift(); job; job = this.queue.shift()) if (this.state.phase !== 'closed' && this.needs === undefined) job();
   }
 
-  /** Bytes of the state so far, as JSON. */
+  /** Returns the bytes of the state so far, as JSON. */
   bytes(): number {
     return this.sizes.ofState(this.state);
   }
@@ -168,7 +166,7 @@ export class TransitionBuilder {
     return Math.max(0, limits.portionMax - this.startedCount);
   }
 
-  /** A page of the undo list: it is asked for, and then the event is applied anew. */
+  /** Requests a page of the undo list. The caller loads it and applies the event again. */
   need(page: number): void {
     this.needs ??= page;
   }
@@ -178,19 +176,19 @@ export class TransitionBuilder {
     return { state, commands, facts, ...(needs === undefined ? {} : { needs }) };
   }
 
-  /** `reader`: where its expressions are evaluated, if not there. */
+  /** Returns the context of an activity. `reader`: the path at which its expressions are evaluated, if another. */
   context(path: string, reader?: string): Context {
     return new ActivityContext(this, path, reader);
   }
 
-  /** The body of the nearest handler that is at work around an activity. */
+  /** Returns the body of the nearest running handler around an activity. */
   handlerAround(at: string): string | undefined {
     for (let path = at, around = parentOf(path); around !== undefined; path = around, around = parentOf(path))
       if (this.activity(around)?.handling) return path;
     return undefined;
   }
 
-  /** Starts an activity; one that says no more than that it began says so in the journal. */
+  /** Starts an activity. The journal gets an `ActivityStarted` unless the activity sends a request, which has its own fact. */
   execute(path: string): void {
     const node = this.node(path);
     const vars = runsAgain(node) ? variablesOf(this.state, node) : undefined;
@@ -202,7 +200,7 @@ export class TransitionBuilder {
     this.apply(path, next);
   }
 
-  /** Carries out what an activity wants. The order of these lines is the order in which things happen. */
+  /** Carries out the outcome of a behavior. The order of these lines is the order in which things happen. */
   apply(path: string, wanted: Next<unknown> | undefined): void {
     if (wanted === undefined) return;
     const next = this.rules.refused(this, path, wanted) ?? wanted;
@@ -230,7 +228,10 @@ export class TransitionBuilder {
     });
   }
 
-  /** It has said what is to run next, and that has not begun. Asked only of what cleans up when it is canceled. */
+  /**
+   * Whether an activity has named its next child and that child has not started. Kept only for activities that clean up
+   * on cancellation.
+   */
   isStarting(path: string): boolean {
     return this.starting?.includes(path) ?? false;
   }
@@ -243,7 +244,7 @@ export class TransitionBuilder {
     this.execute(child);
   }
 
-  /** Of an activity of an app's own that says nothing of runs: its second run of a child would reuse the first one's keys. */
+  /** Whether a custom activity has already run this child. Without `reruns`, a second run would reuse the keys of the first. */
   private hasRun(path: string, child: string): boolean {
     const node = this.node(path);
     if (!node.activity.includes(':') || this.behavior(path).repeats || runsAgain(node)) return false;
@@ -258,7 +259,7 @@ export class TransitionBuilder {
     return this.activity(path)?.cleaning === true;
   }
 
-  /** The next child that cleans up; false once there is none left. */
+  /** Starts the next child that cleans up. Returns false if none is left. */
   cleanUp(path: string): boolean {
     const { cleanUp: queue = [], cleaning, ...activity } = this.activity(path) ?? { status: 'Canceling' as const };
     const [start, ...cleanUp] = queue;
@@ -274,7 +275,7 @@ export class TransitionBuilder {
     return true;
   }
 
-  /** Cancels what runs inside an activity that goes on itself; what was about to begin does not. */
+  /** Skips children that were about to start, because the activity cancels its children and continues itself. */
   stop(path: string): void {
     this.stopped = new Set([...(this.stopped ?? []), path]);
   }
@@ -288,8 +289,8 @@ export class TransitionBuilder {
     this.setLocal(path, state);
   }
 
-  private requestAttempt(path: string, { input, ...asking }: Attempt): void {
-    this.sendRequest(path, { ...asking, epoch: this.event.epoch }, input);
+  private requestAttempt(path: string, { input, ...attempt }: Attempt): void {
+    this.sendRequest(path, { ...attempt, epoch: this.event.epoch }, input);
   }
 
   private requestAgain(path: string): void {
@@ -304,30 +305,30 @@ export class TransitionBuilder {
     input: Json,
   ): void {
     const node = this.node(path);
-    if (!isRemote(node)) throw new Error(`${path} asks an agent, but only a step has one.`);
+    if (!isRemote(node)) throw new Error(`${path} sends a request, but only a step or a call can.`);
     this.commands.push(requestCommand(this.subject.orderId, path, node, attempt, input));
     this.fact({ type: 'StepRequested', path, attemptId: attemptIdOf(attempt), completeBy: attempt.completeBy });
   }
 
-  /** The activity is over: it is taken out of the state, and whoever waits for it is told. */
+  /** Closes an activity: removes it from the state and notifies its parent. */
   close(path: string, closing: Closing): void {
     const parent = this.parentFor(path);
     const node = this.node(path);
     const local = this.local(path);
-    const asking = isRemote(node) && local !== undefined ? attemptIdOf(local as StepState) : undefined;
+    const attemptId = isRemote(node) && local !== undefined ? attemptIdOf(local as StepState) : undefined;
     this.remove(path);
     this.replaceState(withOutput(this.program, this.state, path, closing));
-    this.fact(closedFact(path, closing, asking));
+    this.fact(closedFact(path, closing, attemptId));
     if (runsAgain(node)) this.replaceState(withoutMemo(this.program, this.state, path));
     this.replaceState(withoutReadOutputs(this.program, this.state, path));
     this.rules.notifyParent(this, path, parent, closing);
   }
 
-  /** It is over with what it was begun with, and begins once more; nobody is told that it closed. */
+  /** Closes an activity and starts it again with its present input. Its parent is not notified. */
   restart(path: string): void {
-    const asking = attemptIdOf(this.local(path) as StepState);
+    const attemptId = attemptIdOf(this.local(path) as StepState);
     this.remove(path);
-    this.fact({ type: 'ActivityClosed', path, result: 'Canceled', attemptId: asking });
+    this.fact({ type: 'ActivityClosed', path, result: 'Canceled', attemptId });
     this.execute(path);
   }
 
@@ -335,7 +336,7 @@ export class TransitionBuilder {
     this.blocking = [...(this.blocking ?? []), path];
   }
 
-  /** The first that wants the order held, and was not canceled meanwhile. */
+  /** Returns the first activity that blocks the order and was not canceled meanwhile. */
   blockingPath(): string | undefined {
     return this.blocking?.find((path) => this.activity(path)?.awaitsPerson);
   }
@@ -365,7 +366,7 @@ export class TransitionBuilder {
 
   end(outcome: Outcome): void {
     const { blocked: _, undo, pagedUndo, memos: __, ending, signals: ___, ...state } = this.state;
-    // Whoever called this order may undo it later.
+    // The caller may compensate this order later.
     const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(pagedUndo ? { pagedUndo } : {}) } : {};
     const failure = ending?.fault ? { failure: ending.fault } : {};
     this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
@@ -374,7 +375,10 @@ export class TransitionBuilder {
     this.queue.length = 0;
   }
 
-  /** A step's times are the supervisor's to find: a message of its own for each undo would cost more than the seconds it saves. */
+  /**
+   * Requests a wake-up for an activity's own time. The supervisor finds the deadlines of steps: one message for each
+   * undo would cost more than the seconds it saves.
+   */
   wakeLater(path: string): void {
     const activity = this.activity(path);
     if (activity?.status !== 'Executing' || isRemote(this.node(path))) return;
@@ -382,7 +386,7 @@ export class TransitionBuilder {
     if (at !== undefined) this.commands.push({ type: 'wake', at });
   }
 
-  /** The state that came in stays as it was: its activities are copied at the first change. */
+  /** Copies the activities at the first change. The given state stays unchanged. */
   private writable(): { [path: string]: ActivityState } {
     if (!this.copied) {
       this.state = { ...this.state, activities: { ...this.state.activities } };

@@ -4,34 +4,34 @@ import type { Json } from '#core/data/json';
 import type { State } from '#core/data/state';
 import type { UndoPages } from './undo-pages.ts';
 
-/** What an instance is about. It never changes. */
+/** The fixed identity of an instance. It never changes. */
 export interface Subject {
   readonly orderId: string;
   readonly order: Json;
-  /** Of each effect; 1 where nothing is said. The key of an effect says it, so that no effect of a former order of this id has the same. */
+  /** The generation of its first effects; 1 by default. It keeps the keys different from those of an earlier order with the same id. */
   readonly firstGeneration?: number | undefined;
 }
 
-/** What an event leads to. Save the state first; only then carry out the commands. */
+/** The result of one event. Save the state before you carry out the commands. */
 export interface Transition {
   readonly state: State;
   readonly commands: readonly Command[];
-  /** What the journal says of it. */
+  /** The lines for the journal. */
   readonly facts: readonly CoreFact[];
-  /** Nothing of it counts until this page of the undo list is handed in. */
+  /** The page of the undo list that is missing. Discard this transition, load the page, and apply the event again. */
   readonly needs?: number;
 }
 
-/** Bytes that a transition may come to: given where it turned out to be more than can be stored. */
+/** The bytes that a transition may use. Given only after a first try was too large to store. */
 export interface ByteBudget {
   readonly state: number;
-  /** Bytes of the facts. Pages of the same write can take them. */
+  /** Bytes of the facts, which share one write with pages of the undo list. */
   readonly journal: number;
 }
 
-/** What an event may need beside the state. */
+/** The inputs of an event besides the state. */
 export interface Inputs {
-  /** Pages of the undo list that lie outside of the state. */
+  /** The loaded pages of the undo list, by number. */
   readonly pages?: UndoPages;
   readonly byteBudget?: ByteBudget | undefined;
 }

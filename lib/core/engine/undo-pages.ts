@@ -2,10 +2,10 @@ import { runsAgain } from '#core/activities/index';
 import type { PagedUndo, State, UndoEntry, UndoPage } from '#core/data/state';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 
-/** By its number. */
+/** Pages of the undo list by number. */
 export type UndoPages = ReadonlyMap<number, UndoPage>;
 
-/** What somebody undoes: the work inside a scope, but not that of the handler which undoes it. */
+/** The entries that one activity undoes: the work inside a scope, without that of the handler which undoes it. */
 export interface Reach {
   readonly scope: string;
   readonly own?: string | undefined;
@@ -15,13 +15,14 @@ export const isWithin = (path: string, scope: string): boolean => path.startsWit
 export const isAt = (path: string, around: string): boolean => path === around || isWithin(path, around);
 export const reaches = ({ scope, own }: Reach, { path }: UndoEntry): boolean => isAt(path, scope) && !(own && isAt(path, own));
 
-/** Characters. A store bills each write by all that the state holds; a page and its key are an item of one kilobyte. */
+/** Limits in characters. A store bills each write by the size of the state; a page with its key is an item of one kilobyte. */
 const sizes = { keptMax: 1024, pageMax: 900 } as const;
 type Sizes = { readonly [size in keyof typeof sizes]: number };
 
 /**
- * What goes out of the state with the next write, and the state without it. `before` is the state that was loaded, and
- * alone says which entries go: whoever loses the race for that write puts aside the very same. What `after` needs, stays.
+ * Returns the entries that leave the state with the next write, and the state without them. `before` is the loaded
+ * state and alone selects the entries: a host that loses the race for this write selects the same ones. Entries that
+ * `after` still needs stay.
  */
 export function pageOut(
   program: Program,
@@ -31,18 +32,17 @@ export function pageOut(
   { keptMax, pageMax }: Sizes = sizes,
 ): { readonly page: UndoPage; readonly state: State } | undefined {
   const entries = oldestOf(program, before, { keptMax, pageMax });
-  const { undo = [], pagedUndo: undoAside } = after;
-  const isSame =
-    undoAside === before.pagedUndo && entries.every((entry, index) => undo[index] === entry && !isNeeded(program, after, entry));
+  const { undo = [], pagedUndo: older } = after;
+  const isSame = older === before.pagedUndo && entries.every((entry, index) => undo[index] === entry && !isNeeded(program, after, entry));
   if (entries.length === 0 || !isSame) return undefined;
-  const paged = { ...undoAside, top: number, entries: (undoAside?.entries ?? 0) + entries.length };
+  const paged = { ...older, top: number, entries: (older?.entries ?? 0) + entries.length };
   return {
-    page: { entries, ...(undoAside ? { below: undoAside.top } : {}) },
+    page: { entries, ...(older ? { below: older.top } : {}) },
     state: { ...after, undo: undo.slice(entries.length), pagedUndo: paged },
   };
 }
 
-/** Only from the oldest on, without a gap: what lies in pages is older than all that does not. */
+/** Returns the oldest entries, without a gap: every entry in a page is older than every entry outside. */
 function oldestOf(program: Program, state: State, { keptMax, pageMax }: Sizes): readonly UndoEntry[] {
   const { undo = [] } = state;
   if (undo.length === 0 || JSON.stringify(undo).length <= keptMax) return [];
@@ -52,7 +52,10 @@ function oldestOf(program: Program, state: State, { keptMax, pageMax }: Sizes): 
   return undo.slice(0, Math.min(needed < 0 ? undo.length : needed, beyond < 0 ? undo.length : Math.max(1, beyond)));
 }
 
-/** It is at work, or was taken out of a page; or what is around it is still to be run again, or undone as a whole, instead of it. */
+/**
+ * Whether an entry must stay in the state. It stays if it is open, if it was paged in, or if an enclosing activity may
+ * run again or be undone as a whole.
+ */
 function isNeeded(program: Program, { activities }: State, { path, from }: UndoEntry): boolean {
   if (from !== undefined || activities[path] || activities[`${path}/undo`]) return true;
   for (let at = parentOf(path); at !== undefined; at = parentOf(at)) {
@@ -62,10 +65,13 @@ function isNeeded(program: Program, { activities }: State, { path, from }: UndoE
   return false;
 }
 
-/** The newest entries that were put aside of what somebody undoes: in the state; nowhere; or in a page that must be handed in first. */
+/**
+ * The result of a search for paged-out entries: the state with them, or the same state if none exist. `needs` is a page
+ * that must be loaded first.
+ */
 export type Found = { readonly state: State; readonly searched: boolean } | { readonly needs: number };
 
-/** Looks through the pages from the newest down to `floor`, which holds none of them. */
+/** Pages in the newest entries in reach. Searches from the newest page down to `floor`, which holds none of them. */
 export function pageIn(state: State, reach: Reach, floor: number, pages: UndoPages): Found {
   let { pagedUndo: paged } = state;
   const to = paged?.top ?? 0;
@@ -103,7 +109,7 @@ const searchedOf = ({ scope, own }: Reach, to: number, next: number): Searched =
   next,
 });
 
-/** The newest page holds nothing any more: it is not listed, nor what was said of it alone. */
+/** Drops the newest page, which is empty, and the searched ranges that cover it alone. */
 function lowered({ searched, ...rest }: PagedUndo, below: number): PagedUndo | undefined {
   if (below === 0) return undefined;
   const left = searched?.filter(({ next }) => next < below) ?? [];
@@ -111,12 +117,12 @@ function lowered({ searched, ...rest }: PagedUndo, below: number): PagedUndo | u
 }
 
 function withPagedUndo(state: State, paged: PagedUndo | undefined): State {
-  const { pagedUndo: undoAside, ...rest } = state;
-  if (paged === undoAside) return state;
+  const { pagedUndo: current, ...rest } = state;
+  if (paged === current) return state;
   return paged ? { ...rest, pagedUndo: paged } : rest;
 }
 
-/** As they were in the list. Several scopes may be undone at a time, each out of pages of its own. */
+/** Inserts entries at their old place in the list. Several scopes may be undone at the same time, each from different pages. */
 function withEntries(state: State, mine: readonly UndoEntry[], { page, at }: { readonly page: UndoPage; readonly at: number }): State {
   const { undo = [] } = state;
   const isOlder = ({ from = Number.POSITIVE_INFINITY }: UndoEntry): boolean => from < at;

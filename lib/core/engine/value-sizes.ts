@@ -1,19 +1,19 @@
 import { type Json, utf8Bytes } from '#core/data/json';
 import type { State } from '#core/data/state';
 
-/** Of the number and the time that every line of the journal has. */
+/** Bytes of the number and the time of a journal line. */
 export const numberedBytes = 40;
 /** `,"activities":` */
 const beforeActivities = 14;
 
 /**
- * UTF-8 bytes of values as JSON. An object that never changes is measured once: a state shares nearly all of its parts with
- * the state before.
+ * A cache of the UTF-8 bytes of values as JSON. Immutable objects are measured once: a state shares nearly all of its
+ * parts with the state before.
  */
 export class Sizes {
   private readonly measured = new WeakMap<object, number>();
 
-  /** Of something that never changes. */
+  /** Returns the bytes of an immutable value. */
   of(value: unknown): number {
     if (typeof value !== 'object' || value === null) return utf8Bytes((value ?? null) as Json);
     const known = this.measured.get(value);
@@ -23,12 +23,12 @@ export class Sizes {
     return bytes;
   }
 
-  /** Of a state, whose activities become more. */
+  /** Returns the bytes of a state, whose activities still grow. */
   ofState({ activities, ...rest }: State): number {
     return this.around(rest) + beforeActivities + this.around(activities);
   }
 
-  /** Of an object or a list that may still get other parts, each of which never changes. */
+  /** Returns the bytes of an object or list that may still get other parts. Each part is immutable. */
   around(value: object): number {
     const parts = Array.isArray(value) ? value.map((entry) => this.of(entry)) : this.fieldsOf(value);
     return 2 + Math.max(0, parts.length - 1) + parts.reduce((sum, part) => sum + part, 0);

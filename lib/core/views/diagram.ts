@@ -5,7 +5,7 @@ import { shortType } from '#core/data/fault';
 import { type Activity, isRemote, type RemoteActivity, type Template, type WorkflowDefinition } from '#core/definition/definition';
 import { expressionsIn } from '#core/definition/program';
 
-/** A workflow as boxes and arrows, whoever draws them: what follows what, what undoes what, and which fault goes where. */
+/** A workflow as boxes and arrows, independent of the renderer: the order of activities, their undos, and the path of each fault. */
 export interface Drawing {
   readonly name: string;
   readonly version: number;
@@ -25,21 +25,21 @@ export type NodeKind =
   | 'terminate'
   | 'compensate'
   | 'assign'
-  /** Several ways meet, or part; it has no title. */
+  /** Several arrows meet or part. It has no title. */
   | 'join'
   | 'other';
 
 export interface DrawnNode {
   readonly item: 'node';
-  /** Different from all others of the drawing, frames included. */
+  /** Unique in the drawing, frames included. */
   readonly id: string;
   readonly kind: NodeKind;
   readonly title: string;
-  /** `payment.charge`. */
+  /** The operation: `payment.charge`. */
   readonly detail?: string;
 }
 
-/** From a node, or of a fault from the frame that it leaves; an undo hangs on its step and leads nowhere. */
+/** An arrow from a node. A fault leaves from a frame, and an undo is attached to its step and leads nowhere. */
 export interface DrawnEdge {
   readonly item: 'edge';
   readonly kind: 'flow' | 'fault' | 'undo';
@@ -49,7 +49,7 @@ export interface DrawnEdge {
   readonly label?: string;
 }
 
-/** Something composed: what it does repeatedly, or has handlers for. */
+/** A composite that repeats its content or has handlers. */
 export interface DrawnFrame {
   readonly item: 'frame';
   readonly id: string;
@@ -68,13 +68,13 @@ export function drawingOf({ name, version, root }: WorkflowDefinition): Drawing 
   return { name, version, items: drafting.items };
 }
 
-/** A way out of a part, and when it is taken. */
+/** A way out of a part, with its condition. */
 interface Exit {
   readonly id: string;
   readonly label?: string;
 }
 
-/** Where a part of the drawing begins and ends. Nothing follows what has no exit; what has no entry is not there at all. */
+/** The entries and exits of a part of the drawing. A part without exits has no successor; a part without entries is empty. */
 interface Part {
   readonly entries: readonly string[];
   readonly exits: readonly Exit[];
@@ -92,7 +92,7 @@ class Drafting {
     return id;
   }
 
-  /** Each of several ways to each of several others would be a tangle: they meet in between. */
+  /** Connects two parts. Several exits to several entries meet in a join node, because every pair would be a tangle. */
   connect(from: readonly Exit[], to: readonly string[]): void {
     if (to.length > 1 && (from.length > 1 || from.some(({ label }) => label !== undefined))) {
       const join = this.node('join', '');
@@ -106,7 +106,7 @@ class Drafting {
     this.items.push({ item: 'edge', kind, from, to, ...(label === undefined ? {} : { label }) });
   }
 
-  /** A composite with handlers gets a frame, from which its faults leave. */
+  /** Draws an activity. A composite with handlers gets a frame, from which its faults leave. */
   activity(activity: Activity): Part {
     const { faultHandlers = [] } = activity;
     const frame =
@@ -194,7 +194,7 @@ class Drafting {
     return { entries: [id], exits: [{ id }] };
   }
 
-  /** What leaves a frame leaves it at one place, so that it is seen inside what has to be over. */
+  /** Draws a frame. All its flows leave from one node inside it, which shows what has to end before. */
   private framed(frame: Pick<DrawnFrame, 'kind' | 'title'>, inside: () => Part): { readonly id: string; readonly part: Part } {
     const id = `f${++this.count}`;
     const around = this.items;
@@ -237,11 +237,11 @@ function frameOf(activity: Activity): Pick<DrawnFrame, 'kind' | 'title'> | undef
   }
 }
 
-function retryText({ retries: count, intervalSeconds: interval, except = [], only = [], undoFirst }: Retry): string {
-  const pause = interval > 0 ? `, every ${lengthText(interval)}` : '';
+function retryText({ retries, intervalSeconds, except = [], only = [], undoFirst }: Retry): string {
+  const pause = intervalSeconds > 0 ? `, every ${lengthText(intervalSeconds)}` : '';
   const excepted = except.length > 0 ? `, not after ${except.map(shortType).join(' or ')}` : '';
   const named = only.length > 0 ? `, only after ${only.map(shortType).join(' or ')}` : '';
-  return `again ${count} times at most${pause}${excepted}${named}${undoFirst ? ', undone first' : ''}`;
+  return `again ${retries} times at most${pause}${excepted}${named}${undoFirst ? ', undone first' : ''}`;
 }
 
 function leafOf(activity: Activity): Pick<DrawnNode, 'kind' | 'title' | 'detail'> {
@@ -283,13 +283,13 @@ const units = [
   ['min', 60],
 ] as const;
 
-/** `90 s`, `2 h`: in the longest unit of which it is a whole number. */
+/** Returns a length in the longest unit that divides it: `90 s`, `2 h`. */
 function lengthText(seconds: number): string {
   const unit = units.find(([, each]) => seconds > 0 && seconds % each === 0);
   return unit ? `${seconds / unit[1]} ${unit[0]}` : `${seconds} s`;
 }
 
-/** An expression as it was written; anything else as JSON. */
+/** Returns an expression as written, and any other template as JSON. */
 function templateText(template: Template): string {
   const [whole] = expressionsIn(template);
   return whole?.pointer === '' ? whole.text : JSON.stringify(template);

@@ -5,12 +5,12 @@ import type { Outcome, State } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 
-/** Id of the order that a call has started. */
+/** Returns the id of the order that a call has started. */
 type ChildOf = (path: string, generation: number) => string;
 
-/** Why an order is where it is: one sentence for a person. Times are UTC; with `now` they are as short as can be. */
+/** Explains an order's current state in one sentence for a person. Times are UTC; with `now` they are as short as possible. */
 export function explain(program: Program, state: State, now?: number, childOf?: ChildOf): string {
-  if (state.phase === 'initialized') return 'Waits to be taken up.';
+  if (state.phase === 'initialized') return 'Waits to be started.';
   if (state.phase === 'closed') return endings[state.outcome ?? 'completed'];
   if (state.blocked) return blockedText(state, state.blocked);
   if (state.suspendedAt !== undefined) return suspendedText(state, timeText(state.suspendedAt, now));
@@ -39,20 +39,20 @@ function suspendedText({ activities }: State, since: string): string {
     answered === 0
       ? ''
       : `; ${answered === 1 ? 'an answer' : `${answered} answers`} that came meanwhile ${answered === 1 ? 'is' : 'are'} kept`;
-  return `Suspended by an operator at ${since}: its time stands still, and nothing is begun until it is resumed${kept}.`;
+  return `Suspended by an operator at ${since}: its time stands still, and no activity starts until it is resumed${kept}.`;
 }
 
 function blockedText({ activities }: State, { path, fault }: NonNullable<State['blocked']>): string {
   const others = Object.entries(activities).filter(([each, { awaitsPerson: waits }]) => waits && each !== path);
   if (isQuestion(fault)) return `Waits for a person to answer ${path}: ${fault.message}`;
-  const unknown = fault.outcomeUnknown ? '; nobody knows whether that was done' : '';
+  const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
   const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
   const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
   if (isQuestion(fault)) return `Waits for a person to answer: ${fault.message} (${path})${after}.`;
   return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.`;
 }
 
-/** What one activity waits for; undefined where others have to go on first. */
+/** Returns what one activity waits for; undefined if other activities have to continue first. */
 function waitOf(program: Program, state: State, path: string, now: number | undefined, childOf?: ChildOf): string | undefined {
   const { local } = state.activities[path] ?? {};
   const node = nodeAt(program, path);
@@ -69,7 +69,7 @@ function waitOf(program: Program, state: State, path: string, now: number | unde
 
 const isAtWork = ({ mode, phase }: StepState): boolean => mode === undefined && (phase === 'requested' || phase === 'failedForNow');
 
-/** A child takes the time that it takes: until when its caller waits before it asks again is nobody's concern. */
+/** A called order may take any time, so the text omits the caller's next query. */
 const callText = ({ operation }: { readonly operation: string }, path: string, { generation }: StepState, childOf?: ChildOf): string =>
   `waits for ${childOf ? `the order ${childOf(path, generation)}` : 'an order'} of ${operation} at ${path}`;
 
@@ -82,7 +82,7 @@ function stepText(
 ): string | undefined {
   const { phase, mode, attempt, completeBy } = local;
   const time = timeText(completeBy, now);
-  const asking = `${path}${attempt > 1 ? ` (${ordinal(attempt)} asking)` : ''}`;
+  const request = attempt > 1 ? `${path} (attempt ${attempt})` : path;
   if (phase === 'undoing') return undefined;
   if (phase === 'impossible') return `a person must see to the undo of ${undonePath(path)}: its input could not be evaluated`;
   if (mode === 'undo') {
@@ -94,28 +94,23 @@ function stepText(
     return `undoes what was done: ${what}${left > 0 ? `; ${left} more to undo` : ''}`;
   }
   if (mode === 'confirm')
-    return `nobody knows whether ${path} was done: ${phase === 'waitingToRetry' ? `${agent} is asked again at ${time}` : `waits for ${agent} to say so until ${time}`}`;
-  if (mode === 'cancel') return `waits for ${agent} to answer ${asking}, which is not wanted any more, until ${time}`;
-  if (phase === 'failedForNow') return `${agent} could not do ${asking} for now, and is asked again at ${time}`;
+    return `the outcome of ${path} is unknown: ${phase === 'waitingToRetry' ? `${agent} is asked again at ${time}` : `waits for ${agent} to say so until ${time}`}`;
+  if (mode === 'cancel') return `waits for ${agent} to answer ${request}, which is canceled, until ${time}`;
+  if (phase === 'failedForNow') return `${agent} could not do ${request} for now, and is asked again at ${time}`;
   if (phase !== 'requested') return undefined;
-  return `waits for ${agent} to answer ${asking} until ${time}`;
+  return `waits for ${agent} to answer ${request} until ${time}`;
 }
-
-const ordinal = (number: number): string => {
-  const teens = number % 100 > 10 && number % 100 < 14;
-  return `${number}${(!teens && ['th', 'st', 'nd', 'rd'][number % 10]) || 'th'}`;
-};
 
 const dayMs = 24 * 3_600_000;
 
-/** "12:03:20"; with its day where that is another one, or where nobody says which day it is. */
+/** Returns "12:03:20", with its date if the day differs from today or `now` is missing. */
 function timeText(at: number, now: number | undefined): string {
   if (!Number.isFinite(at)) return 'some time';
   const [day = '', time = ''] = new Date(at).toISOString().slice(0, 19).split('T');
   return now !== undefined && Math.floor(at / dayMs) === Math.floor(now / dayMs) ? time : `${day} ${time}`;
 }
 
-/** "20 s", "5 min", "3 h" from now on; "until 2026-01-31 12:03:20" where nobody says what time it is. */
+/** Returns "20 s", "5 min" or "3 h" from now, or "until 2026-01-31 12:03:20" without `now`. */
 function lengthText(until: number, now: number | undefined): string {
   if (now === undefined) return `until ${timeText(until, now)}`;
   const seconds = Math.max(0, Math.ceil((until - now) / 1000));

@@ -6,16 +6,16 @@ import type { Activity, FaultHandler, WorkflowDefinition } from '#core/definitio
 import { rootPath } from '#core/definition/definition';
 import { childrenOf, type Program, parentOf, programOf } from '#core/definition/program';
 
-/** What becomes of one fault at one place, before any order has met it (F-163). */
+/** The path of one fault from one activity, derived from the definition alone (F-163). */
 export interface FaultPath {
-  /** Of the step, or of the activity that raises it; loops show no turn. */
+  /** The path of the step, or of the activity that raises it. Loops show no turn. */
   readonly path: string;
-  /** With its ancestors: `Refused/CardDeclined`; `silence` where no answer comes. */
+  /** The type with its ancestors: `Refused/CardDeclined`; `silence` if no reply comes. */
   readonly fault: string;
   readonly origin: 'declared' | 'raised' | 'engine';
-  /** Retries that run it again, as long as they have runs left: the innermost first. */
+  /** The retries that run it again while they have runs left, innermost first. */
   readonly retries: readonly RetryTaken[];
-  /** Then the same step is asked again as it is late, as often as the supervisor allows. */
+  /** Whether the step is then requested again as overdue, up to the failure limit. */
   readonly askedAgain: boolean;
   readonly end: FaultEnd;
 }
@@ -26,29 +26,29 @@ export interface RetryTaken {
   /** Seconds. */
   readonly intervalSeconds: number;
   readonly except: readonly string[];
-  /** For a retry with `only`. */
+  /** Present for a retry with `only`. */
   readonly only?: readonly string[];
   readonly undoFirst: boolean;
 }
 
-/** Who has the last word. */
+/** The final outcome of a fault. */
 export type FaultEnd =
   | {
       readonly kind: 'handled';
-      /** Of the composite whose handler it is. */
+      /** The path of the composite that has the handler. */
       readonly at: string;
-      /** Of the handler's body. */
+      /** The path of the handler's body. */
       readonly handler: string;
-      /** In the order of the definition; what stands in a branch may be left out. */
+      /** The acts in the order of the definition. Acts in a branch may not happen. */
       readonly does: readonly HandlerAct[];
-      /** Whether the order goes on behind the composite; behind the root, it ends. */
+      /** Whether the order continues behind the composite. Behind the root, it ends. */
       readonly goesOn: boolean;
     }
-  /** The order is held; `foreseen` where `toOperator` names the fault. */
+  /** The order is blocked. `foreseen`: `toOperator` names the fault. */
   | { readonly kind: 'operator'; readonly foreseen: boolean }
-  /** It goes on being asked, after long waits. */
+  /** The step is requested again and again, after long pauses. */
   | { readonly kind: 'waits' }
-  /** The whole order is undone. */
+  /** The whole order is compensated. */
   | { readonly kind: 'undone' };
 
 export type HandlerAct =
@@ -59,8 +59,8 @@ export type HandlerAct =
 export const silence = 'silence';
 
 /**
- * For each step, each fault that it declares and those of the engine that come by its agent; for each `raise`, its own.
- * An undo is not here: it is repeated until it succeeds, and its faults go nowhere.
+ * Returns the paths of all faults: for each step its declared faults and those of the engine, for each `raise` its own.
+ * Undos are left out. They repeat until they succeed, and their faults do not propagate.
  */
 export function faultPathsOf(definition: WorkflowDefinition): readonly FaultPath[] {
   const program = programOf(definition);
@@ -78,14 +78,17 @@ type Raised = Pick<Fault, 'type' | 'permanent'>;
 
 const declaredFault = (type: string): Raised => ({ type, permanent: !isTransient(type) });
 
-/** By the engine's own rules: `takes` in `draft.ts`, `woundUp` in `winding-up.ts`. */
+/**
+ * Returns the path of one fault, by the same rules as the engine: `isHandled` in `fault-routing.ts`, `childrenClosed`
+ * in `lifecycle.ts`.
+ */
 export function faultPathOf(program: Program, path: string, fault: Raised, origin: FaultPath['origin']): FaultPath {
   const { retries, end } = wayOf(program, path, fault);
   const found = { path, fault: fault.type, origin, retries };
-  // Where no agent is asked, nothing waits for the next time.
+  // A fault raised by the workflow involves no agent, so there is no later attempt.
   if (end || fault.permanent || origin === 'raised') return { ...found, askedAgain: false, end: end ?? blockedFor(program, fault) };
   const { onExhausted = 'error' } = program.definition;
-  // The retry has asked often enough.
+  // The retry has used all its runs.
   if (retries.length > 0 && onExhausted === 'error') return { ...found, askedAgain: false, end: blockedFor(program, fault) };
   return afterSilence(program, found);
 }
@@ -95,7 +98,7 @@ const blockedFor = (program: Program, { type }: Raised): FaultEnd => ({
   foreseen: program.definition.toOperator.some((each) => isKindOf(type, each)),
 });
 
-/** The retries that take it as long as they have runs left, and whose handler takes it then. */
+/** Returns the retries that catch the fault while they have runs left, and the handler that catches it then. */
 function wayOf(program: Program, path: string, fault: Raised): { readonly retries: readonly RetryTaken[]; readonly end?: FaultEnd } {
   const used = new Map<string, RetryTaken>();
   for (;;) {
@@ -142,12 +145,12 @@ function stepFaultPaths(
   ];
 }
 
-/** What `onExhausted` says of a step that nobody answers. */
+/** Returns the path of a step without a reply, as `onExhausted` defines it. */
 function afterSilence(program: Program, found: Omit<FaultPath, 'askedAgain' | 'end'>): FaultPath {
   const { onExhausted = 'error', recover } = program.definition;
   if (onExhausted === 'wait') return { ...found, askedAgain: true, end: { kind: 'waits' } };
   if (onExhausted === 'undo') return { ...found, askedAgain: true, end: { kind: 'undone' } };
-  // Where the order is recovered as a whole, no single step is late.
+  // If the whole order is recovered at once, no single step becomes late.
   if (onExhausted === 'error' || recover === 'order') return { ...found, askedAgain: true, end: { kind: 'operator', foreseen: false } };
 
   const late = lateFaultOf(program, found.path);
@@ -156,7 +159,7 @@ function afterSilence(program: Program, found: Omit<FaultPath, 'askedAgain' | 'e
   return { ...found, retries: [...found.retries, ...more], askedAgain: true, end: way.end ?? blockedFor(program, late) };
 }
 
-/** What may be asked for only once is in doubt then, and no retry asks for it again. */
+/** Returns the fault of a late step. The outcome of an at-most-once operation is unknown, and no retry requests it again. */
 function lateFaultOf(program: Program, path: string): Raised {
   const node = program.nodes.get(path);
   const isOnce = node?.activity === 'step' && node.atMostOnce === true;
@@ -175,9 +178,10 @@ function routeOf(program: Program, source: string, fault: Raised, used: Readonly
   };
   for (let child = source, path = parentOf(source); path !== undefined; child = path, path = parentOf(path)) {
     const node = program.nodes.get(path);
-    // A fault inside a handler goes further up: neither its composite's other handlers nor, if that is a retry, its runs.
+    // A fault inside a handler propagates further up. The composite's other handlers do not catch it, nor does its
+    // retry.
     if (!node || isHandler(node, path, child)) continue;
-    // While a retry directly around it runs it again, its handlers are passed over.
+    // While the retry directly around it will run it again, its handlers are skipped.
     const again = runsAgain(path, child) ?? runsAgain(parentOf(path), path);
     if (again) return again;
     const handler = node.faultHandlers?.find((each) => isKindOf(fault.type, each.fault));
@@ -217,20 +221,20 @@ function actOf(
     case 'raise':
       return raises(program, path, declaredFault(node.fault), handler);
     case 'rethrow':
-      // One in a handler inside of this one raises what that one has caught.
+      // A rethrow in a nested handler raises the fault which that handler has caught.
       return handlerOf(program, path) === handler ? raises(program, path, fault, handler) : [];
     default:
       return [];
   }
 }
 
-/** Unless it is taken inside the handler itself. */
+/** Returns the fault that leaves a handler, unless it is caught inside. */
 function raises(program: Program, path: string, fault: Raised, handler: string): readonly HandlerAct[] {
   const route = routeOf(program, path, fault, new Map());
   return route && `${route.path}/`.startsWith(`${handler}/`) ? [] : [{ kind: 'raises', fault: fault.type }];
 }
 
-/** The body of the nearest handler around a path. */
+/** Returns the body of the nearest handler around a path. */
 function handlerOf(program: Program, source: string): string | undefined {
   for (let child = source, path = parentOf(source); path !== undefined; child = path, path = parentOf(path)) {
     const node = program.nodes.get(path);
@@ -239,7 +243,7 @@ function handlerOf(program: Program, source: string): string | undefined {
   return undefined;
 }
 
-/** A composite by its name; or the one whose handler a path is in. */
+/** Returns the path of a composite by its name, or of the one whose handler contains the path. */
 function scopeOf(program: Program, source: string, name: string | undefined): string {
   if (name !== undefined) return [...program.nodes].find(([, node]) => node.name === name)?.[0] ?? rootPath;
   for (let child = source, path = parentOf(source); path !== undefined; child = path, path = parentOf(path)) {
@@ -249,7 +253,7 @@ function scopeOf(program: Program, source: string, name: string | undefined): st
   return rootPath;
 }
 
-/** Whether something can come after an activity: it does not always end in a fault or with the order. */
+/** Whether an activity can complete: it does not always end with a fault or with the order. */
 function completes(node: Activity): boolean {
   switch (node.activity) {
     case 'raise':

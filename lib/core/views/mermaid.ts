@@ -1,7 +1,7 @@
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { type DrawnEdge, type DrawnItem, type DrawnNode, drawingOf, type NodeKind } from './diagram.ts';
 
-/** A workflow as a Mermaid flowchart, as GitHub shows it. */
+/** Returns a workflow as a Mermaid flowchart, as GitHub renders it. */
 export const mermaidOf = (definition: WorkflowDefinition): string =>
   `flowchart TD\n${drawingOf(definition).items.map(linesOf(1)).join('')}`;
 

@@ -9,8 +9,8 @@ import { definitionPath, type Program } from '#core/definition/program';
 import type { Start } from '#core/engine/behavior';
 
 /**
- * Paths of the definition whose activities are alive, or may still begin. What is not among them never runs any more.
- * Undo steps are not looked at: they take back what was done, and go nowhere from there.
+ * Returns the paths of the definition whose activities are open or may still start. All other activities never run
+ * again. Undo steps are ignored, because no activity follows them.
  */
 export function ahead(program: Program, state: State): ReadonlySet<string> {
   if (state.phase === 'closed') return new Set();
@@ -19,7 +19,7 @@ export function ahead(program: Program, state: State): ReadonlySet<string> {
   for (const [at, activity] of Object.entries(state.activities)) {
     const path = definitionPath(at);
     const node = program.nodes.get(path);
-    // What is undone, or settled for that, is back for nothing else.
+    // An activity with an explicit parent is only being undone or confirmed.
     if (!node || activity.parent !== undefined) continue;
     paths.add(path);
     for (const next of startedBy(node, activity)) for (const each of everyIn(next, `${path}/${next.name}`)) paths.add(each);
@@ -27,11 +27,11 @@ export function ahead(program: Program, state: State): ReadonlySet<string> {
   return paths;
 }
 
-/** Whether anything waits for a signal of this name, or may still begin to. */
+/** Whether an activity waits for a signal of this name, or may still start to. */
 export const mayTakeSignal = (program: Program, state: State, name: string): boolean =>
   state.ending === undefined && signalsAhead(program, state).includes(name);
 
-/** Whether something waits for it now, and takes it at once. */
+/** Whether an activity waits for the signal now and takes it at once. */
 export const takesSignalNow = (program: Program, { phase, activities }: State, name: string): boolean =>
   phase === 'running' &&
   Object.entries(activities).some(([path, { status, local }]) => {
@@ -39,7 +39,7 @@ export const takesSignalNow = (program: Program, { phase, activities }: State, n
     return node?.activity === 'waitFor' && node.signal === name && status === 'Executing' && local !== undefined;
   });
 
-/** Names of all signals for which something waits, or may still begin to. */
+/** Returns the names of all signals for which an activity waits, or may still start to. */
 export const signalsAhead = (program: Program, state: State): readonly string[] => [
   ...new Set(
     [...ahead(program, state)].flatMap((path) => {
@@ -49,14 +49,14 @@ export const signalsAhead = (program: Program, state: State): readonly string[] 
   ),
 ];
 
-/** What an activity that is alive may start itself: children, what cleans up, handlers. */
+/** Returns the activities that an open activity may start: children, clean-up steps, handlers. */
 function startedBy(
   node: Activity,
   { status, handling, awaitsPerson: waits, fault, local, cleanUp = [] }: ActivityState,
 ): readonly Activity[] {
   const children = behaviorOf(node.activity).children(node);
   const handlers = node.faultHandlers ?? [];
-  // What waits for a person goes on as it was.
+  // An activity that waits for a person continues as before.
   if (status === 'Executing' || (status === 'Faulting' && waits))
     return [...childrenLeft(node, local, children), ...handlers.map((handler) => handler.do)];
   const cleaning = children.filter(({ name }) => cleanUp.some((start) => nameOf(start) === name));
@@ -66,9 +66,9 @@ function startedBy(
 
 const nameOf = (start: Start): string => (typeof start === 'string' ? start : start.name);
 
-/** The children that an activity may still start; one that is alive already is looked at by itself. */
+/** Returns the children that an activity may still start. Children that are open are handled separately. */
 function childrenLeft(node: Activity, local: unknown, children: readonly Activity[]): readonly Activity[] {
-  // It could not even begin.
+  // The activity failed before it could start.
   if (local === undefined) return children;
   switch (node.activity) {
     case 'sequence':
@@ -90,7 +90,7 @@ function childrenLeft(node: Activity, local: unknown, children: readonly Activit
   }
 }
 
-/** An activity with all that is inside it, undo steps apart. */
+/** Yields an activity with everything inside it, except undo steps. */
 function* everyIn(node: Activity, path: string): Generator<string> {
   yield path;
   const inside = [...behaviorOf(node.activity).children(node), ...(node.faultHandlers ?? []).map((handler) => handler.do)];

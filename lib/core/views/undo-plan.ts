@@ -5,33 +5,33 @@ import type { ActivityState, State, UndoEntry } from '#core/data/state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import type { Evaluation } from '#core/definition/expression';
 import { definitionPath, fill, nodeAt, type Program, parentOf, scopeOf } from '#core/definition/program';
-import type { Subject } from '#core/engine/transition-builder';
+import type { Subject } from '#core/engine/transition';
 import { isAt, isWithin } from '#core/engine/undo-pages';
 
 /** One step that would be undone. */
 export interface PlannedUndo {
-  /** Of what was done; its undo has `/undo` behind it. */
+  /** The path of the step. Its undo has the same path with `/undo`. */
   readonly path: string;
   readonly agent: string;
   readonly operation: string;
-  /** Null where the outcome is unknown: then it follows from what the step answers when that is found out. */
+  /** The input of the undo. Null if the outcome is unknown, because the input depends on the step's output. */
   readonly input: Json;
-  /** Whether it was done is found out first; only if it was is it undone. */
+  /** Whether the outcome must be confirmed first. The step is undone only if it was done. */
   readonly outcomeUnknown: boolean;
-  /** Why it can't be asked for: its input could not be evaluated. It waits until a person has seen to it; `input` is null. */
+  /** Why the undo cannot be requested: its input could not be evaluated. It waits for a person, and `input` is null. */
   readonly impossible?: string;
 }
 
 export interface UndoPlan {
-  /** Path of the composite whose work it is about. */
+  /** The path of the composite whose work is undone. */
   readonly scope: string;
-  /** In the order in which they would be undone; those that are at work now first. */
+  /** The steps in the order in which they would be undone. Undos that already run come first. */
   readonly steps: readonly PlannedUndo[];
-  /** Completed, and to stay as they are: they have no undo. */
+  /** Completed steps that stay, because they have no undo. */
   readonly withoutUndo: readonly { readonly path: string; readonly agent: string; readonly operation: string }[];
 }
 
-/** What an undo of a scope would do now. `done`: paths of the steps that were completed and not undone, as the journal tells. */
+/** Returns what an undo of a scope would do now. `done`: the paths of steps that the journal shows as completed and not undone. */
 export function undoPlan(program: Program, subject: Subject, state: State, scope: string, done: readonly string[]): UndoPlan {
   const inScope = (path: string): boolean => isAt(path, scope) || isAt(definitionPath(path), scope);
   const atWork = new Map(
@@ -39,7 +39,7 @@ export function undoPlan(program: Program, subject: Subject, state: State, scope
   );
   const noted = inTheirOrder(state).filter(({ path }) => !atWork.has(path));
   const live = [...atWork.values()].filter((each) => each !== undefined);
-  // What is known to be done is undone at once; the rest when its answer has come.
+  // Known effects are undone at once, unknown ones after their reply.
   const first = [...live.filter((each) => !each.outcomeUnknown), ...live.filter((each) => each.outcomeUnknown)];
   const planned = [...first, ...noted.flatMap((entry) => undoOf(program, entry))];
   const wholes = (state.undo ?? []).flatMap(({ path }) => (isRemote(nodeAt(program, path)) ? [] : [path]));
@@ -54,7 +54,7 @@ export function undoPlan(program: Program, subject: Subject, state: State, scope
   };
 }
 
-/** The path of a composite that is meant by its path or its name; undefined where there is none, or several. */
+/** Returns the path of a composite, given by path or name; undefined if none or several match. */
 export function scopeNamed({ nodes }: Program, text: string): string | undefined {
   const isComposite = (path: string): boolean => {
     const node = nodes.get(definitionPath(path));
@@ -65,7 +65,7 @@ export function scopeNamed({ nodes }: Program, text: string): string | undefined
   return others.length === 0 ? only : undefined;
 }
 
-/** Newest first; what somebody is undoing already goes before the rest. */
+/** Returns the entries newest first, except that scopes being undone come before the rest. */
 function inTheirOrder({ undo = [], activities }: State): readonly UndoEntry[] {
   const newestFirst = undo.toReversed();
   const first = Object.entries(activities).flatMap(([at, { local }]) => {
@@ -95,7 +95,7 @@ const undoOf = (program: Program, { path, input, fault }: UndoEntry): readonly P
 const inputFrom = (found: Evaluation): Pick<PlannedUndo, 'input' | 'impossible'> =>
   found.ok ? { input: found.value } : { input: null, impossible: found.fault.message };
 
-/** By the path of what it did or may have done; undefined where it is known that it did nothing. */
+/** Returns the undo of an open step by the step's path. The undo is undefined if the step is known not to be done. */
 function undoOfLive(
   program: Program,
   subject: Subject,

@@ -1,6 +1,6 @@
 /**
- * Waits until all of them have ended, and then throws what the first that failed threw. With `Promise.all` the others would
- * still be on their way when the failure is answered; in Lambda they are frozen then, and go on in another run, or never.
+ * Waits until all promises are settled, then throws the error of the first one that was rejected. `Promise.all` rejects while
+ * the others still run. Lambda would freeze those, and they would resume in another invocation or not at all.
  */
 export async function allSettledOrThrow<T>(all: readonly Promise<T>[]): Promise<readonly T[]> {
   const ended = await Promise.allSettled(all);

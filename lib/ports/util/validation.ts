@@ -5,8 +5,8 @@ import { linearPattern } from '#core/definition/pattern';
 const validators = new WeakMap<JsonObject, z.ZodType>();
 
 /**
- * Tells whether data are what a JSON Schema says, in time proportional to the data: patterns are RE2's. It is made once for
- * a schema, which takes longer than to use it.
+ * Returns a validator for a JSON Schema. It runs in time linear in the data, because RE2 matches the patterns. Validators are
+ * cached per schema: building one takes longer than running it.
  */
 export function validatorOf(schema: JsonObject): z.ZodType {
   let validator = validators.get(schema);
@@ -18,7 +18,7 @@ export function validatorOf(schema: JsonObject): z.ZodType {
   return validator;
 }
 
-/** zod has no setting for the engine of its patterns. It reads `pattern` of a check at each use, so that another one can stand there. */
+/** Replaces the patterns inside a zod type with RE2's. zod has no setting for this, but reads `pattern` of a check at each use. */
 function usePatternsInLinearTime(part: unknown, seen: Set<unknown>): void {
   if (typeof part !== 'object' || part === null || seen.has(part)) return;
   seen.add(part);

@@ -14,7 +14,7 @@ import { busy, callOf, kindOf, type Work } from './retry.ts';
 
 export interface AgentOptions {
   readonly queues: Pick<Queues, 'send'>;
-  /** Where it notes what may be asked for only once, and that its service is away. */
+  /** Holds the intents of at-most-once operations and the circuit breakers. */
   readonly store: IntentLog & Breakers;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -25,29 +25,29 @@ export interface AgentOptions {
 interface ServeOptions {
   /** Aborts when the process stops. */
   readonly signal?: AbortSignal;
-  /** Whose work the request is: what is said to it is his, too. */
+  /** Message group of the request. Its reply and its heartbeats carry the same group. */
   readonly group?: string;
-  /** Its queue has delivered it before. */
+  /** The queue has delivered the request before. */
   readonly redelivered?: boolean;
 }
 
-/** Serves one request. It answers on the reply queue before `completeBy`, or not at all. */
+/** Server of one agent's requests. It replies on the reply queue before `completeBy`, or not at all. */
 export interface Agent {
   (request: Request, options?: ServeOptions): Promise<void>;
-  /** An asking is not wanted any more: where it is at work here, it is told to stop; where it still lies in the queue, it is not begun. */
+  /** Cancels a request. Aborts its operation if it runs in this process, and refuses the request if it arrives later. */
   cancel(cancel: Cancel): Promise<void>;
 }
 
-/** So many cancellations are remembered in one process, for requests that come out of the queue later. */
+/** Number of cancellations that a process remembers, for requests that are delivered later. */
 const canceledKept = 1_000;
 const requeueMs = { first: 1_000, longest: 30_000 };
 
-/** What is at work in this process, and how it is given up. */
+/** A request at work in this process, with the controller that cancels it. */
 interface AtWork extends Work {
   readonly canceling: AbortController;
 }
 
-/** The role around a user's operations: deadlines, retries of what may pass, schema checks, one reply. */
+/** Returns an agent that runs a user's operations: with deadlines, retries of transient failures, schema checks and one reply. */
 export function createAgent(
   { name, operations }: AgentDefinition,
   { queues, store, clock, telemetry, random = Math.random }: AgentOptions,
@@ -60,9 +60,9 @@ export function createAgent(
     await to.send([{ queue: queueNames.replies(name), body: JSON.stringify(body) }]);
   };
 
-  /** By the id of the asking. */
+  /** Requests at work, by request id. */
   const atWork = new Map<string, AtWork>();
-  /** Ids of what is not to be begun any more, oldest first. */
+  /** Ids of canceled requests, oldest first. */
   const canceled = new Set<string>();
 
   function begin(request: Request, operation: Work['operation'], { signal: stopping, redelivered = false, group }: ServeOptions): AtWork {
@@ -73,7 +73,7 @@ export function createAgent(
     const beating = { isAutomatic: heartbeats !== 'manual', agent: name, queues: inGroup(queues, group), clock };
     const heartbeat = longestSeconds === undefined ? undefined : startHeartbeat(request, deadline, { ...beating, longestSeconds });
     const work = { agent: name, request, operation, deadline, heartbeat, redelivered, stopping, canceling, canceled: canceling.signal };
-    // Of two deliveries the first is at work.
+    // If the queue delivers a request twice, a cancellation goes to the first delivery.
     if (!atWork.has(request.requestId)) atWork.set(request.requestId, work);
     return work;
   }
@@ -87,10 +87,10 @@ export function createAgent(
     const { deadline, heartbeat } = work;
     try {
       const result = !guard.isClosed && (await guard.isShut()) ? busy : await execute(work, tools);
-      // Silence after the deadline: another asking may be at work by now, and only its answer counts (SAS).
+      // The agent does not reply after the deadline: another request may be at work by now, and only its reply counts (SAS).
       if (deadline.isOver()) {
         telemetry.count('expired');
-        telemetry.log('info', 'expired: stopped without an answer', { orderId, requestId, agent: name });
+        telemetry.log('info', 'stopped expired request without a reply', { orderId, requestId, agent: name });
       } else if (result === busy) await requeue(request, to);
       else if (result) await reply(request, result, to);
     } finally {
@@ -101,8 +101,8 @@ export function createAgent(
   };
 
   /**
-   * Onto the queue again, each time for longer, as long as somebody waits for it. After that the order itself waits: the
-   * supervisor knows that its service is away, moves its deadline, and has it asked again in its turn.
+   * Sends a request to its own queue again, with a growing delay, until its deadline. After that the supervisor takes over: it
+   * knows of the outage, moves the order's deadline and has the request sent again in its turn.
    */
   async function requeue(request: Request, to: Pick<Queues, 'send'>): Promise<void> {
     const now = clock.now();
@@ -119,29 +119,35 @@ export function createAgent(
     remember(requestId);
     const work = atWork.get(requestId);
     if (!work) return;
-    const told = tell(work);
+    const notified = notifyOperation(work);
     work.canceling.abort();
-    await told;
+    await notified;
   }
 
-  /** A request may come after its cancellation, again after it was put back, or a second time. */
+  /** Remembers a cancellation: its request may arrive later, be requeued, or be redelivered. */
   function remember(requestId: string): void {
     canceled.add(requestId);
     const [oldest] = canceled;
     if (canceled.size > canceledKept && oldest !== undefined) canceled.delete(oldest);
   }
 
-  /** Tells the operation that it is not wanted any more. Its own signal: that of the work is aborted next. */
-  async function tell(work: AtWork): Promise<void> {
+  /** Calls the operation's `cancel` hook with a separate signal, because the signal of the work is aborted next. */
+  async function notifyOperation(work: AtWork): Promise<void> {
     const { request, operation, deadline } = work;
     if (!operation.cancel) return;
     const over = new AbortController();
-    const telling = async () => operation.cancel?.(callOf(work, { signal: over.signal }) as never);
+    const notifying = async () => operation.cancel?.(callOf(work, { signal: over.signal }) as never);
     try {
-      await Promise.race([telling(), clock.sleep(Math.max(0, deadline.at() - clock.now()), over.signal)]);
+      await Promise.race([notifying(), clock.sleep(Math.max(0, deadline.at() - clock.now()), over.signal)]);
     } catch (error) {
       const { orderId, requestId } = request;
-      telemetry.log('warn', 'canceling failed', { orderId, requestId, agent: name, operation: request.operation, kind: kindOf(error) });
+      telemetry.log('warn', 'failed to cancel operation', {
+        orderId,
+        requestId,
+        agent: name,
+        operation: request.operation,
+        kind: kindOf(error),
+      });
     } finally {
       over.abort();
     }

@@ -2,13 +2,13 @@ import { type Breaker, type Breakers, closed, opened, phaseOf, probing, restedMs
 import type { Clock } from '#ports/clock';
 import type { Telemetry } from '#ports/telemetry';
 
-/** Leave to call the service: to be given back, with what came of it. */
+/** Permission for one call of the service. The caller reports the result through exactly one of its methods. */
 export interface Permit {
-  /** The service answered, whatever it said. */
+  /** The service answered, with a success or a permanent failure. */
   answered(): Promise<void>;
-  /** It did not, or said that it cannot now. */
+  /** The service did not answer, or is temporarily unavailable. */
   failed(orderId: string): Promise<void>;
-  /** Nobody knows: the call was given up from here. */
+  /** The agent gave up the call, so the result says nothing about the service. */
   release(): void;
 }
 
@@ -19,36 +19,36 @@ export interface GuardOptions {
   readonly random: () => number;
 }
 
-/** Failures in a row, of more than one order: one that no service could answer must not stop the others. */
+/** Failures in a row that open the breaker. They must come from more than one order: a single bad order must not stop the others. */
 const failuresInRow = 5;
-/** What another instance has found out is read again after so long. */
+/** A breaker that was read longer ago than this is read again, because another instance may have changed it. */
 const freshMs = 2_000;
-/** Repetitions that may be made at once; each answer adds a tenth of one, each ten seconds a whole one. */
+/** Retry budget: the most retries at once. Each answer adds a tenth of a retry, and every ten seconds add one. */
 const budgetMax = 10;
 const perAnswer = 0.1;
 const perMs = 1 / 10_000;
 const loweredForMs = 1_000;
-/** A probe that takes so many times as long as usual finds a service that is not well yet. */
+/** A probe that takes this many times the usual duration shows that the service has not recovered yet. */
 const slowFactor = 3;
 const usualMinMs = 1_000;
 
 /**
- * Stands between an agent and its remote service, one in each process. What it knows of trouble it shares with the others
- * through the store; without trouble it asks nobody, so that it costs nothing in good weather.
+ * The circuit breaker of one agent in one process. It limits calls of the remote service and shares outages with other
+ * processes through the store. While the service is healthy, it makes no extra calls of the store.
  */
 export class CircuitGuard {
   private readonly agent: string;
   private readonly options: GuardOptions;
-  /** Undefined while nothing is wrong as far as this process knows. */
+  /** The breaker unless it is closed; undefined while this process knows of no outage. */
   private known: Breaker | undefined;
   private readAt = Number.NEGATIVE_INFINITY;
   private calledAt = Number.NEGATIVE_INFINITY;
   private looking: Promise<void> | undefined;
   private readonly failures: string[] = [];
-  /** How long an answer usually takes. */
+  /** Moving average of the duration of an answered call. */
   private usualMs: number | undefined;
   private atWork = 0;
-  /** So many at once, while it is half-open: twice as many with each round, until it was too many; then one more a round. */
+  /** Concurrency limit while half-open. It doubles with each round of answers until the first overload, then grows by one. */
   private level = 1;
   private hasBeenTooMany = false;
   private loweredAt = Number.NEGATIVE_INFINITY;
@@ -61,7 +61,7 @@ export class CircuitGuard {
     this.budgetAt = options.clock.now();
   }
 
-  /** Nothing is wrong as far as this process knows, and it has called just now: nobody needs to be asked. */
+  /** Whether this process knows of no outage and has called recently, so that it need not read the breaker. */
   get isClosed(): boolean {
     return this.known === undefined && !this.hasRested;
   }
@@ -70,19 +70,19 @@ export class CircuitGuard {
     return this.options.clock.now() - Math.max(this.calledAt, this.readAt) >= restedMs;
   }
 
-  /** Leave to call a service of which nothing bad is known. */
+  /** Returns a permit for a healthy service. */
   enter(): Permit {
     return this.permit(false);
   }
 
-  /** Whether there is no point in even beginning: nobody may call now. */
+  /** Whether no instance may call the service now. */
   async isShut(): Promise<boolean> {
     const { clock } = this.options;
     if (this.hasRested || (this.known && clock.now() - this.readAt >= freshMs)) await this.look();
     return phaseOf(this.known, clock.now()) === 'open' && clock.now() < (this.known?.probeAt ?? 0);
   }
 
-  /** Leave to call the service, or undefined: not now. A repetition takes from the budget. */
+  /** Returns a permit, or undefined if the service may not be called now. A retry uses up budget. */
   async acquirePermit({ repeated }: { readonly repeated: boolean }): Promise<Permit | undefined> {
     const { clock } = this.options;
     if (await this.isShut()) return undefined;
@@ -130,18 +130,18 @@ export class CircuitGuard {
   private async failed(orderId: string, isProbe: boolean): Promise<void> {
     this.failures.push(orderId);
     this.failures.splice(0, this.failures.length - failuresInRow);
-    // The probe has said so when it began; what was under way when it opened says nothing new.
+    // A probe wrote the time of the next probe when it began. Calls that were under way when the breaker opened add no information.
     if (isProbe || phaseOf(this.known, this.options.clock.now()) === 'open') return;
-    // What fails once happens, and is nobody else's affair.
+    // A single failure is normal, so the guard reads the breaker only after the second one.
     if (this.failures.length > 1 && this.options.clock.now() - this.readAt >= freshMs) await this.look();
     if (phaseOf(this.known, this.options.clock.now()) === 'open') return;
     const isMany = this.failures.length >= failuresInRow && new Set(this.failures).size > 1;
-    // What is only too much for it at once is asked for less at once, before nobody asks any more.
+    // An overloaded service first receives fewer concurrent calls; the breaker opens only if that does not help.
     if (phaseOf(this.known, this.options.clock.now()) === 'half-open' && this.level > 1) this.lower();
     else if (isMany) await this.open();
   }
 
-  /** Once for all that fail together. */
+  /** Halves the concurrency limit, once for all calls that fail together. */
   private lower(): void {
     const now = this.options.clock.now();
     if (now - this.loweredAt < loweredForMs) return;
@@ -157,7 +157,7 @@ export class CircuitGuard {
     if (!(await this.write(breaker))) return;
     telemetry.count('breakerOpened');
     telemetry.count('serviceAway');
-    telemetry.log('warn', 'the service is away: what needs it waits', { agent: this.agent });
+    telemetry.log('warn', 'opened circuit breaker', { agent: this.agent });
   }
 
   private async close(breaker: Breaker): Promise<void> {
@@ -166,10 +166,10 @@ export class CircuitGuard {
     if (!(await this.write(back))) return;
     telemetry.count('breakerClosed');
     telemetry.measure('breakerOpenMs', clock.now() - breaker.openedAt);
-    telemetry.log('info', 'the service is back: what waited is let go', { agent: this.agent });
+    telemetry.log('info', 'closed circuit breaker', { agent: this.agent });
   }
 
-  /** Of all instances one probes. */
+  /** Whether this instance makes the probe: only one of all instances does. */
   private async probes(): Promise<boolean> {
     const { clock, random, telemetry } = this.options;
     if (this.known?.closedAt !== null || clock.now() < this.known.probeAt) return false;
@@ -178,10 +178,10 @@ export class CircuitGuard {
     return mayProbe;
   }
 
-  /** What was read last, also where it means nothing any more: its rev is the fence of the next write. */
+  /** The record as last read, even if it is closed. Its `rev` fences the next write. */
   private last: Breaker | undefined;
 
-  /** Who asks while somebody is reading hears the same. */
+  /** Reads the breaker. Concurrent callers share one read. */
   private look(): Promise<void> {
     this.looking ??= this.unlessUnavailable(undefined, async () => this.take(await this.options.breakers.breaker(this.agent))).finally(
       () => {
@@ -199,14 +199,14 @@ export class CircuitGuard {
     });
   }
 
-  /** A store that is not to be had must not keep the agent from a service that is well. */
+  /** Returns `otherwise` if the store fails: an outage of the store must not stop calls of a healthy service. */
   private async unlessUnavailable<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if ((error as { fatal?: boolean }).fatal) throw error;
       this.readAt = this.options.clock.now();
-      this.options.telemetry.log('warn', 'breaker not to be had', { agent: this.agent, error });
+      this.options.telemetry.log('warn', 'failed to access circuit breaker', { agent: this.agent, error });
       return otherwise;
     }
   }
@@ -230,7 +230,7 @@ export class CircuitGuard {
 
   private spend(): boolean {
     const now = this.options.clock.now();
-    // A clock that is put back takes nothing away.
+    // A clock that is set back does not reduce the budget.
     this.budget = Math.min(budgetMax, this.budget + Math.max(0, now - this.budgetAt) * perMs);
     this.budgetAt = now;
     if (this.budget < 1) return false;

@@ -1,18 +1,18 @@
 import type { Clock } from '#ports/clock';
 import type { Request } from '#ports/messages';
 
-/** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
+/** Reason for aborts after an answer. Without a reason, every abort creates an exception with an unused stack. */
 export const answered = 'answered';
 
-/** Why the signal of an operation is aborted that nobody wants any more. */
+/** Abort reason of an operation whose request was canceled. */
 export class RequestCanceled extends Error {
   override readonly name = 'RequestCanceled';
 }
 
 export interface Deadline {
-  /** Aborted when the time is over, when the host stops, and when the work is canceled. */
+  /** Aborts at the deadline, when the host stops, and when the request is canceled. */
   readonly signal: AbortSignal;
-  /** Rejects when nobody waits for the work any longer: not when it is canceled, for what it has done must be known. */
+  /** Rejects at the deadline and when the host stops. A cancellation does not reject it, because the outcome must be known. */
   readonly passed: Promise<never>;
   at(): number;
   isOver(): boolean;
@@ -20,7 +20,7 @@ export interface Deadline {
   stop(): void;
 }
 
-/** The smaller of the absolute deadline and the time that was left: one of two clocks may be wrong. */
+/** Starts the deadline of a request: the earlier of `completeBy` and the remaining time, because one of two clocks may be wrong. */
 export function startDeadline(
   { completeBy, remainingMs }: Request,
   clock: Clock,
@@ -29,7 +29,7 @@ export function startDeadline(
 ): Deadline {
   const controller = new AbortController();
   const stopped = new AbortController();
-  /** Once it is over it stays so: a clock that is put back does not give it more time. */
+  /** Stays true after the deadline: a clock that is set back does not extend it. */
   let hasPassed = false;
   let at = Math.min(Date.parse(completeBy), clock.now() + remainingMs);
   const { promise: passed, reject } = Promise.withResolvers<never>();

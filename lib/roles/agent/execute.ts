@@ -9,28 +9,31 @@ export interface ExecuteTools extends Tools {
   readonly intents: IntentLog;
 }
 
-/** Nothing at all: another delivery of the same message is at work, and answers. */
+/** The reply to a request. Undefined if another delivery of the same message is at work and will reply. */
 type Answer = Result | typeof busy | undefined;
 
-/** What a request is answered with: by the operation, by what the service knows of its key, or by what was noted of it. */
+/** Returns the reply to a request: from the operation, from a lookup at the service, or from the recorded intent. */
 export async function execute(work: Work, tools: ExecuteTools): Promise<Answer> {
   const { agent, request, operation } = work;
   if (request.confirming && operation.lookup) return lookUp(work, notDone, tools);
-  if (request.confirming && operation.atMostOnce) return outcomeUnknown('Nobody but the service knows whether it was done.');
+  if (request.confirming && operation.atMostOnce) return outcomeUnknown('Only the service knows whether this was done. Check there.');
 
   const input = operation.input.safeParse(request.input);
-  const problem = input.success ? undefined : `The input of ${agent}.${request.operation} is not what it takes: ${issuesOf(input.error)}.`;
+  const problem = input.success ? undefined : `Invalid input for ${agent}.${request.operation}: ${issuesOf(input.error)}.`;
   const run = async (repeated: boolean): Promise<unknown> => operation.run(input.data as never, callOf(work, { repeated }) as never);
   if (operation.atMostOnce) return once(work, problem === undefined ? run : refused(problem, false), tools);
   if (problem !== undefined) return refused(problem, mayBeDone(work));
   return withRetries(work, async (_, repeated) => resultOf(await inTime(run(repeated), work.deadline), operation), tools);
 }
 
-/** The agent itself refuses. Of what may have been done before it says nothing by that. */
+/** Returns a refusal by the agent itself. It does not rule out that an earlier request had the effect. */
 const refused = (message: string, outcomeUnknown: boolean): Result =>
   failed({ type: 'RequestRefused', message, permanent: true, ...(outcomeUnknown ? { outcomeUnknown } : {}) });
 
-/** Whoever asks has the operation, or could not have been loaded: while the app is changed, its parts differ. So not for good. */
+/**
+ * Returns the reply to a request for an unknown operation. The failure is not permanent: the scheduler knows the operation, so the
+ * two run different versions of the app during a rollout.
+ */
 export const notHere = ({ operation, confirming: settling }: Request, agent: string): Result =>
   failed({
     type: 'RequestRefused',
@@ -39,9 +42,9 @@ export const notHere = ({ operation, confirming: settling }: Request, agent: str
     ...(settling ? { outcomeUnknown: true } : {}),
   });
 
-const notDone = failed({ type: 'NotDone', message: 'The service knows of no such thing.', permanent: true });
+const notDone = failed({ type: 'NotDone', message: 'The service has no record of this effect.', permanent: true });
 
-/** Asks the service whether the effect exists; where it does not, the answer is `otherwise`. */
+/** Asks the service whether the effect exists. Returns `otherwise` if it does not. */
 function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result | typeof busy> {
   const { request, operation, deadline } = work;
   const ask = async () => operation.lookup?.(request.idempotencyKey, callOf(work) as never);
@@ -53,7 +56,7 @@ function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result | t
         return found === undefined ? otherwise : resultOf(found, operation);
       } catch (error) {
         if (!(error instanceof PermanentFailure)) throw error;
-        // Not to be told is not to be told "no".
+        // A lookup that fails does not prove that the effect is absent.
         return refusalOf(error, { outcomeUnknown: true });
       }
     },
@@ -64,19 +67,19 @@ function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result | t
 type Run = (repeated: boolean) => Promise<unknown>;
 
 /**
- * Runs what may be asked for only once; asked again, it says that nobody knows, unless the service can tell. The note of an earlier
- * asking comes before anything else: what is refused now may have been done then.
+ * Runs an at-most-once operation. A second request for the same effect gets OutcomeUnknown, unless a lookup can answer it. The
+ * intent is checked first, because an earlier request may have done what this one is refused.
  */
 async function once(work: Work, run: Run | Result, tools: ExecuteTools): Promise<Answer> {
   const { agent, request, operation, deadline, stopping, canceled } = work;
-  // Not even noted: the next asking may be at work beside it.
+  // After the deadline the intent is not recorded either: the next request may be at work already.
   if (deadline.isOver()) return undefined;
   const note = await tools.intents.recordIntent(request);
   if (note.outcome === 'refused') {
     if (note.requestId !== request.requestId) return operation.lookup ? lookUp(work, requestedBefore, tools) : requestedBefore;
     const { orderId, requestId } = request;
     tools.telemetry.count('duplicateRequest');
-    tools.telemetry.log('debug', 'delivered twice: left to the first delivery', { orderId, requestId, agent });
+    tools.telemetry.log('debug', 'ignored duplicate delivery of a request', { orderId, requestId, agent });
     return undefined;
   }
 
@@ -85,7 +88,7 @@ async function once(work: Work, run: Run | Result, tools: ExecuteTools): Promise
     try {
       sent = true;
       const result = resultOf(await inTime(run(repeated), deadline), operation);
-      // "Not now" is an answer, too: nothing was done.
+      // A service that is busy has done nothing.
       if (isBusy(result)) sent = false;
       return result;
     } catch (error) {
@@ -95,18 +98,20 @@ async function once(work: Work, run: Run | Result, tools: ExecuteTools): Promise
       if (isStopped || canceled.aborted) permit.release();
       else await permit.failed(request.orderId);
       // A host that stops leaves the operation at work, so the agent must not answer that it was canceled.
-      return canceled.aborted && !isStopped ? givenUp : outcomeUnknown(`${messageOf(error)} It is not asked again: it may have been done.`);
+      return canceled.aborted && !isStopped
+        ? givenUp
+        : outcomeUnknown(`${messageOf(error)} This may have been done, so it is not tried again.`);
     }
   };
   try {
     const result = typeof run === 'function' ? await withRetries(work, (permit, repeated) => tryIt(run, permit, repeated), tools) : run;
     return !sent && canceled.aborted ? neverSent : result;
   } finally {
-    // Before it is answered: who asks again then may. What was canceled must not be begun by a delivery that comes late.
+    // Withdraw before the reply, so that a new request may run. After a cancellation the intent stays: it stops late deliveries.
     if (!sent && !canceled.aborted) await note.withdraw();
   }
 }
 
 const neverSent = failed({ type: 'Canceled', message: 'It was canceled before anything was sent.', permanent: true });
 
-const requestedBefore = outcomeUnknown('It was asked for before, and nobody knows whether it was done. It is not asked again.');
+const requestedBefore = outcomeUnknown('This was requested before, and its outcome is unknown. It is not tried again.');

@@ -3,17 +3,17 @@ import { queueNames, type Request, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { answered, type Deadline } from './deadline.ts';
 
-/** Asks for more time, as long as the operation may take at the most. */
+/** Heartbeats of one request: each extends its deadline, up to the operation's longest time. */
 export interface Heartbeat {
-  /** The operation says itself that it gets on: it has its whole time anew. */
+  /** Reports progress, so that the request has its full time again. */
   beat(): Promise<void>;
-  /** Waits for what is being sent: whoever answers may be frozen at once. */
+  /** Stops and waits for heartbeats that are being sent, because Lambda may freeze the process after the reply. */
   stop(): Promise<void>;
 }
 
 export interface HeartbeatOptions {
   readonly longestSeconds: number;
-  /** Whether it beats by itself before a third of the time is over; otherwise the operation does. */
+  /** Whether heartbeats are sent automatically, before a third of the time is over. Otherwise the operation sends them. */
   readonly isAutomatic: boolean;
   readonly agent: string;
   readonly queues: Pick<Queues, 'send'>;
@@ -21,7 +21,7 @@ export interface HeartbeatOptions {
 }
 
 const automaticAfter = 0.3;
-/** An operation may beat as often as it likes: each message is a write of the order. */
+/** Shortest interval between heartbeats, as a share of the time: each one costs a write of the order. */
 const notBefore = 0.1;
 
 export function startHeartbeat(
@@ -32,7 +32,7 @@ export function startHeartbeat(
   const stopped = new AbortController();
   const started = clock.now();
   const window = deadline.at() - started;
-  // The longest time counts from the asking, not from when it came out of the queue.
+  // The longest time counts from when the request was sent, not from when it was received.
   const last = Math.min(started, Date.parse(request.completeBy) - request.remainingMs) + longestSeconds * 1000;
   const hasTime = (): boolean => !stopped.signal.aborted && !deadline.isOver() && deadline.at() < last;
   let beatenAt = Number.NEGATIVE_INFINITY;
@@ -61,7 +61,7 @@ export function startHeartbeat(
       await send();
     }
   };
-  // A heartbeat that could not be sent costs time, not the order: the supervisor asks again.
+  // A heartbeat that cannot be sent only costs time: the supervisor has the request sent again.
   let beating = isAutomatic ? automatically().catch(() => undefined) : Promise.resolve();
   return {
     async beat() {

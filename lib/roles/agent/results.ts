@@ -9,21 +9,21 @@ export type Result = Reply['result'];
 
 export const failed = (fault: Extract<Result, { status: 'failed' }>['fault']): Result => ({ status: 'failed', fault });
 
-/** The operation has stopped, or was not begun here, and does not say that nothing was done. */
+/** The result of a canceled operation that did not state that it had no effect. */
 export const givenUp = failed({
   type: 'Canceled',
-  message: 'It was canceled before it gave an answer.',
+  message: 'The operation was canceled before it gave an answer.',
   permanent: false,
   outcomeUnknown: true,
 });
 
 export const nobodyWaits = failed({ type: 'DeadlineExceeded', message: 'nobody waits any longer', permanent: false });
 
-/** Of an operation that may be asked for only once. */
+/** Returns the failure of an at-most-once operation that may have had its effect. */
 export const outcomeUnknown = (message: string): Result =>
   failed({ type: 'OutcomeUnknown', message, permanent: true, outcomeUnknown: true });
 
-/** What an operation returned, against its own schema: a service's answer is not trusted further than that. */
+/** Returns the result for an operation's return value, which must match the operation's schema. */
 export function resultOf(returned: unknown, operation: AnyOperation): Result {
   if (isFailed(returned))
     return failed({
@@ -36,7 +36,7 @@ export function resultOf(returned: unknown, operation: AnyOperation): Result {
   if (!output.success)
     return failed({
       type: 'InvalidReply',
-      message: `The answer is not what it should be: ${issuesOf(output.error)}.`,
+      message: `The output does not match its schema: ${issuesOf(output.error)}.`,
       permanent: true,
       outcomeUnknown: true,
     });
@@ -46,16 +46,16 @@ export function resultOf(returned: unknown, operation: AnyOperation): Result {
   if (bytes <= limits.outputBytesMax) return { status: 'succeeded', output: value };
   return failed({
     type: 'OutputTooLarge',
-    message: `The output has ${bytes} bytes; at most ${limits.outputBytesMax} are kept. Answer with a reference to where it lies.`,
+    message: `The output has ${bytes} bytes; the maximum is ${limits.outputBytesMax}. Return a reference to the data instead.`,
     permanent: true,
     outcomeUnknown: true,
   });
 }
 
-/** The service says that it cannot now, under a fault that the operation declares. */
+/** Whether a result is a transient fault that the operation declares. */
 export const isBusy = (result: Result): boolean => result.status === 'failed' && !result.fault.permanent;
 
-/** A permanent failure, as an operation threw it. */
+/** Returns the result for a permanent failure that an operation threw. */
 export const refusalOf = (error: PermanentFailure, { outcomeUnknown }: { readonly outcomeUnknown: boolean } = error): Result =>
   failed({
     ...named(error),
@@ -64,7 +64,7 @@ export const refusalOf = (error: PermanentFailure, { outcomeUnknown }: { readonl
     ...(error.data ? { data: error.data } : {}),
   });
 
-/** What may pass did not pass in all tries. */
+/** Returns the result after the last try of a transient failure. */
 export const exhausted = (error: unknown, { faults = [] }: AnyOperation): Result =>
   failed({
     type: error instanceof TransientFailure ? (declaredIn(error, faults) ?? 'ServiceUnavailable') : 'UnexpectedError',
@@ -80,7 +80,7 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 export const issuesOf = ({ issues }: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): string =>
   issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`).join('; ');
 
-/** Under another name than a fault may have, its answer would be none. */
+/** Replaces a type that is not a valid fault name: the scheduler would not accept such a reply. */
 const named = ({ type, message }: PermanentFailure): { readonly type: string; readonly message: string } =>
   faultName.test(type) ? { type, message } : { type: 'UnexpectedError', message: `${type}: ${message}` };
 

@@ -9,15 +9,15 @@ import type { Deadline } from './deadline.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import { exhausted, givenUp, nobodyWaits, type Result, refusalOf } from './results.ts';
 
-/** One request that is being served. */
+/** A request that the agent is serving. */
 export interface Work {
   readonly agent: string;
   readonly request: Request;
   readonly operation: AnyOperation;
   readonly deadline: Deadline;
-  /** Absent where the operation says no longest time. */
+  /** Undefined if the operation has no longest time. */
   readonly heartbeat: Heartbeat | undefined;
-  /** The queue has delivered this very message before: somebody may have done what it asks for. */
+  /** The queue has delivered this message before, so the effect may exist. */
   readonly redelivered: boolean;
   /** Aborted when the host stops. */
   readonly stopping: AbortSignal | undefined;
@@ -25,7 +25,7 @@ export interface Work {
 }
 
 export interface Tools {
-  /** What stands before the service. */
+  /** Circuit breaker of the service. */
   readonly guard: CircuitGuard;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -33,16 +33,16 @@ export interface Tools {
   readonly random: () => number;
 }
 
-/** The service is away, or tried too often: not an answer, the request is to come again. */
+/** The agent may not call the service now: there is no reply, and the request is requeued. */
 export const busy = Symbol('not now');
 
 const attemptsMaxDefault = 8;
 const pauseMs = { first: 100, longest: 5_000 };
 
-/** Whether something may have been done under the key already. */
+/** Whether the effect may exist under the idempotency key already. */
 export const mayBeDone = ({ request, redelivered }: Work): boolean => redelivered || isRepeated(request);
 
-/** Tries until there is a definite answer, the attempts are used up, or the time is over. */
+/** Tries until the answer is definite, the attempts are used up, or the deadline has passed. */
 export async function withRetries(
   work: Work,
   tryOnce: (permit: Permit, repeated: boolean) => Promise<Result>,
@@ -58,7 +58,7 @@ export async function withRetries(
     const repeated = tried > 1 || request.requeued !== undefined;
     const permit = guard.isClosed && !repeated ? guard.enter() : await guard.acquirePermit({ repeated });
     if (!permit) return busy;
-    // While the store was asked its time may have passed, or nobody may want it any more.
+    // While the guard read the store, the deadline may have passed or a cancellation may have arrived.
     if (deadline.signal.aborted) {
       permit.release();
       stopping?.throwIfAborted();
@@ -72,14 +72,14 @@ export async function withRetries(
       const isStopped = stopping?.aborted === true;
       const isGivenUp = isStopped || (canceled.aborted && !(error instanceof PermanentFailure));
       if (isGivenUp) permit.release();
-      // The host stops: without an answer the message comes back, and another host takes it.
+      // The host stops. Without a reply the message is redelivered to another host.
       if (isStopped) throw error;
       if (isGivenUp) return givenUp;
       const { orderId, requestId } = request;
-      // What the service said may quote what it was sent: that is for the journal, which knows what is secret.
+      // The service's message may quote secrets of its input, so the log has only the kind. The journal redacts the message.
       telemetry.log('debug', 'attempt failed', { orderId, requestId, agent, operation: request.operation, tried, kind: kindOf(error) });
       if (error instanceof PermanentFailure || error instanceof UnprocessableMessage) await permit.answered();
-      // The message itself is at fault, and comes again: whoever feeds this counts.
+      // The message itself is at fault. It is redelivered, and the failure policy counts the failures.
       if (error instanceof UnprocessableMessage) throw error;
       if (error instanceof PermanentFailure) return refusalOf(error);
       await permit.failed(orderId);
@@ -97,10 +97,10 @@ export async function withRetries(
 
 export const kindOf = (error: unknown): string => (error instanceof Error ? error.constructor.name : typeof error);
 
-/** What does not listen to its signal is left to itself when its time is over: others wait behind it. */
+/** Rejects at the deadline even if the operation ignores its signal, so that it does not delay other requests. */
 export const inTime = <T>(work: Promise<T>, { passed }: Deadline): Promise<T> => Promise.race([work, passed]);
 
-/** What an operation is told of the asking. */
+/** Returns the description of a request that an operation receives. */
 export const callOf = (
   work: Work,
   { signal = work.deadline.signal, repeated = mayBeDone(work) }: { readonly signal?: AbortSignal; readonly repeated?: boolean } = {},

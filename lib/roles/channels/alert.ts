@@ -8,7 +8,7 @@ export interface ChannelAlertPorts {
   readonly publisher: Publisher;
 }
 
-/** Tells people of a closing, then notes that they were told: whoever repeats it, since that note is missing, gives it the same id. */
+/** Announces that a channel was closed, then records the announcement. If the record is missing, a repetition uses the same id. */
 export async function announceClosing(state: ChannelState, { documents, publisher }: ChannelAlertPorts): Promise<void> {
   const { channel, rev, at, reason, failuresInRow, queues } = state;
   const detail = {
@@ -20,9 +20,9 @@ export async function announceClosing(state: ChannelState, { documents, publishe
     before: 'open',
     after: 'closed',
     failureCount: failuresInRow,
-    message: `The channel ${channel} is closed: ${reason}. What needs it waits until an operator opens it.`,
+    message: `Channel ${channel} was closed: ${reason}. Steps that need it wait. Correct the cause, then open the channel.`,
   };
   const refused = await publisher.publish([{ id: detail.id, detailType: 'Channel Closed', detail }]);
-  if (refused.failed.length > 0) throw new Error('The announcement was not taken.');
+  if (refused.failed.length > 0) throw new Error('The event bus refused the announcement.');
   await changeChannelState(channel, documents, (before) => withoutUnannounced(before, rev));
 }

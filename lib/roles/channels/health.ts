@@ -10,8 +10,8 @@ import { channelOf, policyOf } from './policy.ts';
 import { type ChannelState, changeChannelState, failed, succeeded } from './state.ts';
 
 /**
- * Told of everything that was handled, by the queue that it came on. Failures are those of handling content: of a message that
- * nobody can read its sender is to blame, and an outage or a lost race says nothing of the channel.
+ * Health of the channels. It receives the result of every handled message, with its queue. Only failures to handle the content
+ * count: unreadable messages are their sender's error, and outages and lost races say nothing about the channel.
  */
 export interface ChannelHealth {
   failed(queue: string): Promise<void>;
@@ -24,43 +24,43 @@ export interface ChannelHealthOptions {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly policies?: ChannelPolicies | undefined;
-  /** Where something beside this process feeds the functions. */
+  /** Absent if this process itself passes messages to the functions. */
   readonly consumers?: Consumers | undefined;
 }
 
 /**
- * The last of the safety nets: what fails again and again, whatever it is asked, is stopped until a person has looked at it
- * (PM). As long as a process knows of no failure it asks nobody.
+ * Returns the health of the channels. A channel is closed after several failures in a row, until an operator opens it (PM).
+ * While a process knows of no failure, it does not read the store.
  */
 export function createChannelHealth(options: ChannelHealthOptions): ChannelHealth {
   const { documents, clock, telemetry, policies, consumers } = options;
-  /** Channels of whose failures this process knows. */
+  /** Channels with failures that this process has seen since their last success. */
   const failing = new Set<string>();
   const succeededAt = new Map<string, number>();
 
-  async function tellOfClosing(state: ChannelState): Promise<void> {
+  async function reportClosing(state: ChannelState): Promise<void> {
     telemetry.count('channelClosed');
-    telemetry.log('error', 'channel closed: what needs it waits', { channel: state.channel, reason: state.reason });
-    // Neither waits for the other: what can't be had now, the supervisor sees to.
+    telemetry.log('error', 'closed channel', { channel: state.channel, reason: state.reason });
+    // The two are independent. If one fails, the supervisor repeats it.
     await allSettledOrThrow([
       unlessUnavailable(state.channel, () => announceClosing(state, options)),
       unlessUnavailable(state.channel, async () => consumers?.set(state.queues, 'closed')),
     ]);
   }
 
-  /** A message must not fail, or fail twice, because nobody could be told how it went. */
+  /** Logs failures of `work`. A message must not fail, or be handled twice, because its result could not be recorded. */
   async function unlessUnavailable(channel: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
       if ((error as { fatal?: boolean }).fatal) throw error;
-      telemetry.log('warn', 'health of a channel not noted', { channel, error });
+      telemetry.log('warn', 'failed to record channel health', { channel, error });
     }
   }
 
   return {
     async failed(queue) {
-      // Messages end in the dead letters: those queues are consumed whatever is wrong.
+      // Dead-letter queues are consumed always: no failure closes them.
       if (queue.endsWith('-dead')) return;
       const channel = channelOf(queue);
       failing.add(channel);
@@ -69,7 +69,7 @@ export function createChannelHealth(options: ChannelHealthOptions): ChannelHealt
         const last = succeededAt.get(channel) ?? Number.NEGATIVE_INFINITY;
         const report = { channel, queue, now: clock.now(), closesAfter, succeededAt: last };
         const { outcome, state } = await changeChannelState(channel, documents, (before) => failed(before, report));
-        if (outcome === 'changed' && state.state === 'closed') await tellOfClosing(state);
+        if (outcome === 'changed' && state.state === 'closed') await reportClosing(state);
       });
     },
 

@@ -2,7 +2,7 @@ import type { ChannelPolicies, ChannelPolicy } from '#authoring/channel-policy';
 import { queueFigures } from '#ports/limits';
 import { agentOfReplies, agentOfRequests, queueNames } from '#ports/messages';
 
-/** A heartbeat is followed by the next one; all else is wanted. What was in a message is for the operator who asks for it, not for logs. */
+/** Default policy. Only a failing heartbeat is dropped, because another follows. Bodies of messages stay out of the logs. */
 export const policyDefaults: ChannelPolicy = {
   maxFailures: 3,
   judge: 'at once',
@@ -16,13 +16,13 @@ export const policyDefaults: ChannelPolicy = {
 
 export const policyOf = (channel: string, policies: ChannelPolicies = {}): ChannelPolicy => ({ ...policyDefaults, ...policies[channel] });
 
-/** A queue pair is one channel, by the name of its agent (`payment`); `submissions` and `wake-ups` are one each. */
+/** Returns the channel of a queue: the agent's name (`payment`) for its queue pair, else the queue itself (`submissions`). */
 export const channelOf = (queue: string): string => {
   const plain = queue.replace(/-dead$/, '');
   return agentOfRequests(plain) ?? agentOfReplies(plain) ?? plain;
 };
 
-/** The queues of the channel that a queue belongs to: both of an agent's pair, else it alone. */
+/** Returns all queues in the channel of a queue: both queues of an agent, else the queue alone. */
 export const pairOf = (queue: string): readonly string[] => {
   const agent = agentOfRequests(queue) ?? agentOfReplies(queue);
   return agent === undefined ? [queue] : [queueNames.requests(agent), queueNames.replies(agent)];

@@ -12,16 +12,16 @@ export interface ChannelReconcilerOptions extends ChannelAlertPorts {
   readonly telemetry: Telemetry;
 }
 
-/** Sees to what follows from the channels' records, however often that goes wrong: what feeds the functions is so, and people know. */
+/** Reconciler of the channels. It makes consumers and announcements follow the channels' records, and retries until they do. */
 export interface ChannelReconciler {
   follow(states: Closures): Promise<void>;
 }
 
-/** Somebody else may have changed it since: a deployment, or a person. */
+/** Consumers are set again after this time, because a deployment or a person may have changed them. */
 const lookAgainMs = 60_000;
 
 export function createChannelReconciler({ consumers, clock, telemetry, ...alerting }: ChannelReconcilerOptions): ChannelReconciler {
-  /** What was set last, by queue. */
+  /** State of the consumers as last set, by queue. */
   const set = new Map<string, { readonly state: 'open' | 'closed'; readonly at: number }>();
 
   async function keep(queue: string, state: 'open' | 'closed'): Promise<void> {
@@ -32,18 +32,18 @@ export function createChannelReconciler({ consumers, clock, telemetry, ...alerti
       set.set(queue, { state, at: clock.now() });
     } catch (error) {
       set.delete(queue);
-      telemetry.log('warn', 'valve not set: it is tried again', { queue, state, error });
+      telemetry.log('warn', 'failed to set consumer state, retrying', { queue, state, error });
     }
   }
 
-  /** Whoever closed it tells it himself, unless he died first: he is given a while. */
-  async function tell(state: ChannelState): Promise<void> {
+  /** Announces a closing if the process that closed the channel has not done so in time. */
+  async function announce(state: ChannelState): Promise<void> {
     if (!state.unannounced || clock.now() < state.at + outboxMs) return;
     try {
       await announceClosing(state, alerting);
     } catch (error) {
       if ((error as { fatal?: boolean }).fatal) throw error;
-      telemetry.log('warn', 'closing of a channel not announced: it is tried again', { channel: state.channel, error });
+      telemetry.log('warn', 'failed to announce closed channel, retrying', { channel: state.channel, error });
     }
   }
 
@@ -52,9 +52,9 @@ export function createChannelReconciler({ consumers, clock, telemetry, ...alerti
       const now = clock.now();
       for (const state of states.values()) {
         if (state.state === 'closed') telemetry.count('channelClosed');
-        // Also that which was shut the time before, and is not now.
+        // Both queues of the pair, because the queue that was closed before may now be open.
         for (const queue of new Set(state.queues.flatMap(pairOf))) await keep(queue, isShut(state, queue, now) ? 'closed' : 'open');
-        await tell(state);
+        await announce(state);
       }
     },
   };

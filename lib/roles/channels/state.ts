@@ -4,40 +4,40 @@ import { collections, type Document, type Documents } from '#ports/documents';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 
 /**
- * Whether a channel is open. Where nothing stands in the store, it is. Times are milliseconds since 1970. The record is what
- * counts; what feeds the functions follows it (`Valves`).
+ * State of a channel. A channel without a record is open. Times are milliseconds since 1970. The record is the source of truth;
+ * the consumers follow it (`Consumers`).
  */
 export interface ChannelState {
   readonly channel: string;
-  /** Rises by one at every write, from 1: its fence. */
+  /** Starts at 1 and rises by one with every write. It fences the writes. */
   readonly rev: number;
   readonly state: 'open' | 'closed';
-  /** When that became so, or will: one that is opened with a canary opens a little later. */
+  /** When the state takes effect. A channel that is opened with a canary opens a little later. */
   readonly at: number;
-  /** `engine`, or an operator's subject. */
+  /** `engine`, or the id of the operator who changed the state. */
   readonly by: string;
   readonly reason: string;
-  /** Its queues that are shut while it is closed. */
+  /** Its queues that are not consumed while it is closed. */
   readonly queues: readonly string[];
-  /** Since when those have waited who have had no turn yet; of an open one, when it had been closed. Null: it never was. */
+  /** When the outage began for the requests that still wait; in an open channel, when it had been closed. Null: never closed. */
   readonly closedAt: number | null;
-  /** Failures in a row, of whatever conversations, with no success since that whoever failed knows of. */
+  /** Failures in a row over all conversations. A success counts only if the process of the next failure knows of it. */
   readonly failuresInRow: number;
   readonly failedAt: number | null;
-  /** Of one that the engine has closed: nobody was told yet. Once it is open, nobody needs to be. */
+  /** The engine closed the channel and has not announced it yet. An open channel needs no announcement. */
   readonly unannounced: boolean;
 }
 
-/** By whom a channel is closed or opened, and why. */
+/** The author, the reason and the time of a change. */
 export interface ChannelChange {
   readonly by: string;
   readonly reason: string;
   readonly now: number;
 }
 
-/** What the engine calls itself where it closes a channel. */
+/** Value of `by` when the engine closes a channel. */
 export const engine = 'engine';
-/** A failure that is older is not in a row with one of now. */
+/** Failures further apart than this are not in a row. */
 const inRowMs = 3_600_000;
 
 const untouched = (channel: string, now: number): ChannelState => ({
@@ -54,13 +54,13 @@ const untouched = (channel: string, now: number): ChannelState => ({
   unannounced: false,
 });
 
-/** Whether nothing is to be taken from a queue now. */
+/** Whether a queue must not be consumed now. */
 export const isShut = (state: ChannelState | undefined, queue: string, now: number): boolean =>
   state !== undefined && isClosed(state, now) && state.queues.includes(queue);
 
 export const isClosed = ({ state, at }: ChannelState, now: number): boolean => state === 'closed' || now < at;
 
-/** To those who wait a closed channel is what a service is that is away, and they are let go alike. Nobody goes and sees. */
+/** Returns a closed channel as an outage of its service: waiting requests are released in the same way, but without probes. */
 export const outageOf = (state: ChannelState, now: number): Breaker => ({
   agent: state.channel,
   rev: state.rev,
@@ -70,7 +70,7 @@ export const outageOf = (state: ChannelState, now: number): Breaker => ({
   closedAt: isClosed(state, now) ? null : state.at,
 });
 
-/** It is open, and some who waited have not had their turn yet. */
+/** Whether an open channel still has waiting requests to release. */
 export const letsGo = (state: ChannelState, now: number): boolean =>
   state.closedAt !== null && phaseOf(outageOf(state, now), now) === 'half-open';
 
@@ -81,13 +81,13 @@ export const closed = (
   { by, reason, now }: ChannelChange,
 ): ChannelState => {
   const known = before ?? untouched(channel, now);
-  // Closed again before all that waited was let go, it is the same absence for those who are left.
+  // A channel that is closed again before all requests are released continues the same outage for the rest.
   const absence = known.closedAt === null ? undefined : outageOf(known, now);
   const closedAt = awayFrom(channel, absence, now, 0).openedAt;
   return { ...known, rev: known.rev + 1, state: 'closed', at: now, by, reason, queues, closedAt, unannounced: by === engine };
 };
 
-/** People were told of the closing that was written as this rev; undefined where it is not as it was then. */
+/** Returns the state after the closing of this rev was announced; undefined if the state has changed since. */
 export const withoutUnannounced = (before: ChannelState | undefined, rev: number): ChannelState | undefined =>
   before?.rev === rev ? { ...before, rev: rev + 1, unannounced: false } : undefined;
 
@@ -103,7 +103,7 @@ export const opened = (before: ChannelState, { by, reason, now }: ChannelChange,
   unannounced: false,
 });
 
-/** One failure more, and closed when that was one too many; undefined where nothing changes. `succeededAt`: what whoever failed knows. */
+/** Returns the state after a failure, closed once the limit is reached; undefined if nothing changes. */
 export function failed(
   before: ChannelState | undefined,
   { channel, queue, now, closesAfter, succeededAt }: FailureReport,
@@ -123,10 +123,11 @@ export interface FailureReport {
   readonly queue: string;
   readonly now: number;
   readonly closesAfter: number;
+  /** Last success in the reporting process. */
   readonly succeededAt: number;
 }
 
-/** Undefined where nothing changes. */
+/** Returns the state after a success; undefined if nothing changes. */
 export const succeeded = (before: ChannelState | undefined): ChannelState | undefined =>
   before && before.state === 'open' && before.failuresInRow > 0
     ? { ...before, rev: before.rev + 1, failuresInRow: 0, failedAt: null }
@@ -134,7 +135,7 @@ export const succeeded = (before: ChannelState | undefined): ChannelState | unde
 
 const id = 'CHANNEL';
 const racesMax = 20;
-/** An open channel's name stands in the register for so long after all who waited for it had their turn. */
+/** An open channel stays in the register for this long after its last waiting request was released. */
 const rememberedMs = 86_400_000;
 
 export async function channelState(channel: string, documents: Pick<Documents, 'document'>): Promise<ChannelState | undefined> {
@@ -149,8 +150,8 @@ export type ChangeOutcome =
   | { readonly outcome: 'unchanged'; readonly state: ChannelState | undefined };
 
 /**
- * Writes what `change` makes of the state that stands there; where that is undefined, nothing. It is made anew when somebody
- * else was faster. A channel that is closed stands in the register before that: nobody may miss it.
+ * Applies `change` to the current state and writes the result, unless it is undefined. After a lost race it tries again. The
+ * register lists a channel before the channel is closed, so that no host can miss the closing.
  */
 export async function changeChannelState(
   channel: string,
@@ -172,10 +173,10 @@ export async function changeChannelState(
     }
     return { outcome: 'changed', state: next };
   }
-  throw new Error(`The record of the channel ${channel} is written by too many at once.`);
+  throw new Error(`Too many concurrent writes of channel ${channel}. Try again.`);
 }
 
-/** The channel's entry in the register; for one that is about to be closed it is written anew, so that nobody takes it out meanwhile. */
+/** Returns the channel's entry in the register. Before a closing the entry is rewritten, so that it cannot expire meanwhile. */
 async function enrolled(channel: string, documents: Kept, state: ChannelState['state']): Promise<Document | undefined> {
   for (let race = 1; race <= racesMax; race++) {
     const found = await documents.document(collections.channels, channel);
@@ -184,15 +185,15 @@ async function enrolled(channel: string, documents: Kept, state: ChannelState['s
     const { outcome } = await documents.putDocument(entry, entry.rev - 1);
     if (outcome === 'written') return entry;
   }
-  throw new Error(`The register of closed channels is written by too many at once.`);
+  throw new Error('Too many concurrent writes of the register of closed channels. Try again.');
 }
 
 export type Closures = ReadonlyMap<string, ChannelState>;
 
-/** Of how many channels there can be at the most. */
+/** Upper bound of the number of channels. */
 const channelsMax = 1000;
 
-/** The channels that are closed, or were not long ago. */
+/** Returns the channels that are closed or were closed recently. */
 export async function closures(documents: Pick<Documents, 'document' | 'documents'>, now: number): Promise<Closures> {
   const entries = await documents.documents(collections.channels, undefined, channelsMax);
   const named = entries.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);

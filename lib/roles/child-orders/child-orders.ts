@@ -13,10 +13,10 @@ import { decodeInstance } from '#roles/scheduler/instance';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 import { bodyProblems, childIdOf } from '#roles/submission/submission';
 
-/** The agent behind calls: starts the orders that other orders call, cancels them, and has them undone. */
+/** The agent of calls: it starts, cancels and undoes the orders that other orders call. */
 export type ChildOrders = (message: ToAgent) => Promise<void>;
 
-/** Settings of the system that an order takes on when it begins. */
+/** Settings of the system that an order keeps from its creation. */
 interface ChildOrderSettings {
   readonly stepMs: number;
   readonly maxFailures: number;
@@ -42,11 +42,11 @@ interface Child {
 type Failure = Extract<Reply['result'], { status: 'failed' }>['fault'];
 
 /**
- * A child answers by itself when it ends (see `replyToCaller`). What is asked here once more was lost on its way, or it
- * is only asked whether the child exists: then it is canceled, so that the answer comes.
+ * Creates the agent of calls. A child replies when it ends (see `replyToCaller`), so a repeated request means that a
+ * message was lost. A request that only confirms whether the child exists cancels it, so that it ends and replies.
  */
 export function createChildOrders({ store, queues, clock, telemetry, scheduler, definitions, config }: ChildOrdersOptions): ChildOrders {
-  /** An order whose record cannot be read is put before a person: what is asked of it again and again would end there too. */
+  /** Processes one message. If the child's record cannot be read, a wake-up has the scheduler quarantine it. */
   return async (message) => {
     try {
       await take(message);
@@ -59,11 +59,11 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
     }
   };
 
-  /** What is finished is never mended: whoever waits for its answer would wait for ever. */
+  /** Reports a lost reply to the caller. A finished order is never repaired, so its caller would wait without end. */
   async function replyLost(request: Request, orderId: string): Promise<void> {
     const head = await store.head(orderId);
     if (head?.processState !== 'Processed') return;
-    const message = `The order ${orderId} that was called ended as ${head.outcome}. Its record cannot be read: its answer is lost.`;
+    const message = `The called order ${orderId} ended as ${head.outcome}, but its record cannot be read: its reply is lost.`;
     await fail(request, { type: 'OutcomeUnknown', message, permanent: true, outcomeUnknown: true });
   }
 
@@ -75,14 +75,14 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
     if (child) return continueWith(message, child);
     if (message.attempt > 1 && (await mayBeForgotten(message))) return replyForgotten(message);
     if (message.confirming) return preventStart(message);
-    // Nobody waits for it any more.
+    // The caller no longer waits for this attempt.
     if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');
     return start(message);
   }
 
   /**
-   * An order that was called is kept as long as the one that called it: where it is not there, it was never begun, and the
-   * request for it got lost. An older version forgot it after its own retention: then it was completed, perhaps.
+   * Whether a missing child may have been completed and deleted. A called order is kept as long as its caller, so a
+   * missing one was never begun. Older versions deleted it after its own retention time.
    */
   async function mayBeForgotten({ orderId, path, idempotencyKey }: Request): Promise<boolean> {
     const { retentionMs } = config;
@@ -96,7 +96,7 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
   }
 
   function replyForgotten(request: Request): Promise<void> {
-    const message = `The order ${childIdOf(request.idempotencyKey)} was called so long ago that it may be forgotten. Nobody knows whether it was completed.`;
+    const message = `The called order ${childIdOf(request.idempotencyKey)} may have been deleted after its retention time. It is unknown whether it completed.`;
     return fail(request, { type: 'OutcomeUnknown', message, permanent: true, outcomeUnknown: true });
   }
 
@@ -107,8 +107,8 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
   }
 
   /**
-   * The child's own answer, made again from its state. After a restore, a caller may call an order that was undone for it
-   * since: this order was not completed.
+   * Rebuilds the child's reply from its state. After a restore, a caller may repeat the call of an order that was since
+   * undone for it; that order counts as not completed.
    */
   function replyOf({ order, state }: Child) {
     return replyToCall(order, decodeInstance(state).state, clock.now());
@@ -126,13 +126,13 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
     const { name, version } = workflowOf(request);
     const definition = definitions.program(name, version)?.definition;
     const parent = await store.load(request.orderId);
-    // Whoever asked has it, or could not have been loaded.
-    if (!definition) throw new NewerMessageError(`There is no workflow ${request.operation} in this app.`);
+    // The version that sent the request has this workflow.
+    if (!definition) throw new NewerMessageError(`The workflow ${request.operation} is not part of this app.`);
     if (!parent) return fail(request, { type: 'RequestRefused', message: `There is no order ${request.orderId}.`, permanent: true });
 
     const problems = bodyProblems(validatorOf(definition.order), request.input, '');
     if (problems.length > 0) {
-      const message = `The body is not what ${request.operation} takes: ${problems.map(({ pointer, detail }) => `${pointer || '/'} ${detail}`).join('; ')}.`;
+      const message = `The input of ${request.operation} is invalid: ${problems.map(({ pointer, detail }) => `${pointer || '/'} ${detail.replace(/\.$/, '')}`).join('; ')}.`;
       return fail(request, { type: 'RequestRefused', message, permanent: true });
     }
     try {
@@ -144,24 +144,24 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
   }
 
   /**
-   * That it was not begun is true for good only if it can't be begun any more, by a message that is still on its way or a
-   * host that stood still. No clock says so, but an order in its place that was canceled before it began; its end answers.
+   * Makes sure that the child can never begin, so that the caller may treat the call as not done. A delayed message or a
+   * paused host could still start it. A canceled order under the child's id prevents that, and its end is the reply.
    */
   async function preventStart(request: Request): Promise<void> {
     const { name, version } = workflowOf(request);
     const parent = await store.load(request.orderId);
     if (!parent || !definitions.program(name, version))
-      return fail(request, { type: 'NotDone', message: 'No order was made for this call.', permanent: true });
+      return fail(request, { type: 'NotDone', message: 'No order was created for this call.', permanent: true });
     const created = await scheduler.create(childOrder(request, parent.order, clock.now()), { claim: false, preventStart: true, ...config });
     if (created.outcome !== 'written') await take(request);
   }
 
-  /** It may be finished already, or be under way to its end: then there is nothing to cancel. */
+  /** Cancels a child. A finished or ending one needs no cancellation. */
   async function cancel(orderId: string): Promise<void> {
-    const reason = 'The order that called it does not want it any more.';
+    const reason = 'The calling order canceled it.';
     const instructed = await scheduler.instruct(orderId, { kind: 'cancel', by: 'workflows', reason }, { id: `cancel@${orderId}` });
     if (instructed.outcome === 'infeasible')
-      telemetry.log('debug', 'child not canceled', { orderId, reasons: instructed.reasons.join(' ') });
+      telemetry.log('debug', 'cannot cancel child order', { orderId, reasons: instructed.reasons.join(' ') });
   }
 
   async function undo(request: Request): Promise<void> {
@@ -170,19 +170,19 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
     if (!child)
       return fail(request, {
         type: 'ChildUnknown',
-        message: `The order ${orderId} that was called is not stored any more.`,
+        message: `The called order ${orderId} is no longer stored.`,
         permanent: true,
       });
     const { outcome } = child.state;
     if (outcome === 'completed') return scheduler.accept(orderId, [{ id: request.requestId, type: 'compensate' }], []);
-    // Ended otherwise: whatever it did is undone, or a person has decided that it stays.
+    // Any other end means that its effects are undone, or that an operator decided to keep them.
     if (outcome !== null) await answer(replyTo(callerOf(request), { status: 'succeeded', output: {} }, clock.now()));
   }
 }
 
 const callerOf = ({ orderId, path, requestId, attempt, epoch }: Request): CallerRef => ({ orderId, path, requestId, attempt, epoch });
 
-/** `ship-one@1` */
+/** Splits an operation such as `ship-one@1`. */
 function workflowOf({ operation }: Request): OrderRecord['workflow'] {
   const [name = '', version] = operation.split('@');
   return { name, version: Number(version) };

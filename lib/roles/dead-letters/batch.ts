@@ -8,7 +8,7 @@ import { inTurn, isRedelivered } from './redelivered.ts';
 
 type Handle<T> = (group: T, records: readonly SQSRecord[]) => Promise<void>;
 
-/** Rejects where any of them is to come again: nothing of what it was told is known to have happened. */
+/** The parts that handle a batch. `handle` rejects if any record of its group must be redelivered. */
 interface Batch<T> {
   readonly handle: Handle<T>;
   readonly failurePolicy: FailurePolicy;
@@ -16,9 +16,9 @@ interface Batch<T> {
 }
 
 /**
- * Handles each group of a batch by itself. What fails is judged: it goes back to its queue, or it is done with, in one way or
- * another; the others have nothing to do with that. What comes for the first time is handled first, all at once; what came
- * before, and may have killed whoever was at it, follows one at a time; but not where this process has met an outage.
+ * Handles the groups of a batch independently; the failure policy decides about each failed message. New messages are handled
+ * first, all at once. Redelivered messages may have crashed a process, so they follow one at a time. After a recent outage
+ * they are handled like new ones.
  */
 export async function inGroups<T>(
   event: SQSEvent,
@@ -27,16 +27,16 @@ export async function inGroups<T>(
   ports: FailurePolicyPorts,
 ): Promise<SQSBatchResponse> {
   const failurePolicy = createFailurePolicy(ports);
-  const suspects = new Map<string, { readonly group: T; readonly record: SQSRecord }>();
+  const redelivered = new Map<string, { readonly group: T; readonly record: SQSRecord }>();
   const fresh = [...groups].map(([group, records]) => {
-    // After an outage nearly everything has come before, and nothing has killed anybody: one at a time would take far too long.
+    // After an outage nearly all messages are redelivered, without any crash. Handling them one at a time would take too long.
     if (!ports.outages.areRecent())
-      for (const record of records) if (isRedelivered(deliveryOf(record))) suspects.set(record.messageId, { group, record });
-    return { group, records: records.filter(({ messageId }) => !suspects.has(messageId)) };
+      for (const record of records) if (isRedelivered(deliveryOf(record))) redelivered.set(record.messageId, { group, record });
+    return { group, records: records.filter(({ messageId }) => !redelivered.has(messageId)) };
   });
   const handleOne = async ({ messageId }: Delivery): Promise<void> => {
-    const suspect = suspects.get(messageId);
-    if (suspect) await handle(suspect.group, [suspect.record]);
+    const found = redelivered.get(messageId);
+    if (found) await handle(found.group, [found.record]);
   };
 
   const again = [
@@ -44,7 +44,7 @@ export async function inGroups<T>(
       await Promise.all(fresh.map(({ group, records }) => atOnce(group, records, { handle, failurePolicy, outages: ports.outages })))
     ).flat(),
     ...(await inTurn(
-      [...suspects.values()].map(({ record }) => deliveryOf(record)),
+      [...redelivered.values()].map(({ record }) => deliveryOf(record)),
       handleOne,
       failurePolicy,
       ports,
@@ -56,7 +56,7 @@ export async function inGroups<T>(
   );
 }
 
-/** Those that are to come again. Where what one of them says can't be handled, each is tried by itself: to see which. */
+/** Handles records together. If the content of one fails, it retries each alone to find that one. Returns those to redeliver. */
 async function atOnce<T>(group: T, records: readonly SQSRecord[], batch: Batch<T>): Promise<readonly Delivery[]> {
   if (records.length === 0) return [];
   const { handle, failurePolicy, outages } = batch;
@@ -75,7 +75,7 @@ async function atOnce<T>(group: T, records: readonly SQSRecord[], batch: Batch<T
   return [];
 }
 
-/** Every record by itself. */
+/** Handles every record of a batch independently. */
 export const oneByOne = (
   event: SQSEvent,
   handle: (record: SQSRecord) => Promise<void>,
@@ -88,7 +88,7 @@ export const oneByOne = (
     ports,
   );
 
-/** Every record by itself, and whatever fails comes again: for messages that have been judged. */
+/** Handles every record independently and has each failed one redelivered: for messages that the failure policy has decided about. */
 export async function judgedBefore(
   event: SQSEvent,
   handle: (record: SQSRecord) => Promise<void>,
@@ -100,7 +100,7 @@ export async function judgedBefore(
       try {
         await handle(record);
       } catch (error) {
-        telemetry.log('warn', 'record not processed: it will be delivered again', { error, messageId: record.messageId });
+        telemetry.log('warn', 'failed to process record, awaiting redelivery', { error, messageId: record.messageId });
         telemetry.count('recordFailed');
         again.push(record.messageId);
       }
@@ -109,7 +109,7 @@ export async function judgedBefore(
   return responseTo(event, again);
 }
 
-/** An unknown or empty identifier would bring back the whole batch, so only ids that came are named. */
+/** Returns the response of a batch. It names only ids of the batch: an unknown or empty id would redeliver all of it. */
 function responseTo(event: SQSEvent, again: readonly string[]): SQSBatchResponse {
   const known = new Set(event.Records.map(({ messageId }) => messageId));
   return { batchItemFailures: again.filter((id) => known.has(id)).map((itemIdentifier) => ({ itemIdentifier })) };

@@ -4,8 +4,8 @@ import { UnprocessableMessage } from '#authoring/fault';
 import { NewerMessageError, StoreRefusesError, UnreadableMessageError } from '#ports/errors';
 
 /**
- * Why a message was not processed. `unreadable`: it is no message, whoever reads it. `content`: what it says can't be handled, as
- * far as anybody knows. `newer`: only a newer version can. `passing`: an outage, throttling, a lost race: not its own fault.
+ * Class of a failure to process a message. `unreadable`: no version can decode it. `content`: the handler fails on its content.
+ * `newer`: only a newer version can process it. `passing`: an outage, throttling or a lost race, which the message did not cause.
  */
 export type Failure = 'unreadable' | 'content' | 'newer' | 'passing';
 
@@ -18,13 +18,13 @@ export function failureOf(error: unknown): Failure {
   return slips.some((kind) => error instanceof kind) && !isFromOutside(error as Error) ? 'content' : 'passing';
 }
 
-/** `fetch` and the SDK throw errors of the language, too, where a service is away or answers nonsense: with a cause, or with what came. */
+/** Whether an error comes from `fetch` or the SDK. Both also throw built-in error types, but with a cause or the response. */
 const isFromOutside = (error: Error): boolean => error.cause !== undefined || '$metadata' in error || '$response' in error;
 
-/** Its name: what it says may quote the message. */
+/** Returns the name of an error for logs: its text may quote the message. */
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
-/** For the story that is kept with the message itself. */
+/** Returns the text of an error, for the attempts that a dead letter keeps. */
 export const errorText = (error: unknown): string =>
   (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, charactersMax);
 

@@ -1,9 +1,9 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** A text as it is kept where room is short: as it is, or packed, as base64. */
+/** A text as stored in an item: plain if it is short, else deflated and in base64. */
 export type Compressed = string | { readonly deflated: string };
 
-/** Less is as good as it is: who reads the table reads it at once. */
+/** Shorter texts stay plain, so that a person can read them in the table. */
 const plainBytesMax = 64 * 1024;
 
 export const compressed = (text: string): Compressed =>

@@ -3,7 +3,7 @@ import { isObject } from '#core/data/json';
 import type { Delivery } from '#ports/delivery';
 import { queueNames } from '#ports/messages';
 
-/** What a message says of itself, where it says anything. */
+/** Fields of a message whose form has not been validated. */
 export type MessageFields = { readonly [field: string]: unknown };
 
 export function messageFieldsIn(body: string): MessageFields | undefined {
@@ -15,12 +15,12 @@ export function messageFieldsIn(body: string): MessageFields | undefined {
   }
 }
 
-/** DynamoDB takes so many bytes to sort by. */
+/** Size limit of a sort key in DynamoDB. */
 const bytesMax = 1024;
 
 /**
- * What belongs together: all that is asked and answered for one step, all that wakes one order, a client's submission under one
- * key. What does not say so is a conversation of its own.
+ * Returns the conversation of a message: the messages of one step, the wake-ups of one order, or the submissions of a client under
+ * one key. A message without these fields is a conversation by itself.
  */
 export function conversationOf({ queue, messageId, body }: Pick<Delivery, 'queue' | 'messageId' | 'body'>): string {
   const { orderId, path, client, idempotencyKey } = messageFieldsIn(body) ?? {};
@@ -30,8 +30,8 @@ export function conversationOf({ queue, messageId, body }: Pick<Delivery, 'queue
 }
 
 /**
- * Whether an earlier delivery of it, or an earlier message of its conversation, may have failed: then success is also good for
- * clearing what was counted. Whoever ends the conversation ends the counting.
+ * Whether an earlier delivery of the message, or an earlier message of its conversation, may have failed. Then a success clears
+ * the failure count of the conversation.
  */
 export function mayHaveFailed({ receiveCount, body }: Delivery): boolean {
   if (receiveCount > 1) return true;

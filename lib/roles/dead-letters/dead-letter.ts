@@ -8,36 +8,36 @@ import { type Compressed, compressed, compressedBytes, decompressed } from './co
 export interface Attempt {
   readonly at: number;
   readonly error: string;
-  /** It is certain that it has had no effect. */
+  /** The attempt certainly had no effect. */
   readonly nothingDone?: true;
 }
 
-/** A message that nobody could process, with its story, kept for a person. */
+/** A dead letter: a message that could not be processed, kept with its attempts for an operator. */
 export interface DeadLetter {
   readonly id: string;
-  /** The queue that it came on, and goes to when it is resubmitted. */
+  /** The queue that delivered the message. A resubmission goes to the same queue. */
   readonly queue: string;
   readonly messageId: string;
-  /** As it came, byte for byte. */
+  /** The original body, byte for byte. */
   readonly body: string;
-  /** Of one that is too large to be kept whole, even packed: what is missing from it. */
+  /** Size and hash of the whole body, if the body is too large to be kept even when compressed. */
   readonly cut?: { readonly bytes: number; readonly sha256: string };
   readonly reason: string;
-  /** Oldest first; those before the last ten are only counted. */
+  /** The last ten attempts, oldest first. `failures` counts all of them. */
   readonly attempts: readonly Attempt[];
   readonly failures: number;
   readonly sentAt: number;
   readonly deadAt: number;
-  /** Where the channel knows who sent it, and the policy lets it be kept. */
+  /** The sender, if the queue reports it and the policy permits keeping it. */
   readonly senderId?: string;
-  /** Whose it is, where it says so. */
+  /** The order that the message names, if any. */
   readonly orderId?: string;
   readonly type?: string;
-  /** What a person has begun to do with it, noted before it is done. */
+  /** The operator's action, recorded before it is carried out. */
   readonly handling?: Handling;
 }
 
-/** Who does what with a message that was dead-lettered. Long after, it tells of something that was broken off. */
+/** An operator's action on a dead letter. If it is still there much later, the action was interrupted. */
 export interface Handling {
   readonly action: 'resubmit' | 'discard';
   readonly by: string;
@@ -46,11 +46,11 @@ export interface Handling {
   readonly reason: string;
 }
 
-/** Sorts by when it was sent; the same for every delivery of the same message, so that it is dead-lettered once. */
+/** Returns the id of a dead letter, which sorts by the time of sending. All deliveries of a message have the same id. */
 export const deadLetterId = ({ queue, sentAt, messageId }: Pick<DeadLetter, 'queue' | 'sentAt' | 'messageId'>): string =>
   `${new Date(sentAt).toISOString().replaceAll(/[-:.]/g, '')}-${queue}-${messageId}`.replaceAll(/[^A-Za-z0-9_-]/g, '_');
 
-/** DynamoDB takes 400 KB, with all that is said of it. */
+/** Leaves room for the other fields below DynamoDB's limit of 400 KB. */
 const bodyBytesMax = 360 * 1024;
 const cutCharacters = 32 * 1024;
 

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { type Compressed, compressed, decompressed } from './compress.ts';
 import type { DeadLetter } from './dead-letter.ts';
 
-/** What is given up, on its way to the dead letters of its queue: the message, and what is known of it. */
+/** A message that the failure policy gave up, with its failures, on its way to the dead-letter queue. */
 export interface Poison extends Pick<DeadLetter, 'queue' | 'messageId' | 'body' | 'sentAt' | 'reason' | 'attempts' | 'failures'> {
-  /** For whoever checks what he may be told, and whether he may have it kept is another matter. */
+  /** The sender, needed to notify the client. The policy decides separately whether it is kept. */
   readonly senderId?: string;
 }
 
@@ -24,7 +24,7 @@ const Envelope = z.object({
 export const envelopeOf = ({ body, ...poison }: Poison): string =>
   JSON.stringify({ v: 1, type: 'poison', ...poison, body: compressed(body) });
 
-/** Undefined for what came here by itself. On another queue's dead letters an envelope is a message like any other. */
+/** Returns the envelope's message; undefined if the queue redrove the message itself, or the envelope names another queue. */
 export function poisonIn(text: string, queue: string): Poison | undefined {
   try {
     const { v: _, type: __, body, ...poison } = Envelope.parse(JSON.parse(text));

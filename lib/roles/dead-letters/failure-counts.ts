@@ -2,19 +2,19 @@ import type { JsonObject } from '#core/data/json';
 import { collections, type Documents } from '#ports/documents';
 import type { Attempt } from './dead-letter.ts';
 
-/** How often handling the messages of one conversation failed; the attempts oldest first, the last ten. */
+/** Failures to handle the messages of one conversation, with the last ten attempts, oldest first. */
 export interface FailureCount {
   readonly attempts: readonly Attempt[];
   readonly failures: number;
 }
 
-/** A track as it was read, with its fence. */
+/** A failure count as read, with its fence. */
 export interface StoredFailureCount {
   readonly rev: number;
   readonly count: FailureCount | undefined;
 }
 
-/** The names of one track. */
+/** Key of a failure count. */
 export interface FailureCountKey {
   readonly channel: string;
   readonly conversation: string;
@@ -22,20 +22,20 @@ export interface FailureCountKey {
 
 type Store = Pick<Documents, 'document' | 'putDocument' | 'removeDocument'>;
 
-/** Where nothing fails for so long, what failed before is forgotten. */
+/** A failure count expires this long after its last failure. */
 const keptForMs = 86_400_000;
 const attemptsKept = 10;
-/** Of those who handle messages of one conversation at the same time, each round one wins. */
+/** In each round one of the concurrent writers wins, so this bounds how many there may be. */
 const racesMax = 25;
 
-/** Stands where an attempt has begun. Whoever made it takes it back, or says what came of it; unless he has died. */
-export const noFailures = 'It began, and was never heard of again.';
+/** Error of an attempt that has begun. The process replaces or removes it after the attempt, unless it crashes. */
+export const noFailures = 'Processing began, and no result was reported.';
 
 export async function readFailureCount({ channel, conversation }: FailureCountKey, store: Store, now: number): Promise<StoredFailureCount> {
   return storedCountIn(await store.document(collections.tracks(channel), conversation), now);
 }
 
-/** Writes what is made of a track. Who loses a race makes it of what has won. */
+/** Applies `change` to a failure count and writes the result. After a lost race it applies `change` to the winning record. */
 export async function changeFailureCount(
   key: FailureCountKey,
   change: (count: FailureCount | undefined) => FailureCount | undefined,
@@ -55,7 +55,7 @@ export async function changeFailureCount(
     if (answer.outcome === 'written') return count ? { rev, count } : { rev: 0, count: undefined };
     found = storedCountIn(answer.current ?? undefined, now);
   }
-  throw new Error('Too many others count failures of the same conversation.');
+  throw new Error('Too many concurrent writes of one failure count.');
 }
 
 export const withFailure =
@@ -65,7 +65,7 @@ export const withFailure =
     failures: (count?.failures ?? 0) + 1,
   });
 
-/** An attempt that began then has failed, and it is known how. */
+/** Adds the error to the attempt that began at `attempt.at`. */
 export const withReason =
   (attempt: Attempt) =>
   (count: FailureCount | undefined): FailureCount => {
@@ -73,7 +73,7 @@ export const withReason =
     return count && began >= 0 ? { ...count, attempts: count.attempts.with(began, attempt) } : withFailure(attempt)(count);
   };
 
-/** An attempt that began then is none. */
+/** Removes the attempt that began at `at`, because it is not a failure. */
 export const without =
   (at: number) =>
   (count: FailureCount | undefined): FailureCount | undefined => {

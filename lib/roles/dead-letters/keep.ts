@@ -27,24 +27,24 @@ export interface DeadLetterPorts {
   readonly telemetry: Telemetry;
 }
 
-/** Keeps one message for a person, who is told; and tells its sender where its conversation ends by that. Again is the same. */
+/** Function that keeps one message as a dead letter, alerts operators, and notifies the sender if the conversation ends. Idempotent. */
 export type DeadLettering = (delivery: Delivery) => Promise<void>;
 
 export function createDeadLettering({ app, store, queues, publisher, clock, telemetry }: DeadLetterPorts): DeadLettering {
-  const trackOf = ({ queue, messageId, body }: Pick<Poison, 'queue' | 'messageId' | 'body'>) => ({
+  const keyOf = ({ queue, messageId, body }: Pick<Poison, 'queue' | 'messageId' | 'body'>) => ({
     channel: channelOf(queue),
     conversation: conversationOf({ queue, messageId, body }),
   });
 
-  /** What came by itself: it was delivered too often. Whether that was its own fault, its track knows. */
+  /** Returns a message that the queue redrove after too many deliveries. Its failure count shows whether its content caused them. */
   async function redriven({ senderId, body, messageId, sentAt }: Delivery, queue: string): Promise<Poison> {
-    const { count: track } = await readFailureCount(trackOf({ queue, messageId, body }), store, clock.now());
-    const { attempts = [], failures = 0 } = track ?? {};
-    const reason = waitedProblem(body) ?? (track ? failuresText(track) : 'It was delivered too often without success.');
+    const { count } = await readFailureCount(keyOf({ queue, messageId, body }), store, clock.now());
+    const { attempts = [], failures = 0 } = count ?? {};
+    const reason = waitedProblem(body) ?? (count ? failuresText(count) : 'The queue delivered it too often without success.');
     return { queue, messageId, sentAt, body, reason, attempts, failures, ...(senderId === undefined ? {} : { senderId }) };
   }
 
-  /** Where it stands already, this was done before, up to somewhere: then what stands is told again. */
+  /** Stores a dead letter. If it exists already, an earlier run was interrupted: returns the stored one, to announce it again. */
   async function keep(message: DeadLetter): Promise<DeadLetter> {
     const write = await store.putDocument(deadLetterDocument(message), 0);
     if (write.outcome === 'refused') return write.current ? deadLetterIn(write.current) : message;
@@ -52,19 +52,19 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     return message;
   }
 
-  /** Of messages that only met an outage there may be many: people are told of the first of a queue, once an hour. */
+  /** Whether to alert for a message that only met an outage. There may be many, so it is true once an hour for each queue. */
   async function isFirst({ id: by, queue }: DeadLetter): Promise<boolean> {
     const now = clock.now();
     const id = `#told/${queue}/${Math.floor(now / announceEveryMs)}`;
     const document = { collection: collections.tracks(channelOf(queue)), id, rev: 1, content: { by }, expiresAt: now + announceEveryMs };
     const write = await store.putDocument(document, 0);
-    // Whoever noted it and died before it was told comes again.
+    // After a crash between this record and the alert, the message is redelivered and finds its own id here.
     return write.outcome === 'written' || write.current?.content['by'] === by;
   }
 
-  async function tell(kept: DeadLetter): Promise<void> {
+  async function alert(kept: DeadLetter): Promise<void> {
     const { failed } = await publisher.publish([{ id: kept.id, detailType: 'Poison Message Dead-Lettered', detail: detailOf(kept) }]);
-    if (failed.length > 0) throw new Error('The announcement was not taken.');
+    if (failed.length > 0) throw new Error('The event bus refused the announcement.');
   }
 
   return async (delivery) => {
@@ -73,13 +73,13 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     const envelope = poisonIn(delivery.body, queue);
     const givenUp = envelope && (await wasGivenUp(queue, delivery.body, store)) ? envelope : undefined;
     const poison = givenUp ?? (await redriven(delivery, queue));
-    // What was only delivered too often met an outage: its step is asked again, and a submission may still become an order.
+    // A message that was only delivered too often met an outage. Its step is requested again, or its order may still be accepted.
     const isJudged = givenUp !== undefined || poison.failures > policy.maxFailures;
     const kept = await keep(deadLetterOf(poison, { at: clock.now(), keepsSender: policy.logsSender }));
-    if (isJudged || (await isFirst(kept))) await tell(kept);
+    if (isJudged || (await isFirst(kept))) await alert(kept);
     if (isJudged && policy.conversation === 'ends')
       await notifySender(poison, kept.id, { store, queues: inGroup(queues, delivery.group), clock });
-    await changeFailureCount(trackOf(poison), () => undefined, { store, now: clock.now() });
+    await changeFailureCount(keyOf(poison), () => undefined, { store, now: clock.now() });
   };
 }
 
@@ -100,7 +100,7 @@ function deadLetterOf(
 
 const announceEveryMs = 3_600_000;
 
-/** Of what somebody else has written, so much is shown where it is only to be told apart. */
+/** Length limit of ids and types from a message, which may be arbitrary texts. */
 const charactersMax = 256;
 
 const detailOf = ({ id, orderId, queue, failures, reason, deadAt }: DeadLetter): JsonObject => ({

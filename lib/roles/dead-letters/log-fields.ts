@@ -8,7 +8,7 @@ import { agentOfRequests, queueNames } from '#ports/messages';
 import type { LogFields } from '#ports/telemetry';
 import { type MessageFields, messageFieldsIn } from './conversation.ts';
 
-/** What the log says of a message that was not processed, as its channel has it. */
+/** Returns the log fields of a message that was not processed, as the policy of its channel permits. */
 export function logFieldsOf(delivery: Delivery, { logsBody, logsSender }: ChannelPolicy, definitions: Definitions): LogFields {
   const { queue, messageId, body, senderId, receiveCount } = delivery;
   const said = messageFieldsIn(body);
@@ -22,7 +22,7 @@ export function logFieldsOf(delivery: Delivery, { logsBody, logsSender }: Channe
   };
 }
 
-/** Without what is marked as secret. Of what nobody knows the schema of, only what kind of thing it is. */
+/** Returns a body without its secrets. If its schema is unknown, returns only its size and its field names. */
 function redactedFields({ queue, body }: Delivery, said: MessageFields | undefined, definitions: Definitions): string {
   const secret = said && secretField(queue, said, definitions);
   if (!secret) return `${Buffer.byteLength(body)} bytes${said ? ` with ${Object.keys(said).slice(0, 20).join(', ')}` : ''}`;
@@ -30,7 +30,7 @@ function redactedFields({ queue, body }: Delivery, said: MessageFields | undefin
   return JSON.stringify({ ...said, [field]: masked((said[field] ?? null) as Json, pointers) });
 }
 
-/** The field in which a message carries what users wrote, and what of it is secret. */
+/** Returns the field with the users' data in a message, and the pointers of its secrets. */
 function secretField(queue: string, said: MessageFields, { agents, newest, program }: Definitions) {
   if (queue === queueNames.submissions) {
     const workflow = newest(String(said['workflow']))?.definition;

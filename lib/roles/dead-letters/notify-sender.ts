@@ -16,7 +16,7 @@ interface NotifyPorts {
 const message = 'Unable to process message.';
 
 const { v: _, ...names } = attemptFields;
-/** What an asking must say of itself to be answered, whatever else is wrong with it. */
+/** Fields that a request needs to receive a reply, whatever else is wrong with it. */
 const RequestFields = z.object({
   ...names,
   completeBy: z.iso.datetime().optional().catch(undefined),
@@ -32,7 +32,7 @@ const Submitted = z.object({
   reference: z.string().optional().catch(undefined),
 });
 
-/** Ends the conversation with an error to whoever has sent the message, where somebody waits for an answer. */
+/** Sends an error to the sender of a message, if the sender waits for an answer. This ends the conversation. */
 export async function notifySender(poison: Poison, deadLetter: string, ports: NotifyPorts): Promise<void> {
   const { queue } = poison;
   if (queue === queueNames.submissions) return notifyClient(poison, ports);
@@ -46,7 +46,7 @@ async function notifyScheduler(agent: string, poison: Poison, deadLetter: string
   if (!request || said?.['type'] === 'cancel') return;
   const { confirming, newKey, requeued, resent, completeBy, ...its } = request;
   const isUnknown = isRepeated({ attempt: its.attempt, newKey, confirming, requeued, resent }) || mayBeDone(poison);
-  // After its time nobody waits for this answer, as for any other: another asking may be at work by now.
+  // As with any reply, none is sent after the deadline: another request may be at work by now.
   if (completeBy !== undefined && clock.now() > Date.parse(completeBy)) return;
   const reply: Reply = {
     v: 1,
@@ -58,11 +58,11 @@ async function notifyScheduler(agent: string, poison: Poison, deadLetter: string
   await queues.send([{ queue: queueNames.replies(agent), body: JSON.stringify(reply) }]);
 }
 
-/** A process that has died over it may have done it before. */
+/** Whether an attempt may have had the effect, for example before its process crashed. */
 const mayBeDone = ({ attempts, failures }: Poison): boolean =>
   failures > attempts.length || attempts.some(({ nothingDone }) => !nothingDone);
 
-/** Only a client for whom the sender may speak, and only where it listens; and not of an order that was stored after all. */
+/** Notifies a client on its registered response queue. Requires a registered sender, and an order that was not stored after all. */
 async function notifyClient({ body, senderId }: Poison, { store, queues, clock }: NotifyPorts): Promise<void> {
   const { data: submitted } = Submitted.safeParse(messageFieldsIn(body));
   if (!submitted || senderId === undefined) return;

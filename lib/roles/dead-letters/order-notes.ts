@@ -12,13 +12,14 @@ interface Ports {
   readonly clock: Clock;
 }
 
-/** So many notes go with the order's next write; of one that would not be written any more, they are written down now. */
+/** Notes normally wait for the order's next write. This many trigger a wake-up, because the order may have no further write. */
 const notesMax = 20;
 
 /**
- * Writes down what was done about an order, for its history. An order that does not exist, or cannot be read, has none: `nobody`.
+ * Adds a note to an order, for its history. `nobody`: the order does not exist or cannot be read. `lost`: other writes won too many
+ * races.
  *
- * @throws InstanceLockedError when somebody has the order to himself.
+ * @throws InstanceLockedError when another host holds the lease of the order.
  */
 export async function noteOnOrder(orderId: string, note: Note, { store, queues, clock }: Ports): Promise<'noted' | 'nobody' | 'lost'> {
   for (let race = 1; race <= racesMax; race++) {

@@ -1,16 +1,16 @@
 import type { Clock } from '#ports/clock';
 
-/** Whether this process has met an outage: a process that died over a message remembers none. */
+/** The outages that this process has met. A process that has just started after a crash knows of none. */
 export interface Outages {
-  /** A message could not be processed for a reason that passes. */
+  /** Records that a message failed for a transient reason. */
   met(): void;
-  /** Messages that come again now met the same, most likely. */
+  /** Whether messages that are redelivered now most likely met an outage. */
   areRecent(): boolean;
 }
 
-/** Fewer may be anything; an outage brings so many with two or three batches. */
+/** Fewer failures do not prove an outage. A real one causes this many within two or three batches. */
 const manyMin = 20;
-/** Whatever met an outage comes again within that. */
+/** All messages that met an outage are redelivered within this time. */
 const recentMs = 120_000;
 
 export function createOutages(clock: Clock): Outages {

@@ -44,20 +44,20 @@ export interface FailurePolicyPorts {
   readonly random?: () => number;
 }
 
-/** An attempt that is counted before it is made: the process may not be there any more to count it afterwards. */
+/** An attempt that is counted before it is made, because a process that crashes cannot count it afterwards. */
 export interface StartedAttempt {
   readonly at: number;
   readonly counts: StoredFailureCount;
 }
 
-/** Says what becomes of messages, and keeps count (PM). */
+/** Failure policy: it decides about failed messages and counts their failures (PM). */
 export interface FailurePolicy {
-  /** What is known of its conversation. */
+  /** Reads the failure count of the message's conversation. */
   counts(delivery: Delivery): Promise<StoredFailureCount>;
-  /** Counts an attempt that is about to be made; undefined where enough have failed: it is handed over instead. */
+  /** Counts an attempt before it is made. Resolves to undefined if too many have failed: the message is then dead-lettered. */
   begin(delivery: Delivery, counts: StoredFailureCount): Promise<StartedAttempt | undefined>;
   succeeded(delivery: Delivery, begun?: StartedAttempt): Promise<void>;
-  /** Whether the message is to come again: it is shown again soon. Else it is done with: dropped, put back, or handed to the dead letters. */
+  /** Resolves to true if the message is redelivered. Otherwise it has been dropped, requeued or sent to the dead-letter queue. */
   failed(delivery: Delivery, error: unknown, begun?: StartedAttempt): Promise<boolean>;
 }
 
@@ -65,50 +65,51 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
   const { app, store, queues, clock, telemetry, definitions, channelHealth, random = Math.random } = ports;
   const policyFor = ({ queue }: Delivery) => policyOf(channelOf(queue), app.channels);
   const keyOf = (delivery: Delivery) => ({ channel: channelOf(delivery.queue), conversation: conversationOf(delivery) });
-  const change = (delivery: Delivery, how: (track: FailureCount | undefined) => FailureCount | undefined, counts?: StoredFailureCount) =>
+  const change = (delivery: Delivery, how: (count: FailureCount | undefined) => FailureCount | undefined, counts?: StoredFailureCount) =>
     changeFailureCount(keyOf(delivery), how, { store, now: clock.now(), stored: counts });
   const log = (level: 'info' | 'warn', message: string, delivery: Delivery, more: object) =>
     telemetry.log(level, message, { ...logFieldsOf(delivery, policyFor(delivery), definitions), ...more });
 
-  /** Everything that may be known of it goes to the dead letters of its queue; only who takes those keeps it for a person. */
+  /** Sends a message with its failures to the dead-letter queue. The consumer of that queue keeps it for an operator. */
   async function handOver(delivery: Delivery, reason: string, { attempts, failures }: FailureCount): Promise<false> {
     const { queue, messageId, sentAt, senderId, body } = delivery;
     const sender = senderId === undefined ? {} : { senderId };
     const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason, attempts, failures, body });
     await noteGivenUp(queue, poison, { store, clock });
     await queues.send([{ queue: queueNames.deadLetters(queue), body: poison, ...groupOf(delivery) }]);
-    log('warn', 'message given up', delivery, { reason, failures });
+    log('warn', 'dead-lettered message', delivery, { reason, failures });
     telemetry.count('givenUp');
     return false;
   }
 
-  async function takeBack(delivery: Delivery, begun: StartedAttempt | undefined): Promise<void> {
+  /** Removes a started attempt from the count, because it does not count as a failure. */
+  async function uncount(delivery: Delivery, begun: StartedAttempt | undefined): Promise<void> {
     if (begun) await change(delivery, without(begun.at), begun.counts);
   }
 
-  async function comesAgain(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<true> {
-    await takeBack(delivery, begun);
+  async function redelivered(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<true> {
+    await uncount(delivery, begun);
     telemetry.log('warn', again, { error, messageId: delivery.messageId });
     telemetry.count('recordFailed');
     return true;
   }
 
-  /** What only a newer version can process waits for it, for a while. */
+  /** Requeues a message that only a newer version can process; dead-letters it if it has waited too long. */
   async function leftToNewer(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<boolean> {
     const tooOld = await requeue([delivery], error, ports);
-    await takeBack(delivery, begun);
+    await uncount(delivery, begun);
     if (tooOld.length === 0) return false;
-    return handOver(delivery, waitedProblem(delivery.body) ?? 'It is for another version.', oneAttempt(error, clock.now()));
+    return handOver(delivery, waitedProblem(delivery.body) ?? 'This message needs another version.', oneAttempt(error, clock.now()));
   }
 
   async function counted(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<boolean> {
     const { maxFailures } = policyFor(delivery);
     const attempt = attemptOf(error, begun?.at ?? clock.now());
-    const { count: track } = await change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.counts);
+    const { count } = await change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.counts);
     if (failureOf(error) === 'content') await ifPossible(delivery, () => channelHealth.failed(delivery.queue));
-    const failures = track?.failures ?? 1;
-    if (track && failures > maxFailures)
-      return handOver(delivery, `Handling it failed ${failures} times, the last time with ${nameOf(error)}.`, track);
+    const failures = count?.failures ?? 1;
+    if (count && failures > maxFailures)
+      return handOver(delivery, `Processing failed ${failures} times, most recently with ${nameOf(error)}.`, count);
     log('warn', again, delivery, { kind: nameOf(error), failures });
     telemetry.count('recordFailed');
     return true;
@@ -117,16 +118,16 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
   async function judged(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<boolean> {
     const policy = policyFor(delivery);
     const failure = failureOf(error);
-    if (failure === 'passing') return comesAgain(delivery, error, begun);
+    if (failure === 'passing') return redelivered(delivery, error, begun);
     if (failure === 'newer') return leftToNewer(delivery, error, begun);
     if (policy.drop.includes(String(messageFieldsIn(delivery.body)?.['type']))) {
-      await takeBack(delivery, begun);
-      log('info', 'message dropped: it could not be processed, and another one follows', delivery, { kind: nameOf(error) });
+      await uncount(delivery, begun);
+      log('info', 'dropped unprocessable message', delivery, { kind: nameOf(error) });
       telemetry.count('dropped');
       return false;
     }
     if (failure === 'content' || policy.judge === 'count') return counted(delivery, error, begun);
-    await takeBack(delivery, begun);
+    await uncount(delivery, begun);
     return handOver(delivery, (error as Error).message, oneAttempt(error, clock.now()));
   }
 
@@ -140,12 +141,12 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
     }
   }
 
-  /** What becomes of the message is certain by now: that this goes wrong must not bring it back. */
+  /** Logs failures of `work`. The fate of the message is decided by now, so they must not cause a redelivery. */
   async function ifPossible({ messageId, queue }: Delivery, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      telemetry.log('warn', 'what became of a message is not noted', { error, messageId, queue });
+      telemetry.log('warn', 'failed to record message outcome', { error, messageId, queue });
     }
   }
 
@@ -154,13 +155,13 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
 
     async begin(delivery, counts) {
       const { maxFailures } = policyFor(delivery);
-      const { count: track } = counts;
+      const { count } = counts;
       const at = clock.now();
-      if (track && track.failures > maxFailures) {
-        const atWork = begunSince(track, at - ports.visibilityMsOf(delivery.queue) + marginMs);
-        // As far as anybody knows it may still succeed: then there is nothing against the others.
-        if (track.failures - atWork <= maxFailures) throw new Error('Another message of its conversation is at work.');
-        await handOver(delivery, failuresText(track), track);
+      if (count && count.failures > maxFailures) {
+        const atWork = begunSince(count, at - ports.visibilityMsOf(delivery.queue) + marginMs);
+        // An attempt at work may still succeed, and a success would clear the count. So this message waits for it.
+        if (count.failures - atWork <= maxFailures) throw new Error('Another message of the same conversation is being processed.');
+        await handOver(delivery, failuresText(count), count);
         return undefined;
       }
       return { at, counts: await change(delivery, withFailure({ at, error: noFailures }), counts) };
@@ -179,20 +180,20 @@ export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
   };
 }
 
-/** What comes again because a process died may come so much sooner after the beginning than it was hidden for. */
+/** Allowance: after a crash, a message may be redelivered this much earlier after the start of its attempt than its timeout. */
 const marginMs = 5_000;
 
-/** Attempts that may be at work still. */
+/** Returns the number of attempts that may still be at work. */
 const begunSince = ({ attempts }: FailureCount, since: number): number =>
   attempts.filter(({ at, error }) => error === noFailures && at > since).length;
 
-const again = 'record not processed: it will be delivered again';
+const again = 'failed to process record, awaiting redelivery';
 
-/** In words for everybody: what failed may quote the message. */
+/** Returns the reason of a dead letter, without the errors: their texts may quote the message. */
 export const failuresText = ({ attempts, failures }: FailureCount): string =>
   attempts.at(-1)?.error === noFailures
-    ? `Handling it began ${failures} times in vain, and the last process to try was never heard of again.`
-    : `Handling it failed ${failures} times.`;
+    ? `Processing began ${failures} times without success. The last process stopped without a result.`
+    : `Processing failed ${failures} times.`;
 
 const attemptOf = (error: unknown, at: number): Attempt => ({
   at,
@@ -200,7 +201,7 @@ const attemptOf = (error: unknown, at: number): Attempt => ({
   ...(error instanceof UnprocessableMessage || failureOf(error) === 'unreadable' ? { nothingDone: true } : {}),
 });
 
-/** What is judged by itself counts for nothing else. */
+/** Returns the failure count of a message that is dead-lettered at its first failure. */
 const oneAttempt = (error: unknown, at: number): FailureCount => ({
   attempts: [{ ...attemptOf(error, at), nothingDone: true }],
   failures: 1,

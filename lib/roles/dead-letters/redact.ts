@@ -18,16 +18,16 @@ interface RedactionContext {
   readonly loaded: Loaded | undefined;
 }
 
-/** A body as a person may see it: without what the workflow, the operation or the order behind it mark as secret. */
+/** Returns a body for operators, without the secrets of its workflow, operation or order. */
 export function redactedBody(queue: string, body: Json, known: RedactionContext): Json {
   return redacted(isObject(body) ? masked(body, secretsIn(queue, body as JsonObject, known)) : body, known.loaded);
 }
 
-/** Whatever repeats a secret of the order, without it. */
+/** Returns a value without texts that repeat a secret of the order. */
 export const redacted = <T extends Json>(value: T, loaded: Loaded | undefined): T =>
   loaded ? withoutTexts(value, secretsOf(loaded)) : value;
 
-/** Where nobody knows which fields are secret, all of them are. */
+/** Returns pointers to the secret fields. If the schema is unknown, all data fields count as secret. */
 function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkflow, loaded }: RedactionContext): readonly string[] {
   if (queue === queueNames.submissions)
     return within('/order', definitions.newest(String(body['workflow'] ?? defaultWorkflow))?.definition.order);
@@ -57,8 +57,8 @@ function inputSchema(agent: string | undefined, operation: string, { agents }: D
 }
 
 /**
- * What a person made of the body that he was shown, with the secrets back in their places. In a text or a list that he changed
- * nobody knows where they belong: those are problems.
+ * Returns a body that an operator has edited, with its masks replaced by the original secrets. A mask in an edited text or list is
+ * a problem, because its original is ambiguous.
  */
 export function withSecrets(edited: Json, shown: Json, original: Json, place: readonly string[] = []): Restored {
   if (isDeepStrictEqual(edited, shown)) return { value: original, problems: [] };
@@ -92,7 +92,7 @@ const unknownSecret = (value: Json, place: readonly string[]): Restored => ({
     {
       pointer: bodyPointer + pointerOf(place),
       code: 'masked',
-      detail: `${mask} stands for a value only where it was shown, unchanged. Give the value itself.`,
+      detail: `Expected a value, got the mask ${mask}. A mask can stay only in a field that is unchanged. Enter the value itself.`,
     },
   ],
 });

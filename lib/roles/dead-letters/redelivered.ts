@@ -2,7 +2,7 @@ import type { Delivery } from '#ports/delivery';
 import type { StoredFailureCount } from './failure-counts.ts';
 import type { FailurePolicy, FailurePolicyPorts, StartedAttempt } from './outcome.ts';
 
-/** Came before, and nobody knows why it was not processed: perhaps whoever was at it has died of it. */
+/** Whether a message was delivered before. An earlier attempt failed or crashed its process. */
 export const isRedelivered = ({ receiveCount }: Delivery): boolean => receiveCount > 1;
 
 interface Redelivered {
@@ -10,15 +10,15 @@ interface Redelivered {
   readonly counts: StoredFailureCount;
 }
 
-/** What waits for its turn stays hidden for so long, again and again: when this process dies, others have it soon. */
+/** Waiting messages are hidden for this long at a time. It is short, so that other hosts receive them soon after a crash. */
 const heldMs = 5_000;
 const holdAgainMs = 2_000;
-/** One that takes longer has company: it waits for something, and that kills nobody. */
+/** A message runs alone for this long. One that takes longer is waiting for something, so it is unlikely to crash the process. */
 const aloneMs = 2_000;
 
 /**
- * Handles suspects one after the other, those last that have failed most. Each is counted as a failure before it is tried, so
- * that one which kills its process gives itself away, and takes nobody along. Resolves to those that are to come again.
+ * Handles redelivered messages one at a time, with the most failures last. Each attempt is counted as a failure before it begins,
+ * so that a message that crashes its process is found, and only its own count rises. Resolves to the messages to redeliver.
  */
 export async function inTurn(
   deliveries: readonly Delivery[],
@@ -33,7 +33,7 @@ export async function inTurn(
   const holding = waiting.length > 1 ? await keepInvisible(waiting, ports) : undefined;
 
   async function tryOne({ delivery, counts: before }: Redelivered): Promise<void> {
-    await holding?.letGo(delivery);
+    await holding?.beginTurn(delivery);
     let begun: StartedAttempt | undefined;
     try {
       begun = await failurePolicy.begin(delivery, before);
@@ -75,7 +75,7 @@ async function countsOf(deliveries: readonly Delivery[], failurePolicy: FailureP
   return { known: counts, unknown };
 }
 
-/** Waits until it is over, but not for longer than it is to be alone. */
+/** Waits until the work is done, at most for the time that a message runs alone. */
 async function soonOver(work: Promise<void>, { clock }: FailurePolicyPorts): Promise<void> {
   const over = new AbortController();
   const end = (): void => over.abort('over');
@@ -84,19 +84,19 @@ async function soonOver(work: Promise<void>, { clock }: FailurePolicyPorts): Pro
 }
 
 interface Invisibility {
-  /** It is tried now: for as long as that may take, nobody else is to have it. */
-  letGo(delivery: Delivery): Promise<void>;
-  /** It does not come again, whatever becomes of the others. */
+  /** Begins the turn of a message: hides it for the full visibility timeout. */
+  beginTurn(delivery: Delivery): Promise<void>;
+  /** Deletes a message from its queue, whatever happens to the others. */
   done(delivery: Delivery): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Whether a queue hears of any of it changes only who waits for how long. */
+/** Keeps waiting messages hidden. Errors of the queue are ignored: they only change when a message is redelivered. */
 async function keepInvisible(waiting: readonly Redelivered[], ports: FailurePolicyPorts): Promise<Invisibility> {
   const { queues, clock } = ports;
   const over = new AbortController();
   let last: Promise<void> = Promise.resolve();
-  /** One after the other: what is let go must not be held again. */
+  /** Runs calls in order, so that a message whose turn has begun is not hidden for the short time again. */
   const inOrder = (call: () => Promise<void>): Promise<void> => {
     last = last.then(call).catch(() => undefined);
     return last;
@@ -111,7 +111,7 @@ async function keepInvisible(waiting: readonly Redelivered[], ports: FailurePoli
           heldMs,
         );
     });
-  const goOn = async (): Promise<void> => {
+  const keepHolding = async (): Promise<void> => {
     while (waiting.length > 0 && !over.signal.aborted) {
       await clock.sleep(holdAgainMs, over.signal);
       if (!over.signal.aborted) await hold();
@@ -119,9 +119,9 @@ async function keepInvisible(waiting: readonly Redelivered[], ports: FailurePoli
   };
 
   await hold();
-  const going = goOn();
+  const going = keepHolding();
   return {
-    letGo: ({ queue, receipt }) => inOrder(() => queues.release(queue, [receipt], ports.visibilityMsOf(queue))),
+    beginTurn: ({ queue, receipt }) => inOrder(() => queues.release(queue, [receipt], ports.visibilityMsOf(queue))),
     done: ({ queue, receipt }) => inOrder(() => queues.acknowledge(queue, [receipt])),
     async stop() {
       over.abort('over');

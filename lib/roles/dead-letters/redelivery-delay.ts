@@ -12,12 +12,12 @@ interface RedeliveryPorts {
 const firstMs = 1_000;
 const soonMaxMs = 10_000;
 const laterMaxMs = 60_000;
-/** Code that cannot handle what a message says handles it no better at once. */
+/** An immediate retry would not help code that fails on the content of a message. */
 const contentMs = 30_000;
 
 /**
- * When a message comes again that was not processed. An outage is over soon, or lasts: the first pauses are short, since a step
- * waits for the message, and they grow with the deliveries, since all that waits would come again at once.
+ * Returns the delay before a failed message is redelivered. The first delays are short, because a step waits for the message. They
+ * grow with the deliveries, because a long outage would otherwise redeliver all waiting messages at once.
  */
 export function pauseMs({ receiveCount }: Pick<Delivery, 'receiveCount'>, failure: Failure, random: number): number {
   if (failure === 'content') return contentMs;
@@ -25,12 +25,12 @@ export function pauseMs({ receiveCount }: Pick<Delivery, 'receiveCount'>, failur
   return Math.round(Math.min(firstMs * 2 ** Math.min(receiveCount - 1, 20), slowly) * (0.5 + random));
 }
 
-/** Shows a message again after its pause. Where the queue does not hear of that, the message comes when its visibility is over. */
+/** Makes a message visible after its delay. If the queue fails, the message is redelivered after its visibility timeout. */
 export async function redeliverSoon(delivery: Delivery, failure: Failure, ports: RedeliveryPorts): Promise<void> {
   const { queues, telemetry, random } = ports;
   try {
     await queues.release(delivery.queue, [delivery.receipt], pauseMs(delivery, failure, random()));
   } catch (error) {
-    telemetry.log('warn', 'message stays hidden until its visibility is over', { error, messageId: delivery.messageId });
+    telemetry.log('warn', 'failed to shorten visibility timeout', { error, messageId: delivery.messageId });
   }
 }

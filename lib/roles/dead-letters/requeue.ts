@@ -11,12 +11,12 @@ export interface RequeuePorts {
   readonly telemetry: Telemetry;
 }
 
-/** What is put into a message that was put back: since when it has waited. No version gives it another meaning. */
+/** Field of a requeued message: since when it waits. Every version must keep this meaning. */
 export const since = 'waitsSince';
 
 /**
- * Puts messages back to the queue that they came from, when only a newer version can process them. Resolves to those that have waited for too long, and were not put back.
- * Rejects with the error when it is another one.
+ * Requeues messages that only a newer version can process. Resolves to those that have waited too long and were not requeued.
+ * Rejects with `error` if it is not a NewerMessageError.
  */
 export async function requeue<M extends Outgoing>(
   messages: readonly M[],
@@ -30,7 +30,7 @@ export async function requeue<M extends Outgoing>(
     const ageMs = content ? now - (waitsSince(content) ?? now) : rolloutMs;
     return ageMs < rolloutMs ? [{ message, content, delayMs: delayOf(ageMs) }] : [];
   });
-  telemetry.log('warn', 'left to a newer version of the program', { reason: error.message });
+  telemetry.log('warn', 'requeued messages for a newer version', { reason: error.message });
   telemetry.count('newerVersion', messages.length);
   await queues.send(
     waiting.map(({ message, content, delayMs }) => ({
@@ -43,15 +43,15 @@ export async function requeue<M extends Outgoing>(
   return messages.filter((each) => !waiting.some(({ message }) => message === each));
 }
 
-/** Why a message that was put back until it was too old is dead-lettered; undefined for any other. */
+/** Returns the reason to dead-letter a message that was requeued until it was too old; undefined for any other message. */
 export function waitedProblem(body: string): string | undefined {
   const message = messageFieldsIn(body);
   const began = message && waitsSince(message);
   if (began === undefined) return undefined;
-  return `It is for another version. Since ${timeText(began)} no process came that runs that one: deploy it again, then resubmit the message.`;
+  return `This message needs another version. No process has run that version since ${timeText(began)}. Deploy it, then resubmit the message.`;
 }
 
-/** Soon, for an order may wait for it; then later and later: what comes twice each time must not become thousands within an hour. */
+/** Returns a growing delay. It starts short, because an order may wait, and grows, because duplicates would multiply within an hour. */
 const delayOf = (ageMs: number): number => Math.min(delayMaxMs, Math.max(requeueMs, 4 * ageMs));
 const requeueMs = 5_000;
 

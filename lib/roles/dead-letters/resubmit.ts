@@ -28,16 +28,16 @@ export interface HandlingPorts {
   readonly submit: Submit;
 }
 
-/** What a person wants done with a message that was dead-lettered. */
+/** An operator's instruction for a dead letter. */
 export interface Treatment {
   readonly action: Handling['action'];
   readonly by: string;
   readonly reason: string;
-  /** resubmit: in place of its own. Where a secret was masked and nothing is changed, it stays. */
+  /** For `resubmit`: a new body. Fields that still show a mask keep their secrets. */
   readonly body?: Json;
-  /** resubmit: also where it was begun before, and nobody knows whether it was sent. */
+  /** For `resubmit`: send even if an earlier resubmission was interrupted and may have sent the message. */
   readonly again?: boolean;
-  /** Says what would become of it, and changes nothing. */
+  /** Reports the result without changing anything. */
   readonly dryRun?: boolean;
 }
 
@@ -48,10 +48,10 @@ export type Treated =
   | { readonly outcome: 'invalid'; readonly problems: readonly SubmissionProblem[] }
   | { readonly outcome: 'locked'; readonly heldUntil: number };
 
-/** What was begun is left to whoever began it for so long: no call of the API takes longer. */
+/** Time that an operator's action has to finish before another may begin. No call of the API takes longer. */
 export const handlingMs = 30_000;
 
-/** What goes out for a message: to its queue, or to where orders are submitted. */
+/** Destination of a resubmission: the original queue, or the submission of orders. */
 type Dispatch =
   | { readonly to: 'queue'; readonly queue: string; readonly text: string; readonly orderId?: string }
   | { readonly to: 'submission'; readonly submission: Submission; readonly orderId: string };
@@ -59,8 +59,8 @@ type Dispatch =
 type Checked = Extract<Treated, { outcome: 'conflict' | 'invalid' }> | { readonly outcome: 'fits'; readonly dispatch: Dispatch };
 
 /**
- * Resubmits or discards a message of a channel. Written first: who does what, then its line in the order's history; then it is
- * sent, then removed. Where that breaks off, the message is still there and says so, and it can be done again.
+ * Resubmits or discards a dead letter. It records the action, adds it to the order's history, sends the message, and then removes
+ * the dead letter. After a crash the dead letter is still there with its recorded action, and the operator can repeat it.
  */
 export async function treat(channelName: string, id: string, treatment: Treatment, ports: HandlingPorts): Promise<Treated> {
   const { store, clock } = ports;
@@ -84,17 +84,17 @@ export async function treat(channelName: string, id: string, treatment: Treatmen
   return { outcome: 'done', message, ...(orderId === undefined ? {} : { orderId }) };
 }
 
-/** Of a submission it is not said: whoever posts one could name anybody's order. */
+/** Returns the order of a dead letter. A submission has none, because its sender could name any order. */
 const orderOf = ({ queue, orderId }: DeadLetter): string | undefined => (queue === queueNames.submissions ? undefined : orderId);
 
-/** Why another one must have his time with it, or why this one must know that it may be sent twice. */
+/** Returns why an earlier action on the dead letter prevents this one; undefined if none does. */
 function busyReason(handling: Handling | undefined, { action, again }: Treatment, now: number): string | undefined {
   if (!handling) return undefined;
   const { by, at } = handling;
   const began = `${by} began to ${handling.action} it at ${timeText(at)}`;
-  if (now < at + handlingMs) return `${began}. Look again in half a minute.`;
+  if (now < at + handlingMs) return `${began}. Try again in half a minute.`;
   if (action === 'discard' || handling.action === 'discard' || again) return undefined;
-  return `${began}, and it is not known whether it was sent. Send it with again: true, perhaps for the second time, or discard it.`;
+  return `${began}, and the message may have been sent. Resubmit it with again: true, or discard it.`;
 }
 
 async function mark(
@@ -107,10 +107,12 @@ async function mark(
   const marked = { ...found, rev: found.rev + 1, content: deadLetterDocument({ ...message, handling }).content };
   const write = await store.putDocument(marked, found.rev);
   if (write.outcome === 'written') return marked;
-  return write.current ? { outcome: 'conflict', reasons: ['Somebody else is at it. Look again.'] } : { outcome: 'not-found' };
+  return write.current
+    ? { outcome: 'conflict', reasons: ['Another operator acts on this message. Look at it again, then retry.'] }
+    : { outcome: 'not-found' };
 }
 
-/** Nothing was sent: it is as it was. Where that is not written any more, it stays marked, and can be treated all the same. */
+/** Removes the recorded action, because the message was not sent. If this write fails, the action stays, and another can still follow. */
 async function unmark(marked: Document, message: DeadLetter, { store }: HandlingPorts): Promise<void> {
   const { handling: _, ...rest } = message;
   await store.putDocument({ ...marked, rev: marked.rev + 1, content: deadLetterDocument(rest).content }, marked.rev);
@@ -118,7 +120,7 @@ async function unmark(marked: Document, message: DeadLetter, { store }: Handling
 
 type Refused = Exclude<Treated, { outcome: 'done' | 'possible' | 'not-found' }>;
 
-/** Undefined once it is done; else nothing was sent. */
+/** Carries out an action. Resolves to undefined after success; otherwise the message was not sent. */
 async function carryOut(
   message: DeadLetter,
   treatment: Treatment,
@@ -150,7 +152,7 @@ async function noted(
   try {
     const outcome = await noteOnOrder(orderId, note, ports);
     return outcome === 'lost'
-      ? { outcome: 'conflict', reasons: ['The order changes faster than it can be written down. Try again.'] }
+      ? { outcome: 'conflict', reasons: ['The order changes too fast to record this in its history. Try again.'] }
       : undefined;
   } catch (error) {
     if (error instanceof InstanceLockedError) return { outcome: 'locked', heldUntil: error.heldUntil };
@@ -163,11 +165,11 @@ async function submitted(submission: Submission, { submit }: HandlingPorts): Pro
   if (answer.outcome === 'accepted') return undefined;
   if (answer.outcome === 'invalid')
     return { outcome: 'invalid', problems: answer.problems.map((each) => ({ ...each, pointer: bodyPointer + each.pointer })) };
-  const detail = 'The key was used for another submission.';
+  const detail = 'Expected an unused idempotency key; this one belongs to another submission.';
   return { outcome: 'invalid', problems: [{ pointer: `${bodyPointer}/idempotencyKey`, code: 'idempotency-key-reused', detail }] };
 }
 
-/** Everything that speaks against sending it, with the body that it has or is given. */
+/** Checks whether a message may be sent, with its own body or the edited one. */
 async function check(message: DeadLetter, edited: Json | undefined, ports: HandlingPorts): Promise<Checked> {
   const original = jsonIn(message.body);
   const loaded = await orderBehind(message, ports);
@@ -186,20 +188,30 @@ async function check(message: DeadLetter, edited: Json | undefined, ports: Handl
   return ofForm.length > 0 ? { outcome: 'invalid', problems: ofForm } : checkSender(message, fitting, ports);
 }
 
-const noJson: SubmissionProblem = { pointer: bodyPointer, code: 'malformed-json', detail: 'It is no JSON text. Give it as it should be.' };
+const noJson: SubmissionProblem = {
+  pointer: bodyPointer,
+  code: 'malformed-json',
+  detail: 'Expected JSON, got another text. Give the corrected body.',
+};
 
-/** A person may correct what a client has sent, but not speak in the name of one who has not sent it. */
+/** Checks the sender of a submission. An operator may correct a client's submission, but not submit for another client. */
 async function checkSender(
   { senderId }: DeadLetter,
   { v: _, type: __, ...given }: SubmissionMessage,
   { store }: HandlingPorts,
 ): Promise<Checked> {
   const { client, idempotencyKey } = given;
-  if (senderId === undefined) return { outcome: 'conflict', reasons: ['Who sent it was not kept: have the client send it again.'] };
+  if (senderId === undefined)
+    return { outcome: 'conflict', reasons: ['The sender of this message was not kept. Ask the client to send it again.'] };
   const registered = await store.client(client);
   if (!registered?.senders.includes(senderId))
-    return { outcome: 'conflict', reasons: [`Its sender ${senderId} is not registered for the client ${client}.`] };
-  // Undefined fields were left out by whoever sent it.
+    return {
+      outcome: 'conflict',
+      reasons: [
+        `The sender ${senderId} is not registered for the client ${client}. If the client confirms the sender, register it and try again.`,
+      ],
+    };
+  // JSON drops the fields that the sender left out and the parser set to undefined.
   const submission = JSON.parse(JSON.stringify(given)) as Submission;
   return { outcome: 'fits', dispatch: { to: 'submission', submission, orderId: orderIdOf(client, idempotencyKey) } };
 }
@@ -219,7 +231,7 @@ async function checkAwaited(
   return { outcome: 'fits', dispatch: { to: 'queue', queue, text: sent, orderId } };
 }
 
-/** The order that a message is about; undefined where none is named, or it cannot be read. */
+/** Returns the order of a message; undefined if the message names none, or the order cannot be read. */
 export const orderBehind = async (
   message: DeadLetter,
   ports: Pick<HandlingPorts, 'store' | 'definitions'>,
@@ -242,7 +254,7 @@ async function loadedOrder(
   }
 }
 
-/** What a text says as JSON; undefined where it is none. */
+/** Parses a text as JSON; returns undefined if it is not JSON. */
 export const jsonIn = (text: string): Json | undefined => {
   try {
     return JSON.parse(text) as Json;

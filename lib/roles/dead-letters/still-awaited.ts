@@ -10,7 +10,7 @@ import type { SubmissionProblem } from '#roles/submission/submission';
 import { since } from './requeue.ts';
 import { bodyPointer, type Fitting, problemsOfOutput } from './validate.ts';
 
-/** What speaks against sending a message to whom it is about: `problems` can be mended in it, `reasons` cannot. */
+/** Objections to a resubmission. The operator can correct `problems` in the message, but not `reasons`. */
 export interface Objections {
   readonly problems: readonly SubmissionProblem[];
   readonly reasons: readonly string[];
@@ -22,12 +22,12 @@ const because = (...reasons: readonly string[]): Objections => ({ problems: [], 
 type StepMessage = Exclude<Fitting, { type: 'submission' | 'wake-up' | 'cancel' }>;
 
 /**
- * Whether somebody waits for what the message brings about. An asking that is void must not be served: what it does could
- * come after it was undone.
+ * Returns objections unless an order still waits for the message. An agent must not serve an obsolete request: its effect could
+ * occur after its compensation.
  */
 export function objectionsTo(queue: string, message: Fitting, loaded: Loaded | undefined, at: At): Objections {
   if (message.type === 'submission') return none;
-  if (!loaded) return because(`There is no order ${message.orderId} that could be read. Discard the message.`);
+  if (!loaded) return because(`Order ${message.orderId} does not exist or cannot be read. Discard the message.`);
   if (message.type === 'wake-up' || message.type === 'cancel') return none;
   const agent = agentOfRequests(queue) ?? agentOfReplies(queue);
   const awaited = awaitedStepIn(message, loaded);
@@ -35,7 +35,7 @@ export function objectionsTo(queue: string, message: Fitting, loaded: Loaded | u
   if (message.type === 'request') return objectionsToRequest(message, awaited, at.now);
   if (message.type === 'heartbeat' || queue === queueNames.callReplies) return none;
   if (Date.parse(message.sentAt) > awaited.local.completeBy)
-    return because(`It was sent after ${timeText(awaited.local.completeBy)}, when its time was over: ${remedyFor(loaded)}`);
+    return because(`The reply was sent after its deadline, ${timeText(awaited.local.completeBy)}: ${remedyFor(loaded)}`);
   return { problems: problemsOfOutput(awaited, message, at.definitions), reasons: [] };
 }
 
@@ -50,7 +50,7 @@ interface AwaitedStep {
   readonly local: StepState;
 }
 
-/** What is asked for at the path of the message, where it is that very asking; a child answers for all askings of its effect. */
+/** Returns the step that waits for exactly this request. A called order's reply fits all requests of the same generation. */
 function awaitedStepIn({ type, requestId, path }: StepMessage, { program, record, instance }: Loaded): AwaitedStep | undefined {
   const activity = instance.state.activities[path];
   const local = activity?.local as StepState | undefined;
@@ -68,16 +68,16 @@ function objectionsToRequest(request: Request, { local, operation }: AwaitedStep
   const { orderId, path, completeBy, idempotencyKey } = request;
   const until = local.completeBy;
   if (until <= now)
-    return because(`Its time was over at ${timeText(until)}: its order asks anew, or waits for an operator. Discard the message.`);
+    return because(
+      `The deadline of this request passed at ${timeText(until)}. The order sends a new request or is in Error. Discard the message.`,
+    );
   const key = idempotencyKeyOf(orderId, path, local.generation);
   const problems = [
-    ...(idempotencyKey === key ? [] : [{ field: 'idempotencyKey', detail: `The effect that is asked for is called ${key}.` }]),
-    ...(request.operation === operation ? [] : [{ field: 'operation', detail: `The step asks for ${operation}.` }]),
+    ...(idempotencyKey === key ? [] : [{ field: 'idempotencyKey', detail: `Expected ${key}, got ${idempotencyKey}.` }]),
+    ...(request.operation === operation ? [] : [{ field: 'operation', detail: `Expected ${operation}, got ${request.operation}.` }]),
     ...(Date.parse(completeBy) > now && Date.parse(completeBy) <= until
       ? []
-      : [
-          { field: 'completeBy', detail: `The order waits until ${timeText(until)}: a later time, or one that is over, would be in vain.` },
-        ]),
+      : [{ field: 'completeBy', detail: `Expected a time after now and up to ${timeText(until)}, got ${completeBy}.` }]),
   ];
   return {
     problems: problems.map(({ field, detail }) => ({ pointer: `${bodyPointer}/${field}`, code: 'not-awaited', detail })),
@@ -86,16 +86,16 @@ function objectionsToRequest(request: Request, { local, operation }: AwaitedStep
 }
 
 const voidAttempt = ({ path }: StepMessage, loaded: Loaded): string =>
-  `Nobody waits for this asking of ${path} any more: ${remedyFor(loaded)}`;
+  `The order no longer waits for this request of ${path}: ${remedyFor(loaded)}`;
 
-/** What becomes of the order without it. */
+/** Returns the state of the order, and what to do with the message. */
 function remedyFor({ record: { orderId, processState, outcome } }: Loaded): string {
   if (processState === 'Processed') return `the order is finished (${outcome}). Discard the message.`;
   if (processState === 'Error') return `the order is in Error. Resubmit the order ${orderId} itself, and discard the message.`;
-  return 'the order has gone on, or has asked anew. Discard the message.';
+  return 'the order has continued or sent a new request. Discard the message.';
 }
 
-/** The request with the time that is left. An earlier delivery of it may have been served. */
+/** Returns the request with its remaining time updated. It is marked as resent, because an earlier delivery may have been served. */
 export function renewed(given: JsonObject, { completeBy }: Request, now: number): JsonObject {
   const kept = Object.entries(given).filter(([field]) => field !== 'requeued' && field !== since);
   return { ...Object.fromEntries(kept), remainingMs: Date.parse(completeBy) - now, resent: true } as JsonObject;

@@ -18,7 +18,7 @@ import {
 import { validatorOf } from '#ports/util/validation';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
 
-/** What a queue takes in, as far as it is looked at before it is sent there. */
+/** A message that is valid for its queue. */
 export type Fitting = ToAgent | ToScheduler | SubmissionMessage;
 
 export type Fit =
@@ -30,10 +30,10 @@ interface ValidationContext {
   readonly defaultWorkflow: string;
 }
 
-/** Where the body stands in what an operator sends. */
+/** JSON pointer of the body in an operator's request. */
 export const bodyPointer = '/body';
 
-/** Whether a body is what its queue takes: its form, and what the operation or the workflow behind it asks for. */
+/** Validates a body for its queue: its form, and its data against the schema of the operation or workflow. */
 export function fit(queue: string, body: Json, known: ValidationContext): Fit {
   const schema = schemaOf(queue);
   const problems = bodyProblems(schema, body, bodyPointer);
@@ -53,7 +53,7 @@ function schemaOf(queue: string): z.ZodType<Fitting> {
 
 function contradictions(message: Fitting): readonly SubmissionProblem[] {
   if (!('requestId' in message) || namesItsAttempt(message)) return [];
-  const detail = 'It names another asking than orderId, path, epoch and attempt.';
+  const detail = 'Expected a request id that agrees with orderId, path, epoch and attempt.';
   return [{ pointer: `${bodyPointer}/requestId`, code: 'contradiction', detail }];
 }
 
@@ -80,7 +80,7 @@ function problemsOfInput(queue: string, { operation, input }: Request, { definit
   return described ? bodyProblems(described.input, input, `${bodyPointer}/input`) : [unknown('operation', Object.keys(operations))];
 }
 
-/** `fulfil-order@1`; what an undo is asked with, its caller knows. */
+/** Validates the input of a call (`fulfil-order@1`). The input of an undo has no schema here: only the caller knows it. */
 function problemsOfCall({ operation, input }: Request, { definitions }: ValidationContext): readonly SubmissionProblem[] {
   if (operation === 'undo') return [];
   const program = calledProgram(operation, definitions);
@@ -97,10 +97,10 @@ export function calledProgram(operation: string, definitions: Definitions): Retu
 const unknown = (field: string, names: readonly string[]): SubmissionProblem => ({
   pointer: `${bodyPointer}/${field}`,
   code: `unknown-${field}`,
-  detail: `There is none of this name. Known: ${names.join(', ')}.`,
+  detail: `Expected one of: ${names.join(', ')}.`,
 });
 
-/** What a step's operation answers with is looked at by the scheduler, too: there it would be as good as silence. */
+/** Returns problems of a reply's output. Without this check the scheduler would ignore an invalid output. */
 export function problemsOfOutput(
   { agent, operation }: { readonly agent: string; readonly operation: string },
   { result }: Reply,

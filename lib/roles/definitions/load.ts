@@ -12,7 +12,11 @@ import { SetupError } from '#ports/errors';
 import { validatorOf } from '#ports/util/validation';
 import { isPinnedTo } from './pinning.ts';
 
-/** @throws SetupError that names all that is wrong with any of the workflows, each with its place. */
+/**
+ * Returns the definitions of an app.
+ *
+ * @throws SetupError that names every problem of every workflow, with its path.
+ */
 export function loadDefinitions({ workflows, agents }: App): Definitions {
   const warnings = warningsOf(workflows, catalogOfApp({ workflows, agents }));
   const programs = new Map<string, Program>();
@@ -45,7 +49,7 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
 
 const nameOf = ({ name, version }: WorkflowDefinition): string => `${name}@${version}`;
 
-/** On one line: expressions are shown over several, with a caret below the place. */
+/** Returns a warning on one line. Problems in expressions have several lines, with a caret under the position. */
 const warningText = (workflow: string, { path, message }: Problem): string =>
   `${workflow}, ${path}: ${message.replaceAll(/\s*\n\s*/g, ' ')}`;
 
@@ -63,15 +67,21 @@ function warningsOf(workflows: readonly WorkflowDefinition[], catalog: Catalog):
     ...[...twice].map((name) => `Two workflows are called ${name}. Give one of them another name or version.`),
   ];
   if (wrong.length > 0)
-    throw new SetupError(`Workflows cannot be loaded:\n${wrong.join('\n')}`, 'Mend the definitions, or add to defineApp what is missing.');
+    throw new SetupError(
+      `Workflows cannot be loaded:\n${wrong.join('\n')}`,
+      'Correct the definitions, or add the missing parts to defineApp.',
+    );
   return found.map(({ workflow, problem }) => warningText(workflow, problem));
 }
 
-/** Only orders that are under way go by it: new ones take a later version. */
+/** Whether a later version exists. Then only orders under way use this version. */
 const isSuperseded = ({ name, version }: WorkflowDefinition, workflows: readonly WorkflowDefinition[]): boolean =>
   workflows.some((other) => other.name === name && other.version > version);
 
-/** What only the present schemas of operations say against a superseded version keeps nobody from starting: its orders need it. */
+/**
+ * Returns the problems of a definition. In a superseded version, conflicts with the current schemas are only warnings, because its
+ * orders still need it.
+ */
 function problemsOf(definition: WorkflowDefinition, catalog: Catalog, superseded: boolean): readonly Problem[] {
   const problems = check(definition, catalog);
   if (!superseded) return problems;
@@ -79,5 +89,5 @@ function problemsOf(definition: WorkflowDefinition, catalog: Catalog, superseded
   return problems.map((each) => (lasting.has(`${each.path} ${each.message}`) ? each : { ...each, severity: 'warning' }));
 }
 
-/** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */
+/** Returns the schema of an output on the wire, after the agent's own schema has transformed it. */
 const outputSchema = (operation: AnyOperation): z.ZodType => validatorOf(schemasOf(operation).output ?? {});

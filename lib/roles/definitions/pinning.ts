@@ -4,7 +4,7 @@ import { steeringText } from '#core/definition/steering';
 
 const hashes = new WeakMap<WorkflowDefinition, string>();
 
-/** A short name of what steers a definition: 96 bits of SHA-256. It is written with every order, so it has 16 characters. */
+/** Returns a hash of the parts of a definition that affect execution: 96 bits of SHA-256. Each order stores its 16 characters. */
 export function hashOf(definition: WorkflowDefinition): string {
   const known = hashes.get(definition);
   if (known !== undefined) return known;
@@ -13,10 +13,10 @@ export function hashOf(definition: WorkflowDefinition): string {
   return made;
 }
 
-/** Whether an order that began with this hash goes on by the definition; an order of an older program names none. */
+/** Whether an order that began with this hash may continue with the definition. Orders of older programs have no hash. */
 export const isPinnedTo = (definition: WorkflowDefinition, pinned: string | null | undefined): boolean =>
   !pinned || pinned === hashOf(definition);
 
-/** Why an order is not gone on with whose version is not what it was. */
+/** Returns why an order cannot continue after its workflow changed within a version. */
 export const changedReason = (name: string, version: number): string =>
   `its workflow ${name}@${version} has changed since this order began. Give the changed workflow a new version, or deploy the old one again, then resubmit the order`;

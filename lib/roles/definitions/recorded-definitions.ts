@@ -11,15 +11,15 @@ import { hashOf } from './pinning.ts';
 
 type Ports = Pick<Store, 'document' | 'putDocument' | 'list'>;
 
-/** A version of a workflow that is not what was recorded when it was first started. */
+/** A version of a workflow that differs from its recorded definition. */
 export interface ChangedDefinition {
   readonly definition: WorkflowDefinition;
-  /** Where it begins to differ; undefined of one that was too large to be recorded whole. */
+  /** Path of the first difference; undefined if the definition was too large to be recorded in full. */
   readonly place: string | undefined;
   readonly recorded: Document;
 }
 
-/** A larger one is recorded by its hash alone: DynamoDB takes 400 KB, and billed are the bytes. */
+/** Larger definitions are recorded as a hash only: DynamoDB accepts 400 KB and charges by size. */
 export const recordedBytesMax = 200_000;
 
 const documentOf = (definition: WorkflowDefinition, rev: number): Document => {
@@ -39,7 +39,7 @@ const changedFrom = (recorded: Document, definition: WorkflowDefinition): Change
   return { definition, place, recorded };
 };
 
-/** Which of the workflows differ from what is recorded, and which are not recorded at all. One read for each, and no write. */
+/** Returns the workflows that differ from their record, and those without one. It reads one document per workflow and writes none. */
 export async function compareDefinitions(
   workflows: readonly WorkflowDefinition[],
   { document }: Pick<Ports, 'document'>,
@@ -55,10 +55,10 @@ export async function compareDefinitions(
 }
 
 /**
- * Records each version of a workflow that the store does not know, and compares the others with what is recorded. Where
- * `mayReplace`, a changed version that no order under way needs replaces what is recorded; the answer names those, in a line each.
+ * Records new versions of workflows and compares the others with their records. With `mayReplace`, a changed version replaces its
+ * record if no order under way needs the former one. Returns one line for each replaced version.
  *
- * @throws SetupError that names every version that has changed, where, and what to do.
+ * @throws SetupError that names every changed version, its first difference, and the remedy.
  */
 export async function recordDefinitions(
   workflows: readonly WorkflowDefinition[],
@@ -73,29 +73,29 @@ export async function recordDefinitions(
   for (const each of all) {
     const orders = mayReplace ? await liveOrdersOf(each.definition, workflows, store, someMax) : undefined;
     if (orders?.length === 0 && (await replace(each, store)))
-      replaced.push(`${changeText(each)}. No order under way began with it: it is replaced.`);
+      replaced.push(`${changeText(each)}. No order under way uses the former definition, so it was replaced.`);
     else
       refused.push(
-        `${changeText(each)}${orders === undefined ? '' : `, and ${countText(orders.length)} under way began with the former one`}.`,
+        `${changeText(each)}${orders === undefined ? '' : `, and ${countText(orders.length)} under way ${orders.length === 1 ? 'uses' : 'use'} the former definition`}.`,
       );
   }
   if (refused.length === 0) return replaced;
   throw new SetupError(
-    `Under a version that is recorded stands another workflow: ${refused.join(' ')}`,
+    `Workflows have changed without a new version: ${refused.join(' ')}`,
     mayReplace
       ? 'Give the changed workflow a new version and keep the former one beside it, or undo the change. "npx redress reset" empties the data folder with all its orders.'
-      : 'Give the changed workflow a new version and keep the former one beside it, or deploy the former one again. docs/runbook.md says how to release a version that no order needs.',
+      : 'Give the changed workflow a new version and keep the former one beside it, or deploy the former one again. docs/operations/runbook.md says how to release a version that no order needs.',
   );
 }
 
-/** How many orders are looked for, where one is enough to refuse. */
+/** Limit of the search for orders. One is enough to refuse; the message states the number. */
 const someMax = 100;
 const countText = (count: number): string => (count === 1 ? 'an order' : `${count >= someMax ? `at least ${someMax}` : count} orders`);
 
 export const changeText = ({ definition, place }: ChangedDefinition): string =>
   `${nameOf(definition)} has changed${place === undefined ? '' : ` (${place})`}`;
 
-/** Undefined where it is recorded now; else what another process has recorded at the same moment. */
+/** Records a version. Returns undefined, or the difference from the record that another process wrote at the same time. */
 async function recordNew(definition: WorkflowDefinition, { putDocument }: Ports): Promise<ChangedDefinition | undefined> {
   const write = await putDocument(documentOf(definition, 1), 0);
   const current = write.outcome === 'refused' ? write.current : null;
@@ -108,8 +108,8 @@ async function replace({ definition, recorded: { rev } }: ChangedDefinition, { p
 }
 
 /**
- * Orders under way that would not go on as they began, up to so many: those of the version, and those of the workflows that
- * call it, which may still have it undone.
+ * Returns at most `limit` orders under way that the change affects. Orders of workflows that call the version are included,
+ * because they may still compensate the call.
  */
 export async function liveOrdersOf(
   definition: WorkflowDefinition,
@@ -119,14 +119,14 @@ export async function liveOrdersOf(
 ): Promise<readonly StateHead[]> {
   const found: StateHead[] = [];
   for (const each of [definition, ...callersOf(definition, workflows)]) {
-    // One of the version itself that began with the definition as it is now needs nothing else.
+    // An order that began with the current definition does not need the former one.
     const needs = (head: StateHead): boolean => each !== definition || head.definition !== hashOf(definition);
     found.push(...(await liveOrders(each, needs, store, limit - found.length)));
   }
   return found;
 }
 
-/** Orders of one version that are under way, up to so many. */
+/** Returns at most `limit` orders of one version that are under way. */
 async function liveOrders(
   { name, version }: Pick<WorkflowDefinition, 'name' | 'version'>,
   isMeant: (head: StateHead) => boolean,
@@ -145,18 +145,18 @@ async function liveOrders(
   return found.slice(0, Math.max(0, limit));
 }
 
-/** What a deployment of these workflows would find of one version, and the orders under way that would not go on with it. */
+/** Preview of a deployment for one version: its difference, and the orders under way that could not continue. */
 export interface VersionCheck {
   readonly name: string;
   readonly version: number;
   /** `missing`: recorded, and no longer part of the app. */
   readonly found: 'same' | 'new' | 'changed' | 'missing';
-  /** Where it has changed first. */
+  /** Path of the first difference. */
   readonly place?: string;
   readonly orders: readonly StateHead[];
 }
 
-/** Compares every version with what is recorded, and every recorded version of these workflows with the app. Writes nothing. */
+/** Compares the versions of the app with the recorded versions of the same workflows, in both directions. It writes nothing. */
 export async function checkDefinitions(
   workflows: readonly WorkflowDefinition[],
   store: Pick<Store, 'document' | 'documents' | 'list'>,
@@ -182,5 +182,5 @@ export async function checkDefinitions(
   return checks;
 }
 
-/** Of one workflow: so many versions are looked for that the app does not have any more. */
+/** Limit of recorded versions per workflow that are compared with the app. */
 const versionsMax = 1000;

@@ -12,7 +12,7 @@ import type { Loaded, PlannedWrite } from '#roles/scheduler/types';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
 import type { Decision, Instruction, Signal } from './instruction.ts';
 
-/** What an instruction would do, for a look before it is given. */
+/** The effects of an instruction, for a dry run. */
 export interface InstructionPlan {
   readonly processState: string;
   readonly requests: readonly {
@@ -25,13 +25,13 @@ export interface InstructionPlan {
   }[];
   readonly fault?: string;
   readonly suspended: boolean;
-  /** By when what is at work would have to be done; null while it is suspended. */
+  /** When all active work would be due; null while the order is suspended. */
   readonly completeBy: string | null;
-  /** Of a suspended order: what is left of that time. */
+  /** The time that a suspended order has left; null for other orders. */
   readonly remainingSeconds: number | null;
 }
 
-/** The part of an order that decides whether a decision is feasible. */
+/** The parts of an order that make a decision feasible or not. */
 interface Decided {
   readonly program: Program;
   readonly record: Pick<StateRecord, 'processState' | 'outcome' | 'suspended'>;
@@ -40,7 +40,7 @@ interface Decided {
 
 type Resubmission = Extract<Instruction, { kind: 'resubmit' }>;
 
-/** Every reason why a decision can't be carried out now; none means that it is feasible. */
+/** Returns every reason why a decision cannot be carried out now; an empty list means that it is feasible. */
 export function infeasibleReasons({ program, record, instance }: Decided, decision: Decision, now: number): readonly string[] {
   const { state } = instance;
   if (record.processState === 'Processed') return [`The order is finished (${record.outcome}). Submit a new one instead.`];
@@ -49,32 +49,32 @@ export function infeasibleReasons({ program, record, instance }: Decided, decisi
   if (decision.kind === 'resume') return record.suspended ? [] : ['The order is not suspended: there is nothing to resume.'];
   if (decision.kind === 'mark-compensated') return markingReasons(state, record, decision.path);
   if (record.suspended && record.processState === 'Error' && decision.kind === 'resubmit')
-    return ['The order was suspended before it went into Error: resume it first.'];
+    return ['The order was suspended before it went into Error. Resume it first.'];
   if (state.ending) return undoingReasons(state.ending.outcome, record.processState, decision);
   if (decision.kind === 'cancel') return [];
   if (decision.kind === 'signal') return signalReasons(program, state, decision.name);
   if (record.processState !== 'Error')
     return [
       decision.kind === 'compensate'
-        ? `The order is ${record.processState}: only an order in Error is compensated by instruction; cancel it instead.`
-        : `The order is ${record.processState}: only an order in Error has a failed step to resubmit.`,
+        ? `Only an order in Error can be compensated; this one is ${record.processState}. Cancel it instead.`
+        : `Only an order in Error can be resubmitted; this one is ${record.processState}.`,
     ];
   return decision.kind === 'compensate' ? [] : resubmissionReasons(state, decision, now);
 }
 
 const suspensionReasons = ({ suspended, processState }: Decided['record']): readonly string[] => [
-  ...(suspended ? ['The order is suspended already.'] : []),
-  ...(processState === 'Error' ? ['The order is in Error: it waits for a person as it is, and nothing new is begun.'] : []),
+  ...(suspended ? ['The order is already suspended.'] : []),
+  ...(processState === 'Error' ? ['The order is in Error, where no new work begins: there is nothing to suspend.'] : []),
 ];
 
-/** Where it could not be worked on for a while, it goes on undoing; else there is nothing left to decide. */
+/** Returns the reasons for an order that is being undone. In Error, only a resubmission is feasible, and continues the undo. */
 function undoingReasons(outcome: string, processState: string, decision: Decision): readonly string[] {
-  if (processState !== 'Error') return [`The order is being undone: it ends as ${outcome}.`];
-  if (decision.kind !== 'resubmit') return [`The order was being undone, to end as ${outcome}: resubmit it, and that goes on.`];
-  return decision.answer === undefined ? [] : ['Nobody has asked anything: leave answer out.'];
+  if (processState !== 'Error') return [`The order is already being undone, and will end as ${outcome}.`];
+  if (decision.kind !== 'resubmit') return [`The order is in Error while being undone, to end as ${outcome}. Resubmit it to continue.`];
+  return decision.answer === undefined ? [] : ['The order has no open question. Leave out "answer".'];
 }
 
-/** All that the definition says against what a decision brings along. */
+/** Returns where an answer or a signal's payload does not match the definition. */
 export function problemsWith({ program, instance }: Omit<Decided, 'record'>, decision: Decision): readonly SubmissionProblem[] {
   if (decision.kind === 'resubmit' && decision.answer !== undefined && instance.state.blocked) {
     const node = nodeAt(program, instance.state.blocked.path);
@@ -85,7 +85,7 @@ export function problemsWith({ program, instance }: Omit<Decided, 'record'>, dec
 
 type Nodes = readonly { readonly activity: string; readonly signal?: unknown; readonly payload?: unknown }[];
 
-/** Several may wait for it, each with a schema of its own: it must please one of them. */
+/** Returns the problems of a signal's payload. It must match one of the activities that may wait for the signal. */
 function payloadProblems(nodes: Nodes, { name, payload }: Signal): readonly SubmissionProblem[] {
   const waiting = nodes.filter(({ activity, signal }) => activity === 'waitFor' && signal === name);
   const problems = waiting.map((node) => schemaProblems(node.payload as JsonObject | undefined, payload, ''));
@@ -99,25 +99,27 @@ function schemaProblems(schema: JsonObject | undefined, value: Json, prefix: str
 function signalReasons(program: Program, state: State, name: string): readonly string[] {
   if (!mayTakeSignal(program, state, name)) {
     const names = signalsAhead(program, state);
-    const known = names.length === 0 ? 'Nothing more waits for any signal.' : `What may still wait, waits for: ${names.join(', ')}.`;
-    return [`Nothing will ever wait for the signal "${name}" in this order any more. ${known}`];
+    const known = names.length === 0 ? 'It waits for no other signals.' : `It may still wait for: ${names.join(', ')}.`;
+    return [`The order will not wait for the signal "${name}". ${known}`];
   }
   if ((state.signals ?? []).length < limits.signalsMax || takesSignalNow(program, state, name)) return [];
-  return [`The order keeps ${limits.signalsMax} signals already, the most that may wait to be taken. Send it when some of them have been.`];
+  return [
+    `The order already keeps ${limits.signalsMax} signals, which is the limit. Send the signal again after it has taken some of them.`,
+  ];
 }
 
 function resubmissionReasons({ blocked, endBy }: State, { answer, completeWithinSeconds }: Resubmission, now: number): readonly string[] {
   const asked = blocked && isQuestion(blocked.fault);
   return [
-    ...(asked && answer === undefined ? [`The order waits for an answer to: ${blocked.fault.message} Give it with answer.`] : []),
-    ...(!asked && answer !== undefined ? ['Nobody has asked anything: the order is in Error for a fault. Leave answer out.'] : []),
+    ...(asked && answer === undefined ? [`The order waits for an answer to: ${blocked.fault.message} Send it as "answer".`] : []),
+    ...(!asked && answer !== undefined ? ['The order has no open question: it is in Error because of a fault. Leave out "answer".'] : []),
     ...(endBy !== undefined && endBy <= now && completeWithinSeconds === undefined
-      ? [`The time of the whole order was over at ${timeText(endBy)}. Give it more with completeWithinSeconds.`]
+      ? [`The time limit of the order passed at ${timeText(endBy)}. Extend it with "completeWithinSeconds".`]
       : []),
   ];
 }
 
-/** The step that is meant: the one of that path, or of whose undo it is the path; without one, the only one there is. */
+/** Returns the step whose undo is meant: `path` names the step or its undo. Without a path, it is the only failing one. */
 export function stepToMark(state: State, path: string | undefined): string | undefined {
   const failing = failingUndos(state);
   if (path === undefined) return failing.length === 1 ? failing[0] : undefined;
@@ -126,14 +128,14 @@ export function stepToMark(state: State, path: string | undefined): string | und
 
 function markingReasons(state: State, { processState, suspended }: Decided['record'], path: string | undefined): readonly string[] {
   const failing = failingUndos(state);
-  const known = failing.length === 0 ? 'No undo of this order has failed.' : `Undos that have failed: ${failing.join(', ')}.`;
+  const known = failing.length === 0 ? 'No undo of this order has failed.' : `Failed undos: ${failing.join(', ')}.`;
   const blocked = [
-    ...(processState === 'Error' ? ['The order is in Error: resubmit it, or have it compensated; then its undos go on.'] : []),
-    ...(suspended ? ['The order is suspended: resume it; then its undos go on.'] : []),
+    ...(processState === 'Error' ? ['The order is in Error. Resubmit or compensate it; then its undos continue.'] : []),
+    ...(suspended ? ['The order is suspended. Resume it; then its undos continue.'] : []),
   ];
   if (stepToMark(state, path) !== undefined) return blocked;
-  if (path !== undefined) return [...blocked, `The undo of ${path} is not at work, or has not failed yet. ${known}`];
-  return [...blocked, failing.length > 1 ? `There are several: say which with path. ${known}` : known];
+  if (path !== undefined) return [...blocked, `The undo of ${path} is not running, or has not failed yet. ${known}`];
+  return [...blocked, failing.length > 1 ? `Several undos have failed: choose one with "path". ${known}` : known];
 }
 
 export const instructionPlan = (_: Loaded, { record, requests }: PlannedWrite): InstructionPlan => ({
@@ -152,6 +154,6 @@ export const instructionPlan = (_: Loaded, { record, requests }: PlannedWrite): 
   remainingSeconds: remainingSecondsOf(record),
 });
 
-/** A record of before there were such times has none. */
+/** Returns the time that is left, in seconds; null for records of older versions, which do not have it. */
 export const remainingSecondsOf = ({ remainingMs }: Pick<StateHead, 'remainingMs'>): number | null =>
   typeof remainingMs === 'number' ? Math.ceil(remainingMs / 1000) : null;

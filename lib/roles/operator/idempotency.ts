@@ -4,12 +4,12 @@ import { collections, type Documents } from '#ports/documents';
 import { type Instance, keysKept } from '#roles/scheduler/instance';
 
 /**
- * What an order remembers of a call with an idempotency key: who gave which key, and what was asked with it. Short, for
- * it is written along with the order: 96 bits each, of SHA-256.
+ * Returns the key of an API call with an idempotency key: one hash of its caller and key, one of its content. Each has
+ * 96 bits of SHA-256, to keep the order's record short.
  */
 export const callKey = (caller: string, key: string, asked: Json): string => `${short([caller, key])}.${short(asked)}`;
 
-/** `replayed`: the same call was carried out before; `reused`: another one had this key. */
+/** Returns `replayed` when the same call was carried out before, `reused` when another call had this key. */
 export function callBefore(keys: readonly string[] | undefined, key: string | undefined): 'replayed' | 'reused' | undefined {
   const [given] = key?.split('.') ?? [];
   const before = keys?.findLast((each) => each.split('.')[0] === given);
@@ -19,23 +19,23 @@ export function callBefore(keys: readonly string[] | undefined, key: string | un
 
 const short = (value: Json): string => hash('sha256', JSON.stringify(value), 'base64url').slice(0, 16);
 
-/** The key as the last that an order remembers; the oldest gives way to it. */
+/** Adds a key to the instance. Above the limit, the oldest key is dropped. */
 export function withKey(instance: Instance, key: string | undefined): Instance {
   if (key === undefined) return instance;
   const keys = [...(instance.keys ?? []), key];
   return { ...instance, keys: keys.slice(-keysKept), ...(keys.length > keysKept ? { pagedKeys: true } : {}) };
 }
 
-/** So long a call is known again at least (api.md). */
+/** The least time for which a repeated call is recognized (api.md). */
 export const keyKeptMs = 24 * 3_600_000;
 
 type Found = ReturnType<typeof callBefore>;
 
-/** The keys for which a state has no room, each a document that lives for a day: most orders never have one. */
+/** The keys that a state has dropped, each as a document for one day. Most orders have none. */
 export interface CallKeys {
-  /** What became of a call with this key before; undefined where none is known. */
+  /** Finds an earlier call with this key; resolves to undefined if there is none. */
   before(orderId: string, instance: Instance, key: string | undefined): Promise<Found>;
-  /** Before the write that drops the oldest key from the state: the same again changes nothing. */
+  /** Stores the oldest key before a write drops it from the state. Idempotent. */
   pageOut(orderId: string, instance: Instance): Promise<void>;
 }
 

@@ -26,9 +26,9 @@ export type Instructed =
   | { readonly outcome: 'infeasible'; readonly reasons: readonly string[] };
 
 /**
- * Carries out an operator's instruction, or lets a signal in; or says why not, changing nothing. `key`: see `callKey`.
+ * Applies an operator's instruction or a signal, or returns why it is refused and changes nothing. `key`: see `callKey`.
  *
- * @throws InstanceLockedError when somebody holds the instance for longer than the lock policy waits.
+ * @throws InstanceLockedError when another host holds the lease for longer than the lock policy waits.
  */
 export type Instruct = (
   orderId: string,
@@ -45,7 +45,7 @@ interface Ports {
   readonly lockPolicy?: LockPolicy;
 }
 
-/** What the scheduler does for every transition. */
+/** The scheduler's parts of a transition. */
 interface Work {
   load(orderId: string): Promise<Loaded | undefined>;
   programOf(orderId: string, record: StateRecord): Program;
@@ -57,13 +57,13 @@ interface Work {
   ): Promise<'written' | 'lost'>;
 }
 
-/** An order to decide on. `losses`: what of it can't be undone, because it is not known any more. */
+/** An order to decide on. `losses`: the reasons why a rebuilt order cannot be undone. */
 interface Found {
   readonly loaded: Loaded;
   readonly losses: readonly string[];
 }
 
-/** What another version of the program has written is not damaged, and may be given back at any moment. */
+/** Whether the record is damaged. A record of another program version is not: that version may return at any time. */
 const isDamage = (error: unknown): boolean => error instanceof UnreadableRecordError && error.newerUntil === undefined;
 
 export function createInstructing({ store, clock, telemetry, hostId, lockPolicy = 'NoRetry' }: Ports, work: Work): Instruct {
@@ -74,19 +74,19 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
     return loaded && { loaded, losses: [] };
   }
 
-  /** An order that can't be worked on is undone all the same, by what its journal still says (SAS). */
+  /** Rebuilds an order from its journal, so that it can be undone although its instance cannot be read. */
   async function rebuiltOne(orderId: string): Promise<Found | undefined> {
     const found = await store.load(orderId);
     if (!found) return undefined;
     const { order, state } = found;
     const program = work.programOf(orderId, state);
     const { instance, problems: losses } = rebuild({ program, order, record: state }, await store.pages(orderId), clock.now());
-    // A claim of its own: whatever was asked before is answered in vain.
+    // Forces a new claim, so that replies to earlier requests do not count.
     const processState = state.processState === 'Processed' ? state.processState : 'Error';
     return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance, rebuilt: true }, losses };
   }
 
-  /** Somebody else may have made it whole meanwhile: what it remembers since must not be lost again. */
+  /** Loads the order, or rebuilds it. Another host may have rebuilt it meanwhile, and its writes must not be lost. */
   async function wholeOrRebuilt(orderId: string): Promise<Found | undefined> {
     try {
       return await asItIs(orderId);
@@ -96,7 +96,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
     }
   }
 
-  /** As it is; else whole by now, or rebuilt; and rebuilt where it can be read and makes no sense. */
+  /** Applies a decision. To undo or terminate an order, a damaged or inconsistent instance is rebuilt if necessary. */
   async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
     const isUndone = decision.kind === 'compensate' || decision.kind === 'terminate';
     for (const find of isUndone ? [asItIs, wholeOrRebuilt] : []) {
@@ -112,7 +112,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
   async function instructFound(find: typeof asItIs, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
     const { id, ifMatch, dryRun = false, key } = how;
     for (let race = 1; race <= racesMax; race++) {
-      // With the time after a slow read, an old record could be refused although the same call was carried out meanwhile.
+      // Reasons refer to the time before the read: else a slow read could refuse a call that was carried out meanwhile.
       const readAt = clock.now();
       const found = await find(orderId);
       if (!found) return { outcome: 'not-found' };
@@ -130,13 +130,13 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
 
       const incoming = [incomingOf(decision, id, key)];
       const planned = await work.planOf(loaded, incoming, now);
-      if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
+      if (!planned) return { outcome: 'infeasible', reasons: ['The order would not change.'] };
       if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
       if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
       if ((await work.save(loaded, planned, (byteBudget) => work.planOf(loaded, incoming, now, byteBudget))) === 'written')
         return { outcome: 'done', rev: rev + 1 };
     }
-    return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
+    return { outcome: 'infeasible', reasons: ['Other writes to this order won every race. Try again.'] };
   }
 
   return (orderId, decision, how) =>
@@ -148,7 +148,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
     });
 }
 
-/** Whoever calls over HTTP gets an answer well before API Gateway gives up, which is after 30 seconds. */
+/** Limit of all waits for a lease. API Gateway ends an HTTP call after 30 seconds. */
 const lockWaitMaxMs = 10_000;
 
 const incomingOf = (decision: Decision, id: string, key: string | undefined): Incoming => ({
@@ -157,7 +157,7 @@ const incomingOf = (decision: Decision, id: string, key: string | undefined): In
   ...(key === undefined ? {} : { key }),
 });
 
-/** What would break what must hold is refused before it is done. */
+/** Converts an error of a decision that would violate an invariant or a size limit to a refusal. */
 const refusal = (error: unknown): Instructed => {
   if (error instanceof InvariantError || error instanceof StateTooLargeError) return { outcome: 'infeasible', reasons: [error.message] };
   throw error;

@@ -1,36 +1,36 @@
 import type { Json } from '#core/data/json';
 
-/** What an operator decided. Every one carries who and why, and goes into the order's journal. */
+/** A decision of an operator. The journal records it, with its author and reason. */
 export type Instruction = {
   readonly by: string;
   readonly reason: string;
 } & (
   | {
       readonly kind: 'resubmit';
-      /** A new time for the whole order, from now. */
+      /** A new time limit for the whole order, from now. */
       readonly completeWithinSeconds?: number;
-      /** To the question for which it is held. */
+      /** The answer to the question that blocks the order. */
       readonly answer?: Json;
     }
-  /** What runs is canceled, what was done is undone, newest first. A client may do so, too. */
+  /** Cancels running activities and undoes completed ones, newest first. A client may cancel, too. */
   | { readonly kind: 'cancel' }
-  /** The same for an order in Error, by an operator's decision: it ends as compensated. */
+  /** Does the same for an order in Error, which then ends as compensated. */
   | { readonly kind: 'compensate' }
-  /** An undo that goes on failing was seen to by hand. `path`: of the step, or of its undo; left out, where there is one only. */
+  /** Records that a failing undo was done by hand. `path`: the step or its undo; optional if only one undo fails. */
   | { readonly kind: 'mark-compensated'; readonly path?: string }
-  /** Its time stands still: what was asked may be answered, and nothing new is begun, until it is resumed. */
+  /** Stops the order's time until it is resumed. Replies still count, but no new activity begins. */
   | { readonly kind: 'suspend' }
   | { readonly kind: 'resume' }
-  /** Ended at once: nothing is undone. */
+  /** Ends the order at once, without undoing anything. */
   | { readonly kind: 'terminate' }
 );
 
-/** What a client or operator tells an order from outside; it decides nothing. */
+/** A message of a client or an operator that a workflow may wait for. */
 export interface Signal {
   readonly kind: 'signal';
   readonly name: string;
   readonly payload: Json;
 }
 
-/** Something that one call asks of an order. */
+/** An instruction or a signal of one call. */
 export type Decision = Instruction | Signal;

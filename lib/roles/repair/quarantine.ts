@@ -18,9 +18,9 @@ interface Ports {
 }
 
 /**
- * Puts one order before a person because it can't be worked on: its record is unreadable, or would become nonsense.
- * Touches only what lies outside the instance, which stays as it is for whoever looks into it; nobody else is stopped.
- * Resolves to the state that the order is in; undefined where that cannot be read; `lost` where another write came first.
+ * Moves one order to Error because it cannot be processed: its record is unreadable, or would become inconsistent. The
+ * instance stays as it is, for inspection; other orders continue. Resolves to the order's state; to undefined when that
+ * cannot be read, and to `lost` when another write came first.
  */
 export async function quarantine(
   orderId: string,
@@ -29,14 +29,14 @@ export async function quarantine(
   ports: Ports,
 ): Promise<ProcessState | 'lost' | undefined> {
   const { store, clock, telemetry } = ports;
-  telemetry.log('error', 'order quarantined', { orderId, type, reason });
+  telemetry.log('error', 'quarantined order', { orderId, type, reason });
   const head = await readableHead(orderId, store);
   if (!head) {
     await announceOnly({ orderId }, type, reason, 'unknown', ports);
     return undefined;
   }
   if (head.processState === 'Processed') {
-    // What is finished stays finished; only what it still had to tell goes out.
+    // A finished order does not change; only its outbox is sent.
     await announceOnly(head, type, reason, head.processState, ports);
     await flush(head, ports);
     return head.processState;
@@ -82,7 +82,7 @@ export async function quarantine(
   return quarantined.processState;
 }
 
-/** Sends what is to be told; what is not taken is due again, so that nobody looks at the order without end meanwhile. */
+/** Sends the outbox. Unsent entries get a new deadline, so that the supervisor does not spin on this order. */
 async function flush(head: StateHead, ports: Ports): Promise<void> {
   if (head.outbox.length === 0) return;
   const acknowledged = await sendEntries(head.outbox, { ...ports, queues: inGroup(ports.queues, head.client) });
@@ -99,7 +99,7 @@ function placeOf({ outbox, processState }: StateHead, now: number): Place {
   return { worklist: 'error', worklistAt: at, nextDueAt: at, nextDueFor: { kind: 'reminder' } };
 }
 
-/** Nothing may be written: the attributes can't be read either, or the order is finished. But a person is told, once. */
+/** Alerts a person once, without a write: the attributes cannot be read either, or the order is finished. */
 async function announceOnly(
   told: Pick<StateHead, 'orderId'> & Partial<Pick<StateHead, 'submittedAt'>>,
   type: string,

@@ -10,7 +10,7 @@ import { type Instance, type JournalEntry, journal, type SalvagedTail, salvagedT
 import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Loaded } from '#roles/scheduler/types';
 
-/** The journal of an order whose instance can't be read: what lies in pages, and of the tail what is left of it. */
+/** Returns the journal of an order whose instance cannot be read: its pages, and the readable entries of the tail. */
 export function salvagedJournal(
   { blob }: Pick<StateRecord, 'blob'>,
   pages: readonly Page[],
@@ -25,7 +25,10 @@ export function salvagedJournal(
   return { entries, whole: tail.whole && entries.every(({ seq }, index) => seq === index + 1) };
 }
 
-/** Where the tail's end is lost, its numbers follow from the pages. The last one may say the same: then nothing was written after it. */
+/**
+ * Returns the number of the tail's first entry. If the end of the tail is lost, it follows from the pages. A page may
+ * already contain that entry.
+ */
 function numberOfFirst({ seq, entries: [first, ...others] }: SalvagedTail, paged: readonly JournalEntry[]): number {
   if (seq !== undefined) return first ? seq - others.length : seq + 1;
   const repeated = paged.find(({ seq: _, ...entry }) => isDeepStrictEqual(entry, first));
@@ -33,8 +36,8 @@ function numberOfFirst({ seq, entries: [first, ...others] }: SalvagedTail, paged
 }
 
 /**
- * An instance for one that can't be read: held for that, with all that may have to be undone. `problems` says why nothing
- * may be undone by it; it is empty where all can be.
+ * Rebuilds an unreadable instance from the journal: blocked, with everything that may have to be undone. `problems`
+ * contains the reasons why it must not be used to undo the order; it is empty if there are none.
  */
 export function rebuild(
   { program, order, record }: Omit<Loaded, 'instance'>,
@@ -43,7 +46,7 @@ export function rebuild(
 ): { readonly instance: Instance; readonly problems: readonly string[] } {
   const { entries, whole } = salvagedJournal(record, pages);
   const { stepMs, updatedAt, fault } = record;
-  // Nobody ever claimed it: nothing was asked.
+  // An order that was never claimed has sent no requests.
   const isNew = record.epoch === 0;
   const { state, problems } = isNew
     ? { state: initialState, problems: [] }
@@ -54,7 +57,7 @@ export function rebuild(
         lastAt: updatedAt,
       });
   const gap = entries.find(({ seq }, index) => seq !== index + 1);
-  const holes = gap ? [`What the journal says before its line ${gap.seq} is lost in part: nobody can say what was done by then.`] : [];
+  const holes = gap ? [`The journal has a gap before line ${gap.seq}: it is unknown what was done until then.`] : [];
   const blocked = {
     path: rootPath,
     fault: engineFault(fault?.type ?? unreadable, fault?.message ?? 'Its record is damaged.'),
@@ -78,10 +81,10 @@ export function rebuild(
   return { instance: journal({ ...known, tail }, [{ type: 'InstanceRebuilt', whole }], now), problems: [...holes, ...problems] };
 }
 
-/** Finished orders are never rebuilt: what was completed before, and is not finished now, is being taken back. */
+/** Whether the caller has the order undone. Finished orders are never rebuilt, so a completed one is being undone. */
 const isCompensatedByCaller = (entries: readonly JournalEntry[]): boolean => entries.some(({ type }) => type === 'OrderProcessed');
 
-/** It has left Error oftener than the journal says: something may have been asked anew, under keys that nobody knows. */
+/** Whether the order left Error more often than the journal shows. Then requests with unknown keys may exist. */
 function isResubmitted({ errorGen, processState, notes }: StateRecord, entries: readonly JournalEntry[]): boolean {
   const stayed = notes.filter((note) => note.type === 'RecordUnreadable' && note.before === 'Error').length;
   const left = errorGen - stayed - (processState === 'Error' ? 1 : 0);

@@ -1,13 +1,13 @@
 import type { StateHead } from '#ports/records';
 
-/** What only ever rises: by these numbers writes are fenced, pages are put aside, and what is asked and told is named. */
+/** Counters that only rise. They fence writes, and are part of the ids of pages, requests and announcements. */
 export type Counters = Pick<StateHead, 'rev' | 'epoch' | 'errorGen' | 'statusSeq'>;
 
 const gap = 1_000_000;
 
 /**
- * Where the counters of a record go on that is put back as it was (X-37): higher than anybody can have seen them. Whoever was at work
- * on what had become of it meanwhile writes nothing any more; and nothing new is taken for something old.
+ * Returns the counters of a record that is restored from a backup (X-37): higher than any process can have seen. Writes
+ * of processes that still have the later record are refused, and no new message has the id of an old one.
  */
 export function countersAfterRestore(restored: Partial<Counters>, inUse: Partial<Counters> = {}): Counters {
   const after = (name: keyof Counters): number => Math.max(restored[name] ?? 0, inUse[name] ?? 0) + gap;

@@ -6,8 +6,8 @@ import { type Reply, timeText } from '#ports/messages';
 import type { CallerRef, OrderRecord } from '#ports/records';
 
 /**
- * What an order that was called answers at its end: to the call, or, where it was completed before and has been undone
- * since, to the undo of the call. Undefined for an order that nobody called, or that is not at its end.
+ * Returns the reply of a called order to its caller; undefined if it has no caller or has not ended. An order that its
+ * caller had undone replies to the undo of the call.
  */
 export function replyToCaller(order: OrderRecord, state: State, now: number): JsonObject | undefined {
   const { caller } = order;
@@ -16,7 +16,7 @@ export function replyToCaller(order: OrderRecord, state: State, now: number): Js
   return replyToCall(order, state, now);
 }
 
-/** The answer to the call itself. A called order that was undone for its caller was not completed. */
+/** Returns the reply to the call itself. An order that was undone for its caller counts as not completed. */
 export function replyToCall({ caller, orderId }: OrderRecord, state: State, now: number): JsonObject | undefined {
   return caller && state.phase === 'closed' ? replyTo(caller, resultOf(orderId, state), now) : undefined;
 }
@@ -25,13 +25,13 @@ function resultOf(orderId: string, { outcome, failure, vars }: State): Reply['re
   if (outcome === 'completed') return { status: 'succeeded', output: vars?.[resultVariable] ?? null };
   const { type, message, data } = failure ?? {
     type: engineFaults.childNotCompleted,
-    message: `The order ${orderId} that was called ended as ${outcome}.`,
+    message: `The called order ${orderId} ended as ${outcome}.`,
     data: { orderId, outcome: outcome ?? null } as Json,
   };
   return { status: 'failed', fault: { type: shortType(type), message, permanent: true, ...(data === undefined ? {} : { data }) } };
 }
 
-/** A caller knows the effect by its generation: which of its askings is answered does not matter. */
+/** Builds a reply to a caller. The caller identifies the effect by its generation, so a reply to any attempt counts. */
 export const replyTo = ({ orderId, path, requestId, attempt, epoch }: CallerRef, result: Reply['result'], now: number): JsonObject => ({
   v: 1,
   type: 'reply',

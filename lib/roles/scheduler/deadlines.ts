@@ -4,13 +4,13 @@ import { nodeAt, type Program, wakeAtOf } from '#core/definition/program';
 import { type WorkingStep, workingSteps } from '#core/engine/lateness';
 import type { DueFor, OutboxEntry, StateRecord } from '#ports/records';
 
-/** An outbox that is not empty is looked at again after this time. */
+/** Shortest pause before an outbox is sent again. */
 export const outboxMs = 10_000;
-/** What cannot be sent for long is tried less often: each try is a write. A minute is the most that anybody waits for news. */
+/** Longest pause before an outbox is sent again. Pauses grow, because each attempt is a write. */
 const outboxMaxMs = 60_000;
-/** With `onExhausted: 'wait'`: how long a step above the threshold is left alone, where nothing else is said. */
+/** With `onExhausted: 'wait'`: the default pause before a step above its failure limit is requested again. */
 export const longWaitMs = 3_600_000;
-/** How often a person is reminded of an order in Error. */
+/** Interval between reminders of an order in Error. */
 export const reminderMs = 3_600_000;
 
 export interface Deadline {
@@ -20,11 +20,11 @@ export interface Deadline {
 
 interface Outstanding extends Deadline {
   readonly counts: boolean;
-  /** By when its answer was to come, where it is looked at again later. */
+  /** When the reply is due, if the step is examined again at another time. */
   readonly completeBy?: number;
 }
 
-/** All that the live activities wait for, by the clock. */
+/** Returns every deadline and timer of the active activities. */
 function outstanding(program: Program, state: State): readonly Outstanding[] {
   if (state.phase !== 'running' && state.phase !== 'suspended') return [];
   const steps = workingSteps(program, state);
@@ -39,20 +39,20 @@ function outstanding(program: Program, state: State): readonly Outstanding[] {
 function deadlineOf(program: Program, { path, local, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
   const { completeBy, limit = Infinity } = local;
   if (waitsUntil !== undefined) return { at: Math.min(waitsUntil, limit), for: { kind: 'timer', path }, counts: false, completeBy };
-  // Then it fails, and is not late.
+  // At its limit the step fails, instead of being late.
   if (!isCounted(local)) return { at: limit, for: { kind: 'timer', path }, counts: false, completeBy };
   const node = nodeAt(program, path);
   const agent = node.activity === 'step' ? { agent: node.agent } : {};
   return { at: completeBy, for: { kind: 'step', path, ...agent, ...(late ? { failures: late } : {}) }, counts: true };
 }
 
-/** By when all that is at work must be done (SAS). */
+/** Returns when the last active step or timer is due; null if there is none. */
 function completeByOf(program: Program, state: State): number | null {
   const deadlines = outstanding(program, state);
   return deadlines.length === 0 ? null : Math.max(...deadlines.map(({ at, completeBy = at }) => completeBy));
 }
 
-/** That for the record; of a suspended order, what is left of it. */
+/** Returns the record's due time; for a suspended order, the time that remains. */
 export function timesOf(program: Program, state: State): Pick<StateRecord, 'completeBy' | 'remainingMs'> {
   const completeBy = completeByOf(program, state);
   const { suspendedAt } = state;
@@ -60,25 +60,28 @@ export function timesOf(program: Program, state: State): Pick<StateRecord, 'comp
   return { completeBy: null, remainingMs: completeBy === null ? null : Math.max(0, completeBy - suspendedAt) };
 }
 
-/** A tenth of the time for which its oldest entry has been waiting. */
+/** Returns the pause before the outbox is sent again: a tenth of the age of its oldest entry, within the limits. */
 export function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): number {
   const waited = outbox.map((entry) => now - Date.parse(String((entry.kind === 'status' ? entry.message : entry.detail)['at'])));
   return Math.min(outboxMaxMs, Math.max(outboxMs, ...waited.map((ms) => (Number.isFinite(ms) ? Math.round(ms / 10) : 0))));
 }
 
-/** Of the whole order: it names the agent that has the most time, for where it is away, the order waits and is not late; and the highest count. */
+/**
+ * Returns what is due when the whole order expires (`recover: 'order'`). It names the agent with the latest deadline,
+ * because an outage of that agent delays the order. Its failure count is the highest of all steps.
+ */
 function claimOf(steps: readonly Deadline[]): DueFor {
   const { agent } = steps.reduce((latest, each) => (each.at > latest.at ? each : latest)).for;
   const failures = Math.max(...steps.map((step) => step.for.failures ?? 0));
   return { kind: 'claim', ...(agent === undefined ? {} : { agent }), ...(failures === 0 ? {} : { failures }) };
 }
 
-/** What was counted as late stays so until it is asked again, whatever else is written meanwhile: it must not count once more. */
+/** Returns until when a counted expiry must not count again. Other writes keep it until the step is requested again. */
 export function countedUntil({ nextDueAt, nextDueFor }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>): number | undefined {
   return (nextDueFor?.kind === 'request' ? nextDueAt : nextDueFor?.waitsUntil) ?? undefined;
 }
 
-/** What is kept of the next deadline while the order is suspended: what was counted must not count once more. */
+/** Returns what a suspended order keeps of its deadline, so that a counted expiry does not count again. */
 export function frozenDue(record: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>): DueFor {
   const { path, agent, failures, waitingSince } = record.nextDueFor ?? {};
   const waitsUntil = countedUntil(record);
@@ -92,18 +95,18 @@ export function frozenDue(record: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>)
   };
 }
 
-/** The same later, when the order is resumed. */
+/** Returns a kept deadline moved by the duration of the suspension, in milliseconds. */
 export const thawedDue = (due: DueFor | null, byMs: number): DueFor | null =>
   due?.waitsUntil === undefined ? due : { ...due, waitsUntil: due.waitsUntil + byMs };
 
-/** The exact next deadline of an order, or none. */
+/** Returns the exact next deadline of an order; undefined if there is none. */
 export function nextDeadline(program: Program, state: State, record: StateRecord, now: number): Deadline | undefined {
-  // What it has to tell is told all the same.
+  // A stopped order still sends its outbox.
   if (isStopped(record))
     return record.outbox.length === 0
       ? undefined
       : { at: now + outboxPauseMs(record.outbox, now), for: { ...frozenDue(record), kind: 'outbox' } };
-  // After a reset every asking is void: until the order is claimed, nothing of it can be late.
+  // A reset voids every request: until the order is claimed again, no step can be late.
   const waiting = record.processState === 'Processing' ? outstanding(program, state) : [];
   const steps = waiting.filter(({ counts }) => counts);
   const completeBy = completeByOf(program, state);
@@ -127,24 +130,24 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
     undefined,
   );
   if (!first) return undefined;
-  // What comes before its end must not make the wait forgotten; nor may an asking its place among those who wait.
+  // An earlier deadline must not end the wait. A new request of the same step keeps the start of its waiting time.
   const { waitingSince, path } = record.nextDueFor ?? {};
   const waits = waitsUntil !== undefined && first.at < waitsUntil ? { waitsUntil } : {};
   const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};
   return { ...first, for: { ...first.for, ...waits, ...place } };
 }
 
-/** Of steps that are late together the one that was late most is judged. */
+/** Whether one deadline comes before another. At the same time, the one with more failures comes first. */
 const isBefore = (one: Deadline, other: Deadline): boolean =>
   one.at === other.at ? (one.for.failures ?? 0) > (other.for.failures ?? 0) : one.at < other.at;
 
-/** Nothing of it can be due. In Error it waits for a person first, as any other. */
+/** Whether a suspension stops the order's deadlines. A suspended order in Error still reminds a person. */
 export const isStopped = ({ suspended, processState }: Pick<StateRecord, 'suspended' | 'processState'>): boolean =>
   suspended && (processState === 'Pending' || processState === 'Processing');
 
 /**
- * Where the order stands in the worklist. Lazy: its entry moves only to an earlier time, so that an order that runs
- * well writes it once and removes it once; the supervisor moves an entry that it finds too early.
+ * Returns the order's place in the worklist. An entry moves only to an earlier time, so a healthy order writes it once
+ * and removes it once. The supervisor moves an entry that it finds too early.
  */
 export function worklistEntry(
   record: Pick<StateRecord, 'worklist' | 'worklistAt' | 'processState'>,

@@ -3,15 +3,15 @@ import { UnreadableMessageError } from '#ports/errors';
 import { agentOfReplies, namesItsAttempt, newerProblem, type Reply, ToAgent, ToScheduler } from '#ports/messages';
 import type { Incoming } from './types.ts';
 
-/** A message for an agent. What is wrong with one is not said: the parsers quote what they were given, and it may be secret. */
+/** Parses a message for an agent. The error gives no details, because parsers quote their input and it may be secret. */
 export function agentMessageIn(body: string): ToAgent {
   const given = parsed(body);
   const message = ToAgent.safeParse(given).data;
-  if (!message) throw newerProblem(given) ?? new UnreadableMessageError('This is no message for an agent.');
+  if (!message) throw newerProblem(given) ?? new UnreadableMessageError('This is not a valid message for an agent.');
   return message;
 }
 
-/** A message for the scheduler, for whom it is and what it says; undefined when it is none. */
+/** Parses a message for the scheduler into its order id and its content; returns undefined for any other message. */
 export function parseIncoming(body: string, queue: string): { readonly orderId: string; readonly incoming: Incoming } | undefined {
   const message = ToScheduler.safeParse(parsed(body)).data;
   if (!message) return undefined;
@@ -38,11 +38,11 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
   };
 }
 
-/** Why `parseIncoming` knows nothing of a message. */
+/** Returns the error for a message that `parseIncoming` rejects. */
 export const noMessage = (body: string): Error =>
-  newerProblem(parsed(body)) ?? new UnreadableMessageError('This is no message for the scheduler.');
+  newerProblem(parsed(body)) ?? new UnreadableMessageError('This is not a valid message for the scheduler.');
 
-/** What an agent says of a fault counts, but not how it is classed: that follows from what the workflow declares. */
+/** Converts an agent's result. The agent does not choose the class of a fault: that follows from the workflow. */
 const replyOf = (result: Reply['result']): StepReply => {
   if (result.status === 'succeeded') return result;
   if (result.status === 'rejected') {

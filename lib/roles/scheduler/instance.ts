@@ -7,7 +7,7 @@ import type { Instruction } from '#roles/operator/instruction';
 import { longWaitMs as usualMs } from './deadlines.ts';
 import { lengthened, shortened } from './short-form.ts';
 
-/** What the journal says beside the core's own facts: of the order as a whole. */
+/** A journal entry's content: a fact of the core, or of the order as a whole. */
 export type OrderFact =
   | CoreFact
   | Note
@@ -16,47 +16,47 @@ export type OrderFact =
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
   | { readonly type: 'InstructionGiven'; readonly kind: Instruction['kind']; readonly by: string; readonly reason: string }
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
-  /** What could not be read any more was made anew of the journal. `whole`: the journal was all there. */
+  /** An unreadable instance was rebuilt from the journal. `whole`: the journal was complete. */
   | { readonly type: 'InstanceRebuilt'; readonly whole: boolean };
 
 export type JournalEntry = Fact<OrderFact>;
 
-/** What lies in the blob of a state record: one execution of a workflow, with the end of its journal. */
+/** One execution of a workflow, with the end of its journal; stored in the blob of a state record. */
 export interface Instance {
   readonly state: State;
-  /** The journal's last entries; the older ones lie in pages. */
+  /** The journal's last entries; older ones are in pages. */
   readonly tail: readonly JournalEntry[];
   /** The last entry's number. */
   readonly seq: number;
-  /** Paths asked in the last write: what a repeated message makes the scheduler send again. */
+  /** Paths that the last write requested. A redelivered message makes the scheduler send these requests again. */
   readonly lastRequested: readonly string[];
-  /** Of the last calls that came with an idempotency key, oldest first: see `keyOf`. */
+  /** Keys of the last API calls with an idempotency key, oldest first: see `callKey`. */
   readonly keys?: readonly string[];
-  /** Older ones lie outside of the state: see `CallKeys`. */
+  /** Set once older keys are stored outside of the state: see `CallKeys`. */
   readonly pagedKeys?: true;
 }
 
-/** How many idempotency keys of calls the state itself has. */
+/** Number of idempotency keys that the state itself keeps. */
 export const keysKept = 20;
 
 export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastRequested: [] };
 
 /**
- * As text. DynamoDB bills every byte of it at every write: an entry of the journal has no number, for its place gives
- * it, and instead of its time the milliseconds since the entry before. Steps at work have a short form.
+ * Encodes an instance as text. DynamoDB bills each byte at each write. A journal entry therefore omits its number and
+ * has the milliseconds since the previous entry instead of its time. Requested steps have a short form.
  */
 export function encodeInstance({ seq, tail, state, ...instance }: Instance): string {
   const short = tail.map(({ seq: _, at, ...fact }, index) => ({ at: at - (tail[index - 1]?.at ?? 0), ...fact }));
-  // The tail first: where the text breaks off, or its state is damaged, what happened can still be read.
+  // The tail comes first, so that the journal can be read even if the text is cut off or the state is damaged.
   return JSON.stringify({ seq, tail: short, state: { ...state, activities: shortened(state.activities) }, ...instance });
 }
 
 type Timed = OrderFact & { readonly at: number };
 
-/** Of a blob that can't be read: the entries of its tail up to the first that is damaged. */
+/** The tail entries of an unreadable blob, up to the first damaged one. */
 export interface SalvagedTail {
   readonly entries: readonly Timed[];
-  /** Whether these are all of them; then `seq` is the last one's number. */
+  /** Whether these are all entries; then `seq` is the number of the last one. */
   readonly whole: boolean;
   readonly seq?: number;
 }
@@ -75,7 +75,7 @@ export function salvagedTail(blob: string): SalvagedTail {
   return head === '' ? { entries, whole: false } : { entries, whole: true, seq: Number(seq) };
 }
 
-/** Where the object that begins here ends; undefined where none does. */
+/** Returns the index after the object that begins at `from`; undefined if no object ends there. */
 function endOfObject(text: string, from: number): number | undefined {
   if (text[from] !== '{') return undefined;
   for (let at = from, depth = 0, quoted = false; at < text.length; at++) {
@@ -97,7 +97,7 @@ function factIn(text: string): Timed | undefined {
   }
 }
 
-/** Throws UnreadableRecordError for a damaged blob: that concerns this order alone. */
+/** Decodes a record's blob; throws UnreadableRecordError if it is damaged, which affects this order alone. */
 export function decodeInstance(record: StateRecord): Instance {
   try {
     const { tail, state, ...instance } = JSON.parse(record.blob) as Instance;
@@ -109,26 +109,26 @@ export function decodeInstance(record: StateRecord): Instance {
     if (typeof state.phase === 'string' && Number.isFinite(at))
       return { ...instance, state: { ...state, activities: lengthened(state.activities) }, tail: entries };
   } catch {
-    // Falls through: whatever is wrong with it, it is unreadable.
+    // Falls through: any error means that the blob is damaged.
   }
   throw new UnreadableRecordError(record.orderId, 'its instance is damaged');
 }
 
-/** Numbers facts and puts them behind the journal's end. */
+/** Numbers facts and appends them to the journal. */
 export function journal(instance: Instance, facts: readonly OrderFact[], at: number): Instance {
   if (facts.length === 0) return instance;
   const entries = facts.map((fact, index): JournalEntry => ({ seq: instance.seq + index + 1, at, ...fact }));
   return { ...instance, tail: [...instance.tail, ...entries], seq: instance.seq + facts.length };
 }
 
-/** What an order keeps of the deployment that takes it in. */
+/** Settings of the deployment that an order keeps from its creation. */
 export interface Pinned {
   readonly stepMs: number;
   readonly maxFailures: number;
   readonly longWaitMs?: number | undefined;
 }
 
-/** The record of an order that has only just been submitted: Pending, claimed by nobody (SAS). */
+/** Builds the record of a new order: Pending and unclaimed. */
 export const newRecord = (
   order: OrderRecord,
   definition: WorkflowDefinition,
@@ -172,7 +172,7 @@ export const newRecord = (
   blob: encodeInstance(newInstance),
 });
 
-/** An order that never waits for long, or as long as usual, says nothing of it: every write is billed by its bytes. */
+/** Omits the long wait where it does not apply or is the default, because each write is billed by its bytes. */
 function longWaitOf({ onExhausted, longWaitSeconds }: WorkflowDefinition, deploymentMs?: number): Pick<StateRecord, 'longWaitMs'> {
   const ms = longWaitSeconds === undefined ? deploymentMs : longWaitSeconds * 1000;
   return onExhausted !== 'wait' || ms === undefined || ms === usualMs ? {} : { longWaitMs: ms };

@@ -2,14 +2,14 @@ import { requestIdFrom } from '#core/data/ids';
 import type { Telemetry } from '#ports/telemetry';
 import type { Instance } from './instance.ts';
 
-/** The log says what the journal says, under the same orderId, seq and requestId: one leads to the other (F-168). */
+/** Logs new journal entries with their orderId, seq and requestId, so that log and journal can be joined (F-168). */
 export function logJournal(telemetry: Telemetry, orderId: string, { tail }: Instance, sinceSeq: number): void {
   if (!telemetry.logs('info')) return;
   for (const entry of tail) {
     if (entry.seq <= sinceSeq) continue;
     const path = 'path' in entry ? entry.path : undefined;
-    const asking = 'attemptId' in entry ? entry.attemptId : undefined;
-    const requestId = path !== undefined && asking !== undefined ? requestIdFrom(orderId, path, asking) : undefined;
+    const attemptId = 'attemptId' in entry ? entry.attemptId : undefined;
+    const requestId = path !== undefined && attemptId !== undefined ? requestIdFrom(orderId, path, attemptId) : undefined;
     telemetry.log('info', entry.type, {
       orderId,
       seq: entry.seq,

@@ -3,33 +3,33 @@ import { InstanceLockedError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 
-/** What a caller does who meets an instance that another one has to himself (LOCK, InstanceLockedExceptionAction). */
+/** Retry policies of a caller whose instance is leased by another host (InstanceLockedExceptionAction). */
 export const lockPolicies = ['NoRetry', 'BasicRetry', 'AggressiveRetry'] as const;
 export type LockPolicy = (typeof lockPolicies)[number];
 
 /**
- * Which policy fits instances that are held for so long (LOCK): undefined where the chosen one does, else a sentence
- * for whoever runs the host.
+ * Returns advice for the operator of a host if another policy fits leases of this duration better; undefined if the
+ * chosen one fits.
  */
 export function lockPolicyAdvice(policy: LockPolicy, heldMs: number): string | undefined {
   const fitting: LockPolicy = heldMs > 60_000 ? 'NoRetry' : heldMs >= 5_000 ? 'BasicRetry' : 'AggressiveRetry';
-  // Not to wait at all is never wrong, only slower for the caller.
+  // NoRetry is always correct: the caller retries, which is only slower.
   if (policy === fitting || policy === 'NoRetry') return undefined;
-  return `Instances are held for about ${Math.round(heldMs / 1000)} s: INSTANCE_LOCKED_ACTION=${fitting} fits that better than ${policy}.`;
+  return `Leases last about ${Math.round(heldMs / 1000)} s: set INSTANCE_LOCKED_ACTION=${fitting} instead of ${policy}.`;
 }
 
 export interface LockRetry {
-  /** Waits after each attempt that met a lease; then the error goes to the caller. */
+  /** Number of attempts. The error of the last one goes to the caller. */
   readonly attemptsMax: number;
   readonly intervalMs: number;
   readonly intervalMaxMs: number;
-  /** BasicRetry: d, 2d, 3d instead of d, d, d. */
+  /** With BasicRetry: whether the waits are d, 2d, 3d instead of d, d, d. */
   readonly growing: boolean;
 }
 
 export const defaultLockRetry: LockRetry = { attemptsMax: 10, intervalMs: 500, intervalMaxMs: 8000, growing: false };
 
-/** Milliseconds to wait after the given attempt (from 1); undefined when the sequence is over. */
+/** Returns the milliseconds to wait after an attempt, counted from 1; undefined after the last one. */
 export function lockWaitMs(policy: LockPolicy, attempt: number, retry: LockRetry = defaultLockRetry): number | undefined {
   if (policy === 'NoRetry' || attempt >= retry.attemptsMax) return undefined;
   if (policy === 'BasicRetry') return Math.min(retry.growing ? retry.intervalMs * attempt : retry.intervalMs, retry.intervalMaxMs);
@@ -40,12 +40,12 @@ interface WithLockPolicy {
   readonly policy: LockPolicy;
   readonly clock: Clock;
   readonly retry?: LockRetry;
-  /** All waits together take no longer. */
+  /** Limit of all waits together, in milliseconds. */
   readonly withinMs?: number;
   readonly onAttempt?: (attempt: number) => void;
 }
 
-/** Runs `work` again as the policy says while it meets a lease; the caller sees only success, or the last error. */
+/** Runs `work`, and repeats it as the policy says while another host holds the lease. Rejects with the last error. */
 export async function withLockPolicy<T>(
   work: () => Promise<T>,
   { policy, clock, retry, withinMs = Number.POSITIVE_INFINITY, onAttempt }: WithLockPolicy,
@@ -66,21 +66,22 @@ export async function withLockPolicy<T>(
 export const isHeldByOther = ({ heldBy, heldUntil }: Pick<StateHead, 'heldBy' | 'heldUntil'>, holder: string, now: number): boolean =>
   heldBy !== null && heldBy !== holder && heldUntil !== null && heldUntil > now;
 
-/** An instance that its holder has to himself. */
+/** Exclusive use of one instance. */
 export interface Lease {
   readonly orderId: string;
-  /** Extends it; false when it had run out and another one has it, or the order has moved on under it. */
+  /** Extends the lease; resolves to false when it has expired or was released, or when the order is gone. */
   renew(): Promise<boolean>;
   release(): Promise<void>;
 }
 
-/** Lost races are run again at once. A message is then posted anew, so that it never nears the dead letters; whoever called is told. */
+/** Attempts of one change that loses its races. They follow each other without a pause. */
 export const racesMax = 20;
 
 /**
- * Takes the lease of one instance. It runs out by itself after `leaseMs` unless it is renewed.
+ * Takes the lease of one instance; resolves to undefined when the order does not exist. The lease expires after
+ * `leaseMs` unless it is renewed.
  *
- * @throws InstanceLockedError when another holder has it, after the policy's retries.
+ * @throws InstanceLockedError when another host still holds it after the policy's retries.
  */
 export async function acquireLease(
   store: Store,
@@ -93,7 +94,7 @@ export async function acquireLease(
 
   return {
     orderId,
-    // What has run out, or was given back, is not taken anew: it may be another one's by now.
+    // An expired or released lease is not renewed: another host may hold it by now.
     renew: () =>
       change(store, orderId, (head) =>
         head.heldBy === holder && (head.heldUntil ?? 0) > clock.now() ? { ...head, heldUntil: clock.now() + leaseMs } : undefined,
@@ -112,7 +113,7 @@ const holdUntil = (store: Store, orderId: string, holder: string, leaseMs: numbe
     return { ...head, heldBy: holder, heldUntil: now + leaseMs };
   });
 
-/** Changes attributes of the record whoever else is writing; false when there is no such order, or nothing to change. */
+/** Changes record attributes, again after each lost race; resolves to false when `make` or the store returns nothing. */
 async function change(store: Store, orderId: string, make: (head: StateHead) => StateHead | undefined): Promise<boolean> {
   for (let race = 1; race <= racesMax; race++) {
     const head = await store.head(orderId);
@@ -121,5 +122,5 @@ async function change(store: Store, orderId: string, make: (head: StateHead) => 
     const write = await store.patch({ ...changed, rev: head.rev + 1 }, head);
     if (write.outcome === 'written') return true;
   }
-  throw new Error(`The order ${orderId} changes faster than a lease can be taken. Try again.`);
+  throw new Error(`Cannot take the lease of order ${orderId}: other writes won all ${racesMax} races. Try again.`);
 }

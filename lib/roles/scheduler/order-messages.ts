@@ -12,27 +12,28 @@ import {
 } from '#ports/records';
 import { replyToCaller } from './caller-reply.ts';
 
-/** What one write of an order says to the outside, as entries of its outbox. */
+/** Builds an announcement about an order, as an entry of its outbox. */
 export function announcementOf({ orderId }: StateRecord, detailType: DetailType, id: string, detail: JsonObject, now: number): OutboxEntry {
   return { id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(now), ...detail } };
 }
 
-/** The message to the submitter's own queue; `statusSeq` of the record is its number. */
+/** Builds a status message for the client's response queue, numbered by `statusSeq` of the record. */
 export function statusOf(record: StateRecord, { reference }: OrderRecord, channel: string, status: StatusKind, now: number): OutboxEntry {
   const { statusSeq: seq, outcome, orderId } = record;
   const about = { orderId, ...(reference === undefined ? {} : { reference }), seq, status, ...(outcome ? { outcome } : {}) };
   return { id: `${orderId}/status/${seq}`, kind: 'status', channel, message: { v: 1, type: 'status', ...about, at: timeText(now) } };
 }
 
-/** What an order that was called has come to, for the order that called it. */
+/** Returns the reply of a called order to its caller, as outbox entries; empty if there is none. */
 export function callerReplyOf({ orderId, epoch }: StateRecord, order: OrderRecord, state: State, now: number): readonly OutboxEntry[] {
   const message = replyToCaller(order, state, now);
   return message ? [{ id: `${orderId}/caller/${epoch}`, kind: 'status', channel: queueNames.callReplies, message }] : [];
 }
 
 /**
- * A called order may end twice: completed, then undone by its caller. Subscribers that drop repetitions must hear of both,
- * so the outcome is part of the id. A damaged record does not say whether the order had completed before.
+ * Returns the id of an `Order Processed` announcement. A called order may end twice: completed, then undone for its
+ * caller. The id names the second outcome, so that subscribers that drop duplicates get both announcements. It does not
+ * depend on the first end, because a damaged record does not show it.
  */
 export function processedId(record: StateRecord, { caller }: OrderRecord, outcome: Outcome): string {
   const id = `${announcedAs(record)}/processed`;
@@ -46,7 +47,7 @@ interface Where {
   readonly failureCount: number;
 }
 
-/** The detail of an alert about a fault. */
+/** Builds the detail of an alert about a fault. */
 export const alertDetail = (fault: FaultSummary, { source = fault.source, before, after, failureCount }: Where): JsonObject => ({
   class: fault.class,
   type: fault.type,
@@ -58,5 +59,5 @@ export const alertDetail = (fault: FaultSummary, { source = fault.source, before
   ...(fault.data !== undefined && fits(fault.data, alertDataBytesMax) ? { data: fault.data } : {}),
 });
 
-/** UTF-8 bytes: each copy of an alert lies in the state until it is told. `GET /orders/{id}` shows what is longer. */
+/** Limit in UTF-8 bytes: the state contains an alert until it is sent. `GET /orders/{id}` shows longer data. */
 const alertDataBytesMax = 4 * 1024;

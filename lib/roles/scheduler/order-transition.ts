@@ -22,7 +22,7 @@ import { secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
 import { isForAgent, isValid, replied, withoutSecrets } from './replies.ts';
 import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
 
-/** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
+/** Builds one transition of an order: the core's state, and the record attributes that other roles read. */
 export class OrderTransition {
   private readonly loaded: Loaded;
   private readonly now: number;
@@ -44,14 +44,14 @@ export class OrderTransition {
     this.instance = loaded.instance;
   }
 
-  /** Pending to Processing, in one write: the claim and the start, or the taking up of what a reset left open (SAS). */
+  /** Moves a Pending order to Processing in one write: claims it, then starts it or continues it after a reset. */
   claim(): void {
     this.lock();
     if (this.instance.state.phase === 'initialized') this.start();
     else this.applyEvent({ type: 'reclaimed' });
   }
 
-  /** It ends before it has begun. */
+  /** Ends an order that has not begun. */
   cancel(): void {
     this.applyEvent({ type: 'canceled', outcome: 'canceled' });
   }
@@ -67,7 +67,7 @@ export class OrderTransition {
     this.note({ type: 'OrderClaimed', epoch });
   }
 
-  /** The supervisor knows no instance: what it did to the record reaches the core and the journal here. */
+  /** Passes the supervisor's notes to the core and the journal, because the supervisor does not read the instance. */
   takeNotes(): void {
     const { notes } = this.record;
     if (notes.length === 0) return;
@@ -75,7 +75,7 @@ export class OrderTransition {
     this.instance = journal(this.instance, notes, this.now);
     for (const note of notes) if (isExpiry(note)) this.count(note);
     this.record = { ...this.record, notes: [] };
-    // They go along with the next write; an answer that comes too late makes none.
+    // Notes are stored with the next write but do not cause one, so a stale reply still writes nothing.
     this.changed = changed;
   }
 
@@ -86,7 +86,7 @@ export class OrderTransition {
     this.applyEvent({ type: 'counted', ...(path === undefined ? {} : { path }), ...(waitsUntil === undefined ? {} : { waitsUntil }) });
   }
 
-  /** What a write without anything new takes along. */
+  /** Returns the record and the instance with the supervisor's notes alone. */
   withNotes(): Pick<PlannedWrite, 'record' | 'instance'> {
     this.takeNotes();
     return { record: { ...this.record, failureCount: this.failureCount() }, instance: this.instance };
@@ -96,7 +96,7 @@ export class OrderTransition {
     return mostLate(this.loaded.program, this.instance.state);
   }
 
-  /** The supervisor has put the order into Error, above its threshold, or it could not be read: now the instance learns of it. */
+  /** Blocks the instance if the supervisor moved the record to Error, or if the record was quarantined. */
   catchUp(): void {
     const { nextDueFor, processState, fault } = this.record;
     if (processState !== 'Error' || this.instance.state.phase !== 'running') return;
@@ -130,7 +130,7 @@ export class OrderTransition {
         if (isUnclaimed(this.record)) this.claim();
         return;
     }
-    // One that nobody has claimed may be suspended without its instance hearing of it.
+    // Suspending an unclaimed order changes its record, but not its instance.
     if (this.instance.state !== before || incoming.type === 'instruction') this.taken.push(incoming.id);
   }
 
@@ -143,7 +143,7 @@ export class OrderTransition {
     this.applyEvent({ type: 'expired' });
   }
 
-  /** Above the threshold the workflow itself says what becomes of a step that nobody answers. */
+  /** Applies the workflow's `onExhausted` to steps above their failure limit. */
   private dealWithExhaustion(): void {
     const { maxFailures, onExhausted, recover } = this.record;
     const exhausted = workingSteps(this.loaded.program, this.instance.state).filter(
@@ -170,7 +170,7 @@ export class OrderTransition {
     this.changed = true;
   }
 
-  /** Nothing that happened counts until this is read. */
+  /** Returns the undo page that the transition needs. Until it is read, no event is applied. */
   neededPage(): NeedsPage | undefined {
     return this.needs === undefined ? undefined : { needs: this.needs };
   }
@@ -197,7 +197,7 @@ export class OrderTransition {
     return { record, instance, requests, cancels, wakeUps, outbox: this.outbox, taken: this.taken };
   }
 
-  /** What the core's new phase means for the order: into Error, out of it, or to its end. */
+  /** Copies the core's phase to the record: a closed order is Processed, a blocked one is in Error. */
   private recordPhase(): void {
     const { phase, blocked } = this.instance.state;
     const { processState } = this.record;
@@ -216,16 +216,16 @@ export class OrderTransition {
     if (blocked !== this.loaded.instance.state.blocked) this.announceTerminated(blocked.fault);
   }
 
-  /** The alert lies in the same write as the Error: one cannot be without the other. */
+  /** Moves the order to Error. The alert is part of the same write, so neither exists without the other. */
   private enterError(fault: Fault): void {
     const errorGen = this.record.errorGen + 1;
     this.set({ processState: 'Error', errorGen, fault: this.summaryOf(fault) });
     this.announce('Order In Error', `${announcedAs(this.record)}#${errorGen}`, this.detailOf(fault));
   }
 
-  /** Nothing handles the fault, so the order waits for a person: whoever put it into Error, that is told once. */
+  /** Announces once that no handler takes the fault, also if the supervisor moved the order to Error. */
   private announceTerminated(fault: Fault): void {
-    // A question is part of the workflow: nothing went wrong.
+    // A question to a person is part of the workflow, not a failure.
     if (!isQuestion(fault))
       this.announce('Workflow Terminated', `${announcedAs(this.record)}#${this.record.errorGen}/terminated`, this.detailOf(fault));
     this.status('delayed');
@@ -236,7 +236,7 @@ export class OrderTransition {
     return alertDetail(this.summaryOf(fault), { before, after: 'Error', failureCount: this.failureCount() });
   }
 
-  /** A signal is not an instruction: an order in Error stays there, and keeps it. */
+  /** Applies a signal. Unlike an instruction, it leaves an order in Error there; the order keeps the signal. */
   private signal({ name, payload }: Signal, key: string | undefined): void {
     this.instance = withKey(this.instance, key);
     if (isUnclaimed(this.record) && this.instance.state.phase === 'running') this.claim();
@@ -253,13 +253,13 @@ export class OrderTransition {
     }
     if (kind === 'resume') return this.resume();
     this.set({ processState: 'Processing', fault: null, suspended: false });
-    // Where it went into Error before it was claimed, or after a reset, this is the claim.
+    // An order that went into Error unclaimed, or after a reset, is claimed by this instruction.
     if (this.record.lockedBy === null) this.lock();
     if (kind === 'resubmit' && this.instance.state.phase === 'initialized') return this.start();
     this.applyEvent(contentOf(instruction, this.instance.state));
   }
 
-  /** What nobody had claimed is claimed now; where it was put before a person meanwhile, it waits for him. */
+  /** Resumes the order, and claims it if it is unclaimed. If it went into Error meanwhile, it becomes blocked. */
   private resume(): void {
     const { phase, suspendedAt = this.now } = this.instance.state;
     this.set({ suspended: false, nextDueFor: thawedDue(this.record.nextDueFor, Math.max(0, this.now - suspendedAt)) });
@@ -271,7 +271,7 @@ export class OrderTransition {
     this.catchUp();
   }
 
-  /** Finished as it was, it is under way once more, until what it did is undone. */
+  /** Begins to undo a completed order for its caller. The order is Processing until its effects are undone. */
   private compensateForCaller(): void {
     const { phase, outcome, called } = this.instance.state;
     if (phase !== 'closed' || outcome !== 'completed' || !called) return;
@@ -298,14 +298,14 @@ export class OrderTransition {
     for (const fact of transition.facts) if (fact.type === 'UndoFailed' && fact.stuck) this.announceStuck(fact);
   }
 
-  /** What is left of it for the next event. */
+  /** Returns the byte budget that is left for the next event. */
   private byteBudget(): ByteBudget | undefined {
     const { byteBudget } = this.settings;
     const added = this.instance.tail.filter(({ seq }) => seq > this.loaded.instance.seq) as unknown as readonly Json[];
     return byteBudget && { ...byteBudget, journal: byteBudget.journal - utf8Bytes(added) };
   }
 
-  /** It goes on being tried; but somebody should look why what was done cannot be taken back. */
+  /** Announces that an undo keeps failing, so that an operator looks for the cause. The scheduler continues to retry it. */
   private announceStuck({ path, attemptId, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): void {
     const told = this.summaryOf(fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
     const failureCount = Number(attemptId.slice(attemptId.lastIndexOf('.') + 1));
@@ -313,13 +313,13 @@ export class OrderTransition {
     this.announce('Compensation Stuck', `${announcedAs(this.record)}/stuck/${path}/${attemptId}`, detail);
   }
 
-  /** A step asked in this transition may also have been closed or repeated in it: only what still counts is sent. */
+  /** Whether a request must be sent: a later event of this transition may have closed or repeated its step. */
   private isOutstanding({ path, requestId }: RequestCommand): boolean {
     const local = this.instance.state.activities[path]?.local as StepState | undefined;
     return local?.phase === 'requested' && requestIdOf(this.record.orderId, path, local) === requestId;
   }
 
-  /** Outputs go into the journal for everybody who may read it: without what is marked secret. */
+  /** Removes secrets from a fact, because everyone who may read the order sees its journal. */
   private redacted(fact: OrderFact): OrderFact {
     if ('fault' in fact && fact.fault) return { ...fact, fault: withoutSecrets(fact.fault, this.secrets()) };
     if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
@@ -341,7 +341,7 @@ export class OrderTransition {
 
   private refuseNonsense(): void {
     const wrong = violations(this.loaded.program, this.instance.state);
-    if (wrong.length > 0) throw new InvariantError(`The order ${this.record.orderId} would break what must hold: ${wrong.join('; ')}.`);
+    if (wrong.length > 0) throw new InvariantError(`Order ${this.record.orderId} would violate an invariant: ${wrong.join('; ')}.`);
   }
 
   private set(change: Partial<StateRecord>): void {
@@ -350,7 +350,7 @@ export class OrderTransition {
   }
 }
 
-/** What may be claimed: Pending, and nobody's (SAS). */
+/** Whether a scheduler may claim the order: it is Pending, unclaimed and not suspended. */
 const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean =>
   processState === 'Pending' && lockedBy === null && !suspended;
 

@@ -9,7 +9,7 @@ import type { OrderFact } from './instance.ts';
 const attemptsMax = 3;
 const pauseMs = 50;
 
-/** Sends entries of an outbox; answers with the ids that were acknowledged. Short retries, no exceptions. */
+/** Sends outbox entries, with short retries; resolves to the acknowledged ids. Failed sends do not reject. */
 export async function sendEntries(
   entries: readonly OutboxEntry[],
   { queues, publisher, clock }: { queues: Pick<Queues, 'send'>; publisher: Publisher; clock: Clock },
@@ -35,7 +35,7 @@ async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher)
   }
 }
 
-/** In their order, up to the first that is not taken: nobody is to hear how an order ended before he heard of it at all. */
+/** Sends status messages in order up to the first failure: a client must not receive the end before the beginning. */
 async function sendStatuses(entries: readonly OutboxEntry[], queues: Pick<Queues, 'send'>): Promise<readonly string[]> {
   const sent: string[] = [];
   for (const entry of entries) {
@@ -55,7 +55,7 @@ async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, queue
   }
 }
 
-/** The same entries as they travel in a write's own transaction. */
+/** Converts outbox entries to messages and announcements. */
 export const entriesAsSent = (entries: readonly OutboxEntry[]): SentWithWrite => ({
   messages: entries.flatMap((entry) => (entry.kind === 'status' ? [{ queue: entry.channel, body: JSON.stringify(entry.message) }] : [])),
   announcements: entries.flatMap((entry) =>
@@ -63,7 +63,7 @@ export const entriesAsSent = (entries: readonly OutboxEntry[]): SentWithWrite =>
   ),
 });
 
-/** A client's queue that is gone must not keep its order busy for ever: after this time its messages are given up. */
+/** After this time, messages to a missing client queue are given up, so that they do not keep the order busy. */
 const undeliverableMs = 900_000;
 
 type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
@@ -74,7 +74,7 @@ export const isUndeliverable = (entry: OutboxEntry, now: number): entry is Statu
 export const undeliverable = (givenUp: readonly StatusEntry[]): readonly OrderFact[] =>
   givenUp.map(({ channel }) => ({ type: 'ResponseUndeliverable', channel }));
 
-/** The order is none the worse for it; but a person has to see why its client hears nothing. */
+/** Returns an alert about undeliverable status messages. The order continues, but its client receives nothing. */
 export const noticesOf = (
   { orderId, submittedAt, processState, failureCount }: StateRecord,
   [first]: readonly StatusEntry[],
@@ -92,7 +92,7 @@ export const noticesOf = (
     before: processState,
     after: processState,
     failureCount,
-    message: `The response queue ${first.channel} takes nothing: its client is not told how this order goes.`,
+    message: `Cannot send to the response queue ${first.channel}: its client gets no status of this order. Check that the queue exists.`,
   };
   return [{ id, kind: 'announcement', detailType: 'Service Exception', detail }];
 };

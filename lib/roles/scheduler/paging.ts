@@ -6,7 +6,7 @@ import type { Page, SentWithWrite, Store } from '#ports/store';
 import type { Instance } from './instance.ts';
 import type { Loaded } from './types.ts';
 
-/** What a write drops from the state, to be put aside before it or with it; and the instance without that. */
+/** The pages that a write moves out of the state, and the instance without them. */
 export interface Paged extends Pick<SentWithWrite, 'page' | 'undoPage'> {
   readonly instance: Instance;
 }
@@ -14,8 +14,8 @@ export interface Paged extends Pick<SentWithWrite, 'page' | 'undoPage'> {
 const tailBytesMax = 1024;
 
 /**
- * The journal's tail and the oldest of what can be undone, each above a kilobyte. Both go by what was loaded, and lie
- * under its rev: whoever loses the race for this write has put aside the very same.
+ * Pages out the journal's tail and the oldest undo entries, each when it exceeds a kilobyte. Both pages depend only on
+ * the loaded record and are stored under its rev. A host that loses the race for this write has stored the same pages.
  */
 export function pagedOut({ program, record, instance: before, rebuilt }: Loaded, after: Instance): Paged {
   if (rebuilt || record.blob.length <= tailBytesMax) return { instance: after };
@@ -35,7 +35,7 @@ export function pagedOut({ program, record, instance: before, rebuilt }: Loaded,
 const fullTailOf = ({ tail }: Instance): Page | undefined =>
   JSON.stringify(tail).length <= tailBytesMax ? undefined : (tail as unknown as Page);
 
-/** With all that can be undone, also what lies in pages: for looking at, not for storing. */
+/** Returns the state with all its undo entries, including paged ones; for display, not for storing. */
 export async function withUndoPages(store: Pick<Store, 'undoPage'>, orderId: string, state: State): Promise<State> {
   const pages = new Map<number, UndoPage>();
   for (let whole = state; ; ) {
@@ -51,6 +51,6 @@ export async function withUndoPages(store: Pick<Store, 'undoPage'>, orderId: str
 
 export async function undoPageOf(store: Pick<Store, 'undoPage'>, orderId: string, rev: number): Promise<UndoPage> {
   const page = await store.undoPage(orderId, rev);
-  if (!page) throw new UnreadableRecordError(orderId, `the page ${rev} of what it can undo is missing`);
+  if (!page) throw new UnreadableRecordError(orderId, `its undo page ${rev} is missing`);
   return page;
 }

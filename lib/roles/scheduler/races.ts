@@ -1,28 +1,28 @@
 /**
- * What a message does that lost the race for its order. The first attempts are repeated at once, with pauses that grow.
- * Then the message is posted anew: each attempt loads the whole order, and DynamoDB bills a refused write like any other,
- * so that many answers to one wide order would use up what its partition takes.
+ * Attempts of a message that loses the race for its order, with growing pauses. Then the message is requeued: each
+ * attempt loads the whole order, and DynamoDB bills a refused write like any other. Many replies to one wide order would
+ * otherwise exhaust its partition.
  */
 export const attemptsMax = 5;
 
-/** Before the attempt with this number, from 2 on: up to 10, 40, 160, 640 ms. */
+/** Returns the pause before an attempt, counted from 1: up to 10, 40, 160, 640 ms from the second on. */
 export const pauseMs = (name: string, attempt: number): number => hashOf(`${name}/${attempt}`) % (10 * 4 ** (attempt - 2));
 
-/** So many answers come back together: those to one order are one write. */
+/** Replies that are received as one batch: those for one order share a write. */
 const togetherMax = 10;
 const slotMs = 1000;
 const slotsMax = 60;
 
 /**
- * When the message is delivered again: in one of as many seconds as the order has tens of activities at work, for each
- * of them may have an answer under way. Fewer are left after each write, so the seconds that follow are fewer as well.
+ * Returns the delay of a requeued message. Delays are spread over one second for every ten active activities, because
+ * each of them may have a reply under way. After each write fewer activities are left, so later delays are shorter.
  */
 export function postponedMs(name: string, activities: number): number {
   const slots = Math.max(1, Math.min(slotsMax, Math.ceil(activities / togetherMax)));
   return slotMs * (1 + (hashOf(name) % slots));
 }
 
-/** Derived from names instead of chance, so that a run can be repeated. */
+/** Hashes a name. Hashes replace random numbers, so that a run can be repeated. */
 function hashOf(text: string): number {
   let hash = 5381;
   for (const character of text) hash = (hash * 33 + character.charCodeAt(0)) >>> 0;

@@ -7,24 +7,24 @@ import type { UndoPlan } from '#core/views/undo-plan';
 import type { FaultSummary } from '#ports/records';
 import type { Loaded } from './types.ts';
 
-/** Fields of the order and of what its steps answered that nobody may see, as texts: services like to quote what they were sent. */
+/** Returns the secret texts of the order's body and its outputs. Services often quote their input in error messages. */
 export const secretsOf = ({ program, order, instance: { state } }: Loaded): readonly string[] => [
   ...secretTexts(order.body, secretPointers(program.definition.order)),
   ...Object.entries(state.outputs).flatMap(([path, output]) => secretTexts(output, secretOutputAt(program, path))),
-  // What a step answered too late is kept nowhere but in what its undo is asked with.
+  // The output of a late reply is kept only in the input of its undo.
   ...(state.undo ?? []).flatMap(({ path, input }) => (input === undefined ? [] : secretTexts(input, secretInputAt(program, path)))),
 ];
 
 export const secretOutputAt = (program: Program, path: string): readonly string[] => {
   const node = nodeAt(program, path);
-  // What a signal or a person brings along has a schema, which may mark what is secret.
+  // The schema of a signal or of an operator's answer may mark secret fields.
   if (node.activity === 'waitFor') return secretPointers(node.payload);
   if (node.activity === 'askOperator') return secretPointers(node.answer);
   if (node.activity === 'forEach') return secretInputOf(program, node.collect ?? null).map((pointer) => `/*${pointer}`);
   return isRemote(node) ? (node.secretOutput ?? []) : [];
 };
 
-/** A plan as it may be shown: nothing in it repeats a secret of the order, or of what a step answered. */
+/** Returns an undo plan without the secrets of the order and of its outputs. */
 export function redactedPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
   const texts = secretsOf(loaded);
   const steps = plan.steps.map(({ impossible, ...step }) => ({
@@ -35,10 +35,10 @@ export function redactedPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
   return { ...plan, steps };
 }
 
-/** By program and path in it: it takes expressions apart, and is asked for at every transition. */
+/** Cache by program and path: every transition needs these pointers, and finding them parses expressions. */
 const secretInputs = new WeakMap<Program, Map<string, readonly string[]>>();
 
-/** Pointers into the input of a step's undo that are made of what a step answered in secret: that answer is not kept. */
+/** Returns pointers into the input of a step's undo that come from secret outputs, even if the output is not kept. */
 function secretInputAt(program: Program, path: string): readonly string[] {
   const known = secretInputs.get(program) ?? new Map<string, readonly string[]>();
   secretInputs.set(program, known);
@@ -48,7 +48,7 @@ function secretInputAt(program: Program, path: string): readonly string[] {
   return pointers;
 }
 
-/** Pointers into an input that are made of what steps answered in secret. */
+/** Returns pointers into an input that come from secret outputs of steps. */
 export function secretInputOf(program: Program, input: Template): readonly string[] {
   const secretOf = (name: string): readonly string[] =>
     [...program.nodes].flatMap(([at, node]) => (node.name === name ? secretOutputAt(program, at) : []));
@@ -59,7 +59,7 @@ export function secretInputOf(program: Program, input: Template): readonly strin
   });
 }
 
-/** `steps.charge.chargeId` alone reads one field; anything else may read all of it. */
+/** Whether an expression may read a secret. `steps.charge.chargeId` reads one field; any other form may read all fields. */
 function readsSecret(text: string, name: string, pointers: readonly string[]): boolean {
   if (pointers.length === 0) return false;
   const before = `steps.${name}.`;
@@ -69,7 +69,7 @@ function readsSecret(text: string, name: string, pointers: readonly string[]): b
   return pointers.some((pointer) => `${pointer}/`.startsWith(`${read}/`) || `${read}/`.startsWith(`${pointer}/`) || pointer.includes('*'));
 }
 
-/** What is shown of a fault; `fault` says nothing any more that is secret. */
+/** Returns the parts of a fault that people see. The caller has removed its secrets. */
 export const summaryOf = ({ type, class: faultClass, message, permanent, source, data }: Fault): FaultSummary => ({
   type: shortType(type),
   class: faultClass,

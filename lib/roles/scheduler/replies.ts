@@ -10,7 +10,7 @@ import type { Incoming, Loaded, Settings } from './types.ts';
 
 type IncomingReply = Extract<Incoming, { type: 'reply' }>;
 
-/** A reply speaks for the agent on whose queue it came, and for no other. */
+/** Whether the message came from the reply queue of the step's agent. Other agents cannot answer for it. */
 export function isForAgent(
   { program, record, instance }: Loaded,
   { requestId, agent }: { readonly requestId: string; readonly agent: string },
@@ -21,14 +21,14 @@ export function isForAgent(
   return isRemote(node) && node.agent === agent;
 }
 
-/** A reply is taken only if it is valid (SAS): anything else is as good as silence. */
+/** Whether a reply's output matches the schema of its operation. The scheduler ignores an invalid reply. */
 export function isValid({ program, record }: Loaded, { requestId, agent, reply }: IncomingReply, { isOutput }: Settings): boolean {
   if (reply.status !== 'succeeded') return true;
   const node = nodeAt(program, stepOfRequest(record.orderId, requestId) ?? '');
   return isRemote(node) && (agent === workflowsAgent || isOutput(agent, node.operation, reply.output));
 }
 
-/** What it is to the instance. */
+/** Builds the core's event for a reply. */
 export const replied = (loaded: Loaded, incoming: IncomingReply, secrets: readonly string[], { clockToleranceMs }: Settings) => ({
   type: 'replied' as const,
   requestId: incoming.requestId,
@@ -37,7 +37,7 @@ export const replied = (loaded: Loaded, incoming: IncomingReply, secrets: readon
   reply: trusted(loaded, incoming, secrets),
 });
 
-/** Names a fault as the definition declares it; whatever was not declared is unexpected. Secrets are taken out. */
+/** Gives a fault its declared type and class, and removes secrets. An undeclared fault is unexpected. */
 function trusted({ program, record }: Loaded, { requestId, reply }: IncomingReply, secrets: readonly string[]): StepReply {
   if (reply.status !== 'failed') return reply;
   const path = stepOfRequest(record.orderId, requestId) ?? '';
@@ -56,11 +56,11 @@ function trusted({ program, record }: Loaded, { requestId, reply }: IncomingRepl
 export const withoutSecrets = (fault: Fault, secrets: readonly string[]): Fault =>
   withoutTexts(fault as unknown as Json, secrets) as unknown as Fault;
 
-/** A fault lies in the state, in the journal and in announcements: no error page of a service is to fill them. */
+/** Shortens a fault, because the state, the journal and announcements contain it. A service may answer with an error page. */
 function brief(fault: Fault): Fault {
   const { data, ...rest } = fault;
   const bytes = data === undefined ? 0 : utf8Bytes(data);
-  const left = bytes > faultLimits.dataBytesMax ? ` (its data of ${bytes} bytes is left out)` : '';
+  const left = bytes > faultLimits.dataBytesMax ? ` (data of ${bytes} bytes omitted)` : '';
   const message =
     rest.message.length > faultLimits.messageCharactersMax ? `${rest.message.slice(0, faultLimits.messageCharactersMax)}…` : rest.message;
   return { ...rest, message: message + left, ...(data === undefined || left ? {} : { data }) };

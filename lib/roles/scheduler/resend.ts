@@ -4,7 +4,7 @@ import { isRemote } from '#core/definition/definition';
 import { inputOf, nodeAt } from '#core/definition/program';
 import type { Loaded } from './types.ts';
 
-/** What the last write asked for, made again from the state: for when nobody knows whether it was sent. */
+/** Rebuilds the requests of the last write from the state. Its host may have crashed before it sent them. */
 export function outstandingRequests({ program, order, record, instance }: Loaded): readonly RequestCommand[] {
   const { orderId, body } = order;
   return instance.lastRequested.flatMap((path): RequestCommand[] => {

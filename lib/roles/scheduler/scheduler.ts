@@ -35,35 +35,35 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly definitions: Definitions;
-  /** Names this host in claims and leases; different for every process. */
+  /** Names this host in claims and leases; unique to each process. */
   readonly hostId: string;
   readonly announceProcessed?: boolean;
-  /** How far the clocks of hosts may be apart. */
+  /** Largest difference between the clocks of two hosts. */
   readonly clockToleranceMs?: number;
   readonly lockPolicy?: LockPolicy;
-  /** Told of every order that is held for an unhandled fault; what it throws is its own affair. */
+  /** Called for each order that is blocked by an unhandled fault. The scheduler does not catch its errors. */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
-  /** Told of every order whose record can't be worked on. */
+  /** Called for each order whose record cannot be processed. */
   readonly onServiceException?: (orderId: string, error: Error) => void;
 }
 
-/** Applies what happened to an order, saves the new state in one conditional write, then sends what follows from it. */
+/** Applies messages to an order: saves the new state in one conditional write, then sends the resulting messages. */
 export interface Scheduler {
   /**
-   * Takes in messages for one order, in one write. `again` posts them anew: after too many lost races, and while
-   * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more. Where only
-   * a newer version can read the order, it is a NewerMessageError.
+   * Applies messages for one order in one write. Requeues `again` after too many lost races, and while another host
+   * holds the lease. If it rejects, the messages must be redelivered. Rejects with NewerMessageError when only a newer
+   * version can read the order.
    */
   accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
-  /** Creates an order, claimed in the same write unless `claim` says otherwise; an `unwanted` one is canceled in that write. */
+  /** Creates an order in one write. `claim`: that write claims it. `preventStart`: that write cancels it before it begins. */
   create(order: OrderRecord, options: { readonly claim: boolean; readonly preventStart?: true } & Pinned): ReturnType<Store['create']>;
   readonly instruct: Instruct;
 }
 
-/** What one attempt comes to. `throttled`: the store took no more; the order is as it was. */
+/** The outcome of one attempt. `throttled`: the store refused the write for lack of capacity; the order is unchanged. */
 type Accepted =
   | { readonly outcome: 'written' }
-  /** `alive`: how many activities the order had. */
+  /** `alive`: the number of active activities of the order. */
   | { readonly outcome: 'lost' | 'throttled'; readonly alive: number };
 
 type Replan = (byteBudget: ByteBudget) => Promise<PlannedWrite | undefined>;
@@ -95,7 +95,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`, newerUntil);
   }
 
-  /** One write of a plan, fenced by what was loaded. What would be too large is planned anew, with so much room. */
+  /** Writes a plan, fenced by the loaded rev. If the write is too large, `smaller` plans again within a byte budget. */
   async function save(
     loaded: Loaded,
     planned: PlannedWrite,
@@ -150,15 +150,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     ]);
   }
 
-  /** Every hold for a fault is told of once, whoever put the order into Error. */
+  /** Reports each fault that blocks the order once, also if the supervisor moved the order to Error. */
   function emitBlocked(before: Loaded, { order, record, instance }: Loaded): void {
     const { blocked: held } = instance.state;
     if (held && !isQuestion(held.fault) && held !== before.instance.state.blocked) options.onTerminated?.(order.orderId, record);
   }
 
   /**
-   * The other half of write-then-send: outbox first, each entry acknowledged, then the requests. What the bus did not take
-   * just now (`tried`) has its turn later; a client's messages are tried again, for none may overtake another.
+   * Sends what follows from a stored write: the outbox first, then the requests. Announcements that the event bus has just
+   * refused (`tried`) wait for a later attempt. Status messages are sent again now, because they must keep their order.
    */
   async function sendAfter(
     saved: Loaded,
@@ -170,7 +170,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const acknowledged = await sendEntries(untried, portsFor(saved));
     const ids = new Set(record.outbox.map(({ id }) => id));
     const isOpen = ({ id }: OutboxEntry): boolean => !acknowledged.has(id);
-    /** Who loses the race for it tries it on what has won: what is sent next must not prove what was not sent. */
+    /** Changes the stored outbox. After a lost race it changes the winning record: else the next reply proves an unsent entry. */
     const touch = async (change: (entry: OutboxEntry) => readonly OutboxEntry[]) => {
       for (let race = 1; race <= racesMax; race++) {
         const outbox = record.outbox.flatMap(change);
@@ -182,34 +182,34 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         record = write.current;
       }
     };
-    // Requests prove by their replies that the outbox went before them; an entry that did not must say so first.
+    // The reply to a request proves that the outbox was sent before it. Mark the entries that were not sent.
     if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven))
       await touch((entry) => (isOpen(entry) && ids.has(entry.id) ? [{ ...entry, unproven: true as const }] : [entry]));
     await queues.send(sentWithPlan(saved.order, { requests, cancels, wakeUps }, [], clock.now()).messages);
-    // No reply will come that could prove anything: clear what was acknowledged now.
+    // Without requests, no reply will prove the outbox: remove the acknowledged entries now.
     if (requests.length === 0 && acknowledged.size > 0) await touch((entry) => (isOpen(entry) ? [entry] : []));
   }
 
   /**
-   * Who waits for an answer asked that it be stored, and it is: what could not be sent then is sent when the supervisor wakes the
-   * order. A message needs no such mercy, for it comes again.
+   * Sends, or leaves it to the supervisor's wake-up: an API call succeeds once its write is stored. Messages do not need
+   * this, because the queue redelivers them.
    */
   async function sendOrLeave({ record, instance }: Loaded, send: () => Promise<void>): Promise<void> {
     try {
       await send();
     } catch (error) {
       if ((error as { fatal?: boolean }).fatal) throw error;
-      telemetry.log('warn', 'order stored, but what it needs is not sent yet', { orderId: record.orderId, error });
+      telemetry.log('warn', 'stored order, but cannot send its messages yet', { orderId: record.orderId, error });
       telemetry.count('sendFailed');
       if (instance.lastRequested.length > 0) await markUnsent(record, options);
     }
   }
 
-  /** The message's own write may be the last one, with nothing sent after it: then that is sent again, without writing. */
+  /** Whether the last write applied one of these messages. Its host may have crashed before it sent the requests. */
   const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean =>
     !store.writesAndSendsAtomically && incoming.some(({ id }) => record.lastBy.includes(id));
 
-  /** The requests have been sent after all: their usual deadline applies. */
+  /** Restores the usual deadline after the unsent requests were sent. */
   async function moveOn({ program, instance, record }: Loaded, now: number): Promise<'written' | 'lost'> {
     const due = withDeadline(program, instance, { ...record, rev: record.rev + 1 }, now);
     return (await store.patch(due, record)).outcome === 'written' ? 'written' : 'lost';
@@ -218,7 +218,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const sendAgain = (loaded: Loaded): Promise<void> =>
     sendAfter(loaded, { requests: outstandingRequests(loaded), cancels: [], wakeUps: [] });
 
-  /** A page of what can be undone that the plan turns out to need is read, and everything is planned anew. */
+  /** Plans a transition. Reads each undo page that the plan needs, then plans again from the start. */
   async function planOf(
     loaded: Loaded,
     incoming: readonly Incoming[],
@@ -240,7 +240,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return byteBudget === undefined ? planned : newTransition(loaded, begin, now, { ...settings, byteBudget });
   }
 
-  /** A plan is pure: whatever it throws comes of an instance that makes no sense, and concerns this order alone. */
+  /** Plans one transition. Planning is pure, so any other error means that this order's instance is inconsistent. */
   function planWith(
     loaded: Loaded,
     incoming: readonly Incoming[],
@@ -251,7 +251,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       return transition(loaded, incoming, now, { ...settings, byteBudget });
     } catch (error) {
       if (error instanceof InvariantError) throw error;
-      throw new UnreadableRecordError(loaded.order.orderId, `its instance makes no sense (${(error as Error).message})`);
+      throw new UnreadableRecordError(loaded.order.orderId, `its instance is inconsistent (${(error as Error).message})`);
     }
   }
 
@@ -295,7 +295,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     for (const each of incoming) {
       if (each.type !== 'reply' || planned?.taken.includes(each.id)) continue;
       telemetry.count('staleReply');
-      telemetry.log('debug', 'reply ignored: nobody waits for it', { orderId, requestId: each.requestId });
+      telemetry.log('debug', 'ignored stale reply', { orderId, requestId: each.requestId });
     }
   }
 
@@ -365,11 +365,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
 const nothing: SentWithWrite = { messages: [], announcements: [] };
 
-/** An entry went out before the requests of its write: the reply to one of them proves it. */
+/** Whether a reply proves that the entry was sent: entries are sent before the requests of their write. */
 const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: PlannedWrite): boolean =>
   !unproven && provenBy.some((requestId) => taken.includes(requestId));
 
-/** Only the outbox is sent; what the supervisor noted goes along with any write of the whole. */
+/** Returns a plan that only sends the outbox and stores the supervisor's notes. */
 const unchanged = (loaded: Loaded, now: number, settings: Settings): PlannedWrite => ({
   ...withNotes(loaded, now, settings),
   requests: [],

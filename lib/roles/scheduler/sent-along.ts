@@ -16,7 +16,7 @@ const requestsOf = ({ orderId, client: group }: OrderRecord, requests: readonly 
 const cancelsOf = ({ orderId, client: group }: OrderRecord, cancels: readonly CancelCommand[]): readonly Outgoing[] =>
   cancels.map((cancel) => ({ queue: queueNames.requests(cancel.agent), body: JSON.stringify(cancelMessage(orderId, cancel)), group }));
 
-/** All that follows from a plan, as messages and announcements: what is to be told first, requests next, wake-ups last. */
+/** Converts a plan to announcements and messages: status messages first, then cancels, requests and wake-ups. */
 export const sentWithPlan = (
   order: OrderRecord,
   { requests, cancels, wakeUps }: Pick<PlannedWrite, 'requests' | 'cancels' | 'wakeUps'>,

@@ -2,8 +2,8 @@ import { type Json, utf8Bytes } from '#core/data/json';
 import type { ActivityState } from '#core/data/state';
 
 /**
- * The stored form of a step that waits for its answer: generation, attempt, epoch, request time, milliseconds until its deadline, and
- * whether it is canceled. A wide loop consists mostly of such steps, and DynamoDB bills their bytes at every write.
+ * The stored form of a step that waits for its reply. `since` is the time of the request, and `forMs` leads to its deadline.
+ * A wide loop consists mostly of such steps, and DynamoDB bills their bytes at each write.
  */
 type Short = readonly [generation: number, attempt: number, epoch: number, since: number, forMs: number, mode?: 'cancel'];
 type Stored = { readonly [path: string]: ActivityState | Short };
@@ -13,7 +13,7 @@ export const shortened = (activities: Activities): Stored => mapped(activities, 
 
 export const lengthened = (stored: Stored): Activities => mapped(stored, (activity) => (isShort(activity) ? longOf(activity) : activity));
 
-/** Bytes that short forms save. The limit of a state counts without them, because all these steps may need their long form at once. */
+/** Returns the bytes that short forms save. Size limits ignore this saving, because all steps may need their long form. */
 export const savedBytes = (activities: Activities): number =>
   utf8Bytes(activities as unknown as Json) - utf8Bytes(shortened(activities) as unknown as Json);
 
@@ -30,7 +30,7 @@ const longOf = ([generation, attempt, epoch, since, forMs, mode]: Short): Activi
 
 const fields = ['generation', 'attempt', 'epoch', 'since', 'completeBy'] as const;
 
-/** Undefined for a step with any other field. */
+/** Returns the short form of a step; undefined if the step has any other field. */
 function shortOf({ status, local, ...others }: ActivityState): Short | undefined {
   if (Object.keys(others).length > 0 || typeof local !== 'object' || local === null) return undefined;
   const { phase, mode, ...numbers } = local as { readonly [field: string]: unknown };

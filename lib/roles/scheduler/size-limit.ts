@@ -8,13 +8,13 @@ import type { Page } from '#ports/store';
 import { encodeInstance, type Instance, type JournalEntry } from './instance.ts';
 import { savedBytes } from './short-form.ts';
 
-/** A state with its instance as it is written, and the journal pages of the same write. */
+/** A record with its encoded instance, and the journal pages of the same write. */
 export interface Fitted {
   readonly record: StateRecord;
   readonly overflow: readonly Page[];
 }
 
-/** Encodes the instance. Moves the end of the journal into pages when the state would be too large. */
+/** Encodes the instance. If the state is too large, the end of the journal moves to pages. */
 export function fitted(head: StateRecord, instance: Instance): Fitted {
   const record = { ...head, blob: encodeInstance(instance) };
   if (bytesOf(record, instance) <= limits.stateBytesMax || instance.tail.length === 0) return { record, overflow: [] };
@@ -50,17 +50,20 @@ export function refuseImpossible({ record, overflow }: Fitted): void {
   const { stateReserveBytes, itemBytesMax } = tableFigures;
   if (record.blob.length * 3 > limits.stateBytesMax && storedBytesOf(record) > limits.stateBytesMax + stateReserveBytes)
     throw new StateTooLargeError(
-      `The state of order ${orderId} would be larger than can be stored: at most ${limits.stateBytesMax} bytes. Let its steps answer with references.`,
+      `The state of order ${orderId} would exceed ${limits.stateBytesMax} bytes. Return references instead of large outputs from its steps.`,
     );
   if (journalBytesOf(overflow) > limits.journalBytesMax + stateReserveBytes || overflow.some((page) => utf8Bytes(page) > itemBytesMax))
     throw new StateTooLargeError(
-      `What happens to order ${orderId} at once is more than its history can take in one write: at most ${limits.journalBytesMax} bytes. Let its steps answer with references, or let a part of the work be an order of its own, by call.`,
+      `One write of order ${orderId} would add more than ${limits.journalBytesMax} bytes to its history. Return references from its steps, or move a part of the work to a called order.`,
     );
 }
 
 const journalBytesOf = (overflow: readonly Page[]): number => overflow.reduce((sum, page) => sum + utf8Bytes(page), 0);
 
-/** Skips the count for short states: a UTF-16 unit has at most three bytes, and a short form at least a sixth of its long form. */
+/**
+ * Returns the stored bytes, or 0 for a blob that is too short to reach the limit. A UTF-16 unit has at most three bytes,
+ * and a short form at least a sixth of its long form.
+ */
 function bytesOf(record: StateRecord, { state }: Instance): number {
   return record.blob.length * 6 < limits.stateBytesMax ? 0 : storedBytesOf(record) + savedBytes(state.activities);
 }

@@ -5,7 +5,7 @@ import { definitionPath, type Program } from '#core/definition/program';
 import type { Page } from '#ports/store';
 import type { JournalEntry } from './instance.ts';
 
-/** How one step of an order has fared so far. Times are milliseconds since 1970. */
+/** The progress of one step. Times are milliseconds since 1970. */
 export interface StepReport {
   readonly path: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface StepReport {
   readonly operation: string;
   readonly status: Status;
   readonly result: Result | null;
-  /** How often its agent was asked. */
+  /** Number of requests to the agent. */
   readonly attempts: number;
   readonly completeBy: number | null;
   readonly startedAt: number | null;
@@ -21,7 +21,7 @@ export interface StepReport {
   readonly output: Json;
 }
 
-/** The whole journal, oldest first. A page may repeat what stands in another one, or still in the tail. */
+/** Returns the whole journal, oldest first. A page may repeat entries of another page or of the tail. */
 export function wholeJournal(pages: readonly Page[], tail: readonly JournalEntry[]): readonly JournalEntry[] {
   if (pages.length === 0) return tail;
   const entries = new Map<number, JournalEntry>();
@@ -30,8 +30,8 @@ export function wholeJournal(pages: readonly Page[], tail: readonly JournalEntry
 }
 
 /**
- * Every step of the definition, in its order, also those that have not started: what the journal tells of each, and
- * where it stands now. A step in a loop is listed once for each of its turns.
+ * Returns the progress of each step in the order of the definition, from the journal and the state. Includes steps that
+ * have not started; a step in a loop is listed once for each iteration.
  */
 export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], state: State | undefined): readonly StepReport[] {
   const courses = new Map<string, Course>();
@@ -46,7 +46,7 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
   return [...nodes].flatMap(([nodePath, node]) => {
     if (!isRemote(node)) return [];
     const { name, agent, operation } = node;
-    // An undo is a step of its own from when it is needed.
+    // An undo is listed once the journal mentions it.
     const done = nodePath.endsWith('/undo') ? nodes.get(undoneBy(nodePath)) : undefined;
     return (turns.get(nodePath) ?? (done ? [] : [nodePath])).map((path) => ({
       path,
@@ -58,7 +58,7 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
   });
 }
 
-/** The step whose undo has this path. */
+/** Returns the path of the step that this undo compensates. */
 const undoneBy = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 type Course = Omit<StepReport, 'path' | 'name' | 'agent' | 'operation'>;
@@ -92,12 +92,12 @@ function after(course: Course, entry: JournalEntry): Course {
   return course;
 }
 
-/** A step that was closed and is asked again has a new life: its old result no longer counts. */
+/** Starts a step. If it was closed before, its old result no longer counts. */
 const begun = (course: Course, at: number): Course =>
   course.status === 'Closed'
     ? { ...notStarted, attempts: course.attempts, startedAt: at }
     : { ...course, startedAt: course.startedAt ?? at };
 
-/** What is alive now is known better than the journal tells it. */
+/** Sets the status of an active step, which is newer than the journal. */
 const alive = (course: Course, status: Status | undefined): Course =>
   status === undefined ? course : { ...course, status, result: null, closedAt: null };

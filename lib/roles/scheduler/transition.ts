@@ -5,7 +5,7 @@ import type { Instance } from './instance.ts';
 import { OrderTransition } from './order-transition.ts';
 import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
 
-/** What the events do to the order; undefined when they change nothing. Pure, like the core. */
+/** Applies messages to an order; returns undefined when they change nothing. Pure, like the core. */
 export function transition(
   loaded: Loaded,
   incoming: readonly Incoming[],
@@ -21,10 +21,10 @@ export function transition(
   return order.neededPage() ?? order.finish();
 }
 
-/** When a new order begins: in the very write that creates it, when it is claimed later, or never. */
+/** The start of a new order: in the write that creates it, at a later claim, or never. */
 export type Beginning = 'now' | 'later' | 'never';
 
-/** The plan of a new order: claimed, left Pending, or canceled before it begins. */
+/** Plans a new order: claimed, left Pending, or canceled before it begins. */
 export function newTransition(loaded: Loaded, begin: Beginning, now: number, settings: Settings): PlannedWrite {
   const order = new OrderTransition(loaded, now, settings);
   order.note({ type: 'OrderSubmitted', workflow: `${loaded.order.workflow.name}@${loaded.order.workflow.version}` });
@@ -34,11 +34,11 @@ export function newTransition(loaded: Loaded, begin: Beginning, now: number, set
   return order.finish(true) as PlannedWrite;
 }
 
-/** An order to which nothing happens, with what the supervisor noted. */
+/** Returns an otherwise unchanged order with the supervisor's notes. */
 export const withNotes = (loaded: Loaded, now: number, settings: Settings): Pick<PlannedWrite, 'record' | 'instance'> =>
   new OrderTransition(loaded, now, settings).withNotes();
 
-/** The deadline and worklist entry that a record gets as its last touch, once its outbox is known. */
+/** Sets the deadline and the worklist entry of a record. Its outbox must be complete, because it may be due, too. */
 export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {
   const deadline = nextDeadline(program, instance.state, record, now);
   const dueFor = deadline?.for ?? (isStopped(record) ? frozenDue(record) : null);

@@ -8,14 +8,14 @@ import type { OrderRecord, OutboxEntry, StateRecord } from '#ports/records';
 import type { Instruction, Signal } from '#roles/operator/instruction';
 import type { Instance } from './instance.ts';
 
-/** Something that came in for one order, and counts at most once. */
+/** A message for one order. It counts at most once. */
 export type Incoming = { readonly id: string } & (
   | { readonly type: 'reply'; readonly requestId: string; readonly agent: string; readonly sentAt: number; readonly reply: StepReply }
   | { readonly type: 'heartbeat'; readonly requestId: string; readonly agent: string; readonly completeBy: number }
   | { readonly type: 'wake-up' }
-  /** The order that called this one has it undone. */
+  /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }
-  /** `key`: what it is remembered by, so that the same again changes nothing. */
+  /** `key`: see `callKey`. A repeated call with this key changes nothing. */
   | { readonly type: 'instruction'; readonly instruction: Instruction; readonly key?: string }
   | { readonly type: 'signal'; readonly signal: Signal; readonly key?: string }
 );
@@ -26,26 +26,26 @@ export interface Loaded {
   readonly order: OrderRecord;
   readonly record: StateRecord;
   readonly instance: Instance;
-  /** Made anew by the journal: another one may have put other pages aside under the same rev. */
+  /** Set if the instance was rebuilt from the journal. Another host may have stored other pages under the same rev. */
   readonly rebuilt?: true;
-  /** Pages of what can be undone that were read, because a plan needed them. */
+  /** Undo pages that were read because a plan needed them. */
   readonly undoPages?: UndoPages;
 }
 
-/** What a transition needs to know of the host that makes it. */
+/** Properties of the host that a transition depends on. */
 export interface Settings {
-  /** Id of the host, for the claim. */
+  /** Names the host in claims. */
   readonly hostId: string;
   readonly announceProcessed: boolean;
-  /** How far the clocks of hosts may be apart. */
+  /** Largest difference between the clocks of two hosts. */
   readonly clockToleranceMs: number;
-  /** Whether an output is what the operation's schema promises. */
+  /** Whether an output matches the schema of its operation. */
   readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
-  /** Given where a plan turned out to be too large. */
+  /** Set after a plan turned out to be too large. */
   readonly byteBudget?: ByteBudget | undefined;
 }
 
-/** What is to be written, and what is to be sent once it is. */
+/** One write of an order, and the messages to send after it. */
 export interface PlannedWrite {
   /** The record without rev, writeId and blob: `save` adds them. */
   readonly record: StateRecord;
@@ -55,11 +55,11 @@ export interface PlannedWrite {
   readonly wakeUps: readonly number[];
   /** Entries that this transition adds; they are part of the record's outbox. */
   readonly outbox: readonly OutboxEntry[];
-  /** Ids of what came in that changed something. */
+  /** Ids of the messages that changed something. */
   readonly taken: readonly string[];
 }
 
-/** Nothing can be planned until this page of what can be undone is read. */
+/** The rev of an undo page that must be read before the plan can be made. */
 export interface NeedsPage {
   readonly needs: number;
 }

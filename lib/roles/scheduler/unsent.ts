@@ -2,16 +2,19 @@ import type { Clock } from '#ports/clock';
 import type { DueFor, StateHead, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 
-/** Queues that take nothing for a moment take something again within seconds. */
+/** Pause before unsent requests are sent again: a queue that refuses messages usually recovers within seconds. */
 const soonMs = 5_000;
 
-/** Kinds of deadlines at which the supervisor would count a step as late although it was never requested. */
+/** Deadlines at which the supervisor would count a step as late although its request was never sent. */
 const marked: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim', 'timer', 'outbox']);
 
 /** Whether the requests of the last write could not be sent, and no redelivery will send them. */
 export const isUnsent = ({ nextDueFor }: Pick<StateHead, 'nextDueFor'>): boolean => nextDueFor?.kind === 'unsent';
 
-/** Has the supervisor wake the order soon without counting, so that the scheduler sends the requests. If the mark fails, they are sent at the deadline. */
+/**
+ * Sets an early deadline at which the supervisor wakes the order without counting a failure, so that the scheduler sends
+ * the requests. If this write fails, they are sent at the usual deadline.
+ */
 export async function markUnsent(...[written, ports]: Parameters<typeof mark>): Promise<void> {
   try {
     await mark(written, ports);
@@ -20,7 +23,7 @@ export async function markUnsent(...[written, ports]: Parameters<typeof mark>): 
   }
 }
 
-/** Leaves an order alone that has been written since: that write has sent its own requests. */
+/** Marks the order, unless it was written since: that write has sent its own requests. */
 async function mark(
   { orderId, writeIds }: StateRecord,
   { store, clock }: { readonly store: Pick<Store, 'head' | 'patch'>; readonly clock: Clock },

@@ -7,7 +7,7 @@ interface Ports extends QuarantinePorts {
 }
 type QuarantinePorts = Parameters<typeof quarantine>[3];
 
-/** Errors that concern one order and that only a person can repair. All other orders continue. */
+/** Whether an error concerns one order alone and needs a person. All other orders continue. */
 const isOfThisOrder = (error: unknown): error is UnreadableRecordError | InvariantError | StateTooLargeError | StoreRefusesError =>
   error instanceof UnreadableRecordError ||
   error instanceof InvariantError ||
@@ -15,7 +15,7 @@ const isOfThisOrder = (error: unknown): error is UnreadableRecordError | Invaria
   error instanceof StoreRefusesError;
 
 /**
- * Quarantines an order that cannot be worked on. `lost`: another write came first, so the messages are to be applied to that.
+ * Quarantines an order that cannot be processed. `lost`: another write came first, so the messages must be applied to it.
  * Rejects with NewerMessageError when a newer version of the program can read the order: the messages are kept for it.
  */
 export async function quarantineUnworkable(
@@ -37,7 +37,7 @@ export async function quarantineUnworkable(
       ? (['RecordUnreadable', error.reason] as const)
       : ([error instanceof StateTooLargeError ? 'StateTooLarge' : 'InvariantViolated', error.message] as const);
   const processState = await quarantine(orderId, type, reason, ports);
-  // The version that can continue the order counts the answer as well: the message is kept until that version is deployed.
+  // The version that can continue the order needs this message, too. It is kept until that version is deployed.
   if (newerUntil !== undefined && !isWoken && processState !== 'Processed') throw new NewerMessageError(error.message);
   return processState === 'lost' ? { outcome: 'lost', alive: 0 } : { outcome: 'written' };
 }

@@ -6,14 +6,14 @@ export const bodyLimits = {
   bytesMax: 256 * 1024,
   /** Levels of objects and lists, the outermost included. */
   depthMax: 32,
-  /** Fields in the whole body. */
+  /** Fields of the whole body. */
   fieldsMax: 1000,
   /** Entries of one list. */
   entriesMax: 500,
   charactersMax: 1024,
 } as const;
 
-/** What is wrong with the form of a text, or the data in it: unambiguous JSON within the limits. Its meaning is not looked at. */
+/** The data of a text, or the problems of its form: it must be unambiguous JSON within the limits. No schema is applied. */
 export type Surveyed =
   | { readonly outcome: 'data'; readonly value: Json }
   | { readonly outcome: 'malformed' | 'too-large' }
@@ -24,26 +24,30 @@ export function survey(text: string, bytesMax: number = bodyLimits.bytesMax): Su
   if (value === undefined) return { outcome: 'malformed' };
   const found: Survey = { fields: 0, errors: [], complete: true };
   look(value, '', 1, found);
-  // A field that stands in the text and not in the value was overwritten by one of the same name.
+  // A field of the text that is not in the value was overwritten by one of the same name.
   if (found.complete && fieldsIn(text) !== found.fields) return { outcome: 'malformed' };
   if (found.fields > bodyLimits.fieldsMax)
-    found.errors.push({ pointer: '', code: 'too-many-fields', detail: `At most ${bodyLimits.fieldsMax} fields in all.` });
+    found.errors.push({
+      pointer: '',
+      code: 'too-many-fields',
+      detail: `Expected at most ${bodyLimits.fieldsMax} fields in total, got ${found.fields}.`,
+    });
   if (found.errors.length > 0) return { outcome: 'invalid', problems: found.errors };
   return mayGrow(text) && !fits(value, bytesMax) ? { outcome: 'too-large' } : { outcome: 'data', value };
 }
 
-/** What is stored has its numbers written out: `1e20` has four characters as it comes, and twenty-one then. */
+/** Whether a text may exceed the limit when it is stored: `1e20` has four characters, and twenty-one as stored. */
 const mayGrow = (text: string): boolean => text.length * 6 > bodyLimits.bytesMax;
 
-/** Problems of a submission by message: the same as for a call of the API. */
+/** Returns the problems of a submission by message: the same as for an API call. */
 export function messageProblems(text: string): readonly SubmissionProblem[] {
   const bytesMax = bodyLimits.bytesMax + messageBytes;
   const surveyed = Buffer.byteLength(text) > bytesMax ? ({ outcome: 'too-large' } as const) : survey(text, bytesMax);
   switch (surveyed.outcome) {
     case 'too-large':
-      return [{ pointer: '', code: 'too-large', detail: `A submission has at most ${bodyLimits.bytesMax / 1024} KB.` }];
+      return [{ pointer: '', code: 'too-large', detail: `Expected a submission of at most ${bodyLimits.bytesMax / 1024} KB.` }];
     case 'malformed':
-      return [{ pointer: '', code: 'malformed-json', detail: 'The message is no JSON text, or names a field twice.' }];
+      return [{ pointer: '', code: 'malformed-json', detail: 'Expected JSON text without duplicate fields.' }];
     case 'invalid':
       return surveyed.problems;
     case 'data':
@@ -51,10 +55,10 @@ export function messageProblems(text: string): readonly SubmissionProblem[] {
   }
 }
 
-/** What a message has beside the body of a call: whose it is, its key and its kind. */
+/** Bytes for the fields of a message that an API body does not have: client, key and type. */
 const messageBytes = 1024;
 
-/** `undefined` where it is no JSON. JSON.parse knows no byte order mark, and does not recurse. */
+/** Parses JSON; returns undefined if it is invalid. JSON.parse refuses a byte order mark, and does not recurse. */
 const parsed = (text: string): Json | undefined => {
   try {
     return JSON.parse(text) as Json;
@@ -66,7 +70,7 @@ const parsed = (text: string): Json | undefined => {
 interface Survey {
   fields: number;
   readonly errors: SubmissionProblem[];
-  /** False when it did not look everywhere. */
+  /** False when a part was skipped because it is nested too deeply. */
   complete: boolean;
 }
 
@@ -74,50 +78,52 @@ function look(value: Json, pointer: string, depth: number, found: Survey): void 
   const problem = (code: string, detail: string) => void found.errors.push({ pointer, code, detail });
   if (typeof value === 'string') return textProblem(value, problem);
   if (typeof value === 'number' && !Number.isFinite(value))
-    return problem('number-out-of-range', 'A number that fits into 64 bits of floating point is wanted.');
+    return problem('number-out-of-range', 'Expected a number within the range of 64-bit floating point.');
   const isList = Array.isArray(value);
   if (!isList && !isObject(value)) return;
 
   if (depth > bodyLimits.depthMax) {
     found.complete = false;
-    return problem('too-deep', `At most ${bodyLimits.depthMax} levels.`);
+    return problem('too-deep', `Expected at most ${bodyLimits.depthMax} levels of nesting.`);
   }
   if (isList) {
-    if (value.length > bodyLimits.entriesMax) problem('too-many-entries', `At most ${bodyLimits.entriesMax} entries in one list.`);
+    if (value.length > bodyLimits.entriesMax)
+      problem('too-many-entries', `Expected at most ${bodyLimits.entriesMax} entries, got ${value.length}.`);
     for (const [index, entry] of value.entries()) look(entry, `${pointer}/${index}`, depth + 1, found);
     return;
   }
   for (const [name, entry] of Object.entries(value)) {
     found.fields++;
     textProblem(name, problem);
-    // A name that is too long itself must not come back once for everything below it.
+    // The pointer omits a name that is too long; else each problem below it would repeat that name.
     const below = name.length > bodyLimits.charactersMax ? pointer : pointer + pointerOf([name]);
-    if (reserved.has(name)) found.errors.push({ pointer: below, code: 'forbidden-name', detail: 'No field may have this name.' });
+    if (reserved.has(name))
+      found.errors.push({ pointer: below, code: 'forbidden-name', detail: 'This field name is reserved. Use another name.' });
     look(entry as Json, below, depth + 1, found);
   }
 }
 
-/** Names by which data could reach into the machinery of objects. */
+/** Names with which data could change prototypes. */
 const reserved = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * Characters that a queue message may not hold: refused here, so that no worker ever meets them. U+FFFD stands where bytes were no
- * UTF-8: a gateway hands bodies on as text, and puts it there.
+ * Characters that a queue message must not contain. U+FFFD is among them because a gateway replaces bytes that are not
+ * UTF-8 with it.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffd-\uffff]/;
 
 function textProblem(text: string, problem: (code: string, detail: string) => void): void {
   if (text.length > bodyLimits.charactersMax && [...text].length > bodyLimits.charactersMax)
-    problem('too-long', `At most ${bodyLimits.charactersMax} characters.`);
+    problem('too-long', `Expected at most ${bodyLimits.charactersMax} characters.`);
   if (forbidden.test(text) || !text.isWellFormed())
     problem(
       'forbidden-character',
-      'Control characters, half surrogates, U+FFFD (it stands for bytes that were no UTF-8), U+FFFE and U+FFFF are not taken.',
+      'Expected no control characters, lone surrogates, U+FFFD (the replacement for invalid UTF-8), U+FFFE or U+FFFF.',
     );
 }
 
-/** Fields of all objects in a text that is known to be JSON: the colons outside of its strings. */
+/** Counts the fields of all objects in a valid JSON text: the colons outside of its strings. */
 function fieldsIn(text: string): number {
   let fields = 0;
   for (let at = 0; at < text.length; at++) {

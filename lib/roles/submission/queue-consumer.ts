@@ -6,24 +6,31 @@ import type { Store } from '#ports/store';
 import { messageProblems } from './body-limits.ts';
 import { pointerOf, type Submission, type SubmissionProblem, type Submit } from './submission.ts';
 
-/** Takes one message of the submissions queue. */
+/** Processes one message of the submissions queue. */
 export type SubmissionConsumer = (body: string, senderId: string) => Promise<void>;
 
-/** More would help nobody, and an answer must fit its message. */
+/** Number of problems in a refusal, which must fit into one message. */
 const problemsMax = 50;
 
-/** Only a registered sender may speak for a client. A refusal is answered where the client listens, else the message is poison. */
+const senderUnknown = 'The sender is not registered for this client. Register it with PUT /clients/{id}.';
+
+/**
+ * Creates the consumer of submissions. Only a registered sender may submit for a client. A refusal goes to the client's
+ * response queue; without one, the message becomes a dead letter.
+ */
 export function createSubmissionConsumer(system: { store: Store; queues: Queues; clock: Clock; submit: Submit }): SubmissionConsumer {
   const { store, queues, clock, submit } = system;
 
-  /** An order is the same whichever way it comes: its form is looked at as that of a call is, and then its meaning. */
+  /** Checks a message in the same steps as an API call, its form first, and submits it. */
   async function problemsOf(text: string, submission: Submission): Promise<readonly SubmissionProblem[]> {
     const ofForm = messageProblems(text);
     if (ofForm.length > 0) return ofForm.slice(0, problemsMax);
     const submitted = await submit(submission);
     if (submitted.outcome === 'accepted') return [];
     if (submitted.outcome === 'invalid') return submitted.problems;
-    return [{ pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'The key was used for another submission.' }];
+    return [
+      { pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'This key was used for another submission. Use a new key.' },
+    ];
   }
 
   return async (body, senderId) => {
@@ -33,12 +40,12 @@ export function createSubmissionConsumer(system: { store: Store; queues: Queues;
     const parsed = SubmissionMessage.safeParse(given);
     if (!parsed.success)
       throw new UnreadableMessageError(
-        `It is no submission: ${parsed.error.issues.map(({ path, message }) => `${pointerOf(path)} ${message}`).join('; ')}.`,
+        `This is not a valid submission: ${parsed.error.issues.map(({ path, message }) => `${pointerOf(path)} ${message}`).join('; ')}.`,
       );
 
     const { v: _, type: __, workflow, reference, responseChannel, ...rest } = parsed.data;
     const registered = await store.client(rest.client);
-    if (!registered?.senders.includes(senderId)) throw new UnreadableMessageError('Its sender is not registered for this client.');
+    if (!registered?.senders.includes(senderId)) throw new UnreadableMessageError(senderUnknown);
 
     const problems = await problemsOf(body, {
       ...rest,
@@ -48,7 +55,9 @@ export function createSubmissionConsumer(system: { store: Store; queues: Queues;
     });
     if (problems.length === 0) return;
     if (responseChannel === undefined || !registered.responseChannels.includes(responseChannel))
-      throw new UnreadableMessageError(`It was refused: ${problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')}.`);
+      throw new UnreadableMessageError(
+        `The submission was refused: ${problems.map(({ pointer, detail }) => `${pointer} ${detail.replace(/\.$/, '')}`).join('; ')}.`,
+      );
 
     const refused = {
       v: 1,

@@ -11,10 +11,10 @@ import type { Store } from '#ports/store';
 import { validatorOf } from '#ports/util/validation';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 
-/** What a client wants done. */
+/** An order as a client submits it. */
 export interface Submission {
   readonly client: string;
-  /** The client's own name for this submission: the same key again is the same order. */
+  /** Names the submission within its client. The same key means the same order. */
   readonly idempotencyKey: string;
   readonly workflow?: string;
   readonly order: Json;
@@ -22,7 +22,7 @@ export interface Submission {
   readonly responseChannel?: string;
 }
 
-/** One thing that is wrong with a submission. */
+/** One problem of a submission. */
 export interface SubmissionProblem {
   /** JSON pointer into the submission: `/order/items/0/quantity`. */
   readonly pointer: string;
@@ -44,18 +44,18 @@ export interface SubmissionOptions {
   readonly claimOnSubmit: boolean;
   readonly stepMs: number;
   readonly maxFailures: number;
-  /** Finished orders are forgotten after some time. */
+  /** Whether finished orders are deleted after a retention time. */
   readonly forgets?: boolean;
   readonly longWaitMs?: number;
 }
 
-/** Puts an order and its state into the store, in one transaction, or says what is wrong and writes nothing (SAS). */
+/** Stores an order and its state in one transaction, or returns the problems and stores nothing. */
 export type Submit = (submission: Submission) => Promise<Submitted>;
 
-/** The same client and key give the same id: submitting twice is harmless by construction, as long as the order exists. */
+/** Derives the id from client and key, so that a repeated submission finds its order as long as that is stored. */
 export const orderIdOf = (client: string, idempotencyKey: string): string => idFrom([client, idempotencyKey]);
 
-/** The order that a call of another order makes: one for each effect, however often it is asked for. */
+/** Derives the id of a called order from the call's idempotency key: one order per effect, for any number of requests. */
 export const childIdOf = (idempotencyKey: string): string => idFrom(['workflows', 'call', idempotencyKey]);
 
 const idFrom = (parts: readonly string[]): string => `ord_${base32(hash('sha256', JSON.stringify(parts), 'buffer'))}`;
@@ -93,7 +93,7 @@ export function createSubmission({
           {
             pointer: '/workflow',
             code: 'unknown-workflow',
-            detail: `There is no workflow of this name. Known: ${definitions.names().join(', ')}.`,
+            detail: `Unknown workflow. Known workflows: ${definitions.names().join(', ')}.`,
           },
         ],
       };
@@ -130,7 +130,7 @@ export function createSubmission({
     return created.order.hash === digest ? { outcome: 'accepted', order: created.order, replayed: true } : { outcome: 'key-reused' };
   };
 
-  /** What was submitted can be read where the state cannot: a newer program has written that, or it is damaged. */
+  /** Loads a submitted order, also if its state is damaged or was written by a newer version. */
   async function submittedUnder(orderId: string): Promise<OrderRecord | undefined> {
     try {
       return (await store.load(orderId))?.order;
@@ -140,22 +140,22 @@ export function createSubmission({
     }
   }
 
-  /** A key that is taken says so even where the second body is invalid as well. */
+  /** Reports a reused key before the problems of the second body. */
   async function refusalOrKeyReuse(orderId: string, digest: string, problems: readonly SubmissionProblem[]): Promise<Submitted> {
     const order = await submittedUnder(orderId);
     if (!order) return { outcome: 'invalid', problems };
-    // An order that was good when it came stays good, whatever has been registered or changed since.
+    // An accepted order stays accepted, even if schemas or registrations have changed since.
     return order.hash === digest ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };
   }
 }
 
-/** Its body fits; but not what the workflow makes of it before the first answer. */
+/** Converts the error for a state that is too large, although the order's body is within its limit. */
 function tooLarge(error: unknown): { readonly outcome: 'too-large'; readonly problem: SubmissionProblem } {
   if (!(error instanceof StateTooLargeError)) throw error;
   return { outcome: 'too-large', problem: { pointer: '/order', code: 'too-large', detail: error.message } };
 }
 
-/** As it is stored, with its numbers written out: whoever submits by message is bound by it as well. */
+/** Returns the problem of a body that is too large as stored, with its numbers written out. */
 const sizeProblems = (body: Json): readonly SubmissionProblem[] =>
   fits(body, limits.inputBytesMax)
     ? []
@@ -163,11 +163,11 @@ const sizeProblems = (body: Json): readonly SubmissionProblem[] =>
         {
           pointer: '/order',
           code: 'too-large',
-          detail: `The order has ${utf8Bytes(body)} bytes as JSON; at most ${limits.inputBytesMax} are taken.`,
+          detail: `Expected at most ${limits.inputBytesMax} bytes as JSON, got ${utf8Bytes(body)}.`,
         },
       ];
 
-/** All that a schema says against a body, as pointers. */
+/** Returns the problems that a schema finds in a body, with JSON pointers. */
 export function bodyProblems(schema: z.ZodType, body: Json, prefix = '/order'): readonly SubmissionProblem[] {
   const { error } = schema.safeParse(body);
   return (error?.issues ?? []).flatMap((issue) => {
@@ -176,7 +176,7 @@ export function bodyProblems(schema: z.ZodType, body: Json, prefix = '/order'): 
       return issue.keys.map((key) => ({
         pointer: pointer + pointerOf([key]),
         code: 'unknown-field',
-        detail: 'This field is not known here.',
+        detail: 'The schema has no such field.',
       }));
     return [{ pointer, code: issue.code.replaceAll('_', '-'), detail: issue.message }];
   });
@@ -187,7 +187,7 @@ export const pointerOf = (path: readonly PropertyKey[]): string =>
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** RFC 4648 base32, small letters, no padding. */
+/** Encodes bytes as RFC 4648 base32, in lowercase and without padding. */
 function base32(bytes: Uint8Array): string {
   let text = '';
   let bits = 0;

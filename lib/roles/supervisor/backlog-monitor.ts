@@ -8,25 +8,25 @@ import { type Backlog, isBackedUp, isBehind, isCoveredByOutage, isFull, type Lat
 
 export interface BacklogMonitorOptions {
   readonly depth: Queues['depth'];
-  /** Where agents answer. */
+  /** The agents' reply queues. */
   readonly replyQueues: readonly string[];
-  /** How often a pass looks; where it is not known, nothing is too late to be somebody else's fault. */
+  /** Interval between passes. If it is infinite, late passes never count as a backlog. */
   readonly periodMs: number;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 
-/** What is late in one pass, as far as it has been seen. */
+/** Decides from one pass whether late steps are due to a backlog of the system. */
 export interface BacklogMonitor {
-  /** A new pass: what was seen before says nothing any more. */
+  /** Starts a new pass, and forgets what the previous one has seen. */
   begin(): void;
-  /** One is late by so long. */
+  /** Records a late step. */
   saw(lateByMs: number): void;
-  /** What the system is behind with, so that this expiry says nothing of the agent. */
+  /** Returns the backlog that explains this expiry, so that it does not count against the agent; undefined if none does. */
   behindWith(head: StateHead, waitingSince: number): Promise<Backlog | undefined>;
 }
 
-/** Who has not looked for longer does not know what was there meanwhile. */
+/** Longest gap between two reads of a queue. After a longer one, we cannot say how long the queue has been full. */
 const lookedMs = 30_000;
 
 interface Seen extends QueueDepth {
@@ -39,7 +39,7 @@ export function createBacklogMonitor({ depth, replyQueues, periodMs, clock, tele
   let tally: Lateness = { late: 0, overdue: 0 };
   let seen: Promise<ReadonlyMap<string, Seen>> | undefined;
 
-  /** A queue that cannot be looked into excuses nobody, and keeps nobody waiting. */
+  /** Reads the depth of a queue. A queue that cannot be read explains no expiry and delays none. */
   async function look(queue: string): Promise<readonly (readonly [string, Seen])[]> {
     try {
       const found = await depth(queue);
@@ -51,12 +51,12 @@ export function createBacklogMonitor({ depth, replyQueues, periodMs, clock, tele
       return [[agentOfReplies(queue) ?? '', { ...found, queue, fullForMs: isFull(found) ? now - since : 0 }]];
     } catch (error) {
       if ((error as { fatal?: boolean }).fatal) throw error;
-      telemetry.log('warn', 'supervisor cannot look into a queue', { queue, error });
+      telemetry.log('warn', 'cannot read queue depth', { queue, error });
       return [];
     }
   }
 
-  /** All of them, once a pass, and only where something is late. */
+  /** Reads all queues, once in a pass and only if a step is late. */
   const depths = (): Promise<ReadonlyMap<string, Seen>> =>
     (seen ??= allSettledOrThrow(replyQueues.map(look)).then((found) => new Map(found.flat())));
 
@@ -72,9 +72,9 @@ export function createBacklogMonitor({ depth, replyQueues, periodMs, clock, tele
       const found = (await depths()).get(nextDueFor?.agent ?? '');
       if (found && isBackedUp(found, found.fullForMs, stepMs) && isCoveredByOutage(waitingSince, stepMs, clock.now()))
         return { source: found.queue, reason: `the queue ${found.queue} is backed up` };
-      // Once for each step: whoever is late again, seen in time or not, has had more time than he was promised.
+      // This reason holds once for each step: a step that is late again has already had more than its timeout.
       if (nextDueFor?.waitingSince === undefined && isBehind(tally))
-        return { source: 'deadlines', reason: 'most of what is late was not seen in time' };
+        return { source: 'deadlines', reason: 'most late deadlines were not seen in time' };
       return undefined;
     },
   };

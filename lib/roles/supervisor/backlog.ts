@@ -2,16 +2,16 @@ import { timeText } from '#ports/messages';
 import type { QueueDepth } from '#ports/queues';
 import type { OutboxEntry } from '#ports/records';
 
-/** Fewer are taken with the next batches; and one message that is delivered again and again is old, too. */
+/** Smallest backlog. The next batches empty a smaller one, and a single old message may be one that is often redelivered. */
 const manyMin = 20;
-/** Of a step's time: what has waited for so long leaves its step too little. */
+/** Share of a step's timeout. A reply that has waited longer leaves its step too little time. */
 const shareOfStep = 0.5;
 const coveredSteps = 10;
 const coveredMinMs = 600_000;
-/** While it lasts, people are told once in so long. */
+/** Interval between alerts while a backlog lasts. */
 const announceEveryMs = 3_600_000;
 
-/** What the system is behind with, and what is noted of it at the orders that wait for that. */
+/** A part of the system that is behind, and the reason that its late orders note. */
 export interface Backlog {
   /** A queue, or `deadlines`. */
   readonly source: string;
@@ -20,29 +20,32 @@ export interface Backlog {
 
 export const isFull = ({ visible }: QueueDepth): boolean => visible >= manyMin;
 
-/** Whether what was answered in time may lie there unread. `fullForMs`: for so long it has been seen full; not every queue knows an age. */
+/**
+ * Whether replies that came in time may still be unread. `fullForMs`: how long the queue has been seen full, because not
+ * every queue reports the age of its messages.
+ */
 export const isBackedUp = (depth: QueueDepth, fullForMs: number, stepMs: number): boolean =>
   isFull(depth) && Math.max(depth.oldestAgeMs, fullForMs) >= shareOfStep * stepMs;
 
-/** What has been seen of what is due. */
+/** The late steps that one pass has seen. */
 export interface Lateness {
-  /** Steps and claims that are past their time. */
+  /** Number of steps and claims after their deadline. */
   readonly late: number;
-  /** Those of them that are late by more than a period of the supervisor. */
+  /** Number of those that are late by more than one period of the supervisor. */
   readonly overdue: number;
 }
 
-/** In good weather a pass sees what is late within a period: where most is later than that, nobody has looked, or all is slow. */
+/** Whether the system is behind. A healthy pass finds late steps within one period; if most are later, agents are not to blame. */
 export const isBehind = ({ late, overdue }: Lateness): boolean => late >= manyMin && 2 * overdue > late;
 
 /**
- * Who has waited since then for his answer is excused no longer, however much lies there: an agent that is silent must come to
- * light, and an order must not wait for good. Ten steps' time, and never less than a person needs to see to it.
+ * Whether a backlog still explains a step that has waited since then. It does for ten step timeouts, and at least as long
+ * as a person needs to react. Then expiries count again, so that a silent agent is noticed and no order waits without end.
  */
 export const isCoveredByOutage = (waitingSince: number, stepMs: number, now: number): boolean =>
   now - waitingSince < Math.max(coveredSteps * stepMs, coveredMinMs);
 
-/** The same for whoever tells it in the same hour. */
+/** Builds the alert about a backlog. Alerts of the same hour have the same id, so that they count as one. */
 export function backlogAlert({ source, reason }: Backlog, now: number): OutboxEntry {
   const id = `backlog/${source}/${Math.floor(now / announceEveryMs)}`;
   const detail = {
@@ -54,7 +57,7 @@ export function backlogAlert({ source, reason }: Backlog, now: number): OutboxEn
     before: 'running',
     after: 'running',
     failureCount: 0,
-    message: `The system is behind: ${reason}. Orders that wait for it are given more time, and count no failure for a while.`,
+    message: `The system is behind: ${reason}. Late steps get more time, and count no failures for a while.`,
   };
   return { id, kind: 'announcement', detailType: 'Service Exception', detail };
 }

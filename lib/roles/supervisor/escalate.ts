@@ -2,12 +2,12 @@ import { timeText } from '#ports/messages';
 import { announcedAs, type Note, type OutboxEntry, type StateHead } from '#ports/records';
 import { outboxMs } from '#roles/scheduler/deadlines';
 
-/** An order that nobody answers waits for a person, and its alert lies in the same write. */
+/** Moves an order without replies to Error. The alert is part of the same write. */
 export function escalate(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
   const errorGen = head.errorGen + 1;
   const id = `${announcedAs(head)}#${errorGen}`;
   const source = head.nextDueFor?.path;
-  const message = `No answer came in time, ${failureCount} times in all.`;
+  const message = `No reply arrived in time. Expired deadlines: ${failureCount}.`;
   const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: false, ...(source ? { source } : {}) };
   const detail = {
     id,

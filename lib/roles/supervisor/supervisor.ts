@@ -18,20 +18,20 @@ import { sweepThrough } from './sweep.ts';
 import { createWakeUps } from './wake-ups.ts';
 
 export interface SupervisorOptions {
-  /** It sees no instance, no workflow, no agent: only the attributes on top, and the scheduler's queue. */
+  /** Reads and writes record attributes only. The supervisor knows no instance, workflow or agent. */
   readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker' | 'document' | 'documents' | 'putDocument'>;
   readonly queues: Pick<Queues, 'send' | 'depth'>;
-  /** For closed channels whose closing nobody was told of; of orders it is the scheduler who tells. */
+  /** Announces closed channels that were not announced yet. The scheduler sends the announcements about orders. */
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** What it keeps as the channels' records say, in each pass. */
+  /** Each pass opens and closes them as the channels' records say. */
   readonly consumers?: Consumers | undefined;
-  /** How late a deadline must be before it counts. */
+  /** How late a deadline must be before it counts, in milliseconds. */
   readonly clockToleranceMs?: number;
-  /** Where agents answer: what lies there unread for long excuses those who wait for it. */
+  /** The agents' reply queues. Late steps do not count while replies wait there for a long time. */
   readonly replyQueues?: readonly string[];
-  /** How often it looks; where most of what is late was not seen within that, all is slow, and nobody is to blame. */
+  /** Interval between passes. If most late steps were not seen within it, the system is slow, and no step counts as late. */
   readonly periodMs?: number;
   /** Ids read from one shard at a time. */
   readonly pageSize?: number;
@@ -43,18 +43,18 @@ export interface SupervisorPass {
   readonly counted: number;
   readonly woken: number;
   readonly intoError: number;
-  /** Another supervisor, or the order itself, was faster. */
+  /** Races that another supervisor, or the order itself, has won. */
   readonly lost: number;
 }
 
 export interface Supervisor {
-  /** Looks once at everything that is due, oldest first. Several may do so at once: each expiry counts once. */
+  /** Examines everything that is due, oldest first. Several supervisors may run at once: each expiry counts once. */
   pass(): Promise<SupervisorPass>;
-  /** Looks at every order for what the worklist may have missed; where it is stopped before the end, the next one goes on there. */
+  /** Examines every order for deadlines that the worklist missed. After `stopping`, the next sweep continues there. */
   sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
 }
 
-/** When it was found to be late: until it is judged the clock may have been set back. */
+/** A late order and the time when it was found, because the clock may be set back before it is judged. */
 interface Late {
   readonly head: StateHead;
   readonly foundAt: number;
@@ -62,12 +62,12 @@ interface Late {
 
 type Counts = { -readonly [K in keyof SupervisorPass]: number };
 
-/** An order that cannot be read does not say what its steps may take. */
+/** Assumed step timeout of an order whose record cannot be read. */
 const unreadableMs = 30_000;
-/** So many expiries are enough to judge by whether the system itself is behind. */
+/** Number of expiries that suffice to decide whether the system is behind. */
 const judgedMax = 100;
 
-/** Asks for recovery; it never recovers anything itself, and restarts no process (SAS). */
+/** Creates a supervisor. It asks schedulers to recover orders; it recovers none itself and restarts no process. */
 export function createSupervisor({
   store,
   queues,
@@ -87,7 +87,7 @@ export function createSupervisor({
       head = await store.head(orderId);
     } catch (error) {
       if (!(error instanceof UnreadableRecordError)) throw error;
-      // The scheduler meets the same record, sets it aside and tells a person; others are not kept waiting for it.
+      // The scheduler meets the same error, quarantines the order and alerts a person. Other orders do not wait for it.
       return wakeOnce({ orderId, stepMs: unreadableMs }, 'unreadable', counts);
     }
     if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return;
@@ -95,7 +95,7 @@ export function createSupervisor({
     const now = clock.now();
     if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt, counts);
     if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now) {
-      await moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
+      await moveDeadline(head, head.heldUntil, 'another host holds the lease', counts);
       return;
     }
     if (head.suspended && head.nextDueFor.kind !== 'outbox') return;
@@ -103,8 +103,8 @@ export function createSupervisor({
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
     if (!counted) return wakeOnce(head, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
     if (head.nextDueAt + clockToleranceMs > now) return;
-    const outage = await absenceBefore(head, head.nextDueAt, now);
-    if (outage) return excuse(head, outage, counts);
+    const outage = await outageBefore(head, head.nextDueAt, now);
+    if (outage) return postpone(head, outage, counts);
     backlog.saw(now - head.nextDueAt - clockToleranceMs);
     late.push({ head, foundAt: now });
   }
@@ -117,34 +117,34 @@ export function createSupervisor({
     const now = clock.now();
     const waiting: StateHead = { ...head, nextDueFor: head.nextDueFor && { ...head.nextDueFor, waitingSince } };
     const alert = backlogAlert(behind, now);
-    if (told.get(behind.source) === alert.id || head.outbox.some(({ id }) => id === alert.id)) {
+    if (alerted.get(behind.source) === alert.id || head.outbox.some(({ id }) => id === alert.id)) {
       await moveDeadline(waiting, now + head.stepMs, behind.reason, counts);
       return;
     }
-    // The first of those that wait takes it along, and the scheduler tells it: nothing is announced from here.
-    told.set(behind.source, alert.id);
-    const telling: StateHead = { ...waiting, outbox: [...head.outbox, alert], nextDueFor: { ...waiting.nextDueFor, kind: 'outbox' } };
-    if (!(await moveDeadline(telling, now + outboxMs, behind.reason, counts))) {
-      told.delete(behind.source);
+    // The alert goes into the outbox of the first late order, from which the scheduler sends it.
+    alerted.set(behind.source, alert.id);
+    const alerting: StateHead = { ...waiting, outbox: [...head.outbox, alert], nextDueFor: { ...waiting.nextDueFor, kind: 'outbox' } };
+    if (!(await moveDeadline(alerting, now + outboxMs, behind.reason, counts))) {
+      alerted.delete(behind.source);
       return;
     }
     telemetry.count('backlogged');
-    telemetry.log('warn', 'the system is behind: what is late does not count', { source: behind.source, reason: behind.reason });
+    telemetry.log('warn', 'postponed late steps: the system is behind', { source: behind.source, reason: behind.reason });
     await wake(head);
   }
 
-  /** What the asking was behind for some of its time; first what nobody gets through. */
-  async function absenceBefore({ nextDueFor, stepMs }: StateHead, dueAt: number, now: number): Promise<Outage | undefined> {
+  /** Returns the outage that covers a part of the step's time; an open one first. */
+  async function outageBefore({ nextDueFor, stepMs }: StateHead, dueAt: number, now: number): Promise<Outage | undefined> {
     const agent = nextDueFor?.agent;
     const states = await closed();
     const breaker = agent === undefined ? undefined : await breakerOf(agent);
     const channels = [agent, queueNames.wakeUps].flatMap((name) => closedIn(states, name));
-    const absences = [
+    const outages = [
       ...channels.map((state) => ({ record: outageOf(state, now), reason: `the channel ${state.channel} is closed` })),
       ...(breaker ? [{ record: breaker, reason: `the service behind ${breaker.agent} is away` }] : []),
     ].filter(({ record }) => coversLateStep(record, dueAt, stepMs, now));
     const isOpen = ({ record }: Outage): boolean => phaseOf(record, now) === 'open';
-    return absences.find(isOpen) ?? absences[0];
+    return outages.find(isOpen) ?? outages[0];
   }
 
   let known: Promise<Closures> | undefined;
@@ -154,17 +154,17 @@ export function createSupervisor({
   const backlog = createBacklogMonitor({ depth: (queue) => queues.depth(queue), replyQueues, periodMs, clock, telemetry });
   /** Expiries that this pass has found and not judged yet. */
   const late: Late[] = [];
-  /** What was told last of each backlog. */
-  const told = new Map<string, string>();
+  /** Id of the last alert about each backlog. */
+  const alerted = new Map<string, string>();
 
-  /** One look at each in a pass, and none where nothing is late. */
+  /** Circuit breakers that this pass has read: each once, and only if a step is late. */
   const breakers = new Map<string, Promise<Breaker | undefined>>();
   const breakerOf = (agent: string): Promise<Breaker | undefined> => {
     const known = breakers.get(agent) ?? store.breaker(agent);
     breakers.set(agent, known);
     return known;
   };
-  /** Agents for whose services this pass has let somebody go and see. */
+  /** Agents for which this pass has let one order probe the service. */
   const probed = new Set<string>();
   const forget = (): void => {
     breakers.clear();
@@ -175,8 +175,8 @@ export function createSupervisor({
     wakeUps.begin();
   };
 
-  /** Nobody could answer it: it waits, and is asked again in its turn. Nothing of that counts. */
-  async function excuse(head: StateHead, { record: breaker, reason }: Outage, counts: Counts): Promise<void> {
+  /** Postpones a step during an outage. The step is requested again in its turn, and no failure counts. */
+  async function postpone(head: StateHead, { record: breaker, reason }: Outage, counts: Counts): Promise<void> {
     const now = clock.now();
     telemetry.count('expiryExcused');
     const waitingSince = waitingSinceOf(head);
@@ -184,38 +184,38 @@ export function createSupervisor({
     const isFree = phaseOf(breaker, now) !== 'open' || !probed.has(breaker.agent);
     if (turn <= now && isFree) {
       probed.add(breaker.agent);
-      return askUncounted(head, waitingSince, counts);
+      return requestUncounted(head, waitingSince, counts);
     }
-    // The longer it lasts, the less often each order is written.
+    // The pause grows with the outage, to save writes.
     const until = phaseOf(breaker, now) === 'open' ? now + Math.max(head.stepMs, (now - breaker.openedAt) / 4) : turn;
     const waiting = head.nextDueFor && { ...head, nextDueFor: { ...head.nextDueFor, waitingSince } };
     await moveDeadline(waiting ?? head, Math.round(until), reason, counts);
   }
 
-  async function askUncounted(head: StateHead, waitingSince: number, counts: Counts): Promise<void> {
+  async function requestUncounted(head: StateHead, waitingSince: number, counts: Counts): Promise<void> {
     const nextDueAt = clock.now() + head.stepMs;
-    const asked: StateHead = {
+    const requested: StateHead = {
       ...head,
       rev: head.rev + 1,
       nextDueAt,
       nextDueFor: { ...head.nextDueFor, kind: 'request', waitingSince },
       worklistAt: nextDueAt,
     };
-    const write = await store.patch(asked, head);
+    const write = await store.patch(requested, head);
     if (write.outcome === 'refused') counts.lost += 1;
     else await wake(head);
   }
 
-  /** The one write in which an expiry counts: its fence is what was observed, so a second supervisor's is refused. */
+  /** Counts an expiry in one write. Its fence is the observed rev, so a second supervisor's write is refused. */
   async function countExpiry(head: StateHead, now: number, counts: Counts): Promise<void> {
     const failures = (head.nextDueFor?.failures ?? 0) + 1;
     const failureCount = Math.max(head.failureCount, failures);
     const exhausted = failures > head.maxFailures;
     const path = head.nextDueFor?.path;
     const place = path === undefined ? {} : { path };
-    telemetry.log('info', 'deadline expired', { orderId: head.orderId, ...place, failures });
+    telemetry.log('info', 'found expired deadline', { orderId: head.orderId, ...place, failures });
 
-    // Who resets whole orders has no step that could fault.
+    // An order that is reset as a whole has no step that could fault.
     const intoErrorNow = head.onExhausted === 'error' || (head.onExhausted === 'fault' && head.nextDueFor?.kind === 'claim');
     if (exhausted && intoErrorNow) {
       counts.intoError += 1;
@@ -238,7 +238,7 @@ export function createSupervisor({
       };
       return change(head, reset, counts);
     }
-    const asked: StateHead = {
+    const requested: StateHead = {
       ...head,
       failureCount,
       notes: [...head.notes, { at: now, type: 'DeadlineExpired', ...place, failureCount: failures }],
@@ -246,7 +246,7 @@ export function createSupervisor({
       nextDueFor: { ...head.nextDueFor, kind: 'request', failures },
       worklistAt: due,
     };
-    return change(head, asked, counts, waits ? 0 : 1);
+    return change(head, requested, counts, waits ? 0 : 1);
   }
 
   async function change(head: StateHead, next: StateHead, counts: Counts, wakes = 1): Promise<void> {
@@ -262,7 +262,7 @@ export function createSupervisor({
     if (wakes > 0) await wake(head);
   }
 
-  /** The entry stands too early, as lazy deadlines leave it: an ordinary write moves it, and nothing is counted. */
+  /** Moves a worklist entry that is too early, because other writes only move it to an earlier time. No failure counts. */
   async function moveEntry(head: StateHead, worklistAt: number, counts: Counts): Promise<void> {
     if (head.worklistAt === worklistAt) return;
     const write = await store.patch({ ...head, rev: head.rev + 1, worklistAt }, head);
@@ -284,7 +284,7 @@ export function createSupervisor({
     return write.outcome === 'written';
   }
 
-  /** While its channel is closed nobody takes a wake-up: what is due then is found again when it is open. */
+  /** Wakes an order, unless the wake-up channel is closed. Then a pass finds the order again after it opens. */
   async function wakeOnce(head: Whose & Pick<StateHead, 'stepMs'>, deadline: string, counts: Counts): Promise<void> {
     const [shut] = closedIn(await closed(), queueNames.wakeUps);
     if (shut && isShut(shut, queueNames.wakeUps, clock.now())) return;
@@ -293,24 +293,24 @@ export function createSupervisor({
 
   const wake = (head: Whose): Promise<void> => queues.send([wakeUpOf(head, clock.now())]);
 
-  /** One order's trouble must not keep the pass from the others. */
-  async function unlessTrouble(orderId: string, work: Promise<void>): Promise<void> {
+  /** Logs the error of one order, so that the pass continues with the others. */
+  async function loggingErrors(orderId: string, work: Promise<void>): Promise<void> {
     try {
       await work;
     } catch (error) {
       if ((error as { fatal?: boolean }).fatal) throw error;
-      telemetry.log('warn', 'supervisor passes over an order', { orderId, error });
+      telemetry.log('warn', 'skipped order after an error', { orderId, error });
     }
   }
 
   async function lookAtAll(ids: readonly string[], counts: Counts): Promise<void> {
-    await Promise.all(ids.map((orderId) => unlessTrouble(orderId, look(orderId, counts))));
+    await Promise.all(ids.map((orderId) => loggingErrors(orderId, look(orderId, counts))));
     if (late.length >= judgedMax) await judge(counts);
   }
 
-  /** Expiries are judged together: what concerns very many is the system's trouble, and not that of their agents. */
+  /** Judges expiries together: if very many steps are late, the system is the cause, not their agents. */
   async function judge(counts: Counts): Promise<void> {
-    await Promise.all(late.splice(0).map((one) => unlessTrouble(one.head.orderId, judgeOne(one, counts))));
+    await Promise.all(late.splice(0).map((one) => loggingErrors(one.head.orderId, judgeOne(one, counts))));
   }
 
   async function lookAtDue(counts: Counts): Promise<void> {
@@ -319,7 +319,7 @@ export function createSupervisor({
       // Supervisors that run at the same time begin at different shards.
       const shard = (index + until) % shardCount;
       const seen = new Set<string>();
-      // What is only woken keeps its place in front, so each round asks for one page more than it has seen.
+      // Woken orders stay at the front of the worklist, so each round reads one page more than it has seen.
       for (let found = pageSize; found === pageSize; ) {
         const due = await store.due('due', shard, until, seen.size + pageSize);
         if (due.length === 0) break;
@@ -337,7 +337,7 @@ export function createSupervisor({
     });
   }
 
-  /** What was found is judged, also where the looking ends before its time. */
+  /** Runs `look` and judges the expiries that it found, even if it fails. */
   async function looking(counts: Counts, look: () => Promise<void>): Promise<void> {
     forget();
     try {
@@ -367,13 +367,13 @@ export function createSupervisor({
   };
 }
 
-/** Why nobody could answer for a while, and what is noted of it. */
+/** An outage, and the reason that its late orders note. */
 interface Outage {
   readonly record: Breaker;
   readonly reason: string;
 }
 
-/** Since when its step waits for an answer. */
+/** Returns the time since when the step has waited for its reply. */
 const waitingSinceOf = ({ nextDueAt, nextDueFor, completeBy, stepMs }: StateHead): number => {
   const dueAt = nextDueAt ?? 0;
   return nextDueFor?.waitingSince ?? Math.min(completeBy ?? dueAt, dueAt) - stepMs;

@@ -5,19 +5,19 @@ import type { Store } from '#ports/store';
 interface Ports {
   readonly store: Pick<Store, 'sweep'> & Pick<Documents, 'document' | 'putDocument'>;
   readonly clock: Clock;
-  /** Orders looked at between two looks at the clock. */
+  /** Number of orders between two reads of the clock. */
   readonly lookedAtOnce?: number;
-  /** Told when its run ends before the sweep does. */
+  /** Aborts when the host must stop before the sweep is complete. */
   readonly stopping?: AbortSignal | undefined;
 }
 
-/** A run that is cut off loses so much at the most. */
+/** Interval between saved positions: an interrupted sweep loses at most this much work. */
 const notedEveryMs = 60_000;
 const id = 'PLACE';
 
 /**
- * Walks through all orders. The place is noted now and then, where one run does not come to the end: the next one goes on
- * there. A sweep that is done in one run writes nothing.
+ * Walks through all orders. Saves its position at intervals, so that the next run continues an interrupted sweep. A short
+ * sweep writes nothing.
  */
 export async function sweepThrough(
   { store, clock, lookedAtOnce = 1000, stopping }: Ports,
@@ -29,7 +29,7 @@ export async function sweepThrough(
     const rev = noted?.rev ?? 0;
     const place: Document = { collection: collections.sweep, id, rev: rev + 1, content: { after } };
     const write = await store.putDocument(place, rev);
-    // Another sweep is under way: its place is as good.
+    // Another sweep runs at the same time: its position serves as well.
     noted = write.outcome === 'written' ? place : (write.current ?? undefined);
     notedAt = clock.now();
   };

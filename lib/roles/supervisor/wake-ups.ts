@@ -3,34 +3,34 @@ import { hashOf } from '#ports/records';
 
 export interface WakeUpsOptions<Order> {
   readonly clock: Pick<Clock, 'now'>;
-  /** Sends one to the scheduler. */
+  /** Sends a wake-up to the scheduler. */
   readonly send: (order: Order) => Promise<void>;
   readonly rememberedMax?: number;
 }
 
-/** An order that is due, and how long its steps may take. */
+/** An order that is due, and the timeout of its steps. */
 export interface DueOrder {
   readonly orderId: string;
   readonly stepMs: number;
 }
 
-/** Wake-ups for orders that are due, each as often as it makes sense. */
+/** Wakes orders that are due, with exponential backoff. */
 export interface WakeUps<Order> {
-  /** A new pass begins. */
+  /** Starts a new pass. */
   begin(): void;
-  /** Wakes the scheduler for this deadline, unless it was woken a while ago; whether it did. */
+  /** Sends a wake-up for this deadline unless one was sent recently; resolves to whether it did. */
   once(order: Order, deadline: string): Promise<boolean>;
 }
 
-/** So many orders are remembered; how often others are woken follows from the time alone. */
+/** Number of orders that are remembered. Wake-ups of other orders follow from the time alone. */
 const rememberedUsual = 10_000;
 const pauseMs = {
-  /** A wake-up that got lost is sent again within this time. */
+  /** Longest pause before a lost wake-up is sent again, while schedulers run. */
   lost: 30_000,
-  /** The longest pause, where no scheduler has come for long. */
+  /** Longest pause, after no scheduler has run for a long time. */
   longest: 600_000,
 };
-/** Pauses grow with the time for which nobody has come: to a quarter of it. */
+/** Pauses grow up to a quarter of the time for which no scheduler has answered. */
 const shareOfWaited = 4;
 
 interface Woken {
@@ -41,8 +41,8 @@ interface Woken {
 }
 
 /**
- * A wake-up that got lost is sent again after what the order's steps may take, then after twice as long, and so on: an order of
- * seconds does not wait half a minute. When no scheduler runs, its queue must not fill with repetitions: pauses grow further.
+ * Creates the sender of wake-ups. A lost wake-up is sent again with exponential backoff, first after one step timeout, so
+ * that an order of seconds does not wait half a minute. If no scheduler runs, pauses grow further, to keep its queue short.
  */
 export function createWakeUps<Order extends DueOrder>({
   clock,
@@ -60,7 +60,7 @@ export function createWakeUps<Order extends DueOrder>({
     else forgetOld(now);
   }
 
-  /** An order that was not due any more when its turn came needs no place here. */
+  /** Forgets orders that were no longer due at their next wake-up. */
   function forgetOld(now: number): void {
     for (const [orderId, { at, againMs }] of woken) if (now - at > 2 * Math.max(againMs, pauseMs.lost)) woken.delete(orderId);
   }
@@ -75,7 +75,7 @@ export function createWakeUps<Order extends DueOrder>({
     return true;
   }
 
-  /** Each order that is not remembered has its turn once in a while, and not all of them in the same pass. */
+  /** Whether an order that is not remembered is woken in this pass. Such orders are spread over several passes. */
   function isTurn(orderId: string, now: number): boolean {
     fullSince ??= now;
     if (pass?.before === undefined) return true;

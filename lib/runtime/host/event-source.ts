@@ -7,23 +7,23 @@ import type { Gate } from './gate.ts';
 
 export type QueueHandler = (event: SQSEvent) => Promise<SQSBatchResponse | undefined>;
 
-/** Feeds a queue to a function, as Lambda's event source mapping does. */
+/** Feeds a queue to a function, like Lambda's event source mapping. */
 export interface EventSource {
-  /** Takes no new batch and waits for those at work. */
+  /** Stops receiving and waits for the running batches. */
   stop(): Promise<void>;
   readonly queue: string;
 }
 
-/** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
+/** Abort reasons as constants: without a reason, every abort creates an exception with a stack trace. */
 const answered = 'answered';
 const shut = 'shut';
 
 const waitMs = 20_000;
 const restAfterFailureMs = 200;
-/** Before it looks again whether its channel has been opened. */
+/** The pause before the next check of a closed channel. */
 const restWhileShutMs = 1_000;
 
-/** Who sent a message, where the channel has nobody to tell senders apart. */
+/** The sender id of messages on queues that do not record senders. */
 const localSenderId = 'local';
 
 export interface EventSourceOptions {
@@ -40,7 +40,7 @@ export function startEventSource(
   { queues, gate, clock, telemetry, onFatal }: EventSourceOptions,
 ): EventSource {
   const stopping = new AbortController();
-  /** Of all that wait for something to come. */
+  /** Aborts all waiting receives. */
   let waiting = new AbortController();
   gate.onShut(source.queue, () => {
     waiting.abort(shut);
@@ -60,12 +60,12 @@ export function startEventSource(
           waitMs,
           signal: waiting.signal,
         });
-        // It may have been closed in the very moment in which something came.
+        // The channel may have been closed during the receive.
         if (messages.length > 0 && (await gate.isShut(source.queue))) await queues.release(source.queue, receiptsOf(messages), 0);
         else if (messages.length > 0) await settle(messages, await handled(messages));
       } catch (error) {
         if ((error as { fatal?: boolean }).fatal) return onFatal(error);
-        telemetry.log('warn', 'event source rests', { queue: source.queue, error });
+        telemetry.log('warn', 'polling failed, backing off', { queue: source.queue, error });
         await clock.sleep(restAfterFailureMs, stopping.signal);
       }
     }
@@ -74,12 +74,12 @@ export function startEventSource(
   const settle = async (messages: readonly Received[], processed: readonly string[]): Promise<void> => {
     await queues.acknowledge(source.queue, processed);
     if (!stopping.signal.aborted || processed.length === messages.length) return;
-    // Given up because the host stops: another one may take it at once.
+    // The host stops before these were processed: release them, so that another host receives them at once.
     const open = receiptsOf(messages).filter((receipt) => !processed.includes(receipt));
     await queues.release(source.queue, open, 0);
   };
 
-  /** A function may be at work for longer than a message stays invisible; nobody else is to begin it meanwhile. */
+  /** Extends the visibility timeout while the function works, so that no other host receives the messages meanwhile. */
   const keepInvisible = async (messages: readonly Received[], ended: AbortSignal): Promise<void> => {
     for (;;) {
       await clock.sleep(source.visibilityMs / 2, ended);
@@ -88,7 +88,7 @@ export function startEventSource(
     }
   };
 
-  /** Receipts of what was processed. The rest becomes visible again by itself when its time is over. */
+  /** Returns the receipts of processed messages. The others become visible again after their timeout. */
   const handled = async (messages: readonly Received[]): Promise<readonly string[]> => {
     const atWork = new AbortController();
     keepInvisible(messages, atWork.signal).catch(() => undefined);
@@ -117,7 +117,7 @@ export function startEventSource(
 
 const receiptsOf = (messages: readonly Received[]): readonly string[] => messages.map(({ receipt }) => receipt);
 
-/** What Lambda hands to a function. */
+/** Returns the event that Lambda would pass to a function. */
 export const queueEvent = (queue: string, messages: readonly Received[]): SQSEvent => ({
   Records: messages.map(({ messageId, body, receiveCount, sentAt, senderId = localSenderId, group, receipt }) => ({
     messageId,

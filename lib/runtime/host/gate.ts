@@ -4,19 +4,19 @@ import type { Telemetry } from '#ports/telemetry';
 import { channelOf } from '#roles/channels/policy';
 import { type Closures, closures, isShut } from '#roles/channels/state';
 
-/** Asked before anything is taken from a queue: whether its channel is closed. */
+/** Tells event sources whether the channel of a queue is closed. */
 export interface Gate {
   isShut(queue: string): Promise<boolean>;
-  /** Tells whoever waits for something on a queue that it is shut now. */
+  /** Calls the listener when the channel of the queue is closed, so that waiting receives end. */
   onShut(queue: string, listener: () => void): void;
-  /** Looks again and again, until it is to stop. */
+  /** Refreshes the known closures until the signal aborts. */
   watch(stopping: AbortSignal): Promise<void>;
 }
 
-/** What stands in the store is read again after so long. */
+/** The age at which the known closures are read again. */
 export const freshMs = 1_000;
 
-/** One for each host: its event sources follow the channels' records without being told. */
+/** Creates the gate of a host, which polls the channels' records for all its event sources. */
 export function createGate(documents: Pick<Documents, 'document' | 'documents'>, clock: Clock, telemetry: Telemetry): Gate {
   const listeners = new Map<string, () => void>();
   let known: Closures = new Map();
@@ -31,8 +31,8 @@ export function createGate(documents: Pick<Documents, 'document' | 'documents'>,
       known = await closures(documents, readAt);
     } catch (error) {
       if ((error as { fatal?: boolean }).fatal) throw error;
-      // What was known last goes on: without the store nothing gets done anyway.
-      telemetry.log('warn', 'whether channels are closed is not known', { error });
+      // Keep the last known closures: without the store, no message can be processed anyway.
+      telemetry.log('warn', 'cannot read channel states', { error });
     } finally {
       reading = undefined;
     }

@@ -13,20 +13,20 @@ import { type EventSource, type QueueHandler, startEventSource } from './event-s
 import { createGate } from './gate.ts';
 import { type HttpEntrance, type HttpHandler, startHttp } from './http.ts';
 
-/** The whole system in one process: the functions, and what feeds them. */
+/** The whole system in one process: the functions and their triggers. */
 export interface Host {
-  /** Where the API listens; undefined where no HTTP was asked for. */
+  /** The URL of the API; undefined without `http`. */
   readonly url: string | undefined;
   readonly system: System;
   on<E extends keyof SystemEvents | 'stopped'>(
     event: E,
     listener: (detail: E extends keyof SystemEvents ? SystemEvents[E] : { error?: unknown }) => void,
   ): void;
-  /** Keeps one instance to this host, renewing the lease until it is released, or the host stops or dies. */
+  /** Takes the lease of one instance and renews it until it is released or the host stops. */
   hold(orderId: string, leaseMs?: number): Promise<Lease | undefined>;
-  /** One pass of the supervisor, now. */
+  /** Runs one pass of the supervisor now. */
   supervise(): Promise<unknown>;
-  /** Drains: no new work, what is at work ends, leases are given back. */
+  /** Drains the host: stops new work, waits for running work, releases leases. */
   stop(): Promise<void>;
 }
 
@@ -36,14 +36,14 @@ export interface HostOptions {
   readonly ports: Ports;
   /** Loads a file of `functions/`. */
   readonly load: (file: string) => Promise<{ readonly create: CreateFunction }>;
-  /** Beside those of the app. */
+  /** Services in addition to those of the app. */
   readonly services?: readonly RuntimeService[];
-  /** Without it nothing listens. */
+  /** The address of the API; without it, there is no HTTP server. */
   readonly http?: { readonly port: number; readonly host: string };
   readonly hostId?: string;
-  /** Loaded before, by whoever starts often. */
+  /** Definitions loaded earlier, for a process that starts several hosts. */
   readonly definitions?: Definitions;
-  /** For tests that look at a queue before its function does. */
+  /** Functions to leave out, for tests that read a queue themselves. */
   readonly without?: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export async function startHost({
 }: HostOptions): Promise<Host> {
   const { clock, telemetry, queues, store } = ports;
   const events = new EventEmitter();
-  // A listener's trouble is its own: neither the order nor the other listeners suffer from it.
+  // A failing listener must not affect the order or the other listeners.
   const toListeners: Emit = (event, detail) => {
     for (const listener of events.listeners(event))
       (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
@@ -82,7 +82,7 @@ export async function startHost({
   let stopped: Promise<void> | undefined;
 
   const onFatal = (error: unknown): void => {
-    telemetry.log('error', 'host stops: it cannot work any longer', { error });
+    telemetry.log('error', 'host stops after a fatal error', { error });
     appServices.failed(error);
     events.emit('stopped', { error });
   };
@@ -104,7 +104,7 @@ export async function startHost({
     });
     if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry });
     for (const { input, everyMs } of spec.schedules) {
-      // At once, too: a host that lives no longer than one period must still recover what the last one left.
+      // The first run is immediate: a host that restarts more often than one period must still recover orders.
       if (everyMs === 'supervisor period') schedules.push(startSchedule(() => onSchedule(input), config.supervisorPeriodMs));
       else schedules.push(startSchedule(() => onSchedule(input), everyMs, everyMs));
     }
@@ -123,7 +123,7 @@ export async function startHost({
           await run();
         } catch (error) {
           if ((error as { fatal?: boolean }).fatal) return onFatal(error);
-          telemetry.log('error', 'scheduled run failed: the next one goes on', { error });
+          telemetry.log('error', 'scheduled run failed', { error });
         }
         await clock.sleep(periodMs, stopping.signal);
       }
@@ -136,7 +136,7 @@ export async function startHost({
     await ports.tidy?.();
   }
 
-  /** New work stops first; what is at work may end, and its answers may still be applied. */
+  /** Stops sources of new work first. Running work may finish, and the scheduler may still apply its replies. */
   async function drain(): Promise<void> {
     stopping.abort();
     const drains = new AbortController();
@@ -151,7 +151,7 @@ export async function startHost({
     for (const lease of leases.values()) await lease.release();
   }
 
-  /** Where nobody can say, nothing is waited for: it is found again by the next host. */
+  /** Returns 0 if the depth is unknown: the next host receives those messages. */
   const waitingIn = (queue: string): Promise<number> =>
     queues.depth(queue).then(
       ({ visible }) => visible,

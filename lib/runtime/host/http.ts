@@ -9,17 +9,17 @@ import type { Telemetry } from '#ports/telemetry';
 
 export type HttpHandler = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
 
-/** An HTTP server that hands every request to a function, as API Gateway does. */
+/** An HTTP server that passes every request to a function, like API Gateway. */
 export interface HttpEntrance {
   readonly url: string;
-  /** Takes no new requests and waits for those at work. */
+  /** Stops accepting requests and waits for the running ones. */
   stop(): Promise<void>;
 }
 
-/** More than the API takes: what is beyond is not read, and answered with the API's own refusal. */
+/** Slightly more than the API's limit. The server drops a larger body, and the API refuses the call itself. */
 const bodyBytesMax = 300 * 1024;
 
-/** @throws SetupError when the port is in use or may not be used. */
+/** Starts the server. @throws SetupError when the port is in use or forbidden. */
 export async function startHttp(
   handler: HttpHandler,
   { port, host, telemetry }: { port: number; host: string; telemetry: Telemetry },
@@ -27,7 +27,7 @@ export async function startHttp(
   const server = createServer(
     { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000, maxHeaderSize: 16_384 },
     (request, response) => {
-      // A page of another site that got this address under its own name must not reach what listens for this machine alone.
+      // Against DNS rebinding: a page of another site must not reach a server that listens for this machine only.
       if (isLoopback(host) && !isLoopback(hostnameIn(request.headers.host))) return misdirected(request, response);
       answer(handler, request, response).catch((error: unknown) => {
         telemetry.log('error', 'request failed', { error });
@@ -45,13 +45,13 @@ export async function startHttp(
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
-        // A connection that is kept alive by its client must not keep the host from stopping.
+        // A client's keep-alive connection must not delay the stop.
         setTimeout(() => server.closeAllConnections(), 3_000).unref();
       }),
   };
 }
 
-/** The host that a client meant, without the port; a client that says nothing is taken for a local one. */
+/** Returns the Host header without its port; a client without the header counts as local. */
 const hostnameIn = (header: string | undefined): string => (header ?? 'localhost').replace(/:\d+$/, '').toLowerCase();
 
 function misdirected(request: IncomingMessage, response: ServerResponse): void {
@@ -65,10 +65,11 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE')
         return reject(
-          new SetupError(`The port ${port} on ${host} is in use.`, `Choose another one: PORT=${port + 1}, or PORT=0 for any that is free.`),
+          new SetupError(`Port ${port} on ${host} is in use.`, `Choose another port: PORT=${port + 1}, or PORT=0 for any free port.`),
         );
-      if (error.code === 'EACCES') return reject(new SetupError(`The port ${port} may not be used.`, 'Choose one above 1023 with PORT.'));
-      reject(new SetupError(`${host}:${port} cannot be listened on: ${error.message}.`, 'Choose an address of this machine with HOST.'));
+      if (error.code === 'EACCES')
+        return reject(new SetupError(`This user may not listen on port ${port}.`, 'Choose a port above 1023 with PORT.'));
+      reject(new SetupError(`Cannot listen on ${host}:${port}: ${error.message}.`, 'Choose an address of this machine with HOST.'));
     });
     server.listen(port, host, resolve);
   });
@@ -88,7 +89,7 @@ async function answer(handler: HttpHandler, request: IncomingMessage, response: 
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-/** The body's bytes; undefined when there are more than anybody here would take. Who stops to read destroys the connection, so the rest is dropped. */
+/** Returns the body, or undefined if it is too large. Reads and drops the rest, because an unread body destroys the connection. */
 function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {
@@ -110,7 +111,7 @@ function eventOf(request: IncomingMessage, body: Buffer | undefined): APIGateway
   const headers: { [name: string]: string } = {};
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(',') : value;
-  // The function refuses by the length that it is told: it sees a body that is too large without its bytes.
+  // The function refuses a dropped body by its Content-Length.
   if (body === undefined) headers['content-length'] = String(Math.max(Number(headers['content-length'] ?? 0), bodyBytesMax + 1));
   const method = request.method ?? 'GET';
   const now = new Date();
@@ -148,7 +149,7 @@ const splitTarget = (target: string): { pathname: string; search: string } => {
   return mark < 0 ? { pathname: target, search: '' } : { pathname: target.slice(0, mark), search: target.slice(mark + 1) };
 };
 
-/** API Gateway decodes the path, the whole of it. One that can't be decoded is not what anything here is called. */
+/** Decodes the whole path, like API Gateway. A path that cannot be decoded stays as it is and matches no route. */
 function decoded(pathname: string): string {
   try {
     return decodeURIComponent(pathname);

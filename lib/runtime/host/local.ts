@@ -24,8 +24,8 @@ const good = (what: string, how: string): void => say(`ok  ${what.padEnd(32)} ${
 const complain = (line: string): void => void process.stderr.write(`redress: ${line}\n`);
 
 /**
- * The whole system in one process, with stand-ins for the remote services when none are named.
- * Ends the process: 0 after SIGTERM or SIGINT, 2 when something must be set right first, 3 when the store is gone.
+ * Runs the whole system in one process, with local stand-ins for the remote services unless their URLs are set.
+ * Exit codes: 0 after SIGTERM or SIGINT, 2 for a configuration or setup error, 3 when the store is lost.
  */
 export async function startLocal(environment: Environment): Promise<void> {
   const startedAt = performance.now();
@@ -33,7 +33,7 @@ export async function startLocal(environment: Environment): Promise<void> {
     const configured = readConfig(environment);
     const issuer = readIssuer(environment);
     const app = await loadApp(environment['REDRESS_APP']);
-    // As it is deployed: an order that names no workflow goes to the app's first.
+    // As on AWS, an order without a workflow uses the app's first.
     const defaultWorkflow = environment['DEFAULT_WORKFLOW'] ?? app.workflows[0]?.name ?? configured.defaultWorkflow;
     await run(app, { config: { ...configured, defaultWorkflow }, issuer, environment, startedAt });
   } catch (error) {
@@ -45,7 +45,7 @@ export async function startLocal(environment: Environment): Promise<void> {
 
 interface RunOptions {
   readonly config: Config;
-  /** Where none is configured, the data folder is the issuer. */
+  /** The configured issuer; without one, the issuer of the data folder. */
   readonly issuer: Issuer | undefined;
   readonly environment: Environment;
   readonly startedAt: number;
@@ -54,18 +54,18 @@ interface RunOptions {
 async function run(app: App, { config, issuer, environment, startedAt }: RunOptions): Promise<void> {
   const clock = systemClock;
   const telemetry = createTelemetry({ level: config.logLevel });
-  // Asked to stop before anything was taken in, there is nothing to drain.
+  // A signal during the start ends the process at once: there is nothing to drain yet.
   let stop = async (code: number): Promise<void> => process.exit(code);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
   const opened = await openPorts({ app, config, environment, clock });
   const gone = (error: unknown) => {
-    complain(`the store is gone: ${(error as Error).message} ${(error as Partial<StoreUnavailableError>).remedy ?? opened.remedy}`);
+    complain(`lost the store: ${(error as Error).message} ${(error as Partial<StoreUnavailableError>).remedy ?? opened.remedy}`);
     process.exit(3);
   };
   opened.onGone?.(gone);
   const { cursorKey, ...localIssuer } = openLocalIssuer(config.dataFolder);
   for (const [what, where] of opened.about) good(what, where);
-  if (issuer) good('tokens', `of ${issuer.issuer}`);
+  if (issuer) good('token issuer', issuer.issuer);
 
   const services = await startServices(app.local, config, environment, opened.isHere);
   if (services) good('services', services.about);
@@ -100,7 +100,10 @@ async function loadApp(path: string | undefined): Promise<App> {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND' || !String((error as Error).message).includes(path ?? '\0'))
       throw error;
   }
-  throw new SetupError(`${path ?? url} is no app.`, 'Name a module whose default export comes from defineApp: redress start app.ts.');
+  throw new SetupError(
+    `${path ?? url} does not export an app.`,
+    'Name a module whose default export comes from defineApp: redress start app.ts.',
+  );
 }
 
 async function startServices(local: LocalTrial | undefined, config: Config, environment: Environment, isHere: boolean) {
@@ -108,37 +111,37 @@ async function startServices(local: LocalTrial | undefined, config: Config, envi
   if (!start || variables.some((name) => environment[name])) return undefined;
   if (!isHere)
     throw new SetupError(
-      'No remote services are named, and stand-ins would answer for orders that are not of this machine.',
-      `Set ${variables.join(', ')}.`,
+      'The remote services are not set, and local stand-ins would answer for orders of a shared system.',
+      `Set their URLs: ${variables.join(', ')}.`,
     );
   const services = await start({ dataFolder: config.dataFolder });
-  // The agents are the user's own code and read their services' addresses where every program does.
+  // The agents are the user's code and read the URLs of their services from the environment.
   Object.assign(process.env, services.environment);
   return services;
 }
 
 const stopMs = 9_500;
 
-/** However often it is asked to stop, it drains once; and it ends in time even where something hangs. */
+/** Drains once, however many signals come, and ends the process within `stopMs` even if the drain hangs. */
 function stopOnce(drain: () => Promise<void>): (code: number) => Promise<void> {
   let stopping = false;
   return async (code) => {
     if (stopping) return;
     stopping = true;
     setTimeout(() => process.exit(code), stopMs).unref();
-    // What cannot be put away because its place is not to be had is found again by the next start.
+    // If a part cannot drain because its store is unavailable, the next start recovers the work.
     await drain().catch((error: unknown) => complain(`stopped without draining: ${(error as Error).message}`));
     process.exit(code);
   };
 }
 
-/** A newcomer sees at once what becomes of orders: one that goes well, and some that don't. */
+/** Submits the sample orders and prints how each ends. */
 async function showSamples(folder: URL, host: Host): Promise<void> {
   const { submit, store, clock } = host.system;
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
     .sort();
-  say(`    submitting ${files.length} sample orders; REDRESS_SAMPLES=off leaves them out`);
+  say(`    submitting ${files.length} sample orders (set REDRESS_SAMPLES=off to skip them)`);
   const orders = await Promise.all(
     files.map(async (file) => {
       const { order, workflow, reference } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as {

@@ -3,17 +3,17 @@ import type { Clock } from '#ports/clock';
 import type { Config } from '#runtime/config';
 import type { Ports } from '#runtime/system';
 
-/** What the host keeps orders, messages and announcements in, opened. */
+/** The opened store, queues and event bus of a host. */
 export interface OpenPorts extends Pick<Ports, 'store' | 'queues' | 'publisher' | 'tidy'> {
-  /** For whoever starts the system: what is kept, and where. */
+  /** Lines for the start-up output: each part and its place. */
   readonly about: readonly (readonly [what: string, where: string])[];
-  /** All of it is on this machine, so that stand-ins for the remote services do no harm. */
+  /** Whether all ports are on this machine, so that local stand-ins for remote services are safe. */
   readonly isHere: boolean;
-  /** Nobody has used it before. */
+  /** Whether the store was just created. */
   readonly isNew: boolean;
-  /** What a person must do once the store is gone for good. */
+  /** The instruction for a person when the store is lost. */
   readonly remedy: string;
-  /** Tells when it is gone, where that shows before anybody uses it. */
+  /** Calls the listener when the store is lost, if the port detects it before the next use. */
   onGone?(listener: (error: unknown) => void): void;
   close(): Promise<void>;
 }
@@ -25,9 +25,9 @@ export interface OpenPortsOptions {
   readonly clock: Clock;
 }
 
-/** @throws SetupError where they can't be used: what is wrong with which, and the remedy. */
+/** Opens the ports. @throws SetupError that names an unusable port and the remedy. */
 export async function openPorts(options: OpenPortsOptions): Promise<OpenPorts> {
-  // Only what is used is loaded: the SDK of AWS alone takes longer than the rest of the start.
+  // Loaded on demand: the AWS SDK alone takes longer to load than the rest of the start.
   if (options.config.adapters === 'aws') return (await import('#runtime/host/ports/aws')).openAwsPorts(options);
   return (await import('#runtime/host/ports/sqlite')).openEmbeddedPorts(options);
 }

@@ -11,8 +11,7 @@ import type { Rule } from '#testing/rehearse/stubs';
 type Event = { readonly Records: readonly { readonly body: string }[] };
 
 /**
- * The function behind calls, where a `when` says what a workflow that is called answers: then no order is made for it.
- * The same call is answered as before.
+ * Creates the function behind calls. A stub of a called workflow answers in place of an order, and a repeated call gets the same answer.
  */
 export function answeringCalls(create: CreateFunction, answers: Answers, labelOf: (orderId: string) => string): CreateFunction {
   const known = new Map<string, Rule | undefined>();

@@ -13,27 +13,27 @@ import type { Timeline } from './timeline.ts';
 
 const patienceMs = 5000;
 const againMs = 500;
-/** The process has come up by then. */
+/** The first process has started by then. */
 const beginsAfterMs = 100;
 
-/** What those outside need of the world. */
+/** The world around the clients. */
 export interface Surroundings {
   readonly timeline: Timeline;
   readonly scenario: Scenario;
   readonly answers: Answers;
-  /** The process that is alive, if any. */
+  /** The running process, if any. */
   host(): Host | undefined;
-  /** Puts a message on a queue, as somebody outside does. */
+  /** Sends a message to a queue, as an external system does. */
   post(queue: string, body: string): Promise<void>;
   tell(line: string): void;
 }
 
-/** Those who use the system: they submit, send signals, answer questions and cancel; each tries again until he is answered. */
+/** The clients and operators: they submit, send signals, answer questions and cancel. Each repeats its call until it has an answer. */
 export class Outside {
   readonly orderId = orderIdOf(clientName, submissionKey);
-  /** Calls that are not answered, or not made yet. */
+  /** Calls without an answer, or not made yet. */
   waiting = 0;
-  /** How many signals were sent to each order; one that is sent again is the same. */
+  /** Signals sent to each order. A repeated signal counts once. */
   readonly signals = new Map<string, number>();
   private readonly around: Surroundings;
   private readonly asked = new Set<string>();
@@ -49,17 +49,17 @@ export class Outside {
   begin(): void {
     const { scenario, post } = this.around;
     const { submittedBy, cancelAfterMs, poison = [] } = scenario;
-    for (const { queue, body } of poison) this.later(beginsAfterMs, `a message comes that means nothing: ${body}`, () => post(queue, body));
+    for (const { queue, body } of poison) this.later(beginsAfterMs, `an invalid message arrives: ${body}`, () => post(queue, body));
     this.later(beginsAfterMs, `the client ${submittedBy === 'message' ? 'posts' : 'submits'} the order`, () => {
       if (submittedBy === 'message') return post(queueNames.submissions, JSON.stringify({ v: 1, type: 'submission', ...this.submission }));
       this.persist('submit', async ({ system }) => (await system.submit(this.submission as never)).outcome === 'accepted');
     });
     if (cancelAfterMs === undefined) return;
-    const cancel: Decision = { kind: 'cancel', by: clientName, reason: 'not wanted' };
+    const cancel: Decision = { kind: 'cancel', by: clientName, reason: 'canceled by the client' };
     this.later(beginsAfterMs + cancelAfterMs, 'the client cancels', () => this.instruct(this.orderId, cancel, 'cancel'));
   }
 
-  /** Whoever sends signals and answers questions does so as soon as an order waits for that, if a `when` says so. */
+  /** Sends the signals and answers that an order waits for, if stubs have them. */
   look({ orderId, label, program, state, instance }: Tracked): void {
     const { activities, blocked: held } = instance.state;
     for (const [path, { status, local }] of Object.entries(activities)) {
@@ -75,7 +75,7 @@ export class Outside {
     const node = nodeAt(program, held.path);
     const schema = node.activity === 'askOperator' ? node.answer : undefined;
     this.answer(`question ${node.name}`, `${label}${held.path}`, schema, `${orderId} ${held.path} ${state.errorGen}`, (answer, key) =>
-      this.instruct(orderId, { kind: 'resubmit', by: 'operator', reason: 'answered', answer }, key),
+      this.instruct(orderId, { kind: 'resubmit', by: 'operator', reason: 'question answered', answer }, key),
     );
   }
 
@@ -105,12 +105,12 @@ export class Outside {
     let tries = 0;
     this.persist('instruct', async ({ system }) => {
       const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key: `key-${key}` });
-      // Posted, perhaps, and not stored yet.
+      // The submission may be queued and not stored yet.
       return outcome !== 'not-found' || tries > 10;
     });
   }
 
-  /** Nobody knows what became of a try that had no answer. */
+  /** A call without an answer has an unknown outcome, so it is repeated. */
   private persist(what: string, call: (host: Host) => Promise<boolean>): void {
     const { timeline, host } = this.around;
     this.waiting += 1;

@@ -5,28 +5,28 @@ import { queueNames } from '#ports/messages';
 import { announcedAs, type Outcome } from '#ports/records';
 import type { History, Tracked } from './history.ts';
 
-/** How an order ended, or where it rests: `held` and `stuck` in front of a person, `waits` for a signal. */
+/** How an order ended, or its resting state: `blocked` and `stuck` wait for a person, `waits` for a signal. */
 export interface Ending {
   readonly outcome: Outcome | 'blocked' | 'stuck' | 'waits' | 'not at rest' | 'not stored';
-  /** Why, for people: `blocked for CardDeclined`. */
+  /** The reason, as text: `blocked for CardDeclined`. */
   readonly text: string;
-  /** In front of a person, who was told. */
+  /** Whether the order waits for a person and an alert says so. */
   readonly told: boolean;
 }
 
-/** Ids of all that was announced. */
+/** Returns the ids of all announcements. */
 const announced = ({ publisher }: Embedded): ReadonlySet<string> => new Set(publisher.published(0, 10_000).map(({ id }) => id));
 
-/** A step whose undo does not succeed, or whose outcome cannot be found out, and of which a person was told. */
+/** Whether an alert reports a step that cannot be undone, or whose outcome cannot be confirmed. */
 const stuckIn = ({ state }: Tracked, ids: ReadonlySet<string>): boolean =>
   [...ids].some((id) => id.startsWith(`${announcedAs(state)}/stuck/`));
 
-/** So often has it failed by now that it will go on like that. */
+/** Whether undos failed so often that more attempts change nothing. */
 const isInVain = ({ journal }: Tracked): boolean => journal.filter(({ type }) => type === 'UndoFailed').length >= vainMax;
 
 const vainMax = 12;
 
-/** Nothing is on its way, and nothing will happen by time alone; or what happens will not change where the order stands. */
+/** Whether no message is in transit and no timer will change the order. Hopeless repetition counts as rest. */
 export function isAtRest(
   history: History,
   embedded: Embedded,
@@ -37,7 +37,7 @@ export function isAtRest(
     receiveCount: number;
     visibleAt: number;
   }[];
-  // A wake-up that waits for its time is a hint: what is due stands in the worklist.
+  // A delayed wake-up is only a hint: the worklist has the due time.
   const isUnderWay = ({ queue, receiveCount, visibleAt }: (typeof messages)[number]) =>
     consumed.has(queue) && (receiveCount > 0 || visibleAt <= now || queue !== queueNames.wakeUps);
   if (messages.some(isUnderWay)) return false;
@@ -47,7 +47,7 @@ export function isAtRest(
   return due.every((order) => order.state.outbox.length === 0 && ((stuckIn(order, ids) && isInVain(order)) || asksInVain(history, order)));
 }
 
-/** It only asks again and again how an order fares that it has called, and that rests itself. */
+/** Whether the order only polls called orders that rest themselves. */
 function asksInVain(history: History, { orderId, program, instance }: Tracked): boolean {
   const { activities, endBy } = instance.state;
   const waits = Object.entries(activities).every(([path, { local }]) => {
@@ -71,17 +71,17 @@ export function endingOf(history: History, embedded: Embedded, orderId: string, 
   if (held) {
     const told = ids.has(`${announcedAs(held.state)}#${held.state.errorGen}`);
     const type = shortType(held.state.fault?.type ?? 'a fault');
-    return { outcome: 'blocked', text: `${held.label}is blocked for ${type}${told ? '' : ', and nobody was told'}`, told };
+    return { outcome: 'blocked', text: `${held.label}is blocked for ${type}${told ? '' : ', without an alert'}`, told };
   }
   const stuck = family.find((order) => stuckIn(order, ids));
-  if (stuck) return { outcome: 'stuck', text: `${stuck.label}has an undo that does not succeed`, told: true };
+  if (stuck) return { outcome: 'stuck', text: `${stuck.label}has an undo that keeps failing`, told: true };
   const waits = family.flatMap(({ program, instance, label }) =>
     Object.keys(instance.state.activities)
       .map((path) => nodeAt(program, path))
       .flatMap((node) => (node.activity === 'waitFor' ? [`${label}waits for the signal ${node.signal}`] : [])),
   );
   return waits[0] === undefined
-    ? { outcome: 'not at rest', text: `stays ${processState}, and nothing will ever happen to it`, told: false }
+    ? { outcome: 'not at rest', text: `stays ${processState}, with no message, timer or alert left`, told: false }
     : { outcome: 'waits', text: waits[0], told: false };
 }
 

@@ -4,28 +4,28 @@ import { shortened } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { type Run, World } from './world.ts';
 
-/** One run, with the crashes that were in it. */
+/** One run, with its crashes. */
 export interface Played {
   readonly crashes: readonly Crash[];
   readonly run: Run;
-  /** What was broken in it, also by comparison with the run without a crash. */
+  /** Violations, including differences from the run without a crash. */
   readonly broken: readonly string[];
 }
 
-/** What a run must come to, beside the laws. */
+/** The expected result of a run, besides the laws. */
 export interface Expectation {
-  /** Other ends of the order than without a crash that are right as well. */
+  /** Further outcomes that are correct, besides that of the run without a crash. */
   readonly mayEndAs: ReadonlySet<string>;
-  /** Whether it may end in front of a person where it does not without a crash. */
+  /** Whether a crash may leave the order blocked or stuck. */
   readonly mayBlock: boolean;
-  /** The user's own: what it rejects with is broken. */
+  /** The user's own check. If it rejects, the run is a violation. */
   readonly check: (run: Run) => void | Promise<void>;
   readonly beforeEach: () => void | Promise<void>;
 }
 
 export const lawsAlone: Expectation = { mayEndAs: new Set(), mayBlock: true, check: () => {}, beforeEach: () => {} };
 
-/** Plays a scenario without a crash, and then with crashes, as often as it is asked to. */
+/** Plays a scenario once without a crash, then with the requested crashes. */
 export class CrashPoints {
   readonly without: Run;
   private readonly scenario: Scenario;
@@ -39,7 +39,7 @@ export class CrashPoints {
     this.without = without;
   }
 
-  /** @throws CrashlessError where it goes wrong although nothing crashes. */
+  /** @throws CrashlessError if the run without a crash violates something. */
   static async of(scenario: Scenario, expectation: Expectation = lawsAlone): Promise<CrashPoints> {
     const ready = await loaded(scenario);
     await expectation.beforeEach();
@@ -50,12 +50,12 @@ export class CrashPoints {
     return new CrashPoints(scenario, ready, expectation, without);
   }
 
-  /** Every point of the run without a crash, at every position. */
+  /** Yields every crash point of the run without a crash, at every position. */
   *singles(): Generator<readonly [Crash]> {
     for (const { number } of this.without.points) for (const position of positions) yield [{ number, position }];
   }
 
-  /** The same, each with every point that comes after the first crash, at every position. */
+  /** Yields pairs: each first crash with every later crash point, at every position. */
   async *pairs(firsts: Iterable<readonly [Crash]> = this.singles()): AsyncGenerator<readonly [Crash, Crash]> {
     for (const [first] of firsts) {
       const { run } = await this.play([first]);
@@ -74,7 +74,7 @@ export class CrashPoints {
     return problem === undefined ? [] : [problem];
   }
 
-  /** What is wrong with a run beside the run without a crash. */
+  /** Returns how a run differs from the run without a crash. */
   private unlike(run: Run, crashes: readonly Crash[]): readonly string[] {
     const { without, expectation } = this;
     const [first] = crashes;
@@ -83,29 +83,29 @@ export class CrashPoints {
     const same = crashed?.where === expected?.where && run.crashed.length === crashes.length;
     if (!same)
       return [
-        `the run is not the same each time: ${crashes.map(crashText).join(', ')} was ${expected?.where ?? 'a call'}, and is ${crashed?.where ?? 'none'}`,
+        `the runs are not deterministic: ${crashes.map(crashText).join(', ')} was ${expected?.where ?? 'a call'}, and is ${crashed?.where ?? 'none'}`,
       ];
     const { outcome, text, told } = run.ending;
     const right = isAlike(outcome, without.ending.outcome) || expectation.mayEndAs.has(outcome) || (told && expectation.mayBlock);
     const doubled = [...run.standing].filter(([path, times]) => times > Math.max(1, without.standing.get(path) ?? 0));
     return [
       ...(right ? [] : [`the order ${text}, and without a crash it ${without.ending.text}`]),
-      ...doubled.map(([path, times]) => `${path} is done ${times} times, each under an idempotency key of its own`),
+      ...doubled.map(([path, times]) => `${path} has ${times} effects, each under its own idempotency key`),
     ];
   }
 }
 
-/** Whether anything was done by the time of the fault is a matter of time, where branches run side by side: nothing is left either way. */
+/** With parallel branches, timing decides whether anything was done before the fault. Both outcomes leave no effect. */
 const isAlike = (one: string, other: string): boolean => one === other || (undone.has(one) && undone.has(other));
 
 const undone: ReadonlySet<string> = new Set(['compensated', 'rejected']);
 
-/** What goes wrong although nothing crashes. */
+/** A violation in the run without a crash. */
 export class CrashlessError extends Error {
   override readonly name = 'CrashlessError';
 
   constructor(problem: string, story: readonly string[]) {
-    super(`Something is wrong without any crash: ${problem}.\n\nWhat happened:\n${shortened(story).join('\n')}`);
+    super(`The run without a crash failed: ${problem}.\n\nWhat happened:\n${shortened(story).join('\n')}`);
   }
 }
 

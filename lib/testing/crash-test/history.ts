@@ -7,16 +7,16 @@ import { decodeInstance, type Instance, type JournalEntry } from '#roles/schedul
 import { wholeJournal } from '#roles/scheduler/step-report';
 import { inside } from '#testing/rehearse/player';
 
-/** One order, and all that was written of it. */
+/** One order, and all writes of it. */
 export interface Tracked {
   readonly orderId: string;
   readonly caller: CallerRef | undefined;
   readonly program: Program;
-  /** Before the paths of what it asks for: empty, or `order/ship-one > `. */
+  /** The prefix of its request paths: empty, or `order/ship-one > `. */
   readonly label: string;
   state: StateRecord;
   instance: Instance;
-  /** Oldest first. */
+  /** The journal, oldest entry first. */
   readonly journal: JournalEntry[];
 }
 
@@ -27,10 +27,10 @@ const next: { readonly [state in ProcessState]: readonly ProcessState[] } = {
   Processed: [],
 };
 
-/** What is stored, looked at after everything that happens: whoever writes, each write is seen. */
+/** The stored orders, read after every event, so that each write is checked. */
 export class History {
   readonly orders = new Map<string, Tracked>();
-  /** What was wrong with a write, in words. */
+  /** Violations of the writes, as text. */
   readonly broken: string[] = [];
   private readonly embedded: Embedded;
   private readonly definitions: Definitions;
@@ -40,7 +40,7 @@ export class History {
     this.definitions = definitions;
   }
 
-  /** Orders that were written since the last look. */
+  /** Returns the orders written since the last look. */
   async look(): Promise<readonly Tracked[]> {
     const rows = this.embedded.database.prepare('SELECT o.orderId, s.rev FROM orders o JOIN states s ON s.id = o.id').all() as {
       orderId: string;
@@ -53,7 +53,7 @@ export class History {
 
   private async take(orderId: string): Promise<Tracked> {
     const found = await this.embedded.store.load(orderId);
-    if (!found) throw new Error(`The order ${orderId} has a state, and is not stored.`);
+    if (!found) throw new Error(`Order ${orderId} has a state but no record.`);
     const { order, state } = found;
     const instance = decodeInstance(state);
     const known = this.orders.get(orderId);
@@ -64,7 +64,7 @@ export class History {
       return known;
     }
     const program = this.definitions.program(order.workflow.name, order.workflow.version);
-    if (!program) throw new Error(`The order ${orderId} runs a workflow that nobody knows.`);
+    if (!program) throw new Error(`Order ${orderId} runs an unknown workflow.`);
     const caller = order.caller;
     const callers = caller && this.orders.get(caller.orderId);
     const label = caller ? inside(`${callers?.label ?? ''}${caller.path}`) : '';
@@ -75,7 +75,7 @@ export class History {
     return tracked;
   }
 
-  /** S1, S2, S4: of two who write one wins, claims and resets have a new epoch, and states follow each other as they may. */
+  /** S1, S2, S4: of two concurrent writes one wins; claims and resets raise the epoch; process states follow the allowed transitions. */
   private checkWrite(before: StateRecord, after: StateRecord): void {
     const { orderId } = after;
     const [from, to] = [before.processState, after.processState];
@@ -88,33 +88,35 @@ export class History {
       [from === 'Processing' && to === 'Pending' && after.epoch === before.epoch, 'it is reset without a new epoch'],
       [from !== to && !next[from].includes(to) && !(from === 'Processed' && isRecalled), `it goes from ${from} to ${to}`],
       [from === to && from === 'Processed' && before.outcome !== after.outcome && !isRecalled, 'it has a second outcome'],
-      [after.failureCount > before.failureCount + 1, `${after.failureCount - before.failureCount} expiries are counted at once`],
-      [from !== 'Error' && to === 'Error' && after.errorGen !== before.errorGen + 1, 'it goes into Error without a new alert'],
+      [
+        after.failureCount > before.failureCount + 1,
+        `${after.failureCount - before.failureCount} expired deadlines are counted in one write`,
+      ],
+      [from !== 'Error' && to === 'Error' && after.errorGen !== before.errorGen + 1, 'it enters Error without a new alert'],
     ];
     for (const [isBroken, what] of problems) if (isBroken) this.broken.push(`${orderId}: ${what}`);
   }
 
-  /** S5: every line of a journal is written once, has the number behind the one before it, and never changes. */
+  /** S5: every journal entry is written once, has the next number, and never changes. */
   private extend({ orderId, journal, instance: { tail, seq } }: Tracked): void {
     for (const entry of tail) {
       const known = journal[entry.seq - 1];
       if (known) {
-        if (JSON.stringify(known) !== JSON.stringify(entry)) this.broken.push(`${orderId}: line ${entry.seq} of the journal has changed`);
+        if (JSON.stringify(known) !== JSON.stringify(entry)) this.broken.push(`${orderId}: journal entry ${entry.seq} has changed`);
         continue;
       }
-      if (entry.seq !== journal.length + 1)
-        this.broken.push(`${orderId}: line ${journal.length} of the journal is followed by ${entry.seq}`);
+      if (entry.seq !== journal.length + 1) this.broken.push(`${orderId}: journal entry ${journal.length} is followed by ${entry.seq}`);
       journal.push(entry);
     }
-    if (seq !== journal.length) this.broken.push(`${orderId}: the journal has ${journal.length} lines and says ${seq}`);
+    if (seq !== journal.length) this.broken.push(`${orderId}: the journal has ${journal.length} entries, but its seq is ${seq}`);
   }
 
-  /** What of a journal is kept: as many lines as were written. */
+  /** Checks that every written journal entry is still stored. */
   async checkKept(): Promise<readonly string[]> {
     const lost: string[] = [];
     for (const { orderId, journal, instance } of this.orders.values()) {
       const kept = wholeJournal(await this.embedded.store.pages(orderId), instance.tail).length;
-      if (kept !== journal.length) lost.push(`${orderId} has written ${journal.length} lines of its journal, and ${kept} are left`);
+      if (kept !== journal.length) lost.push(`${orderId} wrote ${journal.length} journal entries, and ${kept} are stored`);
     }
     return lost;
   }

@@ -16,7 +16,7 @@ import type { Scenario } from './scenario.ts';
 import type { Services } from './services.ts';
 import type { Timeline } from './timeline.ts';
 
-/** What a process has around it. */
+/** The world around a process. */
 export interface Surroundings {
   readonly scenario: Scenario;
   readonly timeline: Timeline;
@@ -24,9 +24,9 @@ export interface Surroundings {
   readonly services: Services;
   readonly functions: ReadonlyMap<string, CreateFunction>;
   readonly definitions: Definitions;
-  /** A call of something outside of the process: it may die there, and then it has no answer. */
+  /** Makes a call to another system. The process may crash during it; then the call is never answered. */
   call(host: Host, made: PortCall & { readonly about: string; readonly latencyMs: number }): Promise<unknown>;
-  /** Somebody waits for messages on a queue. */
+  /** Receives messages from a queue, once there are any. */
   waits(host: Host, queue: string, options: ReceiveOptions): Promise<Awaited<ReturnType<Queues['receive']>>>;
 }
 
@@ -35,9 +35,9 @@ export type ReceiveOptions = Parameters<Queues['receive']>[1];
 const portMs = 1;
 const serviceMs = 20;
 
-/** What every process of a scenario needs, loaded once. */
+/** The files that every process of a scenario needs, loaded once. */
 export interface Loaded {
-  /** The files of `functions/`. */
+  /** The modules of `functions/`, by file. */
   readonly functions: ReadonlyMap<string, CreateFunction>;
   readonly definitions: Definitions;
 }
@@ -48,11 +48,11 @@ export async function loaded({ app }: Scenario): Promise<Loaded> {
   return { functions: new Map(functions), definitions: loadDefinitions(app) };
 }
 
-/** One process with all functions. When it dies, whatever it was at is cut off where it waits, for ever. */
+/** One process with all functions. A crash cuts its work off at the current call. */
 export class Host {
   readonly id: string;
   isDead = false;
-  /** Calls that are not answered yet. */
+  /** Calls without an answer yet. */
   open = 0;
   private readonly around: Surroundings;
   private started: System | undefined;
@@ -82,13 +82,13 @@ export class Host {
       telemetry: createTelemetry({ level: 'off' }),
       issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
       cursorKey: new Uint8Array(32),
-      // Where roles leave anything to chance.
+      // Makes the random delays of the roles deterministic.
       random: () => 0.5,
     };
     const specs = topologyOf(app);
     const scheduled = specs.filter(({ trigger }) => trigger === 'schedule');
     const host = await startHost({
-      // Services of the app's own are not part of what is tried.
+      // The app's own services are not under test.
       app: { ...stood, services: [], on: {} },
       config,
       ports,
@@ -101,7 +101,7 @@ export class Host {
     for (const spec of scheduled) this.schedules.set(spec.name, this.scheduled(spec, host.system));
   }
 
-  /** One run of a function that runs on a schedule. */
+  /** Runs a scheduled function once. */
   async supervise(name: string, task: SupervisorTask): Promise<void> {
     await this.schedules.get(name)?.(task);
   }
@@ -112,10 +112,10 @@ export class Host {
     return async (task) => caller.run(name, () => handler(task, invocation));
   }
 
-  /** A function of which every call says that it is its. */
+  /** Wraps a function so that its calls carry its name. */
   private named(file: string): CreateFunction {
     const create = this.around.functions.get(file);
-    if (!create) throw new Error(`The function ${file} was not loaded.`);
+    if (!create) throw new Error(`Function ${file} was not loaded.`);
     return (context) => {
       const { REDRESS_AGENTS } = context.environment;
       const handler = create(context);
@@ -144,7 +144,7 @@ export class Host {
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
           signal?.addEventListener('abort', () => resolve(), { once: true });
-          // The host's look at its channels, each second for as long as an order waits.
+          // The host polls its channels each second while an order waits.
           const isLook = ms === freshMs && caller.getStore() === undefined;
           const wake = () => {
             if (!this.isDead && !signal?.aborted) resolve();
@@ -156,7 +156,7 @@ export class Host {
   }
 }
 
-/** What a call is about, in words: the queues of what is sent, the kinds of what is announced, the rev of a state. */
+/** Describes the arguments of a call: queues of messages, kinds of announcements, the rev of a state. */
 function aboutOf({ args }: PortCall): string {
   const about = (arg: unknown): readonly string[] => {
     if (Array.isArray(arg)) return arg.flatMap(about);

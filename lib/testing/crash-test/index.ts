@@ -12,70 +12,74 @@ import type { Run } from './world.ts';
 
 export { CrashTestError } from './report.ts';
 
-/** How an order ended, or where it rests: `held` and `stuck` are in front of a person, `waits` is for a signal. */
+/** How an order ended, or its resting state: `blocked` and `stuck` wait for a person, `waits` for a signal. */
 export type CrashedOutcome = Run['ending']['outcome'];
 
 export interface CrashTestOptions<I = unknown> {
-  /** The order's body; made up from the workflow's schema where it is left out. */
+  /** The order's body. The default is made from the workflow's schema. */
   readonly order?: I;
-  /** What agents, people and signals answer, as in `rehearse`. */
+  /** Stubs for agents, people and signals, as in `rehearse`. */
   readonly stubs?: Stub | readonly Stub[];
   /**
-   * Agents whose own functions are run, against whatever the test has put behind them. Without it no function of the
-   * user is called: operations answer with values made up from their schemas.
+   * Agents whose own operations run, against services that the test provides. Other operations answer with values made from their schemas.
    */
   readonly real?: readonly AnyAgent[];
-  /** Before each run: for stand-ins of the test's own, which must be new each time. */
+  /** Called before each run, to reset the test's own stand-ins. */
   beforeEach?(): void | Promise<void>;
-  /** After each run, once everything rests: what it throws is a failure of that run. */
+  /** Called after each run, when everything rests. If it throws, that run fails. */
   check?(run: CrashedRun): void | Promise<void>;
-  /** Other ends that are right after a crash: `['compensated']` of a workflow whose time may be over by then. */
+  /** Further correct outcomes after a crash: `['compensated']` if the time limit may pass meanwhile. */
   readonly mayEndAs?: readonly CrashedOutcome[];
-  /** Whether a crash may put the order in front of a person (default). They are counted either way. */
+  /** Whether a crash may block the order (default). The result counts such runs either way. */
   readonly mayBlock?: boolean;
-  /** The client cancels, so long after he submitted. */
+  /** The client cancels this long after the submission. */
   readonly cancelAfterSeconds?: number;
-  /** How long no process is there after one has died (default: 1). */
+  /** Seconds until the next process starts after a crash (default: 1). */
   readonly downSeconds?: number;
-  /** Variables as the system itself takes them, `{ MAX_FAILURES: '1' }`; what is not said is as on AWS, or with `sendsAlong` as on one machine. */
+  /**
+   * Environment variables of the system, `{ MAX_FAILURES: '1' }`. Defaults are those of AWS, or of one machine with
+   * `writesAndSendsAtomically`.
+   */
   readonly variables?: { readonly [name: string]: string };
-  /** Sends within each write's own transaction, as on one machine. Without it what is sent is apart, as on AWS: more can go wrong. */
+  /**
+   * Whether messages are sent in the transaction of each write, as on one machine. Without it they are sent after the write, as on AWS, so
+   * more can fail.
+   */
   readonly writesAndSendsAtomically?: boolean;
-  /** Plays just these crashes, in one run: as a report says. */
+  /** Plays only these crashes, in one run, as a report names them. */
   readonly only?: string | readonly string[];
 }
 
-/** One run, for checks of the test's own. */
+/** One run, for the test's own checks. */
 export interface CrashedRun {
   readonly outcome: CrashedOutcome;
-  /** How often what a step does is there at the end, by its path. */
+  /** How many effects each step has at the end, by its path. */
   readonly standing: ReadonlyMap<string, number>;
-  /** What happened, line by line. */
+  /** The events of the run, line by line. */
   readonly story: readonly string[];
 }
 
-/** What a crash test has done. */
+/** The result of a crash test. */
 export interface CrashTested {
-  /** Calls at which the process died, in the order of the run without a crash. */
+  /** The calls at which the process crashed, in the order of the run without a crash. */
   readonly points: readonly Point[];
-  /** With a crash: one for each point and position. */
+  /** Runs with a crash: one for each point and position. */
   readonly runs: number;
-  /** How the order ended without a crash. */
+  /** The outcome of the order without a crash. */
   readonly outcome: CrashedOutcome;
-  /** How many of the runs ended in which way. */
+  /** The number of runs for each outcome. */
   readonly outcomes: { readonly [outcome in CrashedOutcome]?: number };
-  /** Crashes after which a person is asked, although he is not without one: `17 applied`, and why. */
+  /** Crashes after which the order waits for a person, unlike the run without a crash, with the reason. */
   readonly blocks: readonly { readonly crash: string; readonly where: string; readonly why: string }[];
 }
 
 /**
- * Runs an order of a workflow on the real functions and the embedded store, in memory and in virtual time: once as it
- * is, and then once for every call of something outside of the process, which dies there: before the call, once it was
- * carried out but nobody heard of it, and after its answer. Another process goes on. In the end the order must have come
- * to where it comes without a crash, or stand before a person who was told; nothing is done twice, and whatever was
- * undone was done.
+ * Runs an order on the real functions and the embedded store, in memory and in virtual time. It plays one run without a crash. Then it
+ * crashes the process at every external call: before the call, after its effect but before the answer, and after the answer. Another
+ * process takes over. Each run must end like the first, or block with an alert. No effect may exist twice, and only existing effects may
+ * be undone.
  *
- * @throws CrashTestError that tells which crash broke what, and how to play it again.
+ * @throws CrashTestError that names the crash, what it broke, and how to replay it.
  */
 export async function crashTest<I, R, C extends string>(
   workflow: Workflow<I, R, C>,
@@ -99,39 +103,39 @@ export async function crashTest<I, R, C extends string>(
   return tested.result();
 }
 
-/** @throws TypeError where the run without a crash has no such call: nothing would die there. */
+/** @throws TypeError if the run without a crash has no such call. */
 function crashesIn(only: readonly string[], { points }: Run): readonly Crash[] {
   const crashes = only.map(crashIn);
   const [first] = crashes;
   if (first && points.some(({ number }) => number === first.number)) return crashes;
-  throw noSuchCrash(only[0] ?? '', first?.number ?? 0, points, 'this workflow: no process can die at that call of its run, which has');
+  throw noSuchCrash(only[0] ?? '', first?.number ?? 0, points, 'this workflow, whose run without a crash has');
 }
 
-/** @throws TypeError where the run with the crashes before it has no such call. */
+/** @throws TypeError if the run with the earlier crashes has no such call. */
 function ensureCrashed(crashes: readonly Crash[], { crashed, points }: Run): void {
   const missed = crashes[crashed.length];
   const last = crashes[crashed.length - 1];
   if (!missed || !last) return;
   const later = points.filter(({ number }) => number > last.number);
-  throw noSuchCrash(crashText(missed), missed.number, later, `the run after "${crashText(last)}": it has`);
+  throw noSuchCrash(crashText(missed), missed.number, later, `the run after "${crashText(last)}", which has`);
 }
 
 function noSuchCrash(text: string, wanted: number, points: readonly Point[], where: string): TypeError {
   const near = points.filter(({ number }) => Math.abs(number - wanted) <= 5).map(({ number }) => number);
   const numbered = points.length > 0 ? `, numbered ${points[0]?.number} to ${points.at(-1)?.number}` : '';
   const nearby = near.length > 0 ? `; ${near.join(', ')} are near` : '';
-  return new TypeError(`"${text}" is no crash of ${where} ${points.length} crash points${numbered}${nearby}.`);
+  return new TypeError(`"${text}" is not a crash of ${where} ${points.length} crash points${numbered}${nearby}.`);
 }
 
-/** @throws TypeError for what only a rehearsal plays. */
+/** @throws TypeError for stubs that only a rehearsal supports. */
 function crashRuleOf(stubs: Stub): Rule {
   const rule = ruleOf(stubs);
   if (rule.decision)
     throw new TypeError(
-      'A crash test plays no instructions and no signals with atSeconds: say it in rehearse, or cancel with cancelAfterSeconds.',
+      'A crash test does not support instructions or signals with atSeconds. Use rehearse, or cancel with cancelAfterSeconds.',
     );
   if (rule.takesMs !== undefined)
-    throw new TypeError('A crash test has no .takes(seconds): its services answer within milliseconds. Say it in rehearse.');
+    throw new TypeError('A crash test does not support .takes(seconds): its services answer within milliseconds. Use rehearse.');
   return rule;
 }
 
@@ -153,7 +157,7 @@ function scenarioOf(
   };
 }
 
-/** A workflow, and all that it calls. */
+/** Returns a workflow and all workflows that it calls. */
 export function withCalled(workflow: WorkflowDefinition): readonly WorkflowDefinition[] {
   const found = new Set<WorkflowDefinition>();
   const visit = (definition: WorkflowDefinition): void => {

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Whoever calls a port now: `scheduler`, `agent payment`, `submit`. */
+/** The role that calls a port now: `scheduler`, `agent payment`, `submit`. */
 export const caller = new AsyncLocalStorage<string>();
 
-/** A call of a port. `args` and `answer` are what its method has them to be. */
+/** One call of a port. The method determines the types of `args` and `answer`. */
 export interface PortCall {
-  /** `store.update`; of something that a method gave back: `store.recordIntent.withdraw`. */
+  /** `store.update`; for a method of a returned object, `store.recordIntent.withdraw`. */
   readonly site: string;
   readonly args: readonly unknown[];
   readonly apply: () => unknown;
@@ -13,10 +13,7 @@ export interface PortCall {
 
 type Method = (...args: unknown[]) => unknown;
 
-/**
- * A port with every call of it passed to `call`, whatever methods it has: a new one is not forgotten. Methods of what is
- * given back count as well.
- */
+/** Wraps a port so that every method call passes through `call`. New methods, and methods of returned objects, are included. */
 export function sited<P extends object>(name: string, port: P, call: (made: PortCall) => Promise<unknown>): P {
   return new Proxy(port, {
     get(target, key) {
@@ -33,6 +30,6 @@ export function sited<P extends object>(name: string, port: P, call: (made: Port
 
 const isPlain = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Names of all methods that a port has: `store.create`. */
+/** Returns the names of all methods of a port: `store.create`. */
 export const sitesOf = (name: string, port: object): readonly string[] =>
   Object.entries(port).flatMap(([key, value]) => (typeof value === 'function' ? [`${name}.${key}`] : []));

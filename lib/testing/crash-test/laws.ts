@@ -8,21 +8,21 @@ import type { History, Tracked } from './history.ts';
 import { responseQueue, type Scenario } from './scenario.ts';
 import type { Effect } from './services.ts';
 
-/** How often what a step does is there at the end, by its path: `order/ship-one > order/charge`. */
+/** How many effects each step has at the end, by its path: `order/ship-one > order/charge`. */
 export type Standing = ReadonlyMap<string, number>;
 
-/** All that the laws are about, once everything has come to rest. */
+/** The data that the laws judge, after everything has come to rest. */
 export interface Evidence {
   readonly history: History;
   readonly embedded: Embedded;
   readonly effects: ReadonlyMap<string, Effect>;
-  /** How many signals were sent to each order. */
+  /** Signals sent to each order. */
   readonly signals: ReadonlyMap<string, number>;
   readonly ending: Ending;
   readonly poison: NonNullable<Scenario['poison']>;
 }
 
-/** Everything that does not hold of one run by itself, in words. */
+/** Returns all violations in one run, as text. */
 export const brokenLaws = (evidence: Evidence): readonly string[] => [
   ...[...evidence.history.orders.values()].flatMap((order) => [
     ...journalOf(order),
@@ -46,20 +46,20 @@ export function standingIn(effects: ReadonlyMap<string, Effect>, history: Histor
   return standing;
 }
 
-/** S6: it says once how the order ended, and nothing begins afterwards, unless the one that called it takes it back. */
+/** S6: the journal ends once. After that nothing begins, unless the caller compensates the order. */
 function journalOf({ orderId, journal, state, caller }: Tracked): readonly string[] {
   const ends = journal.flatMap(({ type }, index) => (type === 'OrderProcessed' ? [index] : []));
   const wanted = state.processState === 'Processed' ? 1 : 0;
   const begun =
     ends.length > 0 && journal.slice((ends[0] ?? 0) + 1).some(({ type }) => type === 'StepRequested' || type === 'ActivityStarted');
-  if (caller) return wanted > ends.length ? [`the journal of ${orderId} does not say how it ended`] : [];
+  if (caller) return wanted > ends.length ? [`the journal of ${orderId} has no end`] : [];
   return [
-    ...(ends.length === wanted ? [] : [`the journal of ${orderId} says ${ends.length} times how it ended`]),
-    ...(begun ? [`${orderId} had ended, and something of it began`] : []),
+    ...(ends.length === wanted ? [] : [`the journal of ${orderId} has ${ends.length} ends instead of ${wanted}`]),
+    ...(begun ? [`an activity of ${orderId} began after its end`] : []),
   ];
 }
 
-/** S7, S11: what is there at the end is what the journal says is there. */
+/** S7, S11: the effects at the end are those of the journal. */
 function effectsOf(order: Tracked, { effects }: Evidence): readonly string[] {
   const { orderId, state, journal, program, label } = order;
   const { outcome } = state;
@@ -68,17 +68,19 @@ function effectsOf(order: Tracked, { effects }: Evidence): readonly string[] {
   const standing = [...effects.values()].filter((effect) => effect.orderId === orderId && !effect.undone);
   const keys = new Set(standing.map(({ key }) => key));
   const done = doneBy(order);
-  // What has no undo stays; so does what a handler did once everything was undone.
+  // Effects without an undo stay, and so do those of a handler that ran after the undoing.
   const hasUndo = ({ path }: Effect) => nodeAt(program, path).undo !== undefined && !told.has(path);
   const isLeft = ({ key, path }: Effect) => !done.has(key) || (outcome !== 'completed' && !/\/on-[^/]+\//.test(path));
   const tooMuch = standing.filter((effect) => hasUndo(effect) && isLeft(effect));
   return [
-    ...tooMuch.map(({ operation, path }) => `the order ended as ${outcome}, and ${operation} is still done (${label}${path})`),
-    ...[...done].filter(([key]) => !keys.has(key)).map(([, path]) => `the journal says that ${label}${path} is done, and it is not`),
+    ...tooMuch.map(({ operation, path }) => `the order ended as ${outcome}, but the effect of ${operation} remains (${label}${path})`),
+    ...[...done]
+      .filter(([key]) => !keys.has(key))
+      .map(([, path]) => `the journal has ${label}${path} as done, but its effect does not exist`),
   ];
 }
 
-/** Of what the journal says is done, and not undone since: paths by idempotency key. */
+/** Returns the paths that the journal has as done and not undone since, by idempotency key. */
 function doneBy({ orderId, journal, program }: Tracked): ReadonlyMap<string, string> {
   const done = new Map<string, string>();
   for (const fact of journal) {
@@ -95,7 +97,7 @@ function doneBy({ orderId, journal, program }: Tracked): ReadonlyMap<string, str
   return done;
 }
 
-/** S11, F-101: what is undone is always the newest of what is known to have been done. */
+/** S11, F-101: each undo is for the newest step known as done. */
 function undoOrderOf({ journal, label }: Tracked): readonly string[] {
   const done: string[] = [];
   const wrong: string[] = [];
@@ -113,20 +115,19 @@ function undoOrderOf({ journal, label }: Tracked): readonly string[] {
   return wrong;
 }
 
-/** F-80, F-100: an order that was called ends with the one that called it, and is undone with it. */
+/** F-80, F-100: a called order ends before its caller, and is undone with it. */
 function childrenOf({ orderId, state: { processState, outcome } }: Tracked, { history }: Evidence): readonly string[] {
   if (processState !== 'Processed' || outcome === 'terminated') return [];
   return history.childrenOf(orderId).flatMap(({ state, program }) => {
     const { name } = program.definition;
-    if (state.processState !== 'Processed')
-      return [`the order ended as ${outcome}, and ${name}, which it called, is ${state.processState}`];
+    if (state.processState !== 'Processed') return [`the order ended as ${outcome}, but its called order ${name} is ${state.processState}`];
     return outcome !== 'completed' && state.outcome === 'completed'
-      ? [`the order ended as ${outcome}, and ${name}, which it called, is completed`]
+      ? [`the order ended as ${outcome}, but its called order ${name} is completed`]
       : [];
   });
 }
 
-/** S17: whoever waits for a person has called one. */
+/** S17: every order that waits for a person has an alert. */
 function alertsOf({ label, state }: Tracked, { embedded }: Evidence): readonly string[] {
   if (state.errorGen === 0) return [];
   const ids = new Set(embedded.publisher.published(0, 10_000).map(({ id }) => id));
@@ -134,7 +135,7 @@ function alertsOf({ label, state }: Tracked, { embedded }: Evidence): readonly s
   return missing.map((id) => `${label}the alert ${id} was never announced`);
 }
 
-/** S18: the client hears that his order was received, and once how it ended; nothing under one number is said in two ways. */
+/** S18: the client receives "received" first, the end once and last, and one status for each number. */
 function statusesOf({ orderId, state }: Tracked, { embedded }: Evidence): readonly string[] {
   if (state.responseChannel === null) return [];
   const bodies = embedded.database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id').all(responseQueue) as {
@@ -147,11 +148,13 @@ function statusesOf({ orderId, state }: Tracked, { embedded }: Evidence): readon
   const terminal = told.findIndex((status) => status === 'completed' || status === 'failed');
   const isProcessed = state.processState === 'Processed';
   return [
-    ...(told.length === state.statusSeq ? [] : [`the client was told ${told.length} things instead of ${state.statusSeq}`]),
-    ...(told[0] === 'received' || told.length === 0 ? [] : [`the client was told "${told[0]}" first`]),
-    ...(terminal >= 0 && terminal < told.length - 1 ? [`the client was told more after the end: ${told.join(', ')}`] : []),
-    ...(isProcessed === terminal >= 0 ? [] : [`the order is ${state.processState}, and the client was told: ${told.join(', ')}`]),
-    ...local.filter(({ seq, status }) => bySeq.get(seq) !== status).map(({ seq }) => `the client was told two things under number ${seq}`),
+    ...(told.length === state.statusSeq ? [] : [`the client received ${told.length} statuses instead of ${state.statusSeq}`]),
+    ...(told[0] === 'received' || told.length === 0 ? [] : [`the client received "${told[0]}" first`]),
+    ...(terminal >= 0 && terminal < told.length - 1 ? [`the client received a status after the end: ${told.join(', ')}`] : []),
+    ...(isProcessed === terminal >= 0 ? [] : [`the order is ${state.processState}, but the client received: ${told.join(', ')}`]),
+    ...local
+      .filter(({ seq, status }) => bySeq.get(seq) !== status)
+      .map(({ seq }) => `the client received two statuses under number ${seq}`),
   ];
 }
 
@@ -159,13 +162,13 @@ function statusesOf({ orderId, state }: Tracked, { embedded }: Evidence): readon
 function signalsOf({ orderId, label, journal }: Tracked, { signals }: Evidence): readonly string[] {
   const received = journal.filter(({ type }) => type === 'SignalReceived').length;
   const sent = signals.get(orderId) ?? 0;
-  return received > sent ? [`${label}${sent} signals were sent, and the journal knows ${received}`] : [];
+  return received > sent ? [`${label}${sent} signals were sent, but the journal has ${received}`] : [];
 }
 
-/** S26: nothing is left to be told. */
+/** S26: the outbox is empty at the end. */
 const outboxOf = ({ label, state: { outbox } }: Tracked): readonly string[] => outbox.map(({ id }) => `${label}${id} was never sent`);
 
-/** S25: what means nothing is dead-lettered whole; of what means something nothing is. */
+/** S25: every invalid message becomes a dead letter, unchanged. No valid message does. */
 function poisonIn({ embedded, poison }: Evidence): readonly string[] {
   const dead = embedded.database.prepare("SELECT body FROM messages WHERE queue LIKE '%-dead'").all() as { body: string }[];
   const aside = embedded.database.prepare("SELECT record FROM documents WHERE collection LIKE 'DEAD-LETTER#%'").all() as {
@@ -174,7 +177,7 @@ function poisonIn({ embedded, poison }: Evidence): readonly string[] {
   const bodies = [...dead.map(({ body }) => body), ...aside.map(({ record }) => deadLetterIn(JSON.parse(record) as Document).body)];
   const known = new Set(poison.map(({ body }) => body));
   return [
-    ...[...known].filter((body) => !bodies.includes(body)).map((body) => `${body} is nowhere to be found`),
-    ...bodies.filter((body) => !known.has(body)).map((body) => `a message was dead-lettered: ${body}`),
+    ...[...known].filter((body) => !bodies.includes(body)).map((body) => `the invalid message ${body} is lost`),
+    ...bodies.filter((body) => !known.has(body)).map((body) => `a valid message became a dead letter: ${body}`),
   ];
 }

@@ -1,18 +1,18 @@
 /**
- * Where a process dies at a call of something outside of it: `before` it has any effect; once it is `applied`, without an
- * answer; or `after` the answer came, once all that follows from it at once has been done.
+ * The moment of a crash at an external call: `before` its effect, `applied` (after the effect, before the answer), or `after` the answer,
+ * once the code that follows from it at once has run.
  */
 export type Position = 'before' | 'applied' | 'after';
 
 export const positions: readonly Position[] = ['before', 'applied', 'after'];
 
-/** A call at which a process may die: of the store, the channel, the publisher, or of a remote service. */
+/** A call at which a process can crash: of the store, the queues, the event bus or a remote service. */
 export interface Point {
-  /** Which call of its run it is, counted from 1. */
+  /** The number of the call in its run, from 1. */
   readonly number: number;
   /** Port and method, or operation: `store.update`, `payment.charge`. */
   readonly site: string;
-  /** Who calls, and what about: `scheduler: store.update, rev 3`. */
+  /** The caller and the call: `scheduler: store.update (rev 3)`. */
   readonly where: string;
 }
 
@@ -21,13 +21,13 @@ export interface Crash {
   readonly position: Position;
 }
 
-/** `17 applied` */
+/** Returns the name of a crash: `17 applied`. */
 export const crashText = ({ number, position }: Crash): string => `${number} ${position}`;
 
-/** @throws TypeError where it is none. */
+/** @throws TypeError for invalid text. */
 export function crashIn(text: string): Crash {
   const [, number, position] = /^(\d+) (before|applied|after)$/.exec(text) ?? [];
   if (number === undefined)
-    throw new TypeError(`"${text}" is no crash: "17 applied" is one, "before" and "after" are the other positions.`);
+    throw new TypeError(`Invalid crash "${text}": expected a number and "before", "applied" or "after", such as "17 applied".`);
   return { number: Number(number), position: position as Position };
 }

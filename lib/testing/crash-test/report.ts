@@ -3,16 +3,16 @@ import type { Played } from './enumerate.ts';
 import { crashText } from './points.ts';
 import type { Run } from './world.ts';
 
-/** Crashes that are told in full; of the others only where they were. */
+/** Crashes that the report shows in full. For the others it names only the call. */
 const toldMax = 2;
 const placesMax = 12;
-/** Lines of a story at either end, where it is longer than both. */
+/** Lines at either end of a long story. */
 const linesMax = 60;
 
-/** What crashes have broken: which, what, how that came about, and how to see it again. */
+/** The violations of a crash test: each crash, what it broke, the events, and how to replay it. */
 export class CrashTestError extends Error {
   override readonly name = 'CrashTestError';
-  /** Each with the crash that `only` takes. */
+  /** The failed runs, each with the crashes that `only` takes. */
   readonly failures: readonly { readonly only: readonly string[]; readonly broken: readonly string[] }[];
 
   constructor({ name, version }: WorkflowDefinition, without: Run, runs: number, failed: readonly Played[]) {
@@ -31,14 +31,14 @@ function reportOf(number: number, what: string, all: readonly Played[]): string 
   return [
     `${number}. ${what}`,
     ...first.broken.slice(1).map((other) => `   and ${other}`),
-    `   The process died ${placeOf(first)}`,
-    ...(also.length > 0 ? ['   The same when it died', ...also, ...more] : []),
+    `   The process crashed ${placeOf(first)}`,
+    ...(also.length > 0 ? ['   The same after a crash', ...also, ...more] : []),
     ...(number <= toldMax ? ['', ...shortened(first.run.story).map((line) => `   ${line}`), ''] : []),
-    `   Again: crashTest(…, { …, only: ${onlyOf(first)} })`,
+    `   Replay: crashTest(…, { …, only: ${onlyOf(first)} })`,
   ].join('\n');
 }
 
-const words = { before: 'before', applied: 'once it was carried out, without an answer:', after: 'with the answer of' } as const;
+const words = { before: 'before', applied: 'after the effect, before the answer of', after: 'after the answer of' } as const;
 
 const placeOf = ({ crashes, run }: Played): string =>
   crashes.map((crash, index) => `${words[crash.position]} ${run.crashed[index]?.where ?? 'no call'} (${crashText(crash)})`).join(', then ');

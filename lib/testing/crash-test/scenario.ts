@@ -2,30 +2,30 @@ import type { App } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import type { Rule } from '#testing/rehearse/stubs';
 
-/** One order, and what happens around it: the same in every run, but for the crashes. */
+/** One order and its surroundings. Runs differ only in their crashes. */
 export interface Scenario {
   readonly app: App;
-  /** Its first workflow is the one that is tested. */
+  /** The body of the order. The first workflow of the app is under test. */
   readonly order: Json;
   readonly rules: readonly Rule[];
-  /** Names of the agents whose own functions are run. */
+  /** Names of the agents whose own operations run. */
   readonly real: ReadonlySet<string>;
-  /** Variables as the system itself takes them. */
+  /** Environment variables of the system. */
   readonly variables: { readonly [name: string]: string };
-  /** Whether what is sent is part of the write's own transaction. */
+  /** Whether messages are sent in the transaction of each write. */
   readonly writesAndSendsAtomically: boolean;
-  /** How long no process is there after one has died. */
+  /** How long no process runs after a crash. */
   readonly downMs: number;
   readonly submittedBy: 'call' | 'message';
-  /** The client cancels, so long after he submitted. */
+  /** How long after the submission the client cancels. */
   readonly cancelAfterMs?: number | undefined;
-  /** Messages that mean nothing, by their queue. */
+  /** Invalid messages, with their queues. */
   readonly poison?: readonly { readonly queue: string; readonly body: string }[] | undefined;
 }
 
 export const clientName = 'client';
-/** Where the client listens. */
+/** The client's response queue. */
 export const responseQueue = 'redress-response-client';
-/** Who posts in the client's name. */
+/** The sender of the client's messages. */
 export const senderId = 'local';
 export const submissionKey = 'order';

@@ -8,7 +8,7 @@ import type { Answers } from '#testing/rehearse/answers';
 import { sampleOf } from '#testing/rehearse/sample';
 import type { Purpose, Rule } from '#testing/rehearse/stubs';
 
-/** Something that a remote service has done, by the key under which it was asked for. */
+/** An effect at a remote service, under its idempotency key. */
 export interface Effect {
   readonly operation: string;
   readonly orderId: string;
@@ -19,45 +19,45 @@ export interface Effect {
   undone: boolean;
 }
 
-/** What a service answers to one asking. */
+/** The answer of a service to one request. */
 type Answer =
   | { readonly type: 'done'; readonly output: unknown }
-  /** With the fault that the operation declares for that, if it is one. */
+  /** A transient failure, with the declared fault for it, if any. */
   | { readonly type: 'not now'; readonly fault?: string }
   | { readonly type: 'refused'; readonly fault: string; readonly message: string }
   | { readonly type: 'silent' | 'unusable' };
 
-/** What the stand-ins need of the world in which they stand. */
+/** The world around the stand-ins. */
 export interface Surroundings {
   readonly answers: Answers;
-  /** Names of the agents whose own functions are run. */
+  /** Names of the agents whose own operations run. */
   readonly real: ReadonlySet<string>;
-  /** Before the paths of an order's steps: empty, or `order/ship-one > `. */
+  /** Returns the prefix of an order's paths: empty, or `order/ship-one > `. */
   labelOf(orderId: string): string;
-  /** Whether the path of an order is that of a composite, which is undone as a whole. */
+  /** Whether the path belongs to a composite, which is undone as a whole. */
   isComposite(orderId: string, path: string): boolean;
   broken(what: string): void;
-  /** The test itself cannot go on. */
+  /** Stops the test with an error. */
   fail(error: unknown): void;
 }
 
-/** Carries out a call of a service, as a place at which the process may die. */
+/** Makes a call to a service, at which the process can crash. */
 export type Travel = <T>(site: string, about: string, apply: () => T | Promise<T>) => Promise<T>;
 
 /**
- * Stands before the user's operations. A stand-in keeps idempotency keys, as a service should: the same key is answered
- * as before, and does nothing anew. That of an operation which may be asked for only once keeps nothing.
+ * Stands in for the user's operations. A stand-in honors idempotency keys: a repeated key gets the same answer and has one effect. A
+ * stand-in of an `atMostOnce` operation does not.
  */
 export class Services {
   readonly effects = new Map<string, Effect>();
-  /** How often anything was done or taken back. */
+  /** The number of effects and undos. */
   done = 0;
   private readonly around: Surroundings;
   private readonly byRequest = new Map<string, Answer>();
   private readonly byKey = new Map<string, Answer>();
   private readonly realAnswers = new Map<string, string>();
   private readonly settling = new Set<string>();
-  /** Of what was asked for under a key: a lookup has the key alone. */
+  /** Inputs by key, because a lookup receives the key alone. */
   private readonly inputs = new Map<string, Json>();
   private readonly byUndo = new Set<string>();
 
@@ -65,12 +65,12 @@ export class Services {
     this.around = around;
   }
 
-  /** Hears of an asking that only wants to know whether something was done. */
+  /** Notes a request that only confirms an outcome. */
   hears(body: string): void {
     if (body.includes('"confirming":true')) this.settling.add((JSON.parse(body) as { requestId: string }).requestId);
   }
 
-  /** The app with its operations answered here, as one process has it. */
+  /** Returns the app of one process, with its operations answered here. */
   stoodInFor({ agents, ...app }: App, travel: Travel): App {
     const standIn = (name: string, operation: AnyOperation): AnyOperation => ({
       ...operation,
@@ -118,7 +118,7 @@ export class Services {
     const text = JSON.stringify(output) ?? 'undefined';
     const before = this.realAnswers.get(call.idempotencyKey);
     if (before !== undefined && before !== text)
-      this.around.broken(`${name} was asked twice under one idempotency key, and answered ${before} and then ${text}`);
+      this.around.broken(`${name} got the same idempotency key twice, and answered ${before} and then ${text}`);
     this.realAnswers.set(call.idempotencyKey, text);
     const failed = isFailed(output) ? output.failed.name : undefined;
     return failed === undefined
@@ -135,7 +135,7 @@ export class Services {
     }
   }
 
-  /** What was answered before is answered again; then by the first `when` that is about it; else with a made-up value. */
+  /** Chooses the answer: the earlier one for the same key, then the first matching stub, then a made-up value. */
   private decide(name: string, operation: AnyOperation, input: Json, call: Call<string>): Answer {
     const { requestId, idempotencyKey, path, orderId } = call;
     this.inputs.set(idempotencyKey, input);
@@ -174,7 +174,7 @@ export class Services {
     return this.isReal(name) ? operation.cancel?.(call as never) : undefined;
   }
 
-  /** What comes of an answer on the agent's side. */
+  /** Turns an answer into the operation's result or exception. */
   private async settle(call: Call<string>, travelled: Promise<Answer | undefined>, operation: AnyOperation): Promise<unknown> {
     const answer = await travelled;
     switch (answer?.type) {
@@ -188,7 +188,7 @@ export class Services {
         throw new PermanentFailure(shortType(answer.fault), answer.message);
       }
       case 'not now':
-        throw new TransientFailure('Not now, in a crash test.', { nothingSent: true, ...transientIn(answer, call) });
+        throw new TransientFailure('The service is busy, in a crash test.', { nothingSent: true, ...transientIn(answer, call) });
       case 'silent':
         return new Promise((_, reject) => {
           const giveUp = () => reject(new TransientFailure('No answer came.'));
@@ -196,7 +196,7 @@ export class Services {
           else call.signal.addEventListener('abort', giveUp, { once: true });
         });
       case 'unusable':
-        throw new PermanentFailure(shortType(engineFaults.invalidReply), 'The answer is of no use, in a crash test.', {
+        throw new PermanentFailure(shortType(engineFaults.invalidReply), 'The reply is unusable, in a crash test.', {
           outcomeUnknown: true,
         });
     }
@@ -209,7 +209,7 @@ export class Services {
     if (!known) return void this.effects.set(key, { operation, orderId, path, key, times: 1, undone: false });
     if (!atMostOnce) return;
     known.times += 1;
-    this.around.broken(`${operation} may be asked for only once, and was done ${known.times} times under ${key}`);
+    this.around.broken(`${operation} is atMostOnce, but ran ${known.times} times under ${key}`);
   }
 
   private noteUndo(operation: string, orderId: string, path: string, key: string): void {
@@ -219,8 +219,8 @@ export class Services {
     const meant = isWhole
       ? [...this.effects.values()].filter((each) => each.orderId === orderId && isWithin(each.path, path))
       : [this.effects.get(key.replace(/\/undo\/(\d+)$/, '/$1'))].filter((each) => each !== undefined);
-    if (meant.length === 0) this.around.broken(`${operation} took back ${path}, which was never done`);
-    if (!isWhole && meant.some(({ undone }) => undone)) this.around.broken(`${operation} took back ${path} a second time`);
+    if (meant.length === 0) this.around.broken(`${operation} undid ${path}, which was never done`);
+    if (!isWhole && meant.some(({ undone }) => undone)) this.around.broken(`${operation} undid ${path} a second time`);
     for (const effect of meant) effect.undone = true;
   }
 }
@@ -232,7 +232,7 @@ function sample(name: string, { output }: AnyOperation): unknown {
   if (problem === undefined) return value;
   const [agent = '', operation = ''] = name.split('.');
   throw new TypeError(
-    `No answer could be made up for ${name}: ${JSON.stringify(value)} does not fit: ${problem}. Say what it answers, with when(${agent}.${operation}).answers({…}).`,
+    `Cannot make up an answer of ${name}: ${JSON.stringify(value)} violates its schema: ${problem}. Add a stub: given(${agent}.${operation}).answers({…}).`,
   );
 }
 
@@ -245,7 +245,7 @@ function answerOf({ answer }: Rule): Answer {
   return fault.permanent ? { type: 'refused', fault: fault.type, message: fault.message } : { type: 'not now', fault: fault.type };
 }
 
-/** The declared fault that says so. */
+/** Returns the declared fault of a transient failure, if the operation has one. */
 function transientIn({ fault }: { readonly fault?: string }, { faults }: Call<string>) {
   const declared = faults.find(({ path }) => path === fault);
   return declared ? { fault: declared as FaultType<`Transient/${string}`> } : {};

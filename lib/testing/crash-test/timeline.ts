@@ -5,12 +5,12 @@ interface Entry {
   readonly run: () => void | Promise<void>;
 }
 
-/** Virtual time. Whatever waits, waits here: one thing happens after another, and the next begins when nobody goes on by himself. */
+/** Virtual time. Events run one after another; each begins when all code woken by the last one waits again. */
 export class Timeline {
   now: number;
   events = 0;
   private readonly entries: Entry[] = [];
-  /** Looks again and again at what only something else can change: none is worth a step of time of its own. */
+  /** Polls that only another event can answer. They do not advance the time alone. */
   private readonly looks: Entry[] = [];
   private orders = 0;
 
@@ -30,12 +30,12 @@ export class Timeline {
     entries.splice(from, 0, entry);
   }
 
-  /** The same for whoever would find nothing new until something else has happened: time does not stop for it. */
+  /** Schedules a poll that finds nothing until another event has happened. Time does not stop for it. */
   whenSomethingHappens(ms: number, run: Entry['run']): void {
     this.looks.push({ at: this.now + Math.max(0, ms), order: 0, run });
   }
 
-  /** What has come due by the time of the next entry looks then, once, however long that was. */
+  /** Runs the polls that are due by the next event, once each. */
   private takeLooks(): void {
     const next = this.entries[0]?.at ?? Number.NEGATIVE_INFINITY;
     const due = this.looks.filter(({ at }) => at <= next);
@@ -44,7 +44,7 @@ export class Timeline {
     for (const { run } of due) this.after(next - this.now, run);
   }
 
-  /** False where nothing is left that could happen. */
+  /** Runs the next event. Returns false if none is left. */
   async step(): Promise<boolean> {
     this.takeLooks();
     const entry = this.entries.shift();
@@ -52,7 +52,7 @@ export class Timeline {
     this.now = entry.at;
     this.events += 1;
     await entry.run();
-    // Whoever was woken goes on until he waits here again: Node comes to a next tick when no promise has anything left to do.
+    // Woken code runs until it waits here again. Node reaches the next tick when no promise has anything left to do.
     await new Promise<void>((resolve) => process.nextTick(resolve));
     return true;
   }

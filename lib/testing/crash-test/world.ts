@@ -18,19 +18,19 @@ import { Timeline } from './timeline.ts';
 const startAt = Date.UTC(2026, 0, 1);
 const eventsMax = 20_000;
 const sweepMs = 3_600_000;
-/** Who looks again and again, whether anything happens or not. */
+/** The callers that poll, whether anything happens or not. */
 const isBackground = (who: string): boolean => who === 'supervisor' || who === 'sweeper' || who === 'host';
 
-/** What came of one order, in one run. */
+/** The result of one order in one run. */
 export interface Run {
   readonly ending: Ending;
-  /** Whether each crash happened; the number of one that did not is behind the last call. */
+  /** The crashes that happened. A missing one has a number beyond the last call. */
   readonly crashed: readonly Point[];
   readonly points: readonly Point[];
-  /** All that was called, by name: `store.update`. */
+  /** The names of all calls: `store.update`. */
   readonly reached: ReadonlySet<string>;
   readonly standing: Standing;
-  /** What was broken, in words; empty when everything held. */
+  /** Violations, as text. Empty if everything held. */
   readonly broken: readonly string[];
   readonly story: readonly string[];
   readonly tookMs: number;
@@ -41,7 +41,7 @@ interface Parked extends ReceiveOptions {
   readonly resolve: (messages: Awaited<ReturnType<Embedded['queues']['receive']>>) => void;
 }
 
-/** One order in virtual time, on the real functions and the embedded store, with one process that dies when it is told to. */
+/** One order in virtual time on the real functions and the embedded store, with one process that crashes on demand. */
 export class World implements HostSurroundings {
   readonly scenario: Scenario;
   readonly timeline = new Timeline(startAt);
@@ -153,14 +153,14 @@ export class World implements HostSurroundings {
     this.tell(`${host.id} starts`);
     this.supervising = false;
     this.passAt = Number.POSITIVE_INFINITY;
-    // At once, as every host does: it must recover what the last one left.
+    // Every host runs the supervisor at its start, to recover what the last process left.
     this.timeline.after(0, () => this.supervise(host, 'supervisor'));
     this.timeline.after(sweepMs, () => this.sweep(host));
   }
 
   private async kill(host: Host, how: string): Promise<void> {
     if (host.isDead) return;
-    this.tell(`${host.id} dies ${how}`);
+    this.tell(`${host.id} crashes ${how}`);
     host.isDead = true;
     this.parked.clear();
     this.receiving.clear();
@@ -184,7 +184,7 @@ export class World implements HostSurroundings {
     this.timeline.after(sweepMs, () => this.sweep(host));
   }
 
-  /** A pass that would find nothing is left out: nothing would come of it. */
+  /** Plans the next supervisor pass that has work. Passes without work are left out. */
   private planPass(): void {
     const { host, supervising } = this;
     if (!host || host.isDead || supervising) return;
@@ -202,7 +202,7 @@ export class World implements HostSurroundings {
     });
   }
 
-  /** Messages that are visible go to whoever waits for them. */
+  /** Delivers visible messages to waiting receivers. */
   private pump(): void {
     const rows = this.embedded.database.prepare('SELECT queue, min(visibleAt) AS at FROM messages GROUP BY queue').all() as {
       queue: string;
@@ -219,7 +219,7 @@ export class World implements HostSurroundings {
     const key = `${queue} ${at}`;
     if (this.seen.has(key)) return;
     this.seen.add(key);
-    // The loop itself looks again, whatever woke it.
+    // The main loop delivers after each event, so this event only clears the mark.
     this.timeline.after(at - this.timeline.now, () => void this.seen.delete(key));
   }
 
@@ -264,15 +264,15 @@ export class World implements HostSurroundings {
           answer = () => reject(error);
         }
         if (!point.where.includes(': store.due')) this.tell(`${host.id} ${where}`);
-        if (position === 'applied') return this.kill(host, `after ${where}, without its answer`);
+        if (position === 'applied') return this.kill(host, `after the effect, before the answer of ${where}`);
         host.open -= 1;
         answer();
-        if (position === 'after') this.timeline.after(0, () => this.kill(host, `with the answer of ${where}`));
+        if (position === 'after') this.timeline.after(0, () => this.kill(host, `after the answer of ${where}`));
       });
     });
   }
 
-  /** Who looks again and again at what has not changed meanwhile dies there once. */
+  /** Registers a call as a crash point. Polls of unchanged data count as one point. */
   private pass(who: string, site: string, where: string): Point {
     const point = { number: ++this.calls, site, where };
     this.reached.add(site);

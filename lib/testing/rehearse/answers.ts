@@ -10,7 +10,7 @@ import { validatorOf } from '#ports/util/validation';
 import { sampleOf } from './sample.ts';
 import type { RequestedStep, Rule } from './stubs.ts';
 
-/** An answer, and how long after the request it comes. */
+/** An answer, and its delay after the request. */
 export interface Answered {
   readonly reply: StepReply | 'silence';
   readonly afterMs: number;
@@ -18,25 +18,25 @@ export interface Answered {
 
 const atOnce = (reply: Answered['reply']): Answered => ({ reply, afterMs: 0 });
 
-/** Stands in for everybody outside of an order: agents, whoever sends signals, operators. */
+/** Stands in for agents, operators and senders of signals. */
 export class Answers {
   private readonly rules: readonly Rule[];
   private readonly counts = new Map<Rule, number>();
-  /** Keys under which something was asked for that may be asked for only once. */
+  /** Idempotency keys of `atMostOnce` requests that may have had an effect. */
   private readonly noted = new Set<string>();
 
   constructor(rules: readonly Rule[]) {
     this.rules = rules;
   }
 
-  /** Every rule counts what it concerns, whichever of them answers. */
+  /** Returns the first rule for a request. Every matching rule counts it, so that `once` and `nth` are independent. */
   ruleFor(asking: RequestedStep): Rule | undefined {
     const concerned = this.rules.filter((rule) => rule.concerns(asking));
     for (const rule of concerned) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
     return concerned.find((each) => each.first <= (this.counts.get(each) ?? 0) && (this.counts.get(each) ?? 0) <= each.last);
   }
 
-  /** What an agent answers: by the rules, or with a value that fits the operation's schema. */
+  /** Returns the agent's reply: from a rule, or a value made from the operation's output schema. */
   ofAgent(asking: RequestedStep, ask: RequestCommand, workflow: WorkflowDefinition): Answered {
     const operation = operationsOf(workflow).get(asking.operation);
     if (!operation?.atMostOnce) return this.answerTo(operation, asking, ask);
@@ -44,12 +44,12 @@ export class Answers {
     if (isKnown && !operation.lookup) return atOnce(unknown);
     const answered = this.answerTo(operation, asking, ask);
     const { reply } = answered;
-    // Not now: nothing was sent.
+    // A transient failure proves that nothing was sent, so the key stays free.
     if (reply === 'silence' || reply.status !== 'failed' || reply.fault.permanent) this.noted.add(ask.idempotencyKey);
     return answered;
   }
 
-  /** The answer of a called workflow that a rule stubs. */
+  /** Returns the stubbed answer of a called workflow, if a rule has one. */
   ofCall(asking: RequestedStep): Answered | undefined {
     const { answer, takesMs = 0 } = this.ruleFor(asking) ?? {};
     return answer === undefined || answer === 'made up' ? undefined : { reply: answer, afterMs: takesMs };
@@ -57,7 +57,7 @@ export class Answers {
 
   private answerTo(operation: AnyOperation | undefined, asking: RequestedStep, { input }: RequestCommand): Answered {
     const parsed = operation && z.safeParse(operation.input, input);
-    if (parsed?.success === false) return atOnce(refused(`The input of ${asking.operation} is not what it takes`, parsed.error));
+    if (parsed?.success === false) return atOnce(refused(`Invalid input of ${asking.operation}`, parsed.error));
     const { answer = 'made up', takesMs = 0 } = this.ruleFor(asking) ?? {};
     return { reply: answer === 'made up' ? this.madeUp(operation, asking) : answer, afterMs: takesMs };
   }
@@ -66,24 +66,24 @@ export class Answers {
     const sample = operation && sampleOf(operation.output, asking.operation);
     if (sample && sample.problem === undefined) return { status: 'succeeded', output: sample.value };
     const [agent = '', name = ''] = asking.operation.split('.');
-    const why = sample ? `${JSON.stringify(sample.value)} does not fit: ${sample.problem}` : 'its schema is not at hand';
+    const why = sample ? `${JSON.stringify(sample.value)} violates its schema: ${sample.problem}` : 'its schema is unknown';
     throw new Error(
-      `No answer could be made up for ${asking.operation} (${asking.path}): ${why}. Say what it answers, with when(${agent}.${name}).answers({…}).`,
+      `Cannot make up an answer of ${asking.operation} (${asking.path}): ${why}. Add a stub: given(${agent}.${name}).answers({…}).`,
     );
   }
 
-  /** What comes from a person or from outside, and after how long. Nothing, if no rule says so. */
+  /** Returns what a person or another system sends, and its delay. Without a rule, they send nothing. */
   fromOutside(asking: RequestedStep, schema: JsonObject | undefined): { readonly value: Json; readonly afterMs: number } | undefined {
     const { answer = 'silence', afterMs = 0 } = this.ruleFor(asking) ?? {};
     if (answer === 'silence' || answer === 'made up' || answer.status !== 'succeeded') return undefined;
     const problem = misfit(schema, answer.output);
     if (problem !== undefined)
-      throw new TypeError(`The ${asking.operation} (${asking.path}) does not take ${JSON.stringify(answer.output)}: ${problem}.`);
+      throw new TypeError(`Invalid stub: ${asking.operation} (${asking.path}) rejects ${JSON.stringify(answer.output)}: ${problem}.`);
     return { value: answer.output, afterMs };
   }
 }
 
-/** What is wrong with a value, by a JSON Schema; undefined where it fits. */
+/** Returns why a value violates a JSON Schema, or undefined if it is valid. */
 export function misfit(schema: JsonObject | undefined, value: Json): string | undefined {
   if (schema === undefined) return undefined;
   const { error } = z.safeParse(validatorOf(schema), value);
@@ -92,16 +92,16 @@ export function misfit(schema: JsonObject | undefined, value: Json): string | un
 
 const inOneLine = (error: z.ZodError): string => z.prettifyError(error).replaceAll(/\s*\n\s*/g, ' ');
 
-/** As the agent itself would: it never asks again blindly. */
+/** Replies like the agent itself: an `atMostOnce` operation runs once. */
 const unknown: StepReply = {
   status: 'failed',
-  fault: engineFault(engineFaults.outcomeUnknown, 'It may be asked for only once, in a rehearsal too.', {
+  fault: engineFault(engineFaults.outcomeUnknown, 'Whether the atMostOnce operation had an effect is unknown, in a rehearsal.', {
     class: 'application-failure',
     outcomeUnknown: true,
   }),
 };
 
-/** As the agent itself would: it asks nobody with an input that is not what it takes. */
+/** Replies like the agent itself: it rejects an invalid input without calling the service. */
 const refused = (what: string, error: z.ZodError): StepReply => ({
   status: 'failed',
   fault: engineFault(engineFaults.requestRefused, `${what}: ${inOneLine(error)}.`, { class: 'application-failure' }),

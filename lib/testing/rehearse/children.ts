@@ -9,10 +9,10 @@ import { inside, Player } from './player.ts';
 import { notCompleted, type Purpose } from './stubs.ts';
 import type { World } from './world.ts';
 
-/** The engine as the agent behind calls: it starts, cancels and undoes the orders that other orders call. */
+/** The agent behind calls: it starts, cancels and compensates called orders. */
 export class Children {
   private readonly world: World;
-  /** By the idempotency key of the call. */
+  /** Called orders by the idempotency key of their call. */
   private readonly byKey = new Map<string, Player>();
 
   constructor(world: World) {
@@ -27,7 +27,7 @@ export class Children {
     if (purpose === 'undo') return this.undo(caller, ask);
     const child = this.byKey.get(ask.idempotencyKey);
     if (child) return this.ask(child, caller, ask, purpose);
-    if (purpose === 'confirm') return this.world.answer(caller, ask, purpose, notCompleted('It has never begun.'));
+    if (purpose === 'confirm') return this.world.answer(caller, ask, purpose, notCompleted('The called order never started.'));
     this.start(caller, ask);
   }
 
@@ -36,7 +36,7 @@ export class Children {
     if (child) this.world.happen(child, { type: 'canceled', outcome: 'canceled' });
   }
 
-  /** It has closed: whoever waits for it is answered. */
+  /** Answers the caller of a closed order, if it waits. */
   ended(child: Player): void {
     const { waiter } = child;
     child.waiter = undefined;
@@ -48,11 +48,11 @@ export class Children {
     const workflow = calledIn(caller.program.definition).get(operation);
     if (!workflow)
       throw new Error(
-        `The workflow ${operation} (${caller.prefix}${path}) is not at hand, as ${caller.name} was not written here. Say what it answers, with when(…).answers({…}).`,
+        `Cannot play workflow ${operation} (${caller.prefix}${path}): ${caller.name} was loaded as plain data. Add a stub: given(…).answers({…}).`,
       );
     const problem = misfit(workflow.order, input);
     if (problem !== undefined) {
-      const message = `The order is not what ${operation} takes: ${problem}.`;
+      const message = `Invalid order for ${operation}: ${problem}.`;
       return this.world.answer(caller, ask, 'do', { status: 'failed', fault: engineFault(engineFaults.requestRefused, message) });
     }
     const prefix = inside(`${caller.prefix}${path}`);
@@ -62,7 +62,7 @@ export class Children {
     this.world.happen(child, { type: 'started', stepMs: this.world.stepMs, called: true });
   }
 
-  /** It is answered when it ends. Where that is only to be known, nobody wants it any more. */
+  /** Answers when the called order ends. A caller that only confirms the outcome has failed, so the called order is canceled. */
   private ask(child: Player, player: Player, ask: RequestCommand, purpose: Purpose): void {
     child.waiter = { player, command: ask, purpose };
     if (child.state.phase === 'closed') return this.ended(child);

@@ -6,12 +6,12 @@ import type { Answers } from './answers.ts';
 import type { Player } from './player.ts';
 import type { RehearsedWait } from './rehearse.ts';
 
-/** Something that will come from outside: a signal, or a person's answer. */
+/** An expected signal, or an expected answer of a person. */
 export interface Coming {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly player: Player;
-  /** What it is, as the story tells it: `signal visa`. */
+  /** The name of it in `story()`: `signal visa`. */
   readonly operation: string;
   readonly happening: EventContent;
 }
@@ -23,7 +23,7 @@ interface Wait {
   readonly arrives: (value: Json) => EventContent;
 }
 
-/** Those who send signals and answer questions, as soon as an order waits for that. */
+/** The senders of signals and answers. They send as soon as an order waits. */
 export class Outside {
   readonly waits: RehearsedWait[] = [];
   private readonly answers: Answers;
@@ -35,7 +35,7 @@ export class Outside {
     this.since = since;
   }
 
-  /** What the order waits for now: what is new is asked for, and nothing comes to what waits no longer. */
+  /** Compares what the order waits for with the last look: new waits get an answer, ended ones lose theirs. */
   look(player: Player, now: number): void {
     const before = this.open.get(player);
     const waits = waitsOf(player).map((wait) => {
@@ -50,7 +50,7 @@ export class Outside {
     return all.reduce<Coming | undefined>((first, each) => (each && (!first || each.at < first.at) ? each : first), undefined);
   }
 
-  /** Who still waits, and for what: `waits for the signal visa`. */
+  /** Returns which order waits, and for which signal: `waits for the signal visa`. */
   stillWaits(): string | undefined {
     for (const player of this.open.keys())
       for (const { operation } of waitsOf(player)) if (operation.startsWith('signal')) return `${player.label}waits for the ${operation}`;

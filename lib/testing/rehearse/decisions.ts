@@ -5,12 +5,12 @@ import { infeasibleReasons, problemsWith } from '#roles/operator/feasibility';
 import type { Player } from './player.ts';
 import type { RequestedStep, Rule, TestDecision } from './stubs.ts';
 
-/** A decision of a client or operator, and when it comes. */
+/** A decision of a client or operator, and its time. */
 interface Decided extends Rule {
   readonly decision: TestDecision;
 }
 
-/** Instructions of clients and operators in a rehearsal, and signals that come before the order waits for them. */
+/** The instructions of clients and operators in a rehearsal, and signals that arrive before the order waits for them. */
 export class Decisions {
   private readonly rules: readonly Decided[];
   private readonly resting: TestDecision[];
@@ -26,32 +26,32 @@ export class Decisions {
     return this.rules.flatMap(({ atMs, decision }) => (atMs === undefined ? [] : [{ atMs, decision }]));
   }
 
-  /** Decisions that come while this activity is requested. */
+  /** Returns the decisions that arrive when this activity is requested. */
   during(asking: RequestedStep): readonly TestDecision[] {
     const here = this.rules.filter(({ atMs, place, concerns }) => atMs === undefined && place !== undefined && concerns(asking));
     for (const rule of here) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
     return here.filter((rule) => rule.first === this.counts.get(rule)).map(({ decision }) => decision);
   }
 
-  /** The next decision for an order that cannot continue without one. */
+  /** Returns the next decision for an order that cannot continue without one. */
   next(): TestDecision | undefined {
     return this.resting.shift();
   }
 }
 
 /**
- * Returns the event that a decision is to an order.
+ * Returns the event that a decision causes.
  *
- * @throws TypeError where the system would refuse it, with its reasons.
+ * @throws TypeError with the reasons if the system would refuse the decision.
  */
 export function happeningOf(given: TestDecision, { program, state, name }: Player, now: number): EventContent {
-  const decision = given.kind === 'signal' ? given : { by: 'operator', reason: 'A rehearsal wants it.', ...given };
+  const decision = given.kind === 'signal' ? given : { by: 'operator', reason: 'Instruction of a rehearsal.', ...given };
   const record = { processState: processStateOf(state), suspended: state.phase === 'suspended', outcome: state.outcome ?? null };
   const looked = { program, record, instance: { state } };
   const reasons = infeasibleReasons(looked, decision, now);
   const problems = reasons.length > 0 ? [] : problemsWith(looked, decision).map(({ pointer, detail }) => `${pointer} ${detail}`);
   const [reason] = [...reasons, ...problems];
-  if (reason !== undefined) throw new TypeError(`The order of ${name} does not take ${textOf(given)} at this point: ${reason}`);
+  if (reason !== undefined) throw new TypeError(`Cannot apply ${textOf(given)} to the order of ${name} at this point: ${reason}`);
   return contentOf(decision, state);
 }
 

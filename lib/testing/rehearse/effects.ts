@@ -3,9 +3,9 @@ import type { StepReply } from '#core/data/event';
 import { undonePath } from '#core/data/ids';
 import type { Purpose } from './stubs.ts';
 
-/** What the services around an order have done for it, and what was taken back. */
+/** The effects of an order at its services, and their undos. */
 export class Effects {
-  /** By path, oldest first; whether it is certain. */
+  /** Effects by path, oldest first. True if the effect is certain. */
   private readonly done = new Map<string, boolean>();
   readonly undone: string[] = [];
 

@@ -10,16 +10,16 @@ import { sampleOfJson } from './sample.ts';
 import { declared, notCompleted, type Purpose, type Rule, type Stub, stubOf, unusable } from './stubs.ts';
 import { alignedTable } from './table.ts';
 
-/** What becomes of the order when one thing goes wrong. */
+/** The result of a rehearsal with one failure. */
 export interface FaultRow {
-  /** Path of the step, of its undo, or of what is waited for; empty where nothing goes wrong. */
+  /** Path of the failing step, undo or wait; empty for the run without a failure. */
   readonly step: string;
   /**
-   * A fault that its operation declares, or the workflow that it calls; `ChildNotCompleted`; `silence`; `outcome unknown`: an
-   * answer that nobody can use; `NoSignal`, or `no signal` where it is waited for as long as it takes; `no answer` of a person.
+   * The failure: a fault that the operation or the called workflow declares, `ChildNotCompleted`, `silence`, `outcome unknown` (an
+   * unusable reply), `NoSignal`, `no signal` (a wait without a limit) or `no answer` of a person.
    */
   readonly fault: string;
-  /** What had to go wrong before, so that the step was asked for at all: `CardDeclined at order/charge`. */
+  /** The failure that leads to this step: `CardDeclined at order/charge`. */
   readonly after: string;
   readonly outcome: RehearsedOutcome;
   readonly undone: readonly string[];
@@ -27,12 +27,12 @@ export interface FaultRow {
   readonly rehearsal: Rehearsal;
 }
 
-/** Everything that can go wrong, one at a time: what a review of a workflow looks at. */
+/** All single failures of a workflow, for its review. */
 export interface FaultMatrix {
   readonly rows: readonly FaultRow[];
-  /** Paths of what none of this leads to: other branches, and undoing that only a person starts. */
+  /** Paths that no row reaches: other branches, and undos that only an operator starts. */
   readonly neverAsked: readonly string[];
-  /** The rows as text, aligned. */
+  /** Returns the rows as aligned text. */
   table(): string;
 }
 
@@ -44,10 +44,10 @@ interface Scenario {
 }
 
 /**
- * Rehearses the order once with nothing going wrong, then with each declared fault, silence and an unusable answer at each
- * step, without each signal and each answer of a person, and with each workflow that it calls failing; and the same again at
- * what only such a run leads to: handlers and undos. Signals and answers that no when speaks of come at once, with values
- * made up from their schemas. What a child is made of is its own table.
+ * Rehearses the order without a failure, then once for each failure: each declared fault, silence and an unusable reply at each step; each
+ * missing signal and missing answer of a person; each failing called workflow. Then it does the same for the handlers and undos that only
+ * such a run reaches. Signals and answers without a stub come at once, with values made from their schemas. Called workflows have tables
+ * of their own.
  */
 export function every(workflow: WorkflowDefinition, order: Json, ...stubs: readonly Stub[]): FaultMatrix {
   const program = programOf(workflow);
@@ -60,7 +60,7 @@ export function every(workflow: WorkflowDefinition, order: Json, ...stubs: reado
     rows.push(rowOf(scenario, rehearsal));
     const waits = rehearsal.waits.map(({ path }) => ({ path, purpose: 'do' as const }));
     for (const asked of [...rehearsal.steps, ...waits]) {
-      // One turn of a loop stands for all.
+      // Iterations of a loop share one row.
       const path = definitionPath(asked.path);
       if (isInChild(path) || seen.has(path)) continue;
       seen.add(path);
@@ -75,7 +75,7 @@ const isAsked = (node: Activity): boolean => isRemote(node) || node.activity ===
 
 const rulesOf = ({ rule, after }: Scenario): readonly Stub[] => [...(rule ? [rule] : []), ...(after ? rulesOf(after) : [])];
 
-/** Every signal and every answer of a person, of the workflow and of those that it calls. */
+/** Returns stubs for all signals and answers of a workflow and of those that it calls. */
 function arrivalsIn(workflow: WorkflowDefinition): readonly Stub[] {
   const local = [...programOf(workflow).nodes.values()].flatMap((node): readonly Stub[] => {
     if (node.activity === 'waitFor') return [arrival(`signal ${node.signal}`, node.payload)];
@@ -90,7 +90,7 @@ function arrival(operation: string, schema: JsonObject = {}): Stub {
   return stubOf({ concerns, first: 1, last: Infinity, answer: { status: 'succeeded', output: value } });
 }
 
-/** All that can go wrong at a step. Asked whether it was done, it says yes: then there is something to undo. */
+/** Returns all failures of a step. A confirmation finds the effect, so that there is something to undo. */
 function wrongsAt(node: Activity, { path, purpose }: { path: string; purpose: Purpose }, base: Scenario): readonly Scenario[] {
   const after = base.rule ? base : undefined;
   const at = (fault: string, answer: Rule['answer'], of: readonly Purpose[] = [purpose]): Scenario => {
@@ -99,12 +99,13 @@ function wrongsAt(node: Activity, { path, purpose }: { path: string; purpose: Pu
   };
   if (node.activity === 'waitFor') return [at(node.withinSeconds === undefined ? 'no signal' : 'NoSignal', 'silence')];
   if (node.activity === 'askOperator') return [at('no answer', 'silence')];
-  // A workflow that is called has failed for good when it answers so, and its undoing is its own.
+  // A called workflow that fails has already been undone, and its undo has its own table.
   if (isCallUndo(path, node)) return [];
   const of: readonly Purpose[] = node.activity === 'call' ? ['do', 'confirm'] : [purpose];
   const faults = isRemote(node) ? (node.faults ?? []) : [];
   const refusals = faults.map((type) => at(shortType(type), declared({ path: type, name: shortType(type) }), of));
-  if (node.activity === 'call') return [...refusals, at('ChildNotCompleted', notCompleted('It is not completed, in a rehearsal.'), of)];
+  if (node.activity === 'call')
+    return [...refusals, at('ChildNotCompleted', notCompleted('The called order did not complete, in a rehearsal.'), of)];
   return [...refusals, at('silence', 'silence'), ...(purpose === 'do' ? [at('outcome unknown', unusable)] : [])];
 }
 

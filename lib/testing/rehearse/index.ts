@@ -17,9 +17,8 @@ export type {
 export { given, instruct } from './stubs.ts';
 
 /**
- * Plays a workflow in virtual time, on the engine's pure core alone: `rehearse(fulfilOrder, order,
- * given(payment.charge).faults(CardDeclined))`. Of several whens that concern an asking, the first one answers; without
- * any, an operation answers with a value made up from its output's schema, a workflow that is called is played as well, and
- * no signal and no answer of a person comes. `rehearse.every` plays all that can go wrong, one at a time.
+ * Runs a workflow in virtual time on the engine's pure core: `rehearse(fulfilOrder, order, given(payment.charge).faults(CardDeclined))`.
+ * The first matching stub answers a request. Without a stub, an operation answers with a value made from its output schema, a called
+ * workflow is rehearsed too, and no signal or answer of a person comes. `rehearse.every` rehearses every single failure.
  */
 export const rehearse = Object.assign(once, { every });

@@ -11,20 +11,20 @@ import { nodeAt, type Program, programOf } from '#core/definition/program';
 import type { Purpose } from './stubs.ts';
 import { Supervision } from './virtual-time.ts';
 
-/** Who waits for the end of a child: an asking of the order that called it. */
+/** The caller that waits for the end of a called order, and its request. */
 export interface Waiter {
   readonly player: Player;
   readonly command: RequestCommand;
   readonly purpose: Purpose;
 }
 
-/** One order that is played: the order itself, or one that it has called. */
+/** One rehearsed order: the order itself, or one that it calls. */
 export class Player {
   readonly program: Program;
   readonly orderId: string;
-  /** Before the paths of what it asks for: empty, or `order/ship-one > `. */
+  /** The prefix of its request paths: empty, or `order/ship-one > `. */
   readonly prefix: string;
-  /** The same for the story: `ship-one > `. */
+  /** The prefix of its steps in `story()`: `ship-one > `. */
   readonly label: string;
   readonly supervision: Supervision;
   readonly vain = new Map<string, number>();
@@ -64,7 +64,7 @@ export class Player {
   }
 }
 
-/** The same event leads to the same answer, unless a function that the workflow computes with is not pure. */
+/** Throws if the same event had two results: then a `compute` function is not pure. */
 function checkPurity(program: Program, facts: readonly CoreFact[], again: readonly CoreFact[]): void {
   for (const [index, fact] of facts.entries()) {
     const other = again[index];
@@ -72,7 +72,7 @@ function checkPurity(program: Program, facts: readonly CoreFact[], again: readon
     const node = nodeAt(program, fact.path);
     if (node.activity !== 'compute') continue;
     throw new Error(
-      `The function ${node.function} (${fact.path}) is not pure: for the same input it gave ${given(fact)} and then ${given(other)}. Whatever it depends on belongs in its input.`,
+      `Function ${node.function} (${fact.path}) is not pure: for the same input it returned ${given(fact)} and then ${given(other)}. Pass everything it depends on as input.`,
     );
   }
 }
@@ -84,7 +84,7 @@ const given = (fact: CoreFact | undefined): string => {
 
 const insideMark = ' > ';
 
-/** Before the paths of what happens in a child, and before its steps in the story. */
+/** Returns the prefix for paths and steps of a called order. */
 export const inside = (what: string): string => `${what}${insideMark}`;
 
 export const isInChild = (path: string): boolean => path.includes(insideMark);

@@ -8,9 +8,9 @@ import type { Purpose, Stub } from './stubs.ts';
 import { ruleOf } from './stubs.ts';
 import { World } from './world.ts';
 
-/** One asking of an agent, or a call of a workflow, and what came of it. */
+/** One request of an agent or of a called workflow, and its result. */
 export interface RehearsedStep {
-  /** `order/retry/charge`; inside a child: `order/ship-one > order/charge`. */
+  /** `order/retry/charge`; in a called order: `order/ship-one > order/charge`. */
   readonly path: string;
   /** `payment.charge`; `workflows.ship-one@1`. */
   readonly operation: string;
@@ -23,7 +23,7 @@ export interface RehearsedStep {
   readonly at: number;
 }
 
-/** What an order has waited for that no agent answers. */
+/** A wait for a signal or for an answer of a person. */
 export interface RehearsedWait {
   readonly path: string;
   /** `signal visa`, `question approve`. */
@@ -33,35 +33,35 @@ export interface RehearsedWait {
 }
 
 /**
- * How a rehearsal ended. `waits`: for a signal, for as long as it takes; `stuck`: something is tried again and again, as a
- * dead service would have it.
+ * How a rehearsal ended. `waits`: for a signal, without a limit. `stuck`: a request is repeated without success, as when a service is
+ * down.
  */
 export type RehearsedOutcome = Outcome | 'blocked' | 'waits' | 'stuck';
 
 export interface Rehearsal {
   readonly outcome: RehearsedOutcome;
-  /** Why it is held: the fault, or the question to which nobody has an answer. */
+  /** Why the order is blocked: a fault, or a question without an answer. */
   readonly fault: Fault | undefined;
-  /** All that was asked of agents and workflows, in the order of the answers. */
+  /** All requests to agents and workflows, in the order of their answers. */
   readonly steps: readonly RehearsedStep[];
-  /** The signals and answers of people that were waited for, whether they came or not. */
+  /** All waits for signals and answers of people, whether they came or not. */
   readonly waits: readonly RehearsedWait[];
-  /** Paths of the steps that were undone, in that order. */
+  /** Paths of the undone steps, in that order. */
   readonly undone: readonly string[];
-  /** Paths of the steps that stay done; with a `?` where nobody knows. */
+  /** Paths of the steps with an effect that remains. A `?` marks an unknown outcome. */
   readonly leftDone: readonly string[];
   readonly commands: readonly Command[];
-  /** What the journal says of it, oldest first. */
+  /** The facts of the journal, oldest first. */
   readonly facts: readonly CoreFact[];
   readonly state: State;
-  /** How long it took the order, in virtual time. */
+  /** How long the order took, in virtual time. */
   readonly tookMs: number;
-  /** "inventory.reserve ok, payment.charge CardDeclined, inventory.release ok, compensated" */
+  /** Returns the steps as one line: "inventory.reserve ok, payment.charge CardDeclined, inventory.release ok, compensated". */
   story(): string;
-  /** Why it is where it is, in a sentence. */
+  /** Explains in one sentence why the order is in its state. */
   why(): string;
 }
 
-/** Plays a workflow in virtual time: the core alone, with no queues, agents or store. */
+/** Rehearses a workflow in virtual time on the core alone, without queues, agents or a store. */
 export const rehearse = (workflow: WorkflowDefinition, order: Json, ...stubs: readonly Stub[]): Rehearsal =>
   new World(workflow, order, stubs.map(ruleOf)).play();

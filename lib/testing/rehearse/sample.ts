@@ -6,8 +6,8 @@ interface Schema {
 }
 
 /**
- * A value that fits a schema, made up from what it says: a text is the name of its field, a number 1, an enum its first.
- * With a problem where that was not possible.
+ * Makes up a value for a schema: a string is the name of its field, a number is 1, an enum its first value. Returns a `problem` if the
+ * value violates the schema.
  */
 export function sampleOf(schema: z.ZodType, name: string): { readonly value: Json; readonly problem?: string } {
   const value = sampleOfJson(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }) as JsonObject, name);
@@ -15,7 +15,7 @@ export function sampleOf(schema: z.ZodType, name: string): { readonly value: Jso
   return parsed.success ? { value } : { value, problem: z.prettifyError(parsed.error).replaceAll(/\s*\n\s*/g, ' ') };
 }
 
-/** The same of a JSON Schema, and without a look at whether it fits. */
+/** Makes up a value for a JSON Schema, without validation. */
 export const sampleOfJson = (schema: JsonObject, name: string): Json => madeOf(schema, name, schema, 0);
 
 const depthMax = 16;

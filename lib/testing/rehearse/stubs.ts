@@ -10,14 +10,14 @@ import { engineFault, engineFaults, isTransient } from '#core/data/fault';
 import type { Json } from '#core/data/json';
 import type { Instruction, Signal } from '#roles/operator/instruction';
 
-/** What an asking is for: to do something, to take it back, or to find out whether it was done. */
+/** The purpose of a request: to do something, to undo it, or to confirm its outcome. */
 export type Purpose = 'do' | 'undo' | 'confirm';
 
-/** One asking of a rehearsal, as a `when` sees it. */
+/** One request of a rehearsal, as stubs match it. */
 export interface RequestedStep {
   /** `payment.charge`, `workflows.ship-one@1`, `signal visa`, `question approve`. */
   readonly operation: string;
-  /** Of the step: `order/charge`, or `order/charge/undo`; inside a child: `order/ship-one > order/charge`. */
+  /** Path of the step: `order/charge`, or `order/charge/undo`; in a called order: `order/ship-one > order/charge`. */
   readonly path: string;
   readonly purpose: Purpose;
   readonly input?: Json;
@@ -37,85 +37,85 @@ export type PartOf<I> =
         ? { readonly [K in keyof I]?: PartOf<I[K]> }
         : I;
 
-/** What is to be answered, and to which askings. */
+/** An answer, and the requests that get it. */
 export interface Stub {
-  /** Only the first asking, and nothing of the others. */
+  /** Answers only the first request. */
   once(): Stub;
-  /** Only this asking, counted from 1. */
+  /** Answers only this request, counted from 1. */
   nth(number: number): Stub;
-  /** Only the askings of the activity at this path, where several ask for the same. */
+  /** Answers only requests of the activity at this path. */
   at(path: string): Stub;
 }
 
-/** The same of something that is requested with an input, and takes its time. */
+/** A stub of something that is requested with an input, and takes time. */
 export interface RequestStub<I = unknown> extends Stub {
   once(): RequestStub<I>;
   nth(number: number): RequestStub<I>;
   at(path: string): RequestStub<I>;
-  /** Only the requests whose input has these fields with these values. */
+  /** Answers only requests whose input has these fields with these values. */
   forInput(part: PartOf<I>): RequestStub<I>;
-  /** The answer comes this long after the request. Time limits that pass before it fire. */
+  /** Sets the delay of the answer. Earlier time limits fire before it. */
   takes(seconds: number): RequestStub<I>;
 }
 
-/** What is to happen to askings: for `rehearse` itself. */
+/** A stub as `rehearse` reads it. */
 export interface Rule {
   readonly concerns: (asking: RequestedStep) => boolean;
-  /** Askings that it concerns, counted from 1. */
+  /** First and last matching request that it answers, counted from 1. */
   readonly first: number;
   readonly last: number;
   readonly answer: StepReply | 'silence' | 'made up';
-  /** How long after the request the answer comes. */
+  /** Delay between the request and the answer. */
   readonly takesMs?: number;
-  /** Of a signal, or of a person's answer: how long after it was waited for. */
+  /** Delay of a signal or a person's answer after the order began to wait. */
   readonly afterMs?: number;
-  /** In place of an answer: a decision or signal from outside. */
+  /** In place of an answer: a decision, or an early signal. */
   readonly decision?: TestDecision;
-  /** When the decision comes: milliseconds after the order began, or when the activity at this path is requested. */
+  /** When the decision arrives: milliseconds after the order began. Otherwise when the activity at this path is requested. */
   readonly atMs?: number;
   readonly place?: string;
 }
 
 export type TestDecision = TestInstruction | Signal;
 
-/** The last request that a rule names by its number: until then the next answer may be another one. */
+/** Returns the last request that a rule names by its number. Until then the next answer may differ. */
 export const lastNamed = (rules: readonly Rule[]): number =>
   Math.max(0, ...rules.map(({ first, last }) => (Number.isFinite(last) ? last : first - 1)));
 
 export interface OperationStubs<F extends string, O, I = unknown> {
-  /** The service says no, with a fault that the operation declares, and data about it. */
+  /** Answers with a fault that the operation declares, and its data. */
   faults(fault: FaultType<F>, message?: string, data?: Json): RequestStub<I>;
-  /** It fails in a way that the operation does not declare, as with `PermanentFailure(name)`. */
+  /** Fails with an undeclared fault, like `PermanentFailure(name)`. */
   fails(name: string, message?: string): RequestStub<I>;
   answers(output: O): RequestStub<I>;
   /** Answers with a sample value, this many seconds after the request. */
   takes(seconds: number): RequestStub<I>;
-  /** "Not now": a failure that may pass. */
+  /** Fails with a transient failure, this many times. */
   failsForNow(times?: number): RequestStub<I>;
-  /** No answer comes. */
+  /** Never answers, this many times. */
   isSilent(times?: number): RequestStub<I>;
-  /** An answer comes that nobody can use: whether it was done is found out where that matters. */
+  /** Answers with an unusable reply. The engine confirms the outcome before it undoes the step. */
   leavesUnknown(): RequestStub<I>;
 }
 
-/** Answers for the whole of a workflow that is called: then nothing of it is played. */
+/** The answers of a called workflow, which then does not run. */
 export interface WorkflowStubs<F extends string, R, I = unknown> {
-  /** It completes. */
+  /** Completes with this answer. */
   answers(value: R): RequestStub<I>;
-  /** It goes back to its caller with one of the faults that it declares for that; nothing of it is left. */
+  /** Fails with a `toCaller` fault, after everything in the called order is undone. */
   faults(fault: FaultType<F>, message?: string): RequestStub<I>;
-  /** It ends otherwise than completed; nothing of it is left. */
+  /** Ends without completing, after everything in the called order is undone. */
   isNotCompleted(): RequestStub<I>;
 }
 
 export interface SignalStubs<O> {
-  /** It comes so long after the order began to wait for it; or at so many seconds of the order, which keeps it until it waits. */
+  /** Sends the signal this long after the order began to wait, or at a time of the order. An early signal is kept. */
   comes(payload: O, given?: { readonly afterSeconds?: number } | { readonly atSeconds: number }): Stub;
   isMissing(): Stub;
 }
 
 export interface QuestionStubs<O> {
-  /** A person answers so long after the order was blocked for it. */
+  /** Answers the question this long after it blocked the order. */
   answers(answer: O, after?: { readonly afterSeconds?: number }): Stub;
   isNotAnswered(): Stub;
 }
@@ -124,19 +124,22 @@ const rules = new WeakMap<Stub, Rule>();
 
 export const ruleOf = (given: Stub): Rule => {
   const rule = rules.get(given);
-  if (!rule) throw new TypeError('A when is wanted here, such as given(payment.charge).faults(CardDeclined).');
+  if (!rule) throw new TypeError('Expected a stub, such as given(payment.charge).faults(CardDeclined).');
   return rule;
 };
 
-/** What an operation answers in a rehearsal: `given(payment.charge).faults(CardDeclined)`. */
+/** Stubs an operation: `given(payment.charge).faults(CardDeclined)`. */
 export function given<F extends string, O, I>(operation: (input: I) => StepActivity<F, O>): OperationStubs<F, O, I>;
-/** When a signal comes, and what with: `given(visa).comes({ granted: true })`, where `visa` is a `waitFor(…)`, or returns one. */
+/** Stubs a signal: `given(visa).comes({ granted: true })`, where `visa` is a `waitFor(…)` or a function that returns one. */
 export function given<O>(signal: SignalActivity<O>): SignalStubs<O>;
 export function given<O>(signal: (...given: never) => SignalActivity<O>): SignalStubs<O>;
-/** What a person answers: `given(approval).answers({ approved: true })`, where `approval` is an `askOperator(…)`, or returns one. */
+/**
+ * Stubs a person's answer: `given(approval).answers({ approved: true })`, where `approval` is an `askOperator(…)` or a function that
+ * returns one.
+ */
 export function given<O>(question: QuestionActivity<O>): QuestionStubs<O>;
 export function given<O>(question: (...given: never) => QuestionActivity<O>): QuestionStubs<O>;
-/** What a workflow answers to whoever calls it, instead of being played: `given(shipOne).faults(AddressInvalid)`. */
+/** Stubs a called workflow, which then does not run: `given(shipOne).faults(AddressInvalid)`. */
 export function given<I, R, C extends string>(workflow: Workflow<I, R, C>): WorkflowStubs<C, R, I>;
 export function given(about: object): object {
   const operation = describedBy(about);
@@ -145,12 +148,12 @@ export function given(about: object): object {
   if ('signal' in what) return signalStubs(`${what.signal}`);
   if ('question' in what) return questionStubs(`question ${what.question}`);
   if ('exprVersion' in what) return workflowStubs(calledAs(what as Workflow));
-  throw new TypeError('An operation such as payment.charge is wanted here, a waitFor(…), an askOperator(…), or a workflow.');
+  throw new TypeError('Expected an operation such as payment.charge, a waitFor(…), an askOperator(…) or a workflow.');
 }
 
 const mostParameters = 8;
 
-/** Whatever it is given in a workflow are paths, so any path will do. */
+/** Workflow functions receive only paths, so any path serves to call them. */
 const made = (of: (...given: unknown[]) => object): object => of(...Array.from({ length: mostParameters }, () => expression('order')));
 
 const calledAs = ({ name, version }: Pick<Workflow, 'name' | 'version'>): string => `${workflowsAgent}.${name}@${version}`;
@@ -181,7 +184,7 @@ function workflowStubs(name: string): WorkflowStubs<string, unknown> {
   return {
     answers: (value) => reply(succeededWith(value)),
     faults: (fault, message) => reply(declared(fault, message)),
-    isNotCompleted: () => reply(notCompleted('It is not completed, in a rehearsal.')),
+    isNotCompleted: () => reply(notCompleted('The called order did not complete, in a rehearsal.')),
   };
 }
 
@@ -207,9 +210,9 @@ function questionStubs(name: string): QuestionStubs<unknown> {
 }
 
 /**
- * What a person does to the order that is rehearsed: `instruct({ kind: 'cancel' }, { atSeconds: 5 })`, so long after the order
- * began; or with `.at('order/charge')`, when that is requested, before its answer. Without either it comes when the order goes
- * no further by itself: held, waiting for a signal, or with an undo that goes on failing; one such instruction each time.
+ * Gives an instruction to the rehearsed order: `instruct({ kind: 'cancel' }, { atSeconds: 5 })` five seconds after it began; with
+ * `.at('order/charge')` when that step is requested, before its answer. Otherwise each instruction comes when the order cannot continue
+ * alone: blocked, waiting for a signal, or with an undo that fails repeatedly.
  */
 export const instruct = (instruction: TestInstruction, { atSeconds }: { readonly atSeconds?: number } = {}): Stub =>
   decided(instruction, atSeconds === undefined ? {} : { atMs: atSeconds * 1000 });
@@ -245,7 +248,7 @@ const jsonOf = (value: unknown): Json => JSON.parse(JSON.stringify(value ?? null
 
 const succeededWith = (output: unknown): StepReply => ({ status: 'succeeded', output: jsonOf(output) });
 
-/** A fault that an operation declares, as it reaches the core. */
+/** Returns a declared fault as it reaches the core. */
 export const declared = ({ path, name }: FaultType, message = `${name}, in a rehearsal`, data?: Json): StepReply => ({
   status: 'failed',
   fault: { type: path, class: 'expected', permanent: !isTransient(path), message, ...(data === undefined ? {} : { data }) },
@@ -253,12 +256,15 @@ export const declared = ({ path, name }: FaultType, message = `${name}, in a reh
 
 const notNow: StepReply = {
   status: 'failed',
-  fault: engineFault(engineFaults.serviceUnavailable, 'Not now, in a rehearsal.', { class: 'application-failure', permanent: false }),
+  fault: engineFault(engineFaults.serviceUnavailable, 'The service is busy, in a rehearsal.', {
+    class: 'application-failure',
+    permanent: false,
+  }),
 };
 
 export const unusable: StepReply = {
   status: 'failed',
-  fault: engineFault(engineFaults.invalidReply, 'The answer is of no use, in a rehearsal.', {
+  fault: engineFault(engineFaults.invalidReply, 'The reply is unusable, in a rehearsal.', {
     class: 'application-failure',
     outcomeUnknown: true,
   }),

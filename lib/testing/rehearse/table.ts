@@ -1,4 +1,4 @@
-/** Columns of text, each as wide as its widest cell; the last one as it is. */
+/** Aligns columns of text at their widest cells. The last column is not padded. */
 export function alignedTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
   const lineOf = (cells: readonly string[]) =>

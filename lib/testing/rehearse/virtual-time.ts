@@ -5,24 +5,24 @@ import { nodeAt, type Program, wakeAtOf } from '#core/definition/program';
 import { mostLate, workingSteps } from '#core/engine/lateness';
 import { longWaitMs } from '#roles/scheduler/deadlines';
 
-/** What time brings next: a wake-up, or a step whose answer has not come. */
+/** The next timer: a wake-up, or the deadline of a step. */
 export interface Due {
   readonly at: number;
-  /** Of the step that is late; none for a wake-up, and none where the order is taken up again as a whole. */
+  /** The path of the late step. Undefined for a wake-up, and if the whole order is reclaimed. */
   readonly late?: string | undefined;
   readonly counts: boolean;
 }
 
-/** Expiries above this many put the order in Error, where the workflow says nothing else: as `MAX_FAILURES`. */
+/** The default of `MAX_FAILURES`: more expired deadlines than this block the order. */
 const maxFailuresUsual = 3;
-/** The next moment at which anything happens that nobody answers: with the rules of `lib/roles/scheduler/deadlines.ts`. */
+/** Returns the next timer, by the rules of `lib/roles/scheduler/deadlines.ts`. */
 export function nextDue(program: Program, state: State): Due | undefined {
   const working = workingSteps(program, state);
   const isWorking = new Set(working.map(({ path }) => path));
   const others = Object.entries(state.activities).flatMap(([path, alive]): readonly Due[] => {
     const { activity } = nodeAt(program, path);
     const { mode, completeBy } = (alive.local ?? {}) as Partial<StepState>;
-    // What is called answers by itself when it ends: only the order's own time is waited for.
+    // A called order answers when it ends, so only the time limit of the caller is a timer.
     if (activity === 'call' && mode === undefined)
       return state.endBy === undefined ? [] : [{ at: Math.max(completeBy ?? 0, state.endBy), counts: false }];
     const at = isWorking.has(path) ? undefined : wakeAtOf(program, path, alive);
@@ -43,10 +43,12 @@ export function nextDue(program: Program, state: State): Due | undefined {
   return first([...all.filter(({ counts }) => !counts), ...expiries]);
 }
 
-/** What the supervisor and the scheduler make of an expiry: counted, asked again, and above the threshold as the workflow says. */
+/**
+ * Applies an expired deadline as the supervisor and the scheduler do: counts it, requests again, and follows the workflow above the limit.
+ */
 export class Supervision {
   private readonly program: Program;
-  /** How often it has waited for long above its threshold. */
+  /** How many long waits there were above the failure limit. */
   longWaits = 0;
 
   constructor(program: Program) {

@@ -19,20 +19,20 @@ import { lastNamed, type Purpose, type Rule, type TestDecision } from './stubs.t
 import { type Due, nextDue } from './virtual-time.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
-/** What is still not through then is stuck, as far as nothing else is said of later requests. */
+/** Failed attempts until the rehearsal counts as stuck. Stubs that name later requests raise this limit. */
 const vainMax = 5;
 const eventsMax = 100_000;
 
-/** An order in virtual time, with all that it calls, and those who answer. */
+/** An order in virtual time, with the orders that it calls and its stubs. */
 export class World {
-  /** As the system's, where an operation says nothing itself. */
+  /** The system's default time limit of a step. */
   readonly stepMs = 30_000;
   private readonly main: Player;
   private readonly answers: Answers;
   private readonly children = new Children(this);
   private readonly outside: Outside;
   private readonly decisions: Decisions;
-  /** An answer or signal under way, and when it arrives. */
+  /** Answers and signals in transit, and their arrival. */
   private readonly travelling: { readonly at: number; readonly arrives: () => void }[] = [];
   private readonly effects = new Effects();
   private readonly steps: RehearsedStep[] = [];
@@ -65,7 +65,7 @@ export class World {
   }
 
   happen(player: Player, happening: EventContent): void {
-    if (++this.events > eventsMax) throw new Error(`The rehearsal of ${this.main.name} does not end: ${eventsMax} events so far.`);
+    if (++this.events > eventsMax) throw new Error(`The rehearsal of ${this.main.name} does not end: gave up after ${eventsMax} events.`);
     const { commands, facts } = player.happen(happening, this.now);
     if (player === this.main) {
       this.commands.push(...commands);
@@ -77,7 +77,7 @@ export class World {
     if (player.state.phase === 'closed' && player.waiter) this.inbox.push(() => this.children.ended(player));
   }
 
-  /** Failing undos are retried as long as a decision or signal is still to come. */
+  /** Failing undos repeat while a decision or signal is still in transit. */
   private goesOn(): boolean {
     return (this.travelling.length > 0 || !this.isStuck()) && this.passTime();
   }
@@ -92,7 +92,7 @@ export class World {
     this.happen(this.main, happening);
   }
 
-  /** A person instructs an order that cannot continue. Earlier attempts no longer count. */
+  /** Gives the next instruction to an order that cannot continue. Earlier failed attempts count no more. */
   private decideNext(): boolean {
     const decision = this.decisions.next();
     if (!decision) return false;
@@ -104,7 +104,7 @@ export class World {
     return true;
   }
 
-  /** An answer to an asking, on its way to the order. */
+  /** Records the answer to a request, and sends it to the order. */
   answer(player: Player, ask: RequestCommand, purpose: Purpose, reply: Answered['reply']): void {
     const { agent, operation, attempt, input, requestId } = ask;
     const path = `${player.prefix}${ask.path}`;
@@ -115,7 +115,7 @@ export class World {
     this.happen(player, { type: 'replied', requestId, sentAt: this.now, reply: withSource(reply, ask.path) });
   }
 
-  /** What is still asked for once the transition is over; that which was asked and given up within it is never sent. */
+  /** Sends the requests that are still open after the transition. A request made and abandoned within it is never sent. */
   private send(player: Player, command: Command): void {
     if (command.type === 'cancel' && command.agent === workflowsAgent)
       return void this.inbox.push(() => this.children.cancel(command.idempotencyKey));
@@ -126,7 +126,7 @@ export class World {
     this.inbox.push(() => this.serve(player, command, purpose));
   }
 
-  /** What was sent is served, whatever has become of the order meanwhile. */
+  /** Serves a sent request, even if the order has changed since. */
   private serve(player: Player, ask: RequestCommand, purpose: Purpose): void {
     const path = `${player.prefix}${ask.path}`;
     const asking = { operation: `${ask.agent}.${ask.operation}`, path, purpose, input: ask.input };
@@ -140,7 +140,7 @@ export class World {
       this.answer(player, ask, purpose, what);
     };
     if (afterMs === 0) return arrives(reply);
-    // An operation that may take longer asks for more time while it is at work; an agent says nothing when its time is over.
+    // A long operation sends heartbeats while it runs. An agent sends no reply after the deadline.
     this.happen(player, { type: 'heartbeat', requestId: ask.requestId, completeBy: this.now + afterMs + 1 });
     const completeBy = isCall ? Infinity : (player.local(ask.path)?.completeBy ?? 0);
     if (this.now + afterMs >= completeBy) return arrives('silence');
@@ -163,7 +163,7 @@ export class World {
     return [this.main, ...this.children.all];
   }
 
-  /** What comes next from outside, or by time alone; false where nothing does. */
+  /** Advances time to the next arrival or timer. Returns false if there is none. */
   private passTime(): boolean {
     const dues = this.players.flatMap((player): readonly (readonly [Player, Due])[] => {
       const due = player.state.phase === 'running' ? nextDue(player.program, player.state) : undefined;
@@ -241,7 +241,7 @@ const answerText = (reply: Answered['reply']): string =>
         ? 'ok'
         : reply.status;
 
-/** `ship-one ok`, `ship-one AddressInvalid`; `ship-one undone`. */
+/** Returns a line of `story()`: `ship-one ok`, `ship-one AddressInvalid`, `ship-one undone`. */
 function callText({ program }: Player, { path, operation }: RequestCommand, answer: string): string {
   const isUndo = operation === 'undo';
   const node = nodeAt(program, isUndo ? undonePath(path) : path);

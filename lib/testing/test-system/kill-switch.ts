@@ -29,7 +29,7 @@ export class KillSwitch {
     });
   }
 
-  /** Waits for an answer on behalf of the test. Rejects at once when the process is killed. */
+  /** Waits for an answer on behalf of the test. Rejects when the process is killed first. */
   fromOutside<T>(asked: Promise<T>, hungUp: () => Error): Promise<T> {
     return new Promise((resolve, reject) => {
       const hangUp = () => reject(hungUp());
@@ -39,7 +39,7 @@ export class KillSwitch {
   }
 }
 
-/** The data outlive the process. Transactions that are not committed when it is killed never commit. */
+/** The data outlives the process. Transactions that are open when it is killed never commit. */
 export const killableDatabase = (database: Database, kill: KillSwitch): Database => ({
   ...database,
   async write(operation) {

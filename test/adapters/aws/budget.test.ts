@@ -28,18 +28,18 @@ after(async () => {
 });
 
 for (const [figure, most] of Object.entries(budget)) {
-  test(`a good order of three steps stays within its budget of ${figure}: ${most}`, () => {
+  test(`an order of three steps without failures stays within its budget of ${figure}: ${most}`, () => {
     const measured = good.figures[figure as Figure];
     assert.ok(measured > 0 && measured <= most, `it took ${measured}`);
   });
 }
 
-test('a step that fails once and is tried again by its agent asks nothing more of the table, nor of the queues', async () => {
+test('a step that fails once and is retried by its agent costs no further table or queue calls', async () => {
   const { requests } = await play(invoked, 'fulfil-at-second-try');
   assert.deepEqual(requests, good.requests);
 });
 
-test('a step that is asked again after its time costs one count, one asking and one page of the journal more', async () => {
+test('a step that is requested again after its time limit costs one count, one request and one journal page more', async () => {
   const { figures } = await play(invoked, 'fulfil', { trouble: losesItsAgent(invoked) });
   assert.deepEqual(
     { updates: figures.updates - good.figures.updates, messages: figures.messages - good.figures.messages },
@@ -47,14 +47,14 @@ test('a step that is asked again after its time costs one count, one asking and 
   );
 });
 
-test('a step takes at most four write units, and no more in an order of a hundred steps than in one of ten', async () => {
+test('a step takes at most four write units, and the hundredth step takes no more than the tenth', async () => {
   const [ten, hundred] = [await play(invoked, nameOf(10, 'plain')), await play(invoked, nameOf(100, 'plain'))];
   const [few, many] = [ten.figures.writeUnits / 10, hundred.figures.writeUnits / 100];
   assert.ok(few <= writeUnitsPerStepMax, `${few} units a step`);
   assert.ok(many <= few, `${many} units a step instead of ${few}`);
 });
 
-test('a pass of the supervisor costs what is due, not what is stored', async () => {
+test('a pass of the supervisor costs in proportion to the due orders, not to all stored orders', async () => {
   const orderId = await invoked.submit('example', { workflow: 'fulfil', order });
   const live = await invoked.store.load(orderId);
   await invoked.settle();

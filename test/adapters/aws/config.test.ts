@@ -7,7 +7,7 @@ const timesIn = (variables: { readonly [name: string]: string | undefined }) => 
   return { stepMs, clockToleranceMs, supervisorPeriodMs };
 };
 
-test('on AWS a step has a minute, a deadline must be two seconds late, and the supervisor looks every five, unless it is told otherwise', () => {
+test('on AWS the defaults are a minute a step, two seconds of clock tolerance and a pass every five seconds; variables override them', () => {
   const aws = { REDRESS_ADAPTERS: 'aws', CLOCK_TOLERANCE_MS: '', SUPERVISOR_PERIOD_SECONDS: undefined };
   assert.deepEqual(timesIn(aws), { stepMs: 60_000, clockToleranceMs: 2000, supervisorPeriodMs: 5000 });
   assert.deepEqual(timesIn({ ...aws, STEP_COMPLETE_WITHIN_SECONDS: '10', CLOCK_TOLERANCE_MS: '0', SUPERVISOR_PERIOD_SECONDS: '2' }), {

@@ -2,7 +2,9 @@ import type { AwsConfig, AwsEndpoints } from '#adapters/aws/open';
 import { redriveIn, topologyOf } from '#runtime/topology';
 import { clientsAt, createQueue, createTable, newName } from './support.ts';
 
-/** A table, unless there is one, the queues of the topology with their dead letters, and a bus: what the stack makes. */
+/**
+ * Creates, if missing, what the stack creates: a table, the queues of the topology with their dead letters, and a bus.
+ */
 export async function deploy(
   app: Parameters<typeof topologyOf>[0],
   endpoints: AwsEndpoints,

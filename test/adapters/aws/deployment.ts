@@ -3,7 +3,7 @@ import type { App } from '#authoring/workflow';
 import { type EventBus, startDynoxide, startEventBus, startFauxqs } from '../../support/emulators.ts';
 import { deploy } from './deploy.ts';
 
-/** Servers of this machine that speak AWS's protocols. */
+/** Local servers that speak AWS's protocols. */
 export interface Emulators {
   readonly endpoints: AwsEndpoints;
   readonly bus: EventBus;
@@ -20,11 +20,11 @@ export async function startEmulators(): Promise<Emulators> {
 }
 
 export interface Deployment extends AwsConfig {
-  /** How a program finds it. */
+  /** Variables with which a program finds it. */
   readonly variables: { readonly [name: string]: string };
 }
 
-/** A table, queues and a bus of an app's own. */
+/** A table, queues and a bus of one app. */
 export async function deployed(app: App, endpoints: AwsEndpoints): Promise<Deployment> {
   const deployment = await deploy(app, endpoints);
   const variables = {

@@ -4,9 +4,8 @@ import { startDynamoDbLocal } from '../../support/emulators.ts';
 import { openDynamoDbStore } from './support.ts';
 
 /**
- * The store's contract a second time, on Amazon's own emulator. It comes by Maven and runs on Java 17, so this is only
- * done when it is asked for: `REDRESS_DYNAMODB_LOCAL=1 npm test test/adapters/aws/dynamodb-local.test.ts`. Then it fails where the
- * emulator cannot be had.
+ * The store's contract again, on Amazon's own emulator from Maven (Java 17). It runs only on request, and fails if the
+ * emulator is unavailable: `REDRESS_DYNAMODB_LOCAL=1 npm test test/adapters/aws/dynamodb-local.test.ts`.
  */
 if (process.env['REDRESS_DYNAMODB_LOCAL']) {
   const local = await startDynamoDbLocal();

@@ -16,14 +16,14 @@ after(() => dynoxide.stop());
 interface Opened {
   readonly store: Store;
   readonly dynamodb: DynamoDBClient;
-  /** The same table for another process, with whose calls nobody interferes. */
+  /** The same table for another process; its calls are not intercepted. */
   readonly other: Store;
   readonly clock: { now: number };
-  /** The end of each item, by the place where it lies. */
+  /** The expiry of each item, by its sort key. */
   ends(): Promise<{ readonly [place: string]: number | undefined }>;
-  /** Sets the end of an item, whatever the state says. */
+  /** Sets the expiry of an item, whatever the state says. */
   setEnd(key: Key, expiresAt: number): Promise<void>;
-  /** What DynamoDB's time-to-live does when the end of an item has passed. */
+  /** Removes an item as DynamoDB's time-to-live does after its expiry. */
   remove(key: Key): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ const undoPage = { entries: [{ path: 'order/a', generation: 1 }] };
 const places = ['HISTORY#0000000001', 'ORDER', 'STATE', 'UNDO#1', 'pay/1'];
 const allAt = (expiresAt: number | undefined) => Object.fromEntries(places.map((place) => [place, expiresAt]));
 
-/** An order with something in every place, as it is when it is about to finish. */
+/** An order with every kind of item, just before it finishes. */
 async function atWork(store: Store): Promise<StateRecord> {
   const state = await put(store, 'o1');
   await store.putPage('o1', 1, [{ seq: 1 }]);
@@ -82,7 +82,7 @@ async function finish(store: Store, state: StateRecord): Promise<StateRecord> {
 }
 
 for (const how of ['update', 'patch'] as const) {
-  test(`X-39: an order that goes on after it was finished has no end any more, nor has what belongs to it (${how})`, async () => {
+  test(`X-39: an order that continues after it was finished has no expiry any more, nor have its other items (${how})`, async () => {
     const { store, ends, clock } = await open();
     const over = await finish(store, await atWork(store));
     assert.deepEqual(await ends(), allAt(end));
@@ -95,7 +95,7 @@ for (const how of ['update', 'patch'] as const) {
   });
 }
 
-test('X-39: whoever dies while an order is taken up again leaves it finished and whole, and it is taken up when that comes again', async () => {
+test('X-39: if a process crashes while it reopens an order, the order stays finished and whole, and a redelivery reopens it', async () => {
   const { store, other, dynamodb, ends } = await open();
   const over = await finish(store, await atWork(store));
   const undoing = next(over, goingOn);
@@ -112,7 +112,7 @@ test('X-39: whoever dies while an order is taken up again leaves it finished and
 });
 
 for (const operation of ['Query', 'UpdateItem']) {
-  test(`X-39: whoever stood still at the end of an order sets none where it has gone on since (${operation})`, async () => {
+  test(`X-39: a process that stalled while it finished an order sets no expiry on an order that continued meanwhile (${operation})`, async () => {
     const { store, other, dynamodb, ends } = await open();
     const state = await atWork(store);
     const over = next(state, finished);
@@ -129,7 +129,7 @@ for (const operation of ['Query', 'UpdateItem']) {
   });
 }
 
-test('X-39: whoever takes up an order and loses the race for it to its end leaves that as it is', async () => {
+test('X-39: a process that reopens an order and loses the race leaves the expiry as it is', async () => {
   const { store, other, dynamodb, ends } = await open();
   const over = await finish(store, await atWork(store));
   const told = next(over, { updatedAt: noon + 5000 });
@@ -142,14 +142,14 @@ test('X-39: whoever takes up an order and loses the race for it to its end leave
   assert.deepEqual(await ends(), allAt(end + 5));
 });
 
-test('X-39: an order whose end passes while somebody wants to take it up is gone', async () => {
+test('X-39: an order that expires while a process reopens it is gone', async () => {
   const { store, clock } = await open();
   const over = await finish(store, await atWork(store));
   clock.now = noon + retentionMs + 1000;
   assert.deepEqual(await store.update(next(over, goingOn), over, alone), { outcome: 'refused', current: null });
 });
 
-test('X-39: whether an order is there its state says, and nothing beside it', async () => {
+test('X-39: the state item alone decides whether an order exists', async () => {
   const { store, setEnd } = await open();
   const state = await put(store, 'o1');
   await setEnd(keys.order('o1'), noon / 1000 - 1);
@@ -159,7 +159,7 @@ test('X-39: whether an order is there its state says, and nothing beside it', as
 
 const endsOnlyItsState = { ...allAt(undefined), STATE: end };
 
-/** Finishes an order; whoever does it dies before the rest has got its end. */
+/** Finishes an order; its process crashes before the other items have their expiry. */
 async function dieAtTheEnd({ store, dynamodb, ends }: Opened): Promise<void> {
   const state = await atWork(store);
   let isDead = true;
@@ -169,14 +169,14 @@ async function dieAtTheEnd({ store, dynamodb, ends }: Opened): Promise<void> {
   assert.deepEqual(await ends(), endsOnlyItsState);
 }
 
-test('X-39: where whoever ends an order dies on the way, whoever loads it next gives what belongs to it its end', async () => {
+test('X-39: if a process crashes while it finishes an order, the next load sets the expiry of the other items', async () => {
   const opened = await open();
   await dieAtTheEnd(opened);
   assert.equal((await opened.other.load('o1'))?.state.processState, 'Processed');
   assert.deepEqual(await opened.ends(), allAt(end));
 });
 
-test('X-10, X-39: what meets another transaction at the end of an order gets its end all the same, and the submission last', async () => {
+test('X-10, X-39: an item that conflicts with another transaction at the end of an order still gets its expiry, and the submission gets it last', async () => {
   const { store, dynamodb, ends } = await open();
   const state = await atWork(store);
   let conflicts = 3;
@@ -190,7 +190,7 @@ test('X-10, X-39: what meets another transaction at the end of an order gets its
 });
 
 for (const isRemoved of [true, false]) {
-  test(`X-39: what is left of an order whose state ${isRemoved ? 'is removed' : 'has ended'} does not keep it from being submitted anew`, async () => {
+  test(`X-39: leftovers of an order whose state ${isRemoved ? 'is removed' : 'has ended'} do not prevent a new submission under its id`, async () => {
     const opened = await open();
     const { store, other, clock, remove, ends } = opened;
     await dieAtTheEnd(opened);
@@ -210,7 +210,7 @@ for (const isRemoved of [true, false]) {
   });
 }
 
-test('X-39, S10: of ten who submit an order anew of which something is left, one writes it', async () => {
+test('X-39, S10: of ten submissions of an order with leftovers, one is written', async () => {
   const opened = await open();
   const { store, other, clock, remove } = opened;
   await dieAtTheEnd(opened);
@@ -223,7 +223,7 @@ test('X-39, S10: of ten who submit an order anew of which something is left, one
   for (const answer of answers) if (answer.outcome === 'exists') assert.deepEqual(answer.order, winner);
 });
 
-test('X-39: whoever stood still while an order was submitted anew leaves what belongs to the new one', async () => {
+test("X-39: a process that stalled while an order was submitted again leaves the new order's items alone", async () => {
   const opened = await open();
   const { store, other, dynamodb, clock, remove, ends } = opened;
   await dieAtTheEnd(opened);
@@ -248,7 +248,7 @@ test('X-39: whoever stood still while an order was submitted anew leaves what be
 const caller = { caller: { orderId: 'o1', path: 'order/call', requestId: 'r', attempt: 1, epoch: 1 } };
 
 for (const operation of ['PutItem', 'GetItem'])
-  test(`S22: an order that was called ends with its caller, also where both finish at the same moment (${operation})`, async () => {
+  test(`S22: a called order expires with its caller, even if both finish at the same moment (${operation})`, async () => {
     const { store, other, dynamodb, clock } = await open();
     const parent = await put(store, 'o1');
     const child = await put(store, 'o2', {}, caller);
@@ -268,7 +268,7 @@ for (const operation of ['PutItem', 'GetItem'])
     assert.deepEqual([await other.head('o1'), await other.head('o2')], [undefined, undefined]);
   });
 
-test('S22: whoever dies at the end of an order that called another leaves that to whoever loads it next', async () => {
+test('S22: if a process crashes at the end of a calling order, the next load finishes its work', async () => {
   const { store, other, dynamodb, clock } = await open();
   const parent = await put(store, 'o1');
   const child = await put(store, 'o2', {}, caller);
@@ -283,7 +283,7 @@ test('S22: whoever dies at the end of an order that called another leaves that t
   assert.equal(await other.head('o2'), undefined);
 });
 
-test('S22: without a retention nothing more is written for an order that is called', async () => {
+test('S22: without a retention, a called order costs no further write', async () => {
   const { dynamodb } = clientsAt({ dynamodb: dynoxide.endpoint });
   const table = await createTable(dynamodb);
   const client = DynamoDBDocumentClient.from(dynamodb);

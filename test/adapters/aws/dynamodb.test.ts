@@ -21,7 +21,7 @@ interface Opened {
   readonly store: Store;
   readonly dynamodb: DynamoDBClient;
   readonly table: string;
-  /** How long the store slept between its tries. */
+  /** How long the store slept between its attempts. */
   readonly slept: readonly number[];
 }
 
@@ -52,7 +52,7 @@ const named = (name: string, status: number) =>
 
 const isUnavailable = (fatal: boolean) => (error: unknown) => error instanceof StoreUnavailableError && error.fatal === fatal;
 
-test('conditions are data that can be read', () => {
+test('conditions are readable data', () => {
   assert.deepEqual(conditionInput(fencedBy({ epoch: 2, rev: 7 })), {
     ConditionExpression: '#epoch = :loadedEpoch AND #rev = :loadedRev',
     ExpressionAttributeNames: { '#epoch': 'epoch', '#rev': 'rev' },
@@ -62,7 +62,7 @@ test('conditions are data that can be read', () => {
   assert.equal(anyOf(absent, expiredBy(5)).expression, '(attribute_not_exists(#pk)) OR (#expiresAt < :nowSeconds)');
 });
 
-test('an item holds nothing that says nothing', () => {
+test('an item has no empty attributes', () => {
   const item = stateItem(stateRecord('o1', { nextDueAt: null, nextDueFor: null }));
   assert.deepEqual(
     Object.entries(item).filter(([, value]) => value === null || value === undefined || value === '[]' || value === false),
@@ -71,7 +71,7 @@ test('an item holds nothing that says nothing', () => {
   assert.ok(itemBytes(item) < 500, `${itemBytes(item)} bytes`);
 });
 
-test('X-10: a transaction that meets another one is tried again, each time a little later, and then succeeds', async () => {
+test('X-10: a transaction that conflicts is retried with growing pauses until it succeeds', async () => {
   const opened = await open();
   let conflicts = 3;
   interfere(opened.dynamodb, 'TransactWriteItems', (proceed) =>
@@ -81,7 +81,7 @@ test('X-10: a transaction that meets another one is tried again, each time a lit
   assert.deepEqual(opened.slept, [20, 40, 80]);
 });
 
-test('X-10: conflicts without end are an outage that passes, after a bounded number of tries', async () => {
+test('X-10: endless conflicts become a temporary outage after a bounded number of attempts', async () => {
   const opened = await open();
   let tries = 0;
   interfere(opened.dynamodb, 'TransactWriteItems', () => {
@@ -93,7 +93,7 @@ test('X-10: conflicts without end are an outage that passes, after a bounded num
   assert.ok(opened.slept.every((ms) => ms <= 500));
 });
 
-test('X-9: throttling is repeated within a budget, and then an outage that passes', async () => {
+test('X-9: throttled calls are retried within a budget, and then become a temporary outage', async () => {
   const { store, dynamodb } = await open();
   const meter = createMeter();
   meter.attach(dynamodb);
@@ -110,7 +110,7 @@ for (const [what, error, throttled] of [
   ['the partition takes no more', canceled('ProvisionedThroughputExceeded'), true],
   ['the transaction only met another one', canceled('TransactionConflict', 'None'), false],
 ] as const)
-  test(`X-9, S15: when ${what}, the outage says that the store ${throttled ? 'took no more' : 'was not throttled'}`, async () => {
+  test(`X-9, S15: when ${what}, the outage says that the store ${throttled ? 'was throttled' : 'was not throttled'}`, async () => {
     const { store, dynamodb } = await open();
     interfere(dynamodb, 'TransactWriteItems', () => Promise.reject(error));
     await assert.rejects(
@@ -119,7 +119,7 @@ for (const [what, error, throttled] of [
     );
   });
 
-test('F-63: when DynamoDB will never take one item of a transaction, the store refuses the write instead of being away', async () => {
+test('F-63: when DynamoDB will never accept an item of a transaction, the store refuses the write instead of reporting an outage', async () => {
   const { store, dynamodb } = await open();
   interfere(dynamodb, 'TransactWriteItems', () => Promise.reject(canceled('None', 'ValidationError')));
   await assert.rejects(store.create(orderRecord('o1'), stateRecord('o1'), alone), StoreRefusesError);
@@ -130,32 +130,32 @@ for (const [name, message, fatal] of [
   ['UnrecognizedClientException', 'The security token is invalid', true],
   ['AccessDeniedException', 'not authorized to perform: kms:Decrypt', false],
 ] as const) {
-  test(`X-50: "${message}" ${fatal ? 'is for a person to mend' : 'passes, as keys are changed under way'}`, async () => {
+  test(`X-50: "${message}" ${fatal ? 'needs an operator' : 'is temporary, since keys are rotated without a restart'}`, async () => {
     const { store, dynamodb } = await open();
     interfere(dynamodb, 'GetItem', () => Promise.reject(Object.assign(named(name, 400), { message })));
     await assert.rejects(store.head('o1'), isUnavailable(fatal));
   });
 }
 
-test('a table that there is not is for a person to mend', async () => {
+test('a missing table needs an operator', async () => {
   const { dynamodb } = clientsAt({ dynamodb: dynoxide.endpoint });
   const store = dynamoDbStore({ client: DynamoDBDocumentClient.from(dynamodb), table: 'no-such-table', clock: systemClock });
   await assert.rejects(store.load('o1'), isUnavailable(true));
   await assert.rejects(store.update(stateRecord('o1'), { epoch: 1, rev: 1 }, alone), isUnavailable(true));
 });
 
-test('X-47: a DynamoDB that does not answer is an outage that passes', async () => {
+test('X-47: a DynamoDB that does not answer is a temporary outage', async () => {
   const { dynamodb } = clientsAt({});
   const store = dynamoDbStore({ client: DynamoDBDocumentClient.from(dynamodb), table: 'redress', clock: systemClock });
   await assert.rejects(store.load('o1'), isUnavailable(false));
 });
 
-test('a bug goes by as it came', async () => {
+test('a programming error passes through unchanged', async () => {
   const { store } = await open();
   await assert.rejects(store.putPage('o1', 1, [{ seq: 1n as unknown as number }]), TypeError);
 });
 
-test('X-2: a write whose answer was lost is refused when the SDK repeats it, and the refusal shows that it had been done', async () => {
+test("X-2: if the answer to a write is lost, the SDK's retry is refused, and the refusal shows that the write succeeded", async () => {
   const { store, dynamodb } = await open();
   const state = stateRecord('o1');
   await store.create(orderRecord('o1'), state, alone);
@@ -174,7 +174,7 @@ test('X-2: a write whose answer was lost is refused when the SDK repeats it, and
   assert.deepEqual(await store.update(written, state, alone), { outcome: 'refused', current: written });
 });
 
-test('X-2: a patch whose answer was lost is settled by the store itself: to whoever wrote it, it is written', async () => {
+test('X-2: if the answer to a patch is lost, the store itself finds out that the patch is written', async () => {
   const { store, dynamodb } = await open();
   const state = await put(store, 'o1');
   let lost = 1;
@@ -195,7 +195,7 @@ test('X-2: a patch whose answer was lost is settled by the store itself: to whoe
   assert.equal((await store.patch(next(noted, { failureCount: 2 }), state)).outcome, 'refused', 'another one still loses his race');
 });
 
-test('X-2: whoever submits an order once more because the answer was lost learns that it was he who wrote it', async () => {
+test('X-2: a client that repeats a submission after a lost answer learns that its own submission was written', async () => {
   const { store } = await open();
   const state = stateRecord('o1', { writeIds: [{ id: 'mine', rev: 1 }] });
   assert.deepEqual(await store.create(orderRecord('o1'), state, alone), { outcome: 'written' });
@@ -204,7 +204,7 @@ test('X-2: whoever submits an order once more because the answer was lost learns
   assert.equal(other.outcome, 'exists');
 });
 
-test('a refusal carries the item in plain values, though the SDK gives it in wire format', async () => {
+test('a refusal carries the item in plain values, though the SDK returns it in wire format', async () => {
   const { store, dynamodb } = await open();
   const state = stateRecord('o1');
   await store.create(orderRecord('o1'), state, alone);
@@ -219,7 +219,7 @@ test('a refusal carries the item in plain values, though the SDK gives it in wir
   assert.deepEqual(wire, [{ N: '1' }]);
 });
 
-test('a batch that comes back in part is asked for again', async () => {
+test('the store requests the unprocessed rest of a batch', async () => {
   const opened = await open();
   const { store, dynamodb, table, slept } = opened;
   await store.create(orderRecord('o1'), stateRecord('o1'), alone);
@@ -236,7 +236,7 @@ test('a batch that comes back in part is asked for again', async () => {
   assert.equal(slept.length, 1);
 });
 
-test('X-39: the write that finishes an order gives one end to all that belongs to it; nothing else has one', async () => {
+test('X-39: the write that finishes an order gives all its items one expiry; no other item has one', async () => {
   const opened = await open();
   const { store } = opened;
   const state = stateRecord('o1');
@@ -257,7 +257,7 @@ test('X-39: the write that finishes an order gives one end to all that belongs t
 
 const asking = { orderId: 'o1', idempotencyKey: 'o1/order/pay/1', requestId: 'r1' };
 
-test('X-39, X-20: a note whose end has passed counts as gone, though DynamoDB has not removed it yet', async () => {
+test('X-39, X-20: an expired intent counts as gone before DynamoDB removes it', async () => {
   const { store } = await open();
   const state = stateRecord('o1');
   await store.create(orderRecord('o1'), state, alone);
@@ -267,7 +267,7 @@ test('X-39, X-20: a note whose end has passed counts as gone, though DynamoDB ha
   assert.equal((await store.recordIntent({ ...asking, requestId: 'r2' })).outcome, 'recorded');
 });
 
-test('X-20: a note whose acknowledgement was lost is known as one’s own, and not taken for a second delivery', async () => {
+test('X-20: if the answer to recording an intent is lost, the writer recognizes its own intent', async () => {
   const { store, dynamodb } = await open();
   let calls = 0;
   const losing = async (proceed: () => Promise<unknown>) => {
@@ -282,7 +282,7 @@ test('X-20: a note whose acknowledgement was lost is known as one’s own, and n
   assert.deepEqual(await store.recordIntent(asking), { outcome: 'refused', requestId: 'r1' });
 });
 
-test('X-20: who withdraws a note leaves the one alone that another delivery has made since', async () => {
+test('X-20: withdrawing an intent leaves a newer intent of another delivery alone', async () => {
   const { store } = await open();
   const note = await store.recordIntent(asking);
   assert.ok(note.outcome === 'recorded');
@@ -292,7 +292,7 @@ test('X-20: who withdraws a note leaves the one alone that another delivery has 
   assert.equal((await store.recordIntent(asking)).outcome, 'refused');
 });
 
-test('X-39: pages that are left of a forgotten order are not those of a new one under the same id', async () => {
+test('X-39: leftover pages of an expired order do not belong to a new order with the same id', async () => {
   const { store } = await open();
   const past = noon - retentionMs - 1000;
   const state = stateRecord('o1', { updatedAt: past });
@@ -306,7 +306,7 @@ test('X-39: pages that are left of a forgotten order are not those of a new one 
   assert.deepEqual([await store.pages('o1'), await store.undoPage('o1', 1)], [[[{ seq: 2 }]], page('order/new')]);
 });
 
-test('without a retention finished orders are kept for ever', async () => {
+test('without a retention, finished orders are kept forever', async () => {
   const opened = await open({ retention: false });
   const state = stateRecord('o1');
   await opened.store.create(orderRecord('o1'), state, alone);
@@ -314,7 +314,7 @@ test('without a retention finished orders are kept for ever', async () => {
   assert.deepEqual(new Set((await itemsOf(opened, 'o1')).map(({ expiresAt }) => expiresAt)), new Set([undefined]));
 });
 
-test('X-39: an order whose end has passed counts as gone, though DynamoDB has not removed it yet', async () => {
+test('X-39: an expired order counts as gone before DynamoDB removes it', async () => {
   const opened = await open();
   const { store } = opened;
   const finished = { processState: 'Processed', worklist: null, worklistAt: null } as const;
@@ -329,7 +329,7 @@ test('X-39: an order whose end has passed counts as gone, though DynamoDB has no
   assert.equal((await store.load('o1'))?.order.body, 'anew');
 });
 
-test('a list over many days asks for days on which orders came, and for no others', async () => {
+test('a list over many days queries only days with orders', async () => {
   const { store, dynamodb } = await open();
   const day = 86_400_000;
   const ages = [0, 1, 40, 400, 4000];
@@ -346,7 +346,7 @@ test('a list over many days asks for days on which orders came, and for no other
   );
 });
 
-test('a list whose filter leaves nearly nothing gives up its page in time, and says where it goes on', async () => {
+test('a list whose filter matches almost no orders returns its page in time, with the position to continue at', async () => {
   const { dynamodb } = clientsAt({ dynamodb: dynoxide.endpoint });
   const table = await createTable(dynamodb);
   const store = dynamoDbStore({ client: DynamoDBDocumentClient.from(dynamodb), table, clock: systemClock, lookedMax: 60 });
@@ -371,7 +371,7 @@ test('a list whose filter leaves nearly nothing gives up its page in time, and s
   );
 });
 
-test('F-57: a sweep finds every order that waits for something, and none that is over: of those there are ever more', async () => {
+test('F-57: a sweep finds every waiting order, and reads no finished ones, however many there are', async () => {
   const { store } = await open();
   for (const orderId of ['live', 'blocked', 'over'])
     await store.create(

@@ -38,7 +38,7 @@ const held = { processState: 'Error', worklist: 'error' } as const;
 const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
 const dayMs = 86_400_000;
 
-/** So many orders on a month's days, of which some are held and all others are finished. */
+/** Stores orders across the days of a month: some are blocked and all others are finished. */
 async function stored({ client, table }: Opened, { count, inError }: { count: number; inError: number }): Promise<void> {
   const items = listOf(count, (index): Item[] => {
     const [orderId, submittedAt] = [`order-${index}`, noon + (index % 30) * dayMs + index];
@@ -63,7 +63,7 @@ async function costOf({ store, meter }: Opened, filter: OrderFilter, limit: numb
   return { shown: items.length, readUnits, requests };
 }
 
-test('S23: a list of orders in Error costs what it shows, however many are finished; one that no index serves looks at 1,000 orders for a page', async (t) => {
+test('S23: a list of orders in Error costs what it shows, however many are finished; a filter without an index examines 1,000 orders a page', async (t) => {
   const few = await open();
   await stored(few, { count: 10, inError: 10 });
   const many = await open();
@@ -72,7 +72,7 @@ test('S23: a list of orders in Error costs what it shows, however many are finis
   await stored(more, { count: 2000, inError: 40 });
 
   const shown = await costOf(few, { state: 'Error' }, 10);
-  // A look into each shard, and half a unit for an order and for its state.
+  // One query for each shard, and half a unit each for an order and its state.
   assert.deepEqual(shown, { shown: 10, readUnits: 16 / 2 + 10, requests: 17 });
   assert.deepEqual(await costOf(many, { state: 'Error' }, 10), shown);
   assert.deepEqual(await costOf(many, { state: 'Error', client: 'shop' }, 10), shown);
@@ -87,7 +87,7 @@ test('S23: a list of orders in Error costs what it shows, however many are finis
   assert.equal(pages, 3, 'of 2,000 orders: the third finds the end');
 });
 
-test('of the orders that a client calls by one name none is sought among those in Error', async () => {
+test("a query for a client's reference does not search the orders in Error", async () => {
   const opened = await open();
   for (const orderId of ['a', 'b', 'c']) await put(opened.store, orderId, held, orderId === 'a' ? { reference: 'r1' } : {});
   const cost = await costOf(opened, { state: 'Error', client: 'shop', reference: 'r1' }, 10);
@@ -95,7 +95,7 @@ test('of the orders that a client calls by one name none is sought among those i
 });
 
 for (const way of ['update', 'patch'] as const) {
-  test(`going into Error and leaving it is one index write each by ${way}, and no other write pays for the list`, async () => {
+  test(`an order that enters or leaves Error costs one index write each by ${way}, and no other write pays for the list`, async () => {
     const { store, meter } = await open();
     let last = await put(store, 'o1');
     const indexWrites: number[] = [];
@@ -111,7 +111,7 @@ for (const way of ['update', 'patch'] as const) {
   });
 }
 
-test('the supervisor puts an order into the list before anybody is told of it, and its resubmission takes it out', async (t) => {
+test('the supervisor lists an order in Error before it sends the alert, and a resubmission removes the order from the list', async (t) => {
   const endpoints = { dynamodb: dynoxide.endpoint, sqs: fauxqs.endpoint, eventbridge: bus.endpoint };
   const invoked = await openInvoked({ app: shop, endpoints, environment: { MAX_FAILURES: '0' } });
   t.after(() => invoked.close());
@@ -140,7 +140,7 @@ test('the supervisor puts an order into the list before anybody is told of it, a
   t.diagnostic(JSON.stringify({ into, told, out }));
 });
 
-test('an order that the index still names though it left is passed over', async () => {
+test('an index entry of an order that is no longer in Error is skipped', async () => {
   const { store, client, table } = await open();
   await put(store, 'o1');
   await client.send(
@@ -155,7 +155,7 @@ test('an order that the index still names though it left is passed over', async 
   assert.deepEqual(idsOf(await store.list({}, undefined, 10)), ['o1']);
 });
 
-test('a state without the time of its submission is read and written like any other; only the list does not hold it', async () => {
+test('a state without its submission time is read and written as usual; only the list leaves it out', async () => {
   const { store, client, table } = await open();
   await put(store, 'o1');
   await client.send(new UpdateCommand({ TableName: table, Key: keys.state('o1'), UpdateExpression: 'REMOVE submittedAt' }));

@@ -18,7 +18,7 @@ async function open(): Promise<{ publisher: Publisher; bus: EventBus }> {
   return { bus, publisher: eventBridgePublisher({ client: clientsAt({ eventbridge: bus.endpoint }).eventbridge, bus: 'orders' }) };
 }
 
-test('an announcement says where it comes from, what it is, and which one it is', async () => {
+test('an announcement names its source, its type and its id', async () => {
   const { publisher, bus } = await open();
   await publisher.publish([announcement('a')]);
   assert.deepEqual(bus.arrived, [
@@ -26,13 +26,13 @@ test('an announcement says where it comes from, what it is, and which one it is'
   ]);
 });
 
-test('announcements go in tens', async () => {
+test('announcements are sent in batches of ten', async () => {
   const { publisher, bus } = await open();
   await publisher.publish(listOf(25, (index) => announcement(`a${index}`)));
   assert.deepEqual([bus.arrived.length, bus.requests()], [25, 3]);
 });
 
-test('trap 6: a bus that takes some entries and refuses others says so in a good answer, and the refused ones are named', async () => {
+test('trap 6: when the bus refuses some entries in a successful response, the refused ones are reported', async () => {
   const { publisher, bus } = await open();
   bus.refuse(({ Detail = '' }) => /"a(3|11)"/.test(Detail));
   const { failed } = await publisher.publish(listOf(15, (index) => announcement(`a${index}`)));
@@ -40,7 +40,7 @@ test('trap 6: a bus that takes some entries and refuses others says so in a good
   assert.equal(bus.arrived.length, 13);
 });
 
-test('an announcement that is too large is not taken, and keeps no other one back', async () => {
+test('an announcement that is too large is refused, and does not delay others', async () => {
   const { publisher, bus } = await open();
   const large = 'x'.repeat(300_000);
   assert.deepEqual(await publisher.publish([announcement('a'), announcement('large', { large }), announcement('b')]), {
@@ -49,14 +49,14 @@ test('an announcement that is too large is not taken, and keeps no other one bac
   assert.equal(bus.arrived.length, 2);
 });
 
-test('announcements that are large together go apart', async () => {
+test('announcements that are too large together are sent separately', async () => {
   const { publisher, bus } = await open();
   const half = 'x'.repeat(140_000);
   assert.deepEqual(await publisher.publish(listOf(4, (index) => announcement(`a${index}`, { half }))), { failed: [] });
   assert.deepEqual([bus.arrived.length, bus.requests()], [4, 4]);
 });
 
-test('a bus that is not to be had is an error; one request that fails says nothing of the others', async () => {
+test('an unavailable bus is an error, and a failed batch does not affect other batches', async () => {
   const { publisher, bus } = await open();
   bus.fail(1000, 400);
   await assert.rejects(publisher.publish([announcement('a')]), /told to fail/);

@@ -3,8 +3,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { installClock } from './virtual-time.ts';
 
 /**
- * fauxqs in a thread, so that its clock can be replaced without touching the test's own. Two of its rules are mended, as
- * docs/emulators.md tells: it refuses characters beyond U+FFFF, and lets receivers that have gone take messages.
+ * fauxqs in a thread, so that its clock can be replaced without touching the test's own. Two of its rules are patched
+ * (docs/guides/emulators.md): it refuses characters beyond U+FFFF, and lets receivers that have left take messages.
  */
 const { start } = workerData as { readonly start?: number };
 const clock = start === undefined ? undefined : installClock(start);

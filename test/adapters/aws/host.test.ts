@@ -43,7 +43,7 @@ interface Place extends Site {
   head(orderId: string): Promise<StateHead | undefined>;
 }
 
-/** A data folder, and a deployment of its own. */
+/** A data folder and a deployment for one test. */
 async function place(t: TestContext): Promise<Place> {
   const here = site(t);
   const deployment = await deployed(app, endpoints);
@@ -65,7 +65,7 @@ const alerts = (): ReadonlySet<string> =>
       .map(({ Detail = '{}' }) => (JSON.parse(Detail) as { orderId: string }).orderId),
   );
 
-test('with REDRESS_ADAPTERS=aws the system says what it works on, brings orders to their ends, and ends with 0 on SIGTERM', async (t) => {
+test('with REDRESS_ADAPTERS=aws the system prints its resources, finishes orders, and exits with 0 on SIGTERM', async (t) => {
   const here = await place(t);
   const system = await startLocal(t, { ...here.variables, REDRESS_SAMPLES: 'on' });
   const { table, queuePrefix } = here.deployment;
@@ -95,7 +95,7 @@ test('with REDRESS_ADAPTERS=aws the system says what it works on, brings orders 
   assert.equal(system.err(), '');
 });
 
-test('S22: on the protocols of AWS, too, nothing that was answered with 202 is lost or done twice when the system is killed', {
+test('S22: on the AWS protocols too, an order that was answered with 202 survives a kill, and no effect happens twice', {
   timeout: 240_000,
 }, async (t) => {
   const [kills, orders, lifeMs] = [4, 24, 700];
@@ -120,7 +120,7 @@ test('S22: on the protocols of AWS, too, nothing that was answered with 202 is l
   await system.begin();
   await within(customers.served(), 'customers still wait for an answer', 60_000);
   await until('every order has come to its end', async () => !(await system.isAtWork()), 120_000);
-  // What a killed process had still to tell lies in the order's outbox, and is told when its time comes.
+  // A killed process leaves its unsent messages in the order's outbox, and the supervisor sends them when due.
   const isTold = async () => {
     const told = alerts();
     return (await system.list()).every(({ orderId, processState }) => processState !== 'Error' || told.has(orderId));
@@ -132,12 +132,12 @@ test('S22: on the protocols of AWS, too, nothing that was answered with 202 is l
   assert.equal(customers.answered.size + customers.givenUp.size, orders);
 });
 
-test('F-01 a message is an order of the client for whom SQS says that its sender may post, and of nobody else', async (t) => {
+test('F-01 a message becomes an order of the client that registered the sender SQS names, and of no other', async (t) => {
   const here = await place(t);
   const system = await startLocal(t, here.variables);
   const authorization = `Bearer ${await openLocalIssuer(here.data).sign({ role: 'admin' })}`;
   const headers = { authorization, 'content-type': 'application/json' };
-  // The emulator has one account, and names it as the sender of everything.
+  // The emulator has one account, and names it as the sender of every message.
   for (const [client, sender] of Object.entries({ acme: '000000000000', other: 'local' })) {
     const registered = await fetch(`${system.url}/clients/${client}`, {
       method: 'PUT',
@@ -159,7 +159,7 @@ test('F-01 a message is an order of the client for whom SQS says that its sender
   assert.equal(await here.head(orderIdOf('other', 'by-message')), undefined);
 });
 
-test('a store that is gone is answered with 503 and when to come again, and once it is back so is the system', async (t) => {
+test('when the store is unavailable, the API answers 503 with Retry-After, and recovers with the store', async (t) => {
   const here = await place(t);
   const gate = await startGate({ endpoint: endpoints.dynamodb });
   atEnd(t, gate.stop);
@@ -191,15 +191,15 @@ test('a store that is gone is answered with 503 and when to come again, and once
   assert.equal((await system.kill('SIGTERM')).code, 0);
 });
 
-test('a table that is taken away from a running system ends it with exit code 3, saying what to do', async (t) => {
+test('when the table disappears under a running system, it exits with code 3 and says what to do', async (t) => {
   const here = await place(t);
   const system = await startLocal(t, { ...here.variables, ...soon });
   await clientsAt(endpoints).dynamodb.send(new DeleteTableCommand({ TableName: here.deployment.table }));
   assert.equal((await within(system.ended, 'it goes on without its table')).code, 3);
-  assert.match(system.err(), /^redress: the store is gone: .*ResourceNotFoundException.* See that the table is there .* start again\.\n$/);
+  assert.match(system.err(), /^redress: lost the store: .*ResourceNotFoundException.* Check that the table exists .* start again\.\n$/);
 });
 
-test('a system that is stopped while nothing of AWS is to be had still ends with 0 in time', async (t) => {
+test('a system that is stopped while AWS is unavailable still exits with 0 in time', async (t) => {
   const here = await place(t);
   const gates = await Promise.all(Object.values(endpoints).map((endpoint: string) => startGate({ endpoint })));
   for (const gate of gates) atEnd(t, gate.stop);
@@ -219,7 +219,7 @@ test('a system that is stopped while nothing of AWS is to be had still ends with
   assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
 });
 
-test('what a start lacks on AWS is named with its remedy, in one line and with exit code 2', async (t) => {
+test('a start with missing AWS settings exits with code 2 and one line that names the remedy', async (t) => {
   const { variables, deployment, folder } = await place(t);
   const { dynamodb, sqs } = clientsAt(endpoints);
   for (const queue of ['wake-ups', 'payment-requests']) {
@@ -233,10 +233,10 @@ test('what a start lacks on AWS is named with its remedy, in one line and with e
   const nowhere = 'http://127.0.0.1:9';
   const deployIt = 'Deploy the stack (npm run deploy:local, or npx cdk deploy), or correct REDRESS_TABLE,';
   const lacks: readonly [{ readonly [name: string]: string }, string][] = [
-    [{ REDRESS_TABLE: 'redress-none' }, `there is missing: the table redress-none at ${endpoints.dynamodb}; the queues `],
+    [{ REDRESS_TABLE: 'redress-none' }, `The deployment lacks: the table redress-none at ${endpoints.dynamodb}; the queues `],
     [
       {},
-      `there is missing: the queues ${deployment.queuePrefix}payment-requests, ${deployment.queuePrefix}wake-ups at ${endpoints.sqs}. ${deployIt}`,
+      `The deployment lacks: the queues ${deployment.queuePrefix}payment-requests, ${deployment.queuePrefix}wake-ups at ${endpoints.sqs}. ${deployIt}`,
     ],
     [
       { REDRESS_QUEUE_PREFIX: 'none-', REDRESS_BUS: 'none' },
@@ -244,11 +244,14 @@ test('what a start lacks on AWS is named with its remedy, in one line and with e
     ],
     [
       { REDRESS_TABLE: plain },
-      `there is missing: the indexes worklist, in-error, by-client, by-day, by-reference of the table ${plain}; the queues `,
+      `The deployment lacks: the indexes worklist, in-error, by-client, by-day, by-reference of the table ${plain}; the queues `,
     ],
-    [{ AWS_ENDPOINT_URL_SQS: nowhere }, `SQS at ${nowhere} cannot be used (ECONNREFUSED: connect ECONNREFUSED 127.0.0.1:9). Start it, or `],
-    [{ AWS_ACCESS_KEY_ID: '', HOME: folder, AWS_EC2_METADATA_DISABLED: 'true' }, 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, '],
-    [{ AWS_REGION: 'here', REDRESS_TABLE: '' }, 'AWS_REGION: a region such as eu-central-1 is wanted; REDRESS_TABLE: it is missing.'],
+    [{ AWS_ENDPOINT_URL_SQS: nowhere }, `Cannot use SQS at ${nowhere} (ECONNREFUSED: connect ECONNREFUSED 127.0.0.1:9). Start it, or `],
+    [
+      { AWS_ACCESS_KEY_ID: '', HOME: folder, AWS_EC2_METADATA_DISABLED: 'true' },
+      'Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY ',
+    ],
+    [{ AWS_REGION: 'here', REDRESS_TABLE: '' }, 'AWS_REGION: expected a region such as eu-central-1; REDRESS_TABLE: it is missing.'],
   ];
   await Promise.all(
     lacks.map(async ([change, expected]) => {

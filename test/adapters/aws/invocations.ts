@@ -31,20 +31,20 @@ export interface Run {
   /** Its name in the topology: `agent-payment`. */
   readonly function: string;
   readonly records: number;
-  /** Of the main thread. */
+  /** CPU time of the main thread. */
   readonly cpuMs: number;
-  /** What it asked for of AWS, in this order. */
+  /** Its AWS requests, in this order. */
   readonly operations: readonly string[];
-  /** Of the answer to an HTTP call, with its headers. */
+  /** Bytes of the answer to an HTTP call, with its headers. */
   readonly answerBytes: number;
-  /** What it wrote to its log, metrics included. */
+  /** Bytes of its log, including metrics. */
   readonly logBytes: number;
   readonly metrics: readonly string[];
 }
 
 /**
- * A system on AWS's protocols whose functions run as in Lambda, but one run after the other: a batch is taken from a
- * queue, handed over and deleted. So every request is known for what it is, and time goes by only when it is told to.
+ * A system on AWS's protocols whose functions run as in Lambda, but one run after the other: a batch is received from a
+ * queue, passed on and deleted. So every request has a known cause, and time passes only when a test advances it.
  */
 export interface Invoked {
   readonly config: AwsConfig;
@@ -54,14 +54,14 @@ export interface Invoked {
   readonly meter: Meter;
   readonly system: System;
   readonly runs: () => readonly Run[];
-  /** Submits by the HTTP API, as API Gateway hands it over. Answers with the order's id. */
+  /** Submits over the HTTP API, as API Gateway invokes it. Returns the order's id. */
   submit(idempotencyKey: string, body: SubmissionBody): Promise<string>;
-  /** Hands over all that lies in the queues, at most so many messages at a time, until nothing is left. */
+  /** Passes on all messages of the queues, at most the given number at a time, until the queues are empty. */
   settle(batchMax?: number): Promise<void>;
-  /** A process takes all that lies in a queue, and dies of it. */
+  /** A process receives all messages of a queue, and crashes. */
   lose(queue: string): Promise<void>;
   run(task: SupervisorTask['task']): Promise<SupervisorPass>;
-  /** Time goes by. */
+  /** Advances the time. */
   pass(ms: number): void;
   /** The largest state item that was written for an order. */
   stateBytes(orderId: string): number;
@@ -81,7 +81,7 @@ export interface InvokedOptions {
   readonly endpoints: AwsEndpoints;
   /** Variables of the configuration. */
   readonly environment?: { readonly [name: string]: string };
-  /** One that is there already. */
+  /** An existing table. */
   readonly table?: string;
 }
 
@@ -137,7 +137,7 @@ export async function openInvoked({ app, endpoints, environment = {}, table }: I
   };
 }
 
-/** Who sleeps, sleeps in real time. */
+/** Sleeps take real time. */
 function shiftedClock(): Clock & { pass(ms: number): void } {
   let shiftedMs = 0;
   return { now: () => Date.now() + shiftedMs, sleep: systemClock.sleep, pass: (ms) => void (shiftedMs += ms) };
@@ -152,11 +152,11 @@ function issuerOf({ now }: Clock): ReturnType<typeof openLocalIssuer> {
 
 interface Log {
   readonly telemetry: Telemetry;
-  /** What was written since the last time. */
+  /** Returns the output since the last call. */
   taken(): { readonly logBytes: number; readonly metrics: readonly string[] };
 }
 
-/** As Lambda's: the lines, and at the end of each run its metrics. */
+/** Output as in Lambda: the lines, and the metrics at the end of each run. */
 function openLog({ logLevel }: Config): Log {
   let bytes = 0;
   const write = (line: string): void => void (bytes += Buffer.byteLength(line));
@@ -228,7 +228,7 @@ function recorded(handler: ReturnType<CreateFunction>, { name, file }: FunctionS
   };
 }
 
-/** Taking and deleting are Lambda's own work. */
+/** Receiving and deleting are Lambda's own work. */
 async function deliver(
   { queues, meter }: { readonly queues: Queues; readonly meter: Meter },
   queue: string,
@@ -280,7 +280,7 @@ export function sized(store: Store): { readonly store: Store; stateBytes(orderId
   };
 }
 
-/** Knows in which queues something lies, so that nobody has to ask for it in vain: that would be counted, too. */
+/** Knows which queues have messages, so that no receive is wasted: it would be counted, too. */
 function counted(queues: Queues): { readonly queues: Queues; waiting(): readonly string[] } {
   const counts = new Map<string, number>();
   const add = (queue: string, count: number): void => void counts.set(queue, (counts.get(queue) ?? 0) + count);

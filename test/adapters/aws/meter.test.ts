@@ -65,7 +65,7 @@ test('units are those of the table and of its indexes', async () => {
   assert.ok(meter.entries().every(({ sentBytes, receivedBytes }) => sentBytes > 0 && receivedBytes > 0));
 });
 
-test('what the SDK repeats is counted as often as it goes over the line, and a refused call as one that failed', async () => {
+test('each retry of the SDK is counted as a call, and a refused call as a failed one', async () => {
   const { store, clients, meter } = await open();
   let failures = 2;
   interfere(
@@ -86,14 +86,14 @@ test('what the SDK repeats is counted as often as it goes over the line, and a r
   assert.equal(totalOf(meter.entries()).requests, 4);
 });
 
-test('a configuration for AWS names all that is missing or wrong, in one line', () => {
+test('a configuration for AWS reports every missing or wrong variable in one line', () => {
   const good = { AWS_REGION: 'eu-central-1', REDRESS_TABLE: 'orders', REDRESS_QUEUE_PREFIX: 'redress-', REDRESS_BUS: 'bus' };
   assert.deepEqual(readAwsConfig(good), { region: 'eu-central-1', table: 'orders', queuePrefix: 'redress-', bus: 'bus' });
   assert.equal(readAwsConfig({ ...good, AWS_REGION: '', AWS_DEFAULT_REGION: 'us-gov-west-1' }).region, 'us-gov-west-1');
   for (const [environment, problem] of [
     [{ ...good, AWS_REGION: undefined }, /AWS_REGION: it is missing/],
-    [{ ...good, AWS_REGION: 'frankfurt' }, /AWS_REGION: a region such as/],
-    [{ ...good, REDRESS_TABLE: 'a b' }, /REDRESS_TABLE: a name of/],
+    [{ ...good, AWS_REGION: 'frankfurt' }, /AWS_REGION: expected a region such as/],
+    [{ ...good, REDRESS_TABLE: 'a b' }, /REDRESS_TABLE: expected 3 to 255/],
     [{ ...good, REDRESS_QUEUE_PREFIX: 'http://evil/' }, /REDRESS_QUEUE_PREFIX/],
     [{}, /AWS_REGION.*REDRESS_TABLE.*REDRESS_BUS/],
   ] as const) {

@@ -20,11 +20,11 @@ import { meteredLoad } from './metered-load.ts';
 const stepSeconds = 5;
 const Item = z.object({ item: z.string() });
 
-/** How long after its time the step whose agent died was asked again. */
+/** How long after its time limit the step of the crashed agent was requested again. */
 const healedMs: number[] = [];
 let deadBy = 0;
 
-/** One agent takes a request and dies of it: nobody ever hears of that asking again. */
+/** One agent crashes with its first request, and that attempt gets no reply. */
 const run = async ({ item }: { item: string }, { path, attempt, signal, completeBy }: Call<string>) => {
   if (item !== 'poisoned tea' || !path.endsWith('charge')) return { done: true };
   if (attempt > 1) {
@@ -58,7 +58,7 @@ async function finished(store: Store, orderId: string): Promise<StateHead> {
   }
 }
 
-test('twenty orders end well on the protocols of AWS, one of them after its agent died, within the budget of requests', async (t) => {
+test('twenty orders, one with a crashed agent, complete on the AWS protocols within the budget of requests', async (t) => {
   const meter = createMeter();
   const deployment = await deploy(app, endpoints);
   const aws = openAws(deployment, { clock: systemClock, endpoints, meter });
@@ -99,7 +99,7 @@ test('twenty orders end well on the protocols of AWS, one of them after its agen
   assert.equal(healedMs.length, 1);
   assert.ok((healedMs[0] ?? 0) < 10_000, `healed after ${healedMs[0]} ms`);
 
-  // The first order of a day also notes the day; every other good one costs this, and nothing else.
+  // The first order of a day also records the day; every other order without failures costs exactly this.
   const entriesOf = (orderId: string | undefined) => meter.entries().filter((entry) => entry.orderId === orderId);
   for (const orderId of orderIds.filter((_, index) => index !== 0 && index !== 7)) {
     const calls = requestsIn(entriesOf(orderId));

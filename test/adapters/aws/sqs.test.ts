@@ -28,7 +28,7 @@ const messages = (count: number, more: Partial<Outgoing> = {}): Outgoing[] =>
 const operations = (meter: Meter): readonly string[] => meter.entries().map(({ operation }) => operation);
 const now = { max: 10, visibilityMs: 30_000, waitMs: 0 };
 
-/** What the channel hands to SQS, entry by entry. */
+/** Entries that the queue hands to SQS, one by one. */
 function watchEntries(sqs: SQSClient): SendMessageBatchRequestEntry[] {
   const entries: SendMessageBatchRequestEntry[] = [];
   const stack = sqs.middlewareStack;
@@ -45,7 +45,7 @@ function watchEntries(sqs: SQSClient): SendMessageBatchRequestEntry[] {
 
 type Batch = { output: { Successful?: { Id: string }[]; Failed?: { Id: string; Code: string; SenderFault: boolean }[] } };
 
-/** The first so many batches of an operation come back as if their last entry had not been taken. */
+/** Makes the first batches of an operation report their last entry as failed. */
 function failLast(sqs: SQSClient, operation: string, times: number, SenderFault: boolean): void {
   let left = times;
   interfere(sqs, operation, async (proceed) => {
@@ -62,14 +62,14 @@ function failLast(sqs: SQSClient, operation: string, times: number, SenderFault:
   });
 }
 
-test('messages go in tens, and the queue is looked up once', async () => {
+test('messages are sent in batches of ten, and the queue is looked up once', async () => {
   const { queues, meter } = await open();
   await queues.send(messages(25));
   await queues.send(messages(1));
   assert.deepEqual(operations(meter).toSorted(), ['GetQueueUrl', ...listOf(4, () => 'SendMessageBatch')]);
 });
 
-test('messages that are large together go apart, and one that is too large is refused', async () => {
+test('messages that are too large together are sent separately, and one that is too large is refused', async () => {
   const { queues, meter } = await open();
   const large = (bytes: number): Outgoing => ({ queue: 'q', body: JSON.stringify('x'.repeat(bytes)) });
   await queues.send([large(600_000), large(600_000), large(400_000)]);
@@ -77,7 +77,7 @@ test('messages that are large together go apart, and one that is too large is re
   await assert.rejects(queues.send([large(1_100_000)]), /BatchRequestTooLong|shorter than|longer than/);
 });
 
-test('an entry that is not taken is sent again, and it alone', async () => {
+test('a failed entry is sent again, alone', async () => {
   const { queues, sqs } = await open();
   const entries = watchEntries(sqs);
   failLast(sqs, 'SendMessageBatch', 2, false);
@@ -88,10 +88,10 @@ test('an entry that is not taken is sent again, and it alone', async () => {
   );
 });
 
-test('a send of which entries are refused, or not taken again and again, rejects', async () => {
+test('a send rejects if entries are refused or keep failing', async () => {
   const refused = await open();
   failLast(refused.sqs, 'SendMessageBatch', 1, true);
-  await assert.rejects(refused.queues.send(messages(3)), /1 of 3 entries were not taken by the queue: InvalidMessageContents/);
+  await assert.rejects(refused.queues.send(messages(3)), /the queue refused 1 of 3 entries: InvalidMessageContents/);
 
   const broken = await open();
   failLast(broken.sqs, 'SendMessageBatch', 100, false);
@@ -99,7 +99,7 @@ test('a send of which entries are refused, or not taken again and again, rejects
   assert.equal(operations(broken.meter).filter((operation) => operation === 'SendMessageBatch').length, 4);
 });
 
-test('a receipt that could not be acknowledged is acknowledged again; one that is void is passed over', async () => {
+test('a failed acknowledgement is retried; an invalid receipt is skipped', async () => {
   const { queues, sqs } = await open();
   await queues.send(messages(2));
   const receipts = (await queues.receive('q', now)).map(({ receipt }) => receipt);
@@ -111,17 +111,17 @@ test('a receipt that could not be acknowledged is acknowledged again; one that i
   await queues.acknowledge('q', []);
 });
 
-test('a queue that is gone is an error, for whoever sends and for whoever receives; made anew, it is found', async () => {
+test('a deleted queue is an error for senders and receivers; once it exists again, it is found', async () => {
   const { queues, sqs, prefix } = await open();
   for (const call of [queues.send([{ queue: 'gone', body: '1' }]), queues.receive('gone', now), queues.depth('gone')]) {
-    await assert.rejects(call, new RegExp(`The queue ${prefix}gone does not exist`));
+    await assert.rejects(call, new RegExp(`Queue ${prefix}gone does not exist`));
   }
   await createQueue(sqs, prefix, 'gone', undefined);
   await queues.send([{ queue: 'gone', body: '1' }]);
   assert.equal((await queues.depth('gone')).visible, 1);
 });
 
-test('trap 3: a queue URL never decides where a request goes', async () => {
+test('trap 3: a queue URL never decides the endpoint of a request', async () => {
   const { queues, sqs } = await open();
   const hosts = new Set<string>();
   sqs.middlewareStack.add(
@@ -140,7 +140,7 @@ test('trap 3: a queue URL never decides where a request goes', async () => {
   assert.deepEqual([...hosts], [fauxqs.endpoint]);
 });
 
-test('delays are whole seconds, late rather than early, and fifteen minutes at most; a group is for fair queues', async () => {
+test('delays are whole seconds, rounded up, and at most fifteen minutes; a group is for fair queues', async () => {
   const { queues, sqs } = await open();
   const entries = watchEntries(sqs);
   await queues.send([
@@ -155,7 +155,7 @@ test('delays are whole seconds, late rather than early, and fifteen minutes at m
   assert.deepEqual(entries.map(({ MessageGroupId }) => MessageGroupId).filter(Boolean), ['client__']);
 });
 
-test('the group of a message is asked for, and told where SQS tells it', async () => {
+test('the group of a message is requested, and reported if SQS returns it', async () => {
   const { queues, sqs } = await open();
   await queues.send(messages(1, { group: 'acme' }));
   const asked: unknown[] = [];

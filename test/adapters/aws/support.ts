@@ -23,7 +23,7 @@ import { noon } from '../../support/records.ts';
 const region = 'eu-central-1';
 const nowhere = 'http://127.0.0.1:9';
 let names = 0;
-/** Nobody else's, on an emulator that is shared. */
+/** A unique name, on a shared emulator. */
 export const newName = (): string => `redress-${process.pid}-${++names}`;
 
 export const clientsAt = (endpoints: Partial<Record<'dynamodb' | 'sqs' | 'eventbridge', string>>): AwsClients =>
@@ -38,13 +38,13 @@ export async function createTable(client: DynamoDBClient, name = newName()): Pro
 
 export const retentionMs = 86_400_000;
 
-/** A time that a test sets; who sleeps, sleeps in real time. */
+/** A time that a test sets; sleeps take real time. */
 const settableClock = (start: number): Clock & { set(now: number): void } => {
   let now = start;
   return { now: () => now, sleep: systemClock.sleep, set: (to) => void (now = to) };
 };
 
-/** A store in a table of its own, as the contract wants it. */
+/** A store with its own table, as the contract requires it. */
 export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenStore> {
   const { dynamodb } = clientsAt({ dynamodb: endpoint });
   const client = DynamoDBDocumentClient.from(dynamodb);
@@ -55,7 +55,7 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
   const other = dynamoDbStore({ client: DynamoDBDocumentClient.from(another), table, clock, retentionMs });
   const { queues, database } = openEmbedded(':memory:', { clock: manualClock() });
 
-  /** What DynamoDB's time-to-live does, at a time at which orders finished before then have had their retention. */
+  /** Removes expired items as DynamoDB's time-to-live does, for orders that finished before the given time. */
   const forget: Store['forget'] = async (finishedBefore, limit) => {
     clock.set(finishedBefore + retentionMs);
     const { Items = [] } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
@@ -94,7 +94,10 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
   };
 }
 
-/** A state's attributes lie side by side, not in one text: a text that is no record damages the one that says what they are. */
+/**
+ * A state's attributes are separate, not one text: a text that is not a record damages the attribute that describes the
+ * state.
+ */
 const versionIn = (text: string): unknown => {
   try {
     return (JSON.parse(text) as { schemaVersion?: number } | null)?.schemaVersion ?? text;
@@ -105,7 +108,7 @@ const versionIn = (text: string): unknown => {
 
 const queueNames = ['q', 'q-dead', 'a', 'b', 'c', 'other', 'none'];
 
-/** Queues of a deployment of their own, in the emulator's standing time. */
+/** Queues of their own deployment, in the emulator's stopped time. */
 export const openSqsChannels =
   (fauxqs: Fauxqs): OpenChannels =>
   async (redriveOf) => {
@@ -127,7 +130,7 @@ export async function createQueue(client: SQSClient, prefix: string, queue: stri
   await client.send(new CreateQueueCommand({ QueueName: prefix + queue, Attributes: { ...policy } }));
 }
 
-/** Counts the calls of a channel that are under way, and that have not come to the server yet for all we know. */
+/** Counts the calls of a channel that are under way and may not have reached the server yet. */
 const watched = (queues: Queues, pending: { count: number }): Queues => {
   const counted = async <T>(call: Promise<T>): Promise<T> => {
     pending.count += 1;
@@ -146,7 +149,7 @@ const watched = (queues: Queues, pending: { count: number }): Queues => {
   };
 };
 
-/** Time goes by in the emulator once every call that is under way waits there: whoever called before, called before. */
+/** Advances the emulator's time after every call under way has reached it, so that earlier calls come first. */
 function clockOf(fauxqs: Fauxqs, pending: { count: number }): Pick<ManualClock, 'now' | 'sleep' | 'advance'> {
   const arrived = async (): Promise<void> => {
     for (let looks = 0; looks < 1000 && (await fauxqs.waiting()) !== pending.count; looks++)
@@ -162,7 +165,9 @@ function clockOf(fauxqs: Fauxqs, pending: { count: number }): Pick<ManualClock, 
   };
 }
 
-/** The bus as a listener hears it: who tells announcements apart by the id in their detail hears each once. */
+/**
+ * The bus as a listener sees it: it detects duplicates by the id in the detail, and receives each announcement once.
+ */
 export function openEventBridge(bus: EventBus): OpenPublisher {
   const name = newName();
   const [here, there] = [clientsAt({ eventbridge: bus.endpoint }).eventbridge, clientsAt({ eventbridge: bus.endpoint }).eventbridge];
@@ -185,7 +190,7 @@ export function openEventBridge(bus: EventBus): OpenPublisher {
   };
 }
 
-/** How many bytes DynamoDB counts for an item of texts, numbers and flags: its names, and its values. */
+/** The bytes that DynamoDB counts for an item of texts, numbers and flags: its names and its values. */
 export const itemBytes = (item: { readonly [attribute: string]: unknown }): number =>
   Object.entries(item).reduce((bytes, [name, value]) => bytes + Buffer.byteLength(name) + valueBytes(value), 0);
 
@@ -197,8 +202,8 @@ const valueBytes = (value: unknown): number => {
 type Proceed = () => Promise<unknown>;
 
 /**
- * Comes between a client and the server at one operation: at the `call` as the program makes it, or at each `request`
- * that the SDK makes of it, where what fails is repeated.
+ * Intercepts one operation between a client and the server: at the program's `call`, or at each `request` of the SDK,
+ * which retries failures.
  */
 export function interfere(
   client: { readonly middlewareStack: object },

@@ -6,8 +6,8 @@ interface Timer {
 }
 
 /**
- * Replaces this thread's `Date.now`, `setTimeout` and `setInterval` by a time that stands still until it is told to go
- * on. Sockets keep the real time: Node's own timers are not these.
+ * Replaces this thread's `Date.now`, `setTimeout` and `setInterval` by a time that stands still until a test advances
+ * it. Sockets keep the real time, since Node's own timers are not replaced.
  */
 export function installClock(start: number): { advance(ms: number): Promise<void> } {
   let now = start;
@@ -46,7 +46,7 @@ export function installClock(start: number): { advance(ms: number): Promise<void
   };
 }
 
-/** Lets what is ready to run, run. */
+/** Runs everything that is ready to run. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -26,7 +26,7 @@ const app = defineApp({ workflows: [outer, pay], agents: [till] });
 
 const opened = (context: TestContext): Desk => openDesk(context, app, { variables: { STEP_COMPLETE_WITHIN_SECONDS: '3600' } });
 
-/** What a resubmission of this body would come to. */
+/** Returns the outcome of a dry run that resubmits this body. */
 async function tried({ store, clock, system }: Desk, queue: string, body: object): Promise<string> {
   const about = { queue, messageId: `m-${Math.trunc(clock.now())}`, sentAt: clock.now() };
   const id = deadLetterId(about);
@@ -46,23 +46,23 @@ async function tried({ store, clock, system }: Desk, queue: string, body: object
 
 const settled = async (desk: Desk): Promise<Request> => (await desk.take('till-requests'))[0] as unknown as Request;
 
-describe('a message is sent again as long as somebody waits for what it says', () => {
-  test('an answer counts for the asking that it names, from the agent that was asked, if it came in time', async (context) => {
+describe('a dead letter is sent again while an order still waits for it', () => {
+  test('a reply counts for the request that it names, from the requested agent, and only in time', async (context) => {
     const desk = opened(context);
     await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
     const request = await settled(desk);
     const reply = replyTo(request, ok({ id: 'c', token: 't' }), desk.clock.now());
     assert.equal(await tried(desk, 'till-replies', reply), 'possible');
-    assert.match(await tried(desk, 'workflows-replies', reply), /Nobody waits/);
+    assert.match(await tried(desk, 'workflows-replies', reply), /no longer waits/);
     const [attempt, epoch] = [2, 1];
     const older = { ...reply, attempt, requestId: request.requestId.replace(/#.*/, `#${epoch}.${attempt}`) };
-    assert.match(await tried(desk, 'till-replies', older), /Nobody waits/);
-    assert.match(await tried(desk, 'till-replies', { ...reply, sentAt: '2099-01-01T00:00:00.000Z' }), /its time was over/);
+    assert.match(await tried(desk, 'till-replies', older), /no longer waits/);
+    assert.match(await tried(desk, 'till-replies', { ...reply, sentAt: '2099-01-01T00:00:00.000Z' }), /sent after its deadline/);
     await desk.answer(request, ok({ id: 'c', token: 't' }), { agent: 'till' });
-    assert.match(await tried(desk, 'till-replies', reply), /the order has gone on/);
+    assert.match(await tried(desk, 'till-replies', reply), /the order has continued/);
   });
 
-  test('a cancellation, which says neither epoch nor attempt, is sent again unless it names the asking of another step', async (context) => {
+  test('a cancellation, which has neither epoch nor attempt, is sent again unless it names the request of another step', async (context) => {
     const desk = opened(context);
     await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
     const { requestId, orderId, path, idempotencyKey } = await settled(desk);
@@ -71,18 +71,18 @@ describe('a message is sent again as long as somebody waits for what it says', (
     assert.match(await tried(desk, 'till-requests', { ...cancel, path: `${path}/undo` }), /contradiction/);
   });
 
-  test('a request is not sent when its step is canceled, nor when its order is finished', async (context) => {
+  test('a request is not sent once its step is canceled or its order is finished', async (context) => {
     const desk = opened(context);
     const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
     const request = await settled(desk);
     assert.equal(await tried(desk, 'till-requests', request), 'possible');
     await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'olga', reason: 'r' }, { id: 'i' });
-    assert.match(await tried(desk, 'till-requests', request), /Nobody waits/);
+    assert.match(await tried(desk, 'till-requests', request), /no longer waits/);
     await desk.system.scheduler.instruct(orderId, { kind: 'terminate', by: 'olga', reason: 'r' }, { id: 'j' });
     assert.match(await tried(desk, 'till-requests', request), /the order is finished \(terminated\)/);
   });
 
-  test('the answer of an order that was called counts however often it was asked for', async (context) => {
+  test('the reply of a called order counts, however often it was requested', async (context) => {
     const desk = opened(context);
     await submitted(desk, { item: 'tea' });
     const [asked] = (await desk.take('workflows-requests')) as unknown as readonly Request[];
@@ -91,14 +91,14 @@ describe('a message is sent again as long as somebody waits for what it says', (
     assert.match(await tried(desk, 'workflows-requests', { ...asked, operation: 'pay@7' }), /unknown-operation/);
     assert.match(await tried(desk, 'workflows-requests', { ...asked, input: {} }), /"pointer":"\/body\/input\/item"/);
     const other = { ...asked, attempt: 9, requestId: asked.requestId.replace(/\.\d+$/, '.9') };
-    assert.match(await tried(desk, 'workflows-requests', other), /Nobody waits/);
+    assert.match(await tried(desk, 'workflows-requests', other), /no longer waits/);
     assert.equal(await tried(desk, 'workflows-replies', replyTo(other, ok({}), desk.clock.now())), 'possible');
     const another = { ...asked, requestId: asked.requestId.replace(/\d+#/, '2#') };
-    assert.match(await tried(desk, 'workflows-replies', replyTo(another, ok({}), desk.clock.now())), /Nobody waits/);
+    assert.match(await tried(desk, 'workflows-replies', replyTo(another, ok({}), desk.clock.now())), /no longer waits/);
   });
 });
 
-test('an undo that is asked with a secret answer, and an answer with a secret, are shown without them', async (context) => {
+test('the secrets in a reply, and in the request of an undo, are redacted', async (context) => {
   const desk = opened(context);
   const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
   const request = await settled(desk);

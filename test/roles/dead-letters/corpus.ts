@@ -2,20 +2,20 @@ import * as fc from 'fast-check';
 import { queueNames, SubmissionMessage, ToAgent } from '#ports/messages';
 import { parseIncoming } from '#roles/scheduler/incoming';
 
-/** A message that nobody can process, and the queue on which it comes. */
+/** A malformed message, and the queue that receives it. */
 export interface Malformed {
   readonly queue: string;
   readonly kind: string;
   readonly body: string;
 }
 
-/** A client that is registered, and one that is not. */
+/** A registered client, and an unregistered one. */
 export const clients = { known: 'client', stranger: 'stranger' } as const;
 export const agent = 'bank';
 
 const at = '2026-01-01T00:00:00.000Z';
 const asking = { v: 1, requestId: 'ord_x/order/pay/1#1.1', orderId: 'ord_x', path: 'order/pay', attempt: 1, epoch: 1 };
-/** One that makes sense, of each kind. */
+/** A well-formed message for each queue. */
 const sound: { readonly [queue: string]: { readonly [field: string]: unknown } } = {
   [queueNames.requests(agent)]: {
     ...asking,
@@ -37,7 +37,7 @@ const text = fc.string({ unit: 'grapheme', maxLength: 200 });
 const json = fc.json({ maxDepth: 4 });
 const strangeKey = fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty', '\u0000', '\u202e', '', 'then');
 
-/** Whether nobody who reads this queue can make sense of it. */
+/** Whether no reader of this queue can parse the body. */
 export function isMalformed(name: string, body: string): boolean {
   if (name === queueNames.requests(agent)) return !ToAgent.safeParse(jsonIn(body)).success;
   if (name === queueNames.submissions) {
@@ -65,7 +65,7 @@ const changed = (change: (message: { [field: string]: unknown }, given: unknown,
 
 const on = (body: fc.Arbitrary<string>): fc.Arbitrary<[string, string]> => fc.tuple(queue, body);
 
-/** By kind. Some of what they make is sound by chance: that is left out. */
+/** Generators by kind. `corpus` drops the results that are well-formed by chance. */
 const kinds: { readonly [kind: string]: fc.Arbitrary<[string, string]> } = {
   'no JSON': on(text),
   'cut off': fc.tuple(queue, fc.nat()).map(([name, cut]) => {
@@ -100,7 +100,7 @@ const kinds: { readonly [kind: string]: fc.Arbitrary<[string, string]> } = {
   huge: fc
     .tuple(queue, fc.integer({ min: 100_000, max: 250_000 }), text)
     .map(([name, length, words]) => [name, `${words}x`.repeat(length / (words.length + 1))]),
-  // Short-lived: it is dropped, and the next one follows.
+  // A heartbeat is short-lived: the agent drops it, because the next one follows.
   'an empty report': fc.constant([queueNames.replies(agent), JSON.stringify({ ...asking, type: 'heartbeat' })]),
   'an envelope of another queue': queue.map((name) => [
     name,
@@ -111,10 +111,10 @@ const kinds: { readonly [kind: string]: fc.Arbitrary<[string, string]> } = {
     .map(([name, mark]) => [name, mark + JSON.stringify(soundOn(name))]),
 };
 
-/** What is costly to make comes seldom. */
+/** Kinds that are costly to generate are rare. */
 const rare: ReadonlySet<string> = new Set(['huge', 'deeply nested', 'nested beyond what can be written']);
 
-/** So many, as the seed has them. */
+/** Returns `count` malformed messages, the same for the same seed. */
 export function corpus(count: number, seed: number): readonly Malformed[] {
   const all = fc.oneof(
     ...Object.entries(kinds).map(([kind, arbitrary]) => ({

@@ -15,31 +15,31 @@ export interface FloodOptions {
   readonly malformed: number;
 }
 
-/** What became of healthy orders and malformed messages that came mixed. Times in simulated milliseconds. */
+/** The results of healthy orders mixed with malformed messages. Times are simulated milliseconds. */
 export interface Flooded {
-  /** What is wrong, in words; at most so many of a kind. */
+  /** Violations in words, a few of each kind at most. */
   readonly wrong: readonly string[];
   readonly completed: number;
   readonly deadLetter: number;
   readonly dropped: number;
-  /** Runs of functions that ended with an exception. */
+  /** Invocations that ended with an exception. */
   readonly crashes: number;
-  /** How long an order takes. */
+  /** The time that orders take. */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly slowestMs: number;
-  /** Malformed messages by kind. */
+  /** Number of malformed messages by kind. */
   readonly kinds: { readonly [kind: string]: number };
 }
 
 const minuteMs = 60_000;
 const startsMs = 1000;
-/** So many orders come in a second. */
+/** Orders per second. */
 const rate = 10;
-/** A message of a newer version is left to it for an hour; then it goes the way of the others. */
+/** The end of the run: messages of a newer version wait an hour before they become dead letters. */
 const overMs = 100 * minuteMs;
 
-/** Orders come by message, at a steady rate; between them, on every queue, comes what nobody can process. */
+/** A load of orders by message at a steady rate, with malformed messages on every queue in between. */
 export class Flood {
   private readonly options: FloodOptions;
   private readonly deployment: Deployment;
@@ -118,7 +118,7 @@ export class Flood {
     };
   }
 
-  /** How often each text was dead-lettered. */
+  /** Returns how often each text was dead-lettered. */
   private async deadLetter(): Promise<Map<string, number>> {
     const channels = [...new Set([agent, queueNames.submissions, queueNames.wakeUps].map(channelOf))];
     const found = await Promise.all(
@@ -137,7 +137,7 @@ function takeOne(counts: Map<string, number>, text: string): boolean {
   return count > 0;
 }
 
-/** Without what is noted in a message that waited for a newer version of the program. */
+/** Removes the note that a message carries after waiting for a newer version of the program. */
 const asItCame = (body: string): string => body.replace(/^\{"waitsSince":"[^"]*",/, '{');
 
 function appOn({ chance, sleep }: Deployment): App {

@@ -6,7 +6,7 @@ import { handlingMs, type Treated, type Treatment, treat } from '#roles/dead-let
 import { decodeInstance } from '#roles/scheduler/instance';
 import { type Desk, lineOf, noting, openDesk, submitted, tea } from '../support.ts';
 
-/** An order of one step whose request was dead-lettered, and a person who treats it. */
+/** An order with one step whose request was dead-lettered. */
 async function withRequest(context: TestContext, change: Partial<Request> = {}) {
   const asked: string[] = [];
   const app = lineOf(
@@ -32,7 +32,7 @@ async function deadLetter({ store, clock }: Desk, body: object, orderId: string)
 const treated = ({ system }: Desk, id: string, more: Partial<Treatment> = {}, ports: object = {}): Promise<Treated> =>
   treat('worker', id, { action: 'resubmit', by: 'olga', reason: 'mended', ...more }, { ...system, defaultWorkflow: 'line', ...ports });
 
-/** Ports that die at their nth call: before it, or once it was carried out. */
+/** Ports that crash at their nth call, before or after the call takes effect. */
 function dyingPorts({ system }: Desk, nth: number, when: 'before' | 'after') {
   let calls = 0;
   const dying = <T extends object>(port: T): T =>
@@ -52,9 +52,9 @@ function dyingPorts({ system }: Desk, nth: number, when: 'before' | 'after') {
   return { ports: { store: dying(system.store), queues: dying(system.queues) }, died: () => calls >= nth };
 }
 
-describe('F-120: wherever the process dies, a resubmission can be repeated', () => {
+describe('F-120: when the process crashes during a resubmission, it can be repeated', () => {
   for (const when of ['before', 'after'] as const)
-    test(`nothing is lost, and nothing is sent twice but by who was told: it dies ${when} each of its calls`, async (context) => {
+    test(`nothing is lost, and only an operator who was warned sends twice: crash ${when} each call`, async (context) => {
       let crashes = 0;
       for (let nth = 1; ; nth++) {
         const { desk, orderId, id, asked } = await withRequest(context);
@@ -76,7 +76,7 @@ describe('F-120: wherever the process dies, a resubmission can be repeated', () 
     });
 });
 
-test('a request that is sent again has the time that is left, and has never been put back', async (context) => {
+test('a request that is sent again has the remaining time and a fresh requeue count', async (context) => {
   const more = { requeued: 3, remainingMs: 1, waitsSince: '2026-01-01T00:00:00.000Z' };
   const { desk, id, request } = await withRequest(context, more);
   await desk.clock.advance(600_000);
@@ -85,7 +85,7 @@ test('a request that is sent again has the time that is left, and has never been
   assert.deepEqual(sent, { ...request, remainingMs: 3_000_000, resent: true });
 });
 
-test('what was noted of an order that is finished stands in its journal before it becomes too much', async (context) => {
+test('the notes of a finished order move to its journal before they become too many', async (context) => {
   const { desk, orderId, id } = await withRequest(context);
   await treated(desk, id);
   await desk.deliver('worker-requests');

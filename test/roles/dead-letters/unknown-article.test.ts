@@ -5,7 +5,7 @@ import type { JsonObject } from '#core/data/json';
 import { treat } from '#roles/dead-letters/resubmit';
 import { lineOf, openDesk, submitted } from '../support.ts';
 
-test('F-120: a message with an unknown article is parked, the others go on, and mended it completes its order', async (context) => {
+test('F-120: a message with an unknown article is dead-lettered, the others continue, and after an edit its order completes', async (context) => {
   const pack = ({ item }: { readonly item: string }) => {
     if (item !== 'tea') throw new UnprocessableMessage(`There is no article ${item}.`);
     return {};

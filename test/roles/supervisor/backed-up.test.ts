@@ -10,7 +10,7 @@ const replies = queueNames.replies('worker');
 const options: Partial<SupervisorOptions> = { replyQueues: [replies], periodMs: 5000 };
 const many = 20;
 
-/** Orders whose step nobody answers, none of which may fail even once; and so many answers, to whomever, that nobody reads. */
+/** Orders whose step is never answered and that may not fail even once, with many unread messages on the reply queue. */
 async function unread(t: TestContext, { orders, answers }: { orders: number; answers: number }) {
   const system = await startStill(t, oneStep, { variables: { MAX_FAILURES: '0' } });
   const orderIds = await submittedMany(system, orders);
@@ -20,7 +20,7 @@ async function unread(t: TestContext, { orders, answers }: { orders: number; ans
 
 const watching = (system: TestSystem, more: Partial<SupervisorOptions> = {}) => supervisorOf(system, { ...options, ...more });
 
-/** Time goes by, and a supervisor looks every five seconds. */
+/** Advances the clock with a supervisor pass every five seconds. */
 async function looks(system: TestSystem, ms: number, supervisor = watching(system)) {
   for (let passed = 0; passed < ms; passed += 5000) {
     await system.clock.advance(5000);
@@ -29,13 +29,13 @@ async function looks(system: TestSystem, ms: number, supervisor = watching(syste
   return supervisor;
 }
 
-/** The different values of an attribute. */
+/** Returns the distinct values of an attribute. */
 const each = async <K extends Parameters<typeof pick>[2]>(
   { system, orderIds }: { system: TestSystem; orderIds: readonly string[] },
   key: K,
 ) => [...new Set(await pick(system, orderIds, key))];
 
-test('X-45: while the answers of an agent lie unread, nobody who waits for them is late: deadlines move, nothing counts', async (t) => {
+test('X-45: while the reply queue of an agent is backed up, its steps are not late: deadlines move, no failure counts', async (t) => {
   const world = await unread(t, { orders: 5, answers: many });
   await looks(world.system, 5 * stepMs);
   assert.deepEqual([await each(world, 'processState'), await each(world, 'failureCount')], [['Processing'], [0]]);
@@ -45,7 +45,7 @@ test('X-45: while the answers of an agent lie unread, nobody who waits for them 
   assert.partialDeepStrictEqual(moved, [{ path: 'order/one', reason: 'the queue worker-replies is backed up' }]);
 });
 
-test('X-45: a queue that tells no age counts as backed up when it has been seen full for half of the time of a step', async (t) => {
+test('X-45: a queue without a message age counts as backed up after being full for half of the step timeout', async (t) => {
   const world = await unread(t, { orders: 1, answers: many });
   const { system } = world;
   const { queues } = system;
@@ -62,16 +62,16 @@ test('X-45: a queue that tells no age counts as backed up when it has been seen 
 });
 
 for (const [what, answers, queue] of [
-  ['a queue in which few messages lie', many - 1, replies],
+  ['a queue with few messages', many - 1, replies],
   ['the full queue of another agent', many, queueNames.replies('somebody')],
 ] as const)
-  test(`X-45: ${what} excuses nobody: the expiry counts`, async (t) => {
+  test(`X-45: ${what} does not excuse a late step: the expiry counts`, async (t) => {
     const world = await unread(t, { orders: 1, answers });
     await looks(world.system, 2 * stepMs, watching(world.system, { replyQueues: [queue] }));
     assert.deepEqual(await each(world, 'processState'), ['Error']);
   });
 
-test('X-45: a full queue whose messages are young excuses nobody', async (t) => {
+test('X-45: a full queue of young messages does not excuse a late step', async (t) => {
   const world = await unread(t, { orders: 1, answers: 0 });
   await world.system.clock.advance(stepMs - 1000);
   await world.system.queues.send(Array.from({ length: many }, () => ({ queue: replies, body: '{}' })));
@@ -80,14 +80,14 @@ test('X-45: a full queue whose messages are young excuses nobody', async (t) => 
   assert.deepEqual(await each(world, 'processState'), ['Error']);
 });
 
-test('X-45: a queue that cannot be looked into excuses nobody, and keeps the pass from nobody', async (t) => {
+test('X-45: a queue whose depth cannot be read excuses no late step, and does not stop the pass', async (t) => {
   const world = await unread(t, { orders: 1, answers: many });
   const depth = async (): Promise<never> => Promise.reject(new Error('not now'));
   await looks(world.system, 2 * stepMs, watching(world.system, { queues: { ...world.system.queues, depth } }));
   assert.deepEqual(await each(world, 'processState'), ['Error']);
 });
 
-test('X-45, L1: nobody waits for good behind a queue that stays backed up: after ten minutes an expiry counts again', async (t) => {
+test('X-45, L1: behind a queue that stays backed up, expiries count again after ten minutes', async (t) => {
   const world = await unread(t, { orders: 1, answers: many });
   const supervisor = await looks(world.system, stepMs);
   await Promise.all(world.orderIds.map((orderId) => wake(world.system, orderId)));
@@ -97,7 +97,7 @@ test('X-45, L1: nobody waits for good behind a queue that stays backed up: after
   assert.deepEqual(await each(world, 'processState'), ['Error']);
 });
 
-test('X-45: people are told once, by whoever looks: the first of those that wait takes it along to the scheduler', async (t) => {
+test('X-45: people are notified once of a backed-up queue, although two supervisors find it', async (t) => {
   const { system, orderIds } = await unread(t, { orders: 5, answers: many });
   const [one, two] = [await looks(system, 2 * stepMs), await looks(system, stepMs)];
   await Promise.all(orderIds.map((orderId) => wake(system, orderId)));
@@ -111,7 +111,7 @@ test('X-45: people are told once, by whoever looks: the first of those that wait
   assert.deepEqual(await pick(system, orderIds, 'failureCount'), [0, 0, 0, 0, 0]);
 });
 
-test('X-45: where most of very many orders are seen late by more than a period, each is given one more time, and then counts', async (t) => {
+test('X-45: when most of many orders are found late by more than a period, each gets one more timeout, and then counts', async (t) => {
   const world = await unread(t, { orders: many, answers: 0 });
   await world.system.clock.advance(2 * stepMs);
   const { telemetry } = await looks(world.system, 5000);
@@ -121,20 +121,20 @@ test('X-45: where most of very many orders are seen late by more than a period, 
   assert.deepEqual([await each(world, 'processState'), await each(world, 'failureCount')], [['Error'], [1]]);
 });
 
-test('X-45: fewer than twenty orders are never excused because they were seen late', async (t) => {
+test('X-45: fewer than twenty orders are never excused for being found late', async (t) => {
   const world = await unread(t, { orders: many - 1, answers: 0 });
   await world.system.clock.advance(2 * stepMs);
   await looks(world.system, 5000);
   assert.deepEqual(await each(world, 'processState'), ['Error']);
 });
 
-test('X-45: many orders that are late, and seen in time, count: their agent is silent, and the system is not slow', async (t) => {
+test('X-45: many late orders that are found in time count, because the agent is silent and the system is not slow', async (t) => {
   const world = await unread(t, { orders: 3 * many, answers: 0 });
   await looks(world.system, stepMs + 5000);
   assert.deepEqual(await each(world, 'processState'), ['Error']);
 });
 
-test('X-45: queues are looked into once a pass, and not at all where nothing is late', async (t) => {
+test('X-45: the supervisor reads queue depths once a pass, and only if a step is late', async (t) => {
   const { system } = await unread(t, { orders: 5, answers: many });
   const asked: string[] = [];
   const depth = (queue: string) => {

@@ -6,7 +6,7 @@ import { appOf, asked, startStill, stepMs, submitted, supervisorOf, wake } from 
 
 const oneStep = appOf((step) => step('one'));
 
-/** An order whose step nobody answers, because the service of its agent is away from the start on. */
+/** An order whose step is never answered, because the service of its agent is away from the start. */
 async function behind(t: TestContext, app = oneStep) {
   const system = await startStill(t, app, { variables: { MAX_FAILURES: '0' } });
   const orderId = await submitted(system);
@@ -28,7 +28,7 @@ async function passes(system: TestSystem, count: number): Promise<void> {
   }
 }
 
-test('X-45: a step behind an open breaker is not late: its deadline moves, nothing counts, nobody is woken', async (t) => {
+test('X-45: a step behind an open breaker is not late: its deadline moves, no failure counts, no wake-up is sent', async (t) => {
   const { system, orderId, openedAt } = await behind(t);
   await passes(system, 1);
   assert.partialDeepStrictEqual(await system.state(orderId), {
@@ -40,7 +40,7 @@ test('X-45: a step behind an open breaker is not late: its deadline moves, nothi
   assert.deepEqual(system.messages('wake-ups'), []);
 });
 
-test('X-45: the longer it lasts, the less often the order is written, and what is noted of it is noted once', async (t) => {
+test('X-45: the longer an outage lasts, the less often the order is written, and its note is written once', async (t) => {
   const { system, orderId } = await behind(t);
   const { rev } = await system.state(orderId);
   await passes(system, 60);
@@ -52,7 +52,7 @@ test('X-45: the longer it lasts, the less often the order is written, and what i
   assert.ok(state.rev - rev >= 6 && state.rev - rev <= 16, `${state.rev - rev} writes`);
 });
 
-test('X-45: in the whole-order form, too, an order behind an open breaker is neither reset nor counted', async (t) => {
+test('X-45: an order with whole-order recovery is neither reset nor counted behind an open breaker', async (t) => {
   const { system, orderId } = await behind(
     t,
     appOf((step) => step('one'), { recover: 'order' }),
@@ -61,7 +61,7 @@ test('X-45: in the whole-order form, too, an order behind an open breaker is nei
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', epoch: 1, failureCount: 0 });
 });
 
-test('X-45: when somebody may go and see, one of those who wait is asked again, and only one in a pass', async (t) => {
+test('X-45: when a probe is due, one waiting step is requested again, and only one per pass', async (t) => {
   const { system, orderId } = await behind(t);
   const other = await submitted(system);
   await system.clock.advance(3_600_000);
@@ -70,7 +70,7 @@ test('X-45: when somebody may go and see, one of those who wait is asked again, 
   assert.deepEqual(kinds.toSorted(), ['request', 'step']);
 });
 
-test('X-45: when it is back, who waited longest has his turn first; he is asked under the same key, and nothing counts', async (t) => {
+test('X-45: when the service is back, the order that waited longest goes first, under the same key, and no failure counts', async (t) => {
   const { system, orderId, close } = await behind(t);
   await passes(system, 3);
   const later = await submitted(system);
@@ -87,7 +87,7 @@ test('X-45: when it is back, who waited longest has his turn first; he is asked 
   assert.equal((await system.state(orderId)).failureCount, 0);
 });
 
-test('X-45: an expiry counts again once all who waited have had their turn', async (t) => {
+test('X-45: an expiry counts again once all waiting orders have had their turn', async (t) => {
   const { system, orderId, close } = await behind(t);
   await passes(system, 6);
   await close();

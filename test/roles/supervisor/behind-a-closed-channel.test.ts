@@ -6,7 +6,7 @@ import { appOf, asked, journalOf, startStill, stepMs, submitted, supervisorOf, w
 
 const oneStep = appOf((step) => step('one'));
 
-/** An order whose step nobody answers, because the channel of its agent is closed from the start on. */
+/** An order whose step is never answered, because the channel of its agent is closed from the start. */
 async function behind(t: TestContext, app = oneStep, channel = 'worker') {
   const system = await startStill(t, app, { variables: { MAX_FAILURES: '0' } });
   const { store, clock } = system;
@@ -25,7 +25,7 @@ async function passes(system: TestSystem, count: number): Promise<void> {
   }
 }
 
-test('F-108: a step behind a closed channel is not late: its deadline moves, nothing counts, nobody is woken', async (t) => {
+test('F-108: a step behind a closed channel is not late: its deadline moves, no failure counts, no wake-up is sent', async (t) => {
   const { system, orderId, closedAt } = await behind(t);
   await passes(system, 1);
   const { notes, ...state } = await system.state(orderId);
@@ -39,7 +39,7 @@ test('F-108: a step behind a closed channel is not late: its deadline moves, not
   assert.deepEqual(system.messages('wake-ups'), []);
 });
 
-test('F-108: an order waits behind a closed channel for days, is written ever more rarely, and is then asked once more', async (t) => {
+test('F-108: an order waits for days behind a closed channel, is written ever less often, and is then requested once more', async (t) => {
   const { system, orderId, open } = await behind(t);
   const { rev } = await system.state(orderId);
   await passes(system, 200);
@@ -56,7 +56,7 @@ test('F-108: an order waits behind a closed channel for days, is written ever mo
   assert.equal((await journalOf(system, orderId)).filter(({ type }) => type === 'DeadlineMoved').length, 1);
 });
 
-test('F-108: when the channel is opened, who waited longest has his turn first', async (t) => {
+test('F-108: when the channel opens, the order that waited longest goes first', async (t) => {
   const { system, orderId, open } = await behind(t);
   await passes(system, 3);
   const later = await submitted(system);
@@ -69,7 +69,7 @@ test('F-108: when the channel is opened, who waited longest has his turn first',
   assert.ok((second?.nextDueAt ?? 0) > system.clock.now());
 });
 
-test('F-108: closed again before all had their turn, it is the same absence for those who are left', async (t) => {
+test('F-108: when the channel closes again before all orders had their turn, the same outage continues for the rest', async (t) => {
   const { system, orderId, closedAt, close, open } = await behind(t);
   await passes(system, 2);
   await open();
@@ -80,7 +80,7 @@ test('F-108: closed again before all had their turn, it is the same absence for 
   assert.deepEqual([nextDueFor?.waitingSince, failureCount], [closedAt, 0]);
 });
 
-test('F-108: an expiry counts again once all who waited have had their turn', async (t) => {
+test('F-108: an expiry counts again once all waiting orders have had their turn', async (t) => {
   const { system, orderId, open } = await behind(t);
   await passes(system, 6);
   await open();
@@ -91,13 +91,13 @@ test('F-108: an expiry counts again once all who waited have had their turn', as
   assert.partialDeepStrictEqual(await system.state(orderId), { failureCount: 1, processState: 'Error' });
 });
 
-test('F-108: where the wake-ups are closed nobody can be asked for anything: no step of any agent is late', async (t) => {
+test('F-108: when the wake-ups are closed, no step of any agent is late, because none can be requested', async (t) => {
   const { system, orderId } = await behind(t, oneStep, 'wake-ups');
   await passes(system, 3);
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 0 });
 });
 
-test('F-108: the closed channel of another agent moves nothing: the step counts as late', async (t) => {
+test('F-108: the closed channel of another agent changes nothing: the step counts as late', async (t) => {
   const { system, orderId } = await behind(t, oneStep, 'somebody');
   await passes(system, 2);
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Error', failureCount: 1 });

@@ -33,14 +33,14 @@ test('F-54: the supervisor imports nothing that knows a workflow, an agent or an
   ]);
 });
 
-test('F-54: of the store the supervisor uses heads, patches, lists of ids, what services are away, which channels are closed and how far the sweep has come, it sends to the wake-ups alone, and of other queues sees only how much lies in them', () => {
+test('F-54: the supervisor uses only heads, patches, id lists, breakers, channel states and the sweep position of the store; it sends only wake-ups, and reads the depth of other queues', () => {
   const source = read('lib/roles/supervisor/supervisor.ts') + read('lib/roles/supervisor/sweep.ts');
   assert.deepEqual(matches(source, /\bstore\.(\w+)\(/g), ['breaker', 'document', 'due', 'head', 'patch', 'putDocument', 'sweep']);
   assert.deepEqual(matches(source, /\bqueues\.(\w+)\(/g), ['depth', 'send']);
   assert.deepEqual(matches(source, /\bqueueNames\.(\w+)/g), ['wakeUps']);
 });
 
-test('F-54: whatever it finds, the supervisor sends nothing but wake-ups, and never touches an instance', async (t) => {
+test('F-54: whatever the supervisor finds, it sends only wake-ups, and never touches an instance', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { maxFailures: 1 }),
@@ -59,7 +59,7 @@ test('F-54: whatever it finds, the supervisor sends nothing but wake-ups, and ne
   assert.deepEqual(await Promise.all(orderIds.map(async (id) => (await system.state(id)).blob)), blobs);
 });
 
-test('F-55: nothing in the roles starts, restarts or ends a process', () => {
+test('F-55: no role starts, restarts or ends a process', () => {
   const files = globSync('lib/**/*.ts', { cwd: root }).filter((file) => !/^lib\/(cli|api|runtime\/host|infrastructure)\//.test(file));
   const found = [...files, ...globSync('functions/*.ts', { cwd: root })].filter((file) =>
     /child_process|node:cluster|worker_threads|process\.(kill|exit|abort)/.test(read(file)),

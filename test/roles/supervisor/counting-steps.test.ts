@@ -20,7 +20,7 @@ import {
 
 type System = Awaited<ReturnType<typeof startStill>>;
 
-/** The newest request of a step is answered. */
+/** Answers the newest request of a step. */
 const answer = (system: System, orderId: string, name: string): Promise<void> =>
   accept(
     system,
@@ -34,7 +34,7 @@ const answer = (system: System, orderId: string, name: string): Promise<void> =>
 const lateOnce = (_: string, call: { attempt: number; signal: AbortSignal }) => (call.attempt === 1 ? silence(call) : {});
 
 for (const recover of ['step', 'order'] as const) {
-  test(`F-53, F-176: four steps that are late once each complete with a threshold of 3, recovered by ${recover}`, async (t) => {
+  test(`F-53, F-176: four steps that are each late once complete with a threshold of 3, with recovery by ${recover}`, async (t) => {
     const build: Parameters<typeof appOf>[0] = (step) => sequence(step('a'), step('b'), step('c'), step('d'));
     const system = await start(t, appOf(build, { recover, maxFailures: 3, serve: lateOnce }));
     const orderId = await submitted(system);
@@ -42,7 +42,7 @@ for (const recover of ['step', 'order'] as const) {
     assert.partialDeepStrictEqual(await system.state(orderId), { outcome: 'completed', failureCount: 0 });
   });
 
-  test(`F-51, F-176: a step that nobody answers reaches its threshold beside steps that pass, recovered by ${recover}`, async (t) => {
+  test(`F-51, F-176: a step without replies reaches its threshold beside steps that succeed, with recovery by ${recover}`, async (t) => {
     const serve = (step: string, call: { attempt: number; signal: AbortSignal }) =>
       step === 'stuck' || call.attempt === 1 ? silence(call) : {};
     const build: Parameters<typeof appOf>[0] = (step) =>
@@ -58,7 +58,7 @@ for (const recover of ['step', 'order'] as const) {
   });
 }
 
-test('F-49, F-176: failureCount is that of the step that was late most, and falls when the step succeeds', async (t) => {
+test('F-49, F-176: failureCount is the count of the step that was late most often, and falls when that step succeeds', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => parallel(step('often'), sequence(delay({ seconds: 15 }), step('once')))),
@@ -85,7 +85,7 @@ test('F-49, F-176: failureCount is that of the step that was late most, and fall
   assert.deepEqual(noted, [1, 1, 2, 2], 'also before a scheduler has looked at it');
 });
 
-test('F-53: what an order has to tell while a step is late does not make its count forgotten', async (t) => {
+test('F-53: a sibling that succeeds meanwhile does not reset the count of a late step', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => parallel(step('late'), step('well')), { maxFailures: 1 }),
@@ -101,7 +101,7 @@ test('F-53: what an order has to tell while a step is late does not make its cou
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Error', failureCount: 2 });
 });
 
-test('F-53: the long wait of one step is not cut short by another step that is late meanwhile', async (t) => {
+test('F-53: the long wait of one step is not shortened by another late step', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => parallel(step('late'), sequence(delay({ seconds: 60 }), step('other'))), { maxFailures: 1, onExhausted: 'wait' }),
@@ -126,9 +126,9 @@ for (const [said, options, variables, seconds] of [
   ['its workflow', { longWaitSeconds: 90 }, {}, 90],
   ['LONG_WAIT_SECONDS', {}, { LONG_WAIT_SECONDS: '120' }, 120],
   ['its workflow before LONG_WAIT_SECONDS', { longWaitSeconds: 90 }, { LONG_WAIT_SECONDS: '120' }, 90],
-  ['nothing', {}, {}, 3600],
+  ['default', {}, {}, 3600],
 ] as const) {
-  test(`F-53, F-175: how long a step above its threshold is left alone is said by ${said}: ${seconds} s`, async (t) => {
+  test(`F-53, F-175: the long wait above the threshold is set by ${said}: ${seconds} s`, async (t) => {
     const app = appOf((step) => step('one'), { maxFailures: 0, onExhausted: 'wait', ...options });
     const system = await startStill(t, app, { variables });
     const orderId = await submitted(system);
@@ -146,7 +146,7 @@ for (const [said, options, variables, seconds] of [
   });
 }
 
-test('F-53, F-175: the attempt after the long wait has a time of its own: nothing is counted before that is over, and its answer counts', async (t) => {
+test('F-53, F-175: the attempt after the long wait has a full timeout: no failure counts before, and its reply counts', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { maxFailures: 0, onExhausted: 'wait', longWaitSeconds: 90 }),

@@ -23,7 +23,7 @@ const expired = { looked: 1, counted: 1, woken: 0, intoError: 0, lost: 0 };
 const uncounted = { ...expired, counted: 0 };
 const wokenOnly = { ...uncounted, woken: 1 };
 
-test('F-48, S16: of records in every state only those are touched that are Processing and past their time', async (t) => {
+test('F-48, S16: among records in every state, the supervisor touches only those in Processing with a past deadline', async (t) => {
   const system = await startStill(t, oneStep);
   const [late, finished, inError, suspended, pending] = [
     await submitted(system),
@@ -50,7 +50,7 @@ test('F-48, S16: of records in every state only those are touched that are Proce
   assert.deepEqual(await pick(system, all, 'failureCount'), [1, 0, 0, 0, 0, 0]);
 });
 
-test('F-48: an order counts as late from its completeBy on, and not a millisecond earlier', async (t) => {
+test('F-48: an order is late from its completeBy on, and not a millisecond earlier', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   const supervisor = supervisorOf(system);
@@ -61,7 +61,7 @@ test('F-48: an order counts as late from its completeBy on, and not a millisecon
   assert.deepEqual(await supervisor.pass(), expired);
 });
 
-test('F-48, X-12: with CLOCK_TOLERANCE_MS a deadline counts only when it is later than that', async (t) => {
+test('F-48, X-12: with CLOCK_TOLERANCE_MS a deadline counts only when that much time has passed', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   const supervisor = supervisorOf(system, { clockToleranceMs: 2000 });
@@ -72,7 +72,7 @@ test('F-48, X-12: with CLOCK_TOLERANCE_MS a deadline counts only when it is late
   assert.deepEqual(await supervisor.pass(), expired);
 });
 
-test('F-48, X-12: an expiry counts as of when it was found, though the clock is set back before it is written', async (t) => {
+test('F-48, X-12: an expiry counts from its discovery, even if the clock is set back before the write', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   let setBackMs = 0;
@@ -94,7 +94,7 @@ test('F-48, X-12: an expiry counts as of when it was found, though the clock is 
   );
 });
 
-test('F-48: the host hands CLOCK_TOLERANCE_MS to its supervisor', async (t) => {
+test('F-48: the host passes CLOCK_TOLERANCE_MS to its supervisor', async (t) => {
   const system = await start(t, oneStep, { variables: { CLOCK_TOLERANCE_MS: '3000' }, without: ['agent-worker'] });
   const orderId = await submitted(system);
   await system.clock.advance(stepMs + 2500);
@@ -103,7 +103,7 @@ test('F-48: the host hands CLOCK_TOLERANCE_MS to its supervisor', async (t) => {
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
-test('F-49: each expiry counts once, however often the supervisor looks before the step is asked again', async (t) => {
+test('F-49: each expiry counts once, however often the supervisor passes before the next attempt', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   const supervisor = supervisorOf(system);
@@ -116,7 +116,7 @@ test('F-49: each expiry counts once, however often the supervisor looks before t
   }
 });
 
-test('F-49, X-22: two supervisors at once count an expiry once, and the slower one knows that it lost', async (t) => {
+test('F-49, X-22: when two supervisors find an expiry at once, it counts once, and the slower one loses the race', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   const [one, two] = [supervisorOf(system), supervisorOf(system)];
@@ -146,7 +146,7 @@ test('F-49, X-24: a scheduler that is hours late does not turn one expiry into m
   assert.deepEqual(new Set(await takeWakeUps(system)), new Set([orderId]));
 });
 
-test('F-49: what the supervisor counted stands in the journal once, as soon as the scheduler writes', async (t) => {
+test('F-49: the journal has each count of the supervisor once, as soon as the scheduler writes', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
@@ -161,7 +161,7 @@ test('F-49: what the supervisor counted stands in the journal once, as soon as t
 });
 
 for (const kind of ['unclaimed', 'timer', 'outbox', 'unsent', 'request'] as const satisfies readonly DueFor['kind'][]) {
-  test(`F-48: what is due for "${kind}" wakes the scheduler and never counts`, async (t) => {
+  test(`F-48: a deadline for "${kind}" sends a wake-up and never counts`, async (t) => {
     const system = await startStill(t, oneStep);
     const orderId = await submitted(system);
     await alter(system, orderId, {
@@ -180,7 +180,7 @@ for (const [steps, completeWithinSeconds, wokenAfter] of [
   ['seconds', 2, [0, 2, 6, 14, 30, 60, 90]],
   ['minutes', 300, [0, 30, 60, 90]],
 ] as const) {
-  test(`F-48, L1: where steps take ${steps}, an order whose wake-ups get lost is woken after ${wokenAfter.join(', ')} s`, async (t) => {
+  test(`F-48, L1: with a step timeout of ${steps}, an order whose wake-ups get lost is woken after ${wokenAfter.join(', ')} s`, async (t) => {
     const system = await startStill(t, oneStep, { variables: { STEP_COMPLETE_WITHIN_SECONDS: String(completeWithinSeconds) } });
     const orderId = await submitted(system);
     await alter(system, orderId, { nextDueFor: { kind: 'request' } });
@@ -195,7 +195,7 @@ for (const [steps, completeWithinSeconds, wokenAfter] of [
   });
 }
 
-test('LOCK: while somebody holds the instance its deadline is moved to the end of the lease, and nothing counts', async (t) => {
+test('LOCK: while another host holds the lease, the deadline moves to the end of the lease, and no failure counts', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   const lease = await system.host.hold(orderId, 60_000);
@@ -215,7 +215,7 @@ test('LOCK: while somebody holds the instance its deadline is moved to the end o
   await lease?.release();
 });
 
-test('LOCK: a lease that has run out keeps no deadline from counting', async (t) => {
+test('LOCK: an expired lease does not keep a deadline from counting', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   await alter(system, orderId, { heldBy: 'host-that-died', heldUntil: system.clock.now() + stepMs });
@@ -223,7 +223,7 @@ test('LOCK: a lease that has run out keeps no deadline from counting', async (t)
   assert.deepEqual(await supervisorOf(system).pass(), expired);
 });
 
-test('F-11, F-48: a Pending order whose wake-up was lost is claimed within a period, and nothing counts', async (t) => {
+test('F-11, F-48: a Pending order whose wake-up was lost is claimed within one period, and no failure counts', async (t) => {
   const system = await start(t, oneStep, { variables: { CLAIM_ON_SUBMIT: 'off' } });
   const { queues } = system;
   const { create } = system.store;
@@ -236,7 +236,7 @@ test('F-11, F-48: a Pending order whose wake-up was lost is claimed within a per
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processed', failureCount: 0 });
 });
 
-test('X-27, S17, L3: while nobody takes announcements an alert stays in the outbox, is tried again, and nothing counts', async (t) => {
+test('X-27, S17, L3: while the event bus fails, an alert stays in the outbox and is retried, and no failure counts', async (t) => {
   const system = await start(
     t,
     appOf((step) => step('one'), { maxFailures: 0, serve: (_, call) => silence(call) }),
@@ -255,7 +255,7 @@ test('X-27, S17, L3: while nobody takes announcements an alert stays in the outb
   assert.partialDeepStrictEqual(await system.state(orderId), { failureCount: 1, outbox: [], worklist: 'error' });
 });
 
-test('F-89, F-48: a timer that is due is no failure, however late anybody looks', async (t) => {
+test('F-89, F-48: a due timer is not a failure, however late the supervisor passes', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => sequence(delay({ seconds: 60 }), step('one'))),

@@ -4,7 +4,7 @@ import { queueNames } from '#ports/messages';
 import { acquireLease } from '#roles/scheduler/lease';
 import { appOf, start, startStill, submitted } from './support.ts';
 
-test('F-23, F-24: a host renews its leases as long as it drains, and gives them back at the end', async (t) => {
+test('F-23, F-24: a host renews its leases while it drains, and releases them at the end', async (t) => {
   const serve = async () => {
     await system.clock.sleep(6000);
     return {};
@@ -29,7 +29,7 @@ test('F-23, F-24: a host renews its leases as long as it drains, and gives them 
   assert.equal((await system.state(orderId)).processState, 'Processed');
 });
 
-test('F-27: a lease that is given back while it is being renewed stays given back', async (t) => {
+test('F-27: a lease that is released during its renewal stays released', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one')),
@@ -51,7 +51,7 @@ test('F-27: a lease that is given back while it is being renewed stays given bac
   assert.partialDeepStrictEqual(await system.state(orderId), { heldBy: null, heldUntil: null });
 });
 
-test('F-23: a host that drains waits until the answers that lie on its queues are applied', async (t) => {
+test('F-23: a host that drains waits until the replies on its queues are applied', async (t) => {
   const system = await start(
     t,
     appOf((step) => step('one')),
@@ -81,7 +81,7 @@ for (const [policy, waits] of [
   ['BasicRetry', true],
   ['AggressiveRetry', true],
 ] as const) {
-  test(`F-16, F-17, F-18, F-19, F-20: a host that takes a lease follows INSTANCE_LOCKED_ACTION: ${policy}`, async (t) => {
+  test(`F-16, F-17, F-18, F-19, F-20: a host that acquires a lease follows INSTANCE_LOCKED_ACTION: ${policy}`, async (t) => {
     const app = appOf((step) => step('one'));
     const system = await startStill(t, app, { variables: { INSTANCE_LOCKED_ACTION: policy } });
     const orderId = await submitted(system);
@@ -97,10 +97,10 @@ for (const [policy, waits] of [
 }
 
 for (const [heldSeconds, advice] of [
-  [70, ['Instances are held for about 70 s: INSTANCE_LOCKED_ACTION=NoRetry fits that better than BasicRetry.']],
+  [70, ['Leases last about 70 s: set INSTANCE_LOCKED_ACTION=NoRetry instead of BasicRetry.']],
   [10, []],
 ] as const) {
-  test(`F-21: with BasicRetry a host that held an instance for ${heldSeconds} s is given ${advice.length === 0 ? 'no ' : ''}advice`, async (t) => {
+  test(`F-21: with BasicRetry a host that held an instance for ${heldSeconds} s gets ${advice.length === 0 ? 'no ' : ''}advice`, async (t) => {
     const app = appOf((step) => step('one'));
     const system = await startStill(t, app, { variables: { INSTANCE_LOCKED_ACTION: 'BasicRetry' } });
     const orderId = await submitted(system);

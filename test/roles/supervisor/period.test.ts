@@ -9,11 +9,11 @@ import { appOf, silence, start, stepMs, submitted } from './support.ts';
 
 const oneStep = appOf((step) => step('one'));
 
-/** The supervisor alone, as the host runs it. */
+/** The functions that do not run in these tests, so that the supervisor runs alone. */
 const others = ['submissions', 'agent-worker', 'scheduler', 'sweeper', 'dead-letter'];
 
 for (const seconds of [60, 300]) {
-  test(`F-47: with SUPERVISOR_PERIOD_SECONDS=${seconds} the supervisor looks once in that time`, async (t) => {
+  test(`F-47: with SUPERVISOR_PERIOD_SECONDS=${seconds} the supervisor passes once in that time`, async (t) => {
     const system = await start(t, oneStep, { variables: { SUPERVISOR_PERIOD_SECONDS: String(seconds) }, without: others });
     const orderId = await submitted(system);
     await system.clock.advance(seconds * 1000 - 1);
@@ -23,7 +23,7 @@ for (const seconds of [60, 300]) {
   });
 }
 
-test('F-47: a run that fails keeps the next one from nothing', async (t) => {
+test('F-47: a failed pass does not prevent the next one', async (t) => {
   const system = await start(t, oneStep, { without: others });
   const orderId = await submitted(system);
   const { due } = system.store;
@@ -35,7 +35,7 @@ test('F-47: a run that fails keeps the next one from nothing', async (t) => {
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
-test('F-28, F-47: a host looks for what is late as soon as it starts, and not only when its first period is over', async (t) => {
+test('F-28, F-47: a host looks for late orders as soon as it starts, not only after its first period', async (t) => {
   const clock = manualClock();
   const dataFolder = mkdtempSync(join(tmpdir(), 'redress-'));
   t.after(() => rmSync(dataFolder, { recursive: true }));
@@ -48,7 +48,7 @@ test('F-28, F-47: a host looks for what is late as soon as it starts, and not on
 });
 
 for (const seconds of [1, 5, 30]) {
-  test(`L5: with a period of ${seconds} s a late step is asked again no later than that after its time`, async (t) => {
+  test(`L5: with a period of ${seconds} s a late step is requested again within that time after its deadline`, async (t) => {
     const askedAt: number[] = [];
     const serve = (_: string, call: { attempt: number; signal: AbortSignal }) => {
       askedAt.push(system.clock.now());
@@ -67,7 +67,7 @@ for (const seconds of [1, 5, 30]) {
   });
 }
 
-test('F-30: during a wait of an hour nobody holds the instance, and another host than the one that began it goes on', async (t) => {
+test('F-30: during a wait of one hour no host holds the lease, and another host continues the order', async (t) => {
   const served: string[] = [];
   const serve = (step: string) => {
     served.push(step);

@@ -22,7 +22,7 @@ import {
 
 const wholeOrder = appOf((step) => sequence(step('one'), step('two')), { recover: 'order' });
 
-test('F-50: an expired order is reset in one write: Pending, locked by nobody, a new completeBy, and the next epoch', async (t) => {
+test('F-50: an expired order is reset in one write: Pending, unclaimed, with a new completeBy and the next epoch', async (t) => {
   const system = await startStill(t, wholeOrder);
   const orderId = await submitted(system);
   const before = await system.state(orderId);
@@ -42,7 +42,7 @@ test('F-50: an expired order is reset in one write: Pending, locked by nobody, a
   assert.deepEqual(await takeWakeUps(system), [orderId]);
 });
 
-test('F-50: another scheduler claims the order as before, and its open step runs under the same idempotency key', async (t) => {
+test('F-50: another scheduler claims a reset order again, and its open step runs under the same idempotency key', async (t) => {
   const keys: string[] = [];
   const served: string[] = [];
   const serve = (step: string, call: { attempt: number; idempotencyKey: string; signal: AbortSignal }) => {
@@ -69,7 +69,7 @@ test('F-50: another scheduler claims the order as before, and its open step runs
   );
 });
 
-test('F-42, F-50: an answer to what was asked before the reset changes nothing', async (t) => {
+test('F-42, F-50: a reply to a request from before the reset changes nothing', async (t) => {
   const system = await startStill(t, wholeOrder);
   const orderId = await submitted(system);
   const reply = replyTo(requests(system)[0], system.clock.now());
@@ -81,7 +81,7 @@ test('F-42, F-50: an answer to what was asked before the reset changes nothing',
   assert.equal((await stepOf(system, orderId, 'one')).status, 'Executing');
 });
 
-test('F-49, F-50: an old answer that comes between reset and claim does not make the expiry count again', async (t) => {
+test('F-49, F-50: an old reply between reset and claim does not make the expiry count again', async (t) => {
   const system = await startStill(t, wholeOrder);
   const orderId = await submitted(system);
   const reply = replyTo(requests(system)[0], system.clock.now());
@@ -100,7 +100,7 @@ test('F-49, F-50: an old answer that comes between reset and claim does not make
   });
 });
 
-test('F-49, F-50, S26: what is still to be told when the order is reset does not make the expiry count again', async (t) => {
+test('F-49, F-50, S26: an unsent status message at the reset does not make the expiry count again', async (t) => {
   const system = await startStill(t, wholeOrder, { writesAndSendsAtomically: false });
   const { send } = system.queues;
   await system.store.putClient({ id: 'test', responseChannels: ['gone'], senders: [] });
@@ -122,7 +122,7 @@ test('F-49, F-50, S26: what is still to be told when the order is reset does not
   );
 });
 
-test('F-50: nothing counts before the latest of the outstanding steps is past its time', async (t) => {
+test('F-50: no failure counts before the last open step has passed its deadline', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => parallel(step('one'), sequence(step('two'), step('three'))), { recover: 'order' }),
@@ -146,7 +146,7 @@ test('F-50: nothing counts before the latest of the outstanding steps is past it
   assert.deepEqual(asked(system), ['one#1', 'two#1', 'three#1', 'one#2', 'three#2']);
 });
 
-test('F-51: in the order form, too, a threshold of 3 resets three times and puts the order in Error at the fourth expiry', async (t) => {
+test('F-51: with whole-order recovery, too, a threshold of 3 resets three times and puts the order in Error at the fourth expiry', async (t) => {
   const system = await startStill(t, wholeOrder, { variables: { MAX_FAILURES: '3' } });
   const orderId = await submitted(system);
   for (const failureCount of [1, 2, 3, 4]) {
@@ -162,7 +162,7 @@ test('F-51: in the order form, too, a threshold of 3 resets three times and puts
   });
 });
 
-test('F-51: the definition wins over MAX_FAILURES in the order form as well', async (t) => {
+test('F-51: with whole-order recovery, too, the definition overrides MAX_FAILURES', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { recover: 'order', maxFailures: 0 }),
@@ -173,7 +173,7 @@ test('F-51: the definition wins over MAX_FAILURES in the order form as well', as
   assert.equal((await system.state(orderId)).processState, 'Error');
 });
 
-test('F-53: with onExhausted "wait" an order above the threshold keeps its claim, and its step is asked again an hour later', async (t) => {
+test('F-53: with onExhausted "wait" an order above the threshold keeps its claim, and its step is requested again an hour later', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { recover: 'order', maxFailures: 0, onExhausted: 'wait' }),
@@ -193,7 +193,7 @@ test('F-53: with onExhausted "wait" an order above the threshold keeps its claim
   assert.deepEqual(asked(system), ['one#1', 'one#2']);
 });
 
-test('F-53, F-106: with onExhausted "undo" an order that stays late above the threshold is undone, newest first', async (t) => {
+test('F-53, F-106: with onExhausted "undo" an order above the threshold is compensated, newest effect first', async (t) => {
   const served: string[] = [];
   const serve = (_: string, call: { path: string; attempt: number; signal: AbortSignal }) => {
     served.push(`${call.path.slice('order/'.length)}#${call.attempt}`);
@@ -208,7 +208,7 @@ test('F-53, F-106: with onExhausted "undo" an order that stays late above the th
   const orderId = await submitted(system);
   await system.clock.advance(4 * stepMs);
 
-  // The third attempt of the second step finds out whether it was done.
+  // The third attempt of the second step confirms its outcome.
   assert.deepEqual(served, ['one#1', 'two#1', 'two#2', 'two#3', 'two/undo#1', 'one/undo#1']);
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processed', outcome: 'compensated', failureCount: 0 });
 });

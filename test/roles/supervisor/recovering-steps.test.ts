@@ -24,7 +24,7 @@ const oneStep = appOf((step) => step('one'));
 
 const hourMs = 3_600_000;
 
-test('F-52: only the step that is late is asked again, under the same key; earlier and sibling ones are not', async (t) => {
+test('F-52: only the late step is requested again, under the same key; earlier steps and siblings are not', async (t) => {
   const seen: string[] = [];
   const keys = new Set<string>();
   const serve = (step: string, call: { attempt: number; idempotencyKey: string; signal: AbortSignal }) => {
@@ -45,7 +45,7 @@ test('F-52: only the step that is late is asked again, under the same key; earli
   assert.equal((await stepOf(system, orderId, 'late')).attempts, 2);
 });
 
-test('F-52: the supervisor gives the late step new time in the write that counts, and the scheduler asks anew from then', async (t) => {
+test('F-52: the write that counts an expiry also sets a new deadline, and the scheduler sends the next request with that deadline', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
@@ -65,7 +65,7 @@ test('F-52: the supervisor gives the late step new time in the write that counts
   assert.partialDeepStrictEqual(await system.state(orderId), { completeBy: system.clock.now() + stepMs, nextDueFor: { kind: 'step' } });
 });
 
-test('F-52: two steps that are late together are asked again together, and count as one expiry', async (t) => {
+test('F-52: two steps that are late together are requested again together, and count as one expiry', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => parallel(step('one'), step('two'))),
@@ -78,7 +78,7 @@ test('F-52: two steps that are late together are asked again together, and count
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
-test('F-51, S15: with a threshold of 3 the first three expiries ask again, and the fourth puts the order in Error in the same write', async (t) => {
+test('F-51, S15: with a threshold of 3 the first three expiries request again, and the fourth puts the order in Error in the same write', async (t) => {
   const system = await startStill(t, oneStep, { variables: { MAX_FAILURES: '3' } });
   const orderId = await submitted(system);
   for (const failureCount of [1, 2, 3, 4]) {
@@ -100,7 +100,7 @@ for (const [maxFailures, expiries] of [
   [1, 2],
   [5, 6],
 ] as const) {
-  test(`F-51: maxFailures ${maxFailures} of the definition wins over MAX_FAILURES: Error at expiry ${expiries}`, async (t) => {
+  test(`F-51: maxFailures ${maxFailures} of the definition overrides MAX_FAILURES: Error at expiry ${expiries}`, async (t) => {
     const system = await startStill(
       t,
       appOf((step) => step('one'), { maxFailures }),
@@ -117,7 +117,7 @@ for (const [maxFailures, expiries] of [
   });
 }
 
-test('F-51, F-59, S17: an order whose threshold is exceeded is announced once, and the alert lay in the write that did it', async (t) => {
+test('F-51, F-59, S17: an order above its threshold is announced once, and the write that put it in Error contains the alert', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { maxFailures: 0 }),
@@ -145,7 +145,7 @@ test('F-51, F-59, S17: an order whose threshold is exceeded is announced once, a
   );
 });
 
-test('F-51, F-62, F-74: an order that ends by the threshold is a terminated workflow: its host is told, and it is announced', async (t) => {
+test('F-51, F-62, F-74: when the threshold ends an order, its host emits workflowTerminated, and the order is announced', async (t) => {
   const told: string[] = [];
   const system = await start(
     t,
@@ -158,7 +158,7 @@ test('F-51, F-62, F-74: an order that ends by the threshold is a terminated work
   assert.deepEqual(alertsOf(system, orderId), ['Order In Error', 'Workflow Terminated']);
 });
 
-test('F-53: with onExhausted "wait" a step above the threshold is left alone for an hour, then asked again', async (t) => {
+test('F-53: with onExhausted "wait" a step above the threshold rests for an hour, then is requested again', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { maxFailures: 1, onExhausted: 'wait' }),
@@ -183,7 +183,7 @@ test('F-53: with onExhausted "wait" a step above the threshold is left alone for
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 2 });
 });
 
-test('F-53, S15: with onExhausted "fault" a step that is answered "not now" each time is given up like one that nobody answers', async (t) => {
+test('F-53, S15: with onExhausted "fault" a step that is always answered "not now" faults like one that gets no reply', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { maxFailures: 1, onExhausted: 'fault' }),
@@ -203,7 +203,7 @@ test('F-53, S15: with onExhausted "fault" a step that is answered "not now" each
   assert.equal(asked(system).length, 2);
 });
 
-test('F-53: a sibling that answers during the long wait neither shortens it nor makes the expiry count again', async (t) => {
+test('F-53: a reply of a sibling during the long wait neither shortens it nor makes the expiry count again', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => parallel(step('late'), sequence(step('slow'), step('last'))), { maxFailures: 0, onExhausted: 'wait' }),
@@ -223,7 +223,7 @@ test('F-53: a sibling that answers during the long wait neither shortens it nor 
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
-test('F-53, S15: a timer that comes during the long wait does not end it, and the expiry does not count again', async (t) => {
+test('F-53, S15: a timer during the long wait does not end it, and the expiry does not count again', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => parallel(step('late'), sequence(step('slow'), delay({ seconds: 60 }), step('last'))), {
@@ -261,7 +261,7 @@ test('F-53, S15: a timer that comes during the long wait does not end it, and th
   assert.deepEqual(asked(system), ['late#1', 'slow#1', 'last#1', 'late#2']);
 });
 
-test('F-42, F-52: an answer that was sent in time is taken until the step is asked again, also when the expiry has been counted', async (t) => {
+test('F-42, F-52: a reply that was sent in time is accepted until the next attempt is requested, even after the expiry was counted', async (t) => {
   for (const [first, then] of [
     ['answer', 'wake'],
     ['wake', 'answer'],

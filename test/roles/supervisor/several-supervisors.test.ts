@@ -24,7 +24,7 @@ const sumOf = (passes: readonly SupervisorPass[], what: keyof SupervisorPass): n
 const never = new Promise<never>(() => {});
 
 for (const recover of ['step', 'order'] as const) {
-  test(`F-56: five supervisors recover each of 1,000 expired orders once, and the losers are counted (recover: ${recover})`, async (t) => {
+  test(`F-56: five supervisors recover each of 1,000 expired orders once, and lost races are counted (recover: ${recover})`, async (t) => {
     const system = await startStill(
       t,
       appOf((step) => step('one'), { recover }),
@@ -44,7 +44,7 @@ for (const recover of ['step', 'order'] as const) {
   });
 }
 
-test('F-57: a supervisor that dies in the middle of a page leaves nothing half done, and the next one does the rest', async (t) => {
+test('F-57: a supervisor that crashes in the middle of a page leaves no partial work, and the next one does the rest', async (t) => {
   const system = await startStill(t, oneStep);
   const orderIds = await submittedMany(system, 300);
   await system.clock.advance(stepMs);
@@ -63,7 +63,7 @@ test('F-57: a supervisor that dies in the middle of a page leaves nothing half d
   assert.deepEqual(new Set(await pick(system, orderIds, 'failureCount')), new Set([1]));
 });
 
-test('F-57, X-1: what a supervisor counted before it died, and told nobody of, is told by the next one and not counted again', async (t) => {
+test('F-57, X-1: when a supervisor crashes after counting an expiry, the next one sends the wake-up and does not count it again', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
@@ -79,7 +79,7 @@ test('F-57, X-1: what a supervisor counted before it died, and told nobody of, i
   assert.deepEqual(asked(system), ['one#1', 'one#2']);
 });
 
-test('F-57, X-1: an order that was reset by a supervisor that died is claimed as soon as another one looks', async (t) => {
+test('F-57, X-1: an order that was reset by a crashed supervisor is claimed at the next pass', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { recover: 'order' }),
@@ -94,7 +94,7 @@ test('F-57, X-1: an order that was reset by a supervisor that died is claimed as
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 1, epoch: 3 });
 });
 
-test('F-57, X-2: a count whose answer was lost on the way is not repeated', async (t) => {
+test('F-57, X-2: a count whose response was lost is not repeated', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
@@ -109,7 +109,7 @@ test('F-57, X-2: a count whose answer was lost on the way is not repeated', asyn
 });
 
 for (const first of ['supervisor', 'scheduler'] as const) {
-  test(`X-23, S4, S15: when the last answer and the supervisor meet (${first} first), the order is finished or its expiry counts, never both`, async (t) => {
+  test(`X-23, S4, S15: when the last reply and the supervisor race (${first} first), the order completes or its expiry counts, never both`, async (t) => {
     const system = await startStill(
       t,
       appOf((step) => step('one'), { recover: 'order' }),

@@ -30,7 +30,7 @@ type Options = Partial<
   readonly serve?: Serve;
 };
 
-/** One workflow whose steps are all served by one agent, `worker`; `serve` is what the agent does. */
+/** An app with one workflow. Its steps are served by the agent `worker`, which runs `serve`. */
 export function appOf(build: Build, { serve = () => ({}), ...options }: Options = {}): App {
   const Nothing = z.object({});
   const worker = defineAgent('worker', {
@@ -42,11 +42,11 @@ export function appOf(build: Build, { serve = () => ({}), ...options }: Options 
 
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** What an agent does that never answers: it stops when its time is over. */
+/** An operation that never answers: it stops at its deadline. */
 export const silence = ({ signal }: Pick<Call, 'signal'>): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
-/** Steps may take ten seconds, unless a test says otherwise. */
+/** The step timeout in these tests: ten seconds. */
 export const stepMs = 10_000;
 
 export async function start(t: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
@@ -55,7 +55,7 @@ export async function start(t: TestContext, app: App, options: TestSystemOptions
   return system;
 }
 
-/** The store and its orders alone: nothing runs that the test does not run itself. */
+/** Starts a system without running functions: the test does their work itself. */
 export const startStill = (t: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> =>
   start(t, app, { ...options, without: ['submissions', 'agent-worker', 'scheduler', 'supervisor', 'sweeper', 'dead-letter'] });
 
@@ -68,25 +68,25 @@ export async function submitted(system: TestSystem, options: Parameters<TestSyst
 export const submittedMany = (system: TestSystem, count: number): Promise<readonly string[]> =>
   Promise.all(Array.from({ length: count }, () => submitted(system)));
 
-/** Puts a record into the state that a test wants to see looked at. */
+/** Changes a record to the state that a test needs. */
 export async function alter(system: TestSystem, orderId: string, change: Partial<StateHead>): Promise<void> {
   const { blob: _, ...head } = await system.state(orderId);
   const { outcome } = await system.store.patch({ ...head, ...change, rev: head.rev + 1 }, head);
   assert.equal(outcome, 'written');
 }
 
-/** A supervisor of the test's own, on the system's ports or on what stands in for them. */
+/** A separate supervisor of the test, on the ports of the system or on replacements. */
 export function supervisorOf(system: TestSystem, options: Partial<SupervisorOptions> = {}): Supervisor & { readonly telemetry: Telemetry } {
   const { store, queues, publisher, clock } = system;
   const telemetry = createTelemetry({ level: 'off' });
   return { telemetry, ...createSupervisor({ store, queues, publisher, clock, telemetry, ...options }) };
 }
 
-/** What the scheduler does for an order that it is woken for. */
+/** Does what the scheduler does after a wake-up for this order. */
 export const wake = (system: TestSystem, orderId: string): Promise<void> =>
   accept(system, orderId, { id: `wake-up@${system.clock.now()}`, type: 'wake-up' });
 
-/** An answer that all is well, sent then. */
+/** A successful reply, sent at `sentAt`. */
 export const replyTo = (request: Request | undefined, sentAt: number): Incoming => ({
   id: request?.requestId ?? '',
   type: 'reply',
@@ -99,7 +99,7 @@ export const replyTo = (request: Request | undefined, sentAt: number): Incoming 
 export const accept = ({ host }: TestSystem, orderId: string, incoming: Incoming): Promise<void> =>
   host.system.scheduler.accept(orderId, [incoming], []);
 
-/** Ids of the orders for which somebody has woken the scheduler, oldest first, and the wake-ups off the queue. */
+/** Receives all wake-ups and returns their order ids, oldest first. */
 export async function takeWakeUps({ queues }: TestSystem): Promise<readonly string[]> {
   const received = await queues.receive(queueNames.wakeUps, { max: 10_000, visibilityMs: 1000, waitMs: 0 });
   await queues.acknowledge(
@@ -109,7 +109,7 @@ export async function takeWakeUps({ queues }: TestSystem): Promise<readonly stri
   return received.map(({ body }) => (JSON.parse(body) as { orderId: string }).orderId);
 }
 
-/** What the agent has been asked so far, where it does not run: `one#2` is the second asking of the step one. */
+/** The requests on the agent’s queue so far: `one#2` is the second attempt of step one. */
 export const asked = (system: TestSystem): readonly string[] => requests(system).map(({ path, attempt }) => `${nameOf(path)}#${attempt}`);
 
 export const requests = (system: TestSystem): readonly Request[] =>
@@ -134,7 +134,7 @@ export const alertsOf = ({ publisher }: TestSystem, orderId: string): readonly s
     .filter(({ detail }) => detail['orderId'] === orderId)
     .map(({ detailType }) => detailType);
 
-/** Attributes of many records at once, to be compared. */
+/** Returns the given attributes of many records. */
 export const pick = async <K extends keyof StateRecord>(
   system: TestSystem,
   orderIds: readonly string[],

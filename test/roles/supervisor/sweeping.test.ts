@@ -10,7 +10,7 @@ import { listOf } from '../../support/workflows.ts';
 const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
 const orders = listOf(7, (index) => `o${index}`);
 
-/** Seven orders, two of which are looked at between two looks at the clock. */
+/** Seven orders; the sweep checks its time limit after every second one. */
 async function opened(context: TestContext) {
   const clock = manualClock();
   const { store, database } = openEmbedded(':memory:', { clock });
@@ -25,7 +25,7 @@ async function opened(context: TestContext) {
   return { clock, store, seen, sweep, place: () => store.document(collections.sweep, 'PLACE') };
 }
 
-test('F-57: a sweep that is cut goes on in the next run where it stopped, and comes to the end', async (context) => {
+test('F-57: an interrupted sweep continues in the next run where it stopped, and reaches the end', async (context) => {
   const { seen, sweep } = await opened(context);
   const stopping = AbortSignal.abort();
   for (let run = 0; run < 3; run++) await sweep({ stopping });
@@ -36,7 +36,7 @@ test('F-57: a sweep that is cut goes on in the next run where it stopped, and co
   assert.deepEqual(seen, [...orders, ...orders], 'then it begins anew');
 });
 
-test('F-57: a sweep whose process dies goes on where it was a minute before', async (context) => {
+test('F-57: a sweep whose process crashes continues from its position of a minute before', async (context) => {
   const { clock, seen, sweep } = await opened(context);
   const then = async () => {
     if (seen.length === 6) throw new Error('it died');
@@ -48,13 +48,13 @@ test('F-57: a sweep whose process dies goes on where it was a minute before', as
   assert.deepEqual(seen, orders.slice(4));
 });
 
-test('F-57: a sweep that is done in one run writes nothing', async (context) => {
+test('F-57: a sweep that finishes in one run writes nothing', async (context) => {
   const { seen, sweep, place } = await opened(context);
   await sweep();
   assert.deepEqual([seen, await place()], [orders, undefined]);
 });
 
-test('F-57, S22: finished orders are passed over: of those there are ever more', async (context) => {
+test('F-57, S22: a sweep skips finished orders, because their number keeps growing', async (context) => {
   const { store, seen, sweep } = await opened(context);
   for (const orderId of orders.slice(0, 5)) {
     const { state } = (await store.load(orderId)) ?? assert.fail();

@@ -15,13 +15,13 @@ const killed = (): never => {
   throw Object.assign(new Error('killed'), { fatal: true });
 };
 
-/** What stands between a process that closes a channel and what it calls. */
+/** Replacements for the ports of a process that closes a channel. */
 interface Fate {
   readonly publish?: Publisher['publish'];
   readonly putDocument?: Store['putDocument'];
 }
 
-/** A process fails five times in a row, and dies of what the test says; nothing else runs. */
+/** Lets a process fail five times in a row with the given ports; nothing else runs. */
 async function closedBy(t: TestContext, fateOf: (system: TestSystem) => Fate) {
   const system = await startStill(t, oneStep);
   const { store, publisher, clock } = system;
@@ -37,7 +37,7 @@ async function closedBy(t: TestContext, fateOf: (system: TestSystem) => Fate) {
 
 const alert = ['Channel Closed', 'channel/worker/5'];
 
-test('F-108, L6: whoever dies between closing a channel and announcing it is made up for: a pass of the supervisor tells it, once', async (t) => {
+test('F-108, L6: when a process crashes between closing a channel and announcing that, a supervisor pass announces it, once', async (t) => {
   const { system, alerts, isUntold } = await closedBy(t, () => ({ publish: async () => killed() }));
   assert.deepEqual([alerts(), await isUntold()], [[], true]);
   await system.clock.advance(outboxMs);
@@ -46,7 +46,7 @@ test('F-108, L6: whoever dies between closing a channel and announcing it is mad
   assert.deepEqual([alerts(), await isUntold()], [[alert], false]);
 });
 
-test('F-108: whoever dies between announcing it and noting that is repeated under the same id, so that it is heard once', async (t) => {
+test('F-108: when a process crashes between announcing it and recording that, the announcement repeats under the same id', async (t) => {
   const tries: string[] = [];
   const { system, alerts, isUntold } = await closedBy(t, ({ store, publisher }) => ({
     publish: async (announcements) => {
@@ -65,7 +65,7 @@ test('F-108: whoever dies between announcing it and noting that is repeated unde
   assert.deepEqual([tries, alerts(), await isUntold()], [['channel/worker/5', 'channel/worker/5'], [alert], false]);
 });
 
-test('F-108: one who lives tells it himself: no supervisor tells it meanwhile, nor afterwards', async (t) => {
+test('F-108: when the process survives, it announces the closing itself, and no supervisor announces it, then or later', async (t) => {
   let passes = 0;
   let told = 0;
   const passOf = (system: TestSystem) => {
@@ -85,7 +85,7 @@ test('F-108: one who lives tells it himself: no supervisor tells it meanwhile, n
   assert.deepEqual([passes, told], [2, 0]);
 });
 
-test('F-108: a bus that takes nothing keeps no pass from its orders, and the closing is told once it takes something again', async (t) => {
+test('F-108: when the event bus fails, the pass still handles its orders, and the closing is announced once the bus is back', async (t) => {
   const { system, alerts, isUntold } = await closedBy(t, () => ({ publish: async (all) => ({ failed: all.map(({ id }) => id) }) }));
   await system.clock.advance(outboxMs);
   const away: Publisher = { publish: () => Promise.reject(new Error('The bus is away.')) };
@@ -96,7 +96,7 @@ test('F-108: a bus that takes nothing keeps no pass from its orders, and the clo
   assert.deepEqual([alerts(), await isUntold()], [[alert], false]);
 });
 
-test('F-108: a person who has opened or closed the channel himself is not told of it', async (t) => {
+test('F-108: when an operator has opened or closed the channel, no announcement follows', async (t) => {
   const { system, alerts } = await closedBy(t, () => ({ publish: async () => killed() }));
   const change = { by: 'olga', reason: 'mended', now: system.clock.now() };
   await openChannel('worker', { ...change, canary: false }, system.store);

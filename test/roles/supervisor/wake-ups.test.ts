@@ -7,7 +7,7 @@ import { alter, appOf, startStill, submitted, supervisorOf } from './support.ts'
 
 const periodMs = 5000;
 
-/** How often each of so many orders is woken, which stay due because no scheduler comes. */
+/** Returns how often each order is woken while no scheduler runs, so that all of them stay due. */
 async function wokenWithin(minutes: number, orders: number, rememberedMax: number): Promise<readonly number[]> {
   const clock = manualClock();
   const times = new Map<string, number>();
@@ -21,7 +21,7 @@ async function wokenWithin(minutes: number, orders: number, rememberedMax: numbe
   return [...times.values()];
 }
 
-test('F-48, L8: of more due orders than are remembered none is woken in every pass, and none is forgotten', async () => {
+test('F-48, L8: with more due orders than the supervisor remembers, none is woken in every pass, and none is forgotten', async () => {
   const times = await wokenWithin(2, 100, 20);
   assert.equal(times.length, 100);
   assert.deepEqual(
@@ -30,7 +30,7 @@ test('F-48, L8: of more due orders than are remembered none is woken in every pa
   );
 });
 
-test('F-48, L8: in a night without a scheduler an order is woken less than a hundred times, remembered or not', async () => {
+test('F-48, L8: in a night without a scheduler each order is woken less than a hundred times, remembered or not', async () => {
   const times = await wokenWithin(8 * 60, 20, 10);
   assert.deepEqual(
     times.filter((each) => each < 40 || each > 100),
@@ -38,7 +38,7 @@ test('F-48, L8: in a night without a scheduler an order is woken less than a hun
   );
 });
 
-test('F-48: orders that are not due any more leave their places to others', async () => {
+test('F-48: orders that are no longer due free their slots for others', async () => {
   const clock = manualClock();
   const woken: string[] = [];
   const wakeUps = createWakeUps({ clock, send: async ({ orderId }: { orderId: string }) => void woken.push(orderId), rememberedMax: 1 });
@@ -53,11 +53,11 @@ test('F-48: orders that are not due any more leave their places to others', asyn
     await wakeUps.once({ orderId, stepMs: 1000 }, 'timer@0');
     await clock.advance(seconds * 1000);
   }
-  // Without a place of its own an order would be woken twice a minute.
+  // An order without a slot would be woken twice a minute.
   assert.deepEqual(woken, ['ord_a', 'ord_b', 'ord_b', 'ord_b']);
 });
 
-test('F-48, F-108: while the channel of the wake-ups is closed nobody is woken, and when it is open the next pass does so', async (t) => {
+test('F-48, F-108: while the wake-up channel is closed no wake-up is sent, and after opening the next pass sends it', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one')),

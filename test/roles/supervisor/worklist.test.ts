@@ -9,7 +9,7 @@ const oneStep = appOf((step) => step('one'));
 
 const threeSteps = (step: Parameters<Parameters<typeof appOf>[0]>[0]) => sequence(step('one'), step('two'), step('three'));
 
-/** What is written from now on, as the store takes it. */
+/** Records every write from now on. */
 function writesOf({ store }: TestSystem): readonly StateHead[] {
   const written: StateHead[] = [];
   const { create, update, patch } = store;
@@ -19,12 +19,12 @@ function writesOf({ store }: TestSystem): readonly StateHead[] {
   return written;
 }
 
-/** Each place in the worklist that differs from the one before it. */
+/** The positions in the worklist, without repetitions. */
 const entriesIn = (writes: readonly StateHead[]): readonly (number | null)[] =>
   writes.map(({ worklistAt }) => worklistAt).filter((at, index, all) => index === 0 || at !== all[index - 1]);
 
 for (const writesAndSendsAtomically of [true, false]) {
-  test(`an order that runs well enters the worklist once and leaves it once (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (t) => {
+  test(`a healthy order enters the worklist once and leaves it once (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (t) => {
     const serve = async () => {
       await system.clock.sleep(1000);
       return {};
@@ -40,7 +40,7 @@ for (const writesAndSendsAtomically of [true, false]) {
   });
 }
 
-test('an entry that stands too early is moved by the supervisor, in an ordinary write, and nothing counts', async (t) => {
+test('an entry that is too early is moved by the supervisor in an ordinary write, and no failure counts', async (t) => {
   const serve = async () => {
     await system.clock.sleep(8000);
     return {};
@@ -59,7 +59,7 @@ test('an entry that stands too early is moved by the supervisor, in an ordinary 
   assert.ok(entriesIn(writes).length <= 4);
 });
 
-test('X-25, S16: a ghost in the index, of an order that is finished, unknown, held or not yet due, leads to nothing', async (t) => {
+test('X-25, S16: a stale index entry of an order that is finished, unknown, leased or not yet due has no effect', async (t) => {
   const system = await startStill(t, appOf(threeSteps));
   const [finished, held, inTime] = [await submitted(system), await submitted(system), await submitted(system)];
   await alter(system, finished, { processState: 'Processed', nextDueAt: null, nextDueFor: null, worklist: null, worklistAt: null });
@@ -73,7 +73,7 @@ test('X-25, S16: a ghost in the index, of an order that is finished, unknown, he
   assert.deepEqual(await takeWakeUps(system), []);
 });
 
-test('X-25: a sweep finds every order that the index never proposed', async (t) => {
+test('X-25: a sweep finds every order that the index has lost', async (t) => {
   const system = await startStill(t, appOf(threeSteps));
   const orderIds = await submittedMany(system, 250);
   await system.clock.advance(stepMs);
@@ -83,7 +83,7 @@ test('X-25: a sweep finds every order that the index never proposed', async (t) 
   assert.deepEqual(new Set(await pick(system, orderIds, 'failureCount')), new Set([1]));
 });
 
-test('X-25, L1: an order that fell out of the index is found within the hour, by the system itself', async (t) => {
+test('X-25, L1: an order that the index has lost is found within the hour, by the system itself', async (t) => {
   const system = await start(
     t,
     appOf((step) => step('one'), { serve: (_, call) => silence(call) }),
@@ -101,7 +101,7 @@ for (const [what, head] of [
   ['damaged', '{"rev":'],
   ['written by a newer version', '{"schemaVersion":2}'],
 ] as const) {
-  test(`F-63, X-48: a record that is ${what} keeps nobody else waiting: the scheduler is told of it, the others are recovered`, async (t) => {
+  test(`F-63, X-48: a record that is ${what} delays no other order: the scheduler is woken for it, and the others are recovered`, async (t) => {
     const system = await startStill(t, oneStep);
     const [bad, ...good] = await submittedMany(system, 50);
     system.database.prepare('UPDATE states SET head = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)').run(head, bad ?? '');
@@ -113,7 +113,7 @@ for (const [what, head] of [
   });
 }
 
-test('L1: orders that are only woken keep their place in front, and hide nobody behind them', async (t) => {
+test('L1: orders that only get wake-ups keep their place in front, and hide no order behind them', async (t) => {
   const system = await startStill(t, oneStep);
   const waiting = await submittedMany(system, 80);
   for (const orderId of waiting)
@@ -124,7 +124,7 @@ test('L1: orders that are only woken keep their place in front, and hide nobody 
   assert.deepEqual(new Set(await pick(system, late, 'failureCount')), new Set([1]));
 });
 
-test('X-9: an order on which the store fails for now is passed over, and found by the next pass', async (t) => {
+test('X-9: an order whose store access fails transiently is skipped, and found by the next pass', async (t) => {
   const system = await startStill(t, oneStep);
   const orderIds = await submittedMany(system, 20);
   await system.clock.advance(stepMs);
@@ -136,7 +136,7 @@ test('X-9: an order on which the store fails for now is passed over, and found b
   assert.equal((await supervisorOf(system).pass()).counted, 1);
 });
 
-test('F-64: a store that is gone for good ends the pass instead of being passed over in silence', async (t) => {
+test('F-64: a fatal store failure ends the pass instead of being skipped silently', async (t) => {
   const system = await startStill(t, oneStep);
   await submitted(system);
   await system.clock.advance(stepMs);
@@ -144,7 +144,7 @@ test('F-64: a store that is gone for good ends the pass instead of being passed 
   await assert.rejects(supervisorOf(system, { store: { ...system.store, head: () => Promise.reject(gone) } }).pass(), gone);
 });
 
-test('X-24: after hours without a supervisor everything that is late is recovered in one pass, however small the pages, the oldest of each shard first', async (t) => {
+test('X-24: after hours without a supervisor one pass recovers all late orders, whatever the page size, the oldest of each shard first', async (t) => {
   const system = await startStill(t, oneStep);
   const orderIds: string[] = [];
   for (let minute = 0; minute < 120; minute++) {

@@ -14,20 +14,20 @@ export interface AwsServers {
   stop(): Promise<unknown>;
 }
 
-/** Servers that speak AWS's protocols; the one of SQS in a time that stands still. */
+/** Servers that speak AWS's protocols; the one of SQS stands still in time. */
 export async function startAwsServers(startDynamoDb: () => Promise<Emulator> = startDynoxide): Promise<AwsServers> {
   const [dynamodb, sqs, bus] = await Promise.all([startDynamoDb(), startFauxqs({ start: Date.UTC(2026, 0, 1) }), startEventBus()]);
   return { open: openAt(dynamodb, sqs, bus), stop: () => Promise.all([dynamodb.stop(), sqs.stop(), bus.stop()]) };
 }
 
-/** A deployment of a scenario's own. */
+/** A deployment for one scenario. */
 const openAt =
   (dynamodb: Emulator, fauxqs: Fauxqs, bus: EventBus): OpenPlace =>
   async (played) => {
     const endpoints = { dynamodb: dynamodb.endpoint, sqs: fauxqs.endpoint, eventbridge: bus.endpoint };
     const clock = new SteppedClock(fauxqs.now());
     const deployment = { ...(await deploy(played.app, endpoints)), bus: newName() };
-    // A client's queue bears no prefix: this one is the scenario's own all the same.
+    // A client's queue has no prefix, but belongs to this scenario alone.
     const responses = `${played.responses}-${deployment.bus}`;
     await createQueue(clientsAt(endpoints).sqs, '', responses, undefined);
     const { store, publisher, queues: sqs, close } = openAws(deployment, { clock, endpoints });
@@ -79,14 +79,14 @@ interface Waiter {
 }
 
 /**
- * Waits in the host's stead, and asks SQS only when something may have come: it knows what was sent, and when. So the
- * time moves on from one thing to the next, and not from one empty answer to the next.
+ * Waits in place of the host, and polls SQS only when a message may have arrived: it knows each send and its time. So
+ * the time advances from one event to the next, not from one empty poll to the next.
  */
 class PatientChannel implements Queues {
   private readonly queues: Queues;
   private readonly clock: SteppedClock;
   private readonly waiters = new Map<string, Waiter[]>();
-  /** When to look where. */
+  /** The next time to poll each queue. */
   private readonly looks = new Map<string, Set<number>>();
 
   constructor(queues: Queues, clock: SteppedClock) {
@@ -122,7 +122,7 @@ class PatientChannel implements Queues {
         for (const at of due) times.delete(at);
         return;
       }
-      // What is not acknowledged by then comes again, here or among the dead letters.
+      // A message without acknowledgement is redelivered by then, here or in the dead-letter queue.
       this.note(queue, waiter.visibilityMs);
       this.note(`${queue}-dead`, waiter.visibilityMs + 1);
       waiter.take(messages);
@@ -133,7 +133,7 @@ class PatientChannel implements Queues {
     this.looks.get(queue)?.add(this.clock.now() + Math.ceil(afterMs / 1000) * 1000);
   }
 
-  // Properties, so that who puts something around a channel takes them along.
+  // Properties, so that a wrapper of a channel copies them.
   readonly send: Queues['send'] = async (messages) => {
     await this.queues.send(messages);
     for (const { queue, delayMs = 0 } of messages) this.note(queue, delayMs);

@@ -5,7 +5,7 @@ import type { OpenPlace } from '../place.ts';
 import { openHosted } from './hosted.ts';
 import { SteppedClock } from './stepped-clock.ts';
 
-/** The embedded local system: what runs on one machine, with its data in a folder or in memory. */
+/** The embedded local system on one machine, with its data in a folder or in memory. */
 export const openEmbeddedPlace =
   (folder = ':memory:'): OpenPlace =>
   async (played) => {

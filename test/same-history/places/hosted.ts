@@ -11,19 +11,19 @@ import type { SteppedClock } from './stepped-clock.ts';
 
 type Outer = Pick<Ports, 'store' | 'queues' | 'publisher'>;
 
-/** What the real host runs on, and what of it moves with the time. */
+/** The ground of the real host, and the part of it that moves with the time. */
 export interface Ground extends Outer {
   readonly clock: SteppedClock;
-  /** When something of the ground's own is due next. */
+  /** The time of the ground's own next event. */
   next?(): number;
-  /** The time has come. */
+  /** Tells the ground that this time has come. */
   moveTo?(time: number): Promise<void>;
   bodies: Place['bodies'];
   announced: Place['announced'];
   close(): Promise<void>;
 }
 
-/** The host as it runs on one machine, in a time that is moved on from one thing that is due to the next. */
+/** The real host on one machine, in a time that advances from one event to the next. */
 export async function openHosted(ground: Ground, { app, variables, services, mail }: Played): Promise<Place> {
   const { clock, store } = ground;
   const open = new Open();
@@ -104,7 +104,7 @@ class Open {
     }
   }
 
-  /** Everybody waits for the time to go on. */
+  /** Whether every part of the host waits for the time to advance. */
   async settled(): Promise<void> {
     for (let quiet = 0; quiet < 8; quiet++) {
       if (this.count > 0) {
@@ -119,7 +119,7 @@ class Open {
 
 const never = (): Promise<never> => new Promise(() => {});
 
-/** A dead host hears nothing any more, and nobody hears of it. Whoever waits for a message holds nobody up. */
+/** A crashed host receives nothing and sends nothing. A receiver that waits for a message delays no other. */
 const alivePort = <P extends object>(port: P, life: AbortSignal, open: Open): P =>
   new Proxy(port, {
     get(target, name) {

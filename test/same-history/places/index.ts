@@ -11,7 +11,7 @@ interface Opened {
 
 const nothing = async (): Promise<void> => undefined;
 
-/** Everywhere that a scenario can be played. `dynamodb-local` comes by Maven and runs on Java. */
+/** All places for scenarios. `dynamodb-local` comes from Maven and runs on Java. */
 export const places = {
   simulation: async (): Promise<Opened> => ({ open: openSimulatedPlace, stop: nothing }),
   embedded: async (): Promise<Opened> => ({ open: openEmbeddedPlace(), stop: nothing }),

@@ -14,7 +14,7 @@ import { staffed } from '../shop.ts';
 
 const periodMs = 2000;
 
-/** The ports and hosts of the simulation, on a day on which nothing is left to chance. */
+/** The ports and hosts of the simulation, without any random faults. */
 export const openSimulatedPlace: OpenPlace = async (played) => {
   const place = new SimulatedPlace(played);
   await place.open();
@@ -99,7 +99,7 @@ class SimulatedPlace implements Place, Sight {
     this.supervise(host, 'sweeper', 3_600_000);
   }
 
-  /** Its services answer in its time, and to nobody once it is dead. */
+  /** Its services answer in its time, and not after a crash. */
   private clockOf = (host: SimulatedHost) => ({
     sleep: (ms: number): Promise<void> =>
       new Promise((resolve) => this.timeline.after(ms, `a service answers ${host.id}`, () => (host.isDead ? undefined : resolve()))),
@@ -131,11 +131,11 @@ class SimulatedPlace implements Place, Sight {
   }
 
   carriedOut(): void {
-    // Nothing is cut off here in the middle of something.
+    // No call is cut off in the middle here.
   }
 
   tell(): void {
-    // Nobody listens: its history is told at the end.
+    // There are no listeners: its history is printed at the end.
   }
 
   async bodies(queue: string): Promise<readonly JsonObject[]> {

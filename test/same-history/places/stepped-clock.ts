@@ -5,7 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that stands still, and says when somebody wants to be woken next. */
+/** A clock that stands still, and knows the time of the next sleeper. */
 export class SteppedClock implements Clock {
   private time: number;
   private readonly sleepers = new Set<Sleeper>();
@@ -29,14 +29,14 @@ export class SteppedClock implements Clock {
       signal?.addEventListener('abort', wake, { once: true });
     });
 
-  /** When the next one wants to be woken; Infinity when nobody sleeps. */
+  /** The time of the next sleeper; Infinity without sleepers. */
   next(): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { until } of this.sleepers) if (until < next) next = until;
     return next;
   }
 
-  /** Wakes whose time has come then. */
+  /** Wakes the sleepers that are due by then. */
   moveTo(time: number): void {
     this.time = Math.max(this.time, time);
     for (const { until, wake } of [...this.sleepers]) if (until <= this.time) wake();

@@ -15,7 +15,7 @@ import {
 } from '../scenario.ts';
 import { clumsy, pair, sale, scopes } from '../workflows.ts';
 
-/** Faults, who takes them, and what is undone for them. */
+/** Faults, their handlers, and the undos that they cause. */
 export const handlers: readonly Scenario[] = [
   scenario('the card is declined', sale, ['FaultHandled', 'stock.release', 'compensated'], {
     answers: { 'order/retry/charge': [refuses()] },

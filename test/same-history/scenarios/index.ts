@@ -7,5 +7,5 @@ import { steps } from './steps.ts';
 import { unknown } from './unknown.ts';
 import { roundabout } from './ways.ts';
 
-/** Every one is played everywhere. */
+/** All scenarios; each is played at every place. */
 export const scenarios: readonly Scenario[] = [...steps, ...handlers, ...people, ...unknown, ...roundabout, ...calls, ...messages];

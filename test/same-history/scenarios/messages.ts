@@ -1,7 +1,7 @@
 import { at, crashes, done, late, lost, posts, refuses, type Scenario, scenario, twice } from '../scenario.ts';
 import { approval, pair, sale } from '../workflows.ts';
 
-/** Messages that come twice, late, in another order, or that nobody can read. */
+/** Messages that are duplicated, late, reordered or unreadable. */
 export const messages: readonly Scenario[] = [
   scenario('every first message of a step comes twice', sale, 'completed', {
     mail: [

@@ -20,7 +20,7 @@ import { approval, hasty, pair, question, sale } from '../workflows.ts';
 
 const agreed = { by: 'otto' };
 
-/** What clients and operators do, in time and out of it. */
+/** Actions of clients and operators, in time and too late. */
 export const people: readonly Scenario[] = [
   scenario('a client cancels while a step is at work', sale, ['CancelRequested', 'canceled'], { events: [at(2.5, cancels())] }),
   scenario('a client cancels while two branches are at work', pair, ['CancelRequested', 'canceled'], {

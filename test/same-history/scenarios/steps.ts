@@ -17,7 +17,7 @@ import {
 } from '../scenario.ts';
 import { again, hasty, printing, sale, strict, wary, whole } from '../workflows.ts';
 
-/** Steps that are done, fail, or do not answer. */
+/** Steps that succeed, fail, or do not answer. */
 export const steps: readonly Scenario[] = [
   scenario('all steps are done', sale, '"outcome":"completed"'),
   scenario('a step fails for now, twice', sale, ['"attempt":2', 'completed'], { answers: { 'order/retry/charge': [fails(), fails()] } }),

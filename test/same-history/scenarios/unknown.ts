@@ -14,7 +14,7 @@ import {
 } from '../scenario.ts';
 import { entry, letter } from '../workflows.ts';
 
-/** What must not be asked for twice, and of which nobody knows whether it was done. */
+/** At-most-once steps with an unknown outcome. */
 export const unknown: readonly Scenario[] = [
   scenario('it was done, and the service can tell', entry, ['ledger.enter', 'completed'], {
     answers: { 'order/enter': [doneInSilence()] },

@@ -1,7 +1,7 @@
 import { at, cancels, crashes, done, refuses, type Scenario, scenario, silent } from '../scenario.ts';
 import { items, lines, search, turns, ways } from '../workflows.ts';
 
-/** Loops, choices, variables, and what is larger than one item can hold. */
+/** Loops, choices, variables, and data larger than one item. */
 export const roundabout: readonly Scenario[] = [
   scenario('an order without entries', lines, 'completed', { order: items() }),
   scenario('two entries at a time', lines, ['order/items[4]', 'completed'], { order: items('a', 'b', 'c', 'd', 'e') }),

@@ -126,7 +126,7 @@ function noticeOf(entry: StatusEntry, before: StateRecord, { updatedAt }: StateR
     ...{ id: noticeId(entry, before), orderId, at: timeText(updatedAt) },
     ...{ class: 'basic-failure', type: 'ResponseUndeliverable', source: channel },
     ...{ before: processState, after: processState, failureCount },
-    message: `The response queue ${channel} takes nothing: its client is not told how this order goes.`,
+    message: `Cannot send to the response queue ${channel}: its client gets no status of this order. Check that the queue exists.`,
   };
 }
 

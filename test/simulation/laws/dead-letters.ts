@@ -3,13 +3,13 @@ import { type Law, on } from './law.ts';
 
 /** Among them is not that it was delivered too often: outages are over long before a queue gives anything up. */
 const reasons: readonly RegExp[] = [
-  /^This is no message for (an agent|the scheduler)\.$/,
-  /^It is no submission: .+\.$/,
-  /^It was refused: \/\w+(\/\w+)* .+\.$/,
-  /^Its sender is not registered for this client\.$/,
-  /^Handling it failed \d+ times\.$/,
-  /^Handling it began \d+ times in vain, and the last process to try was never heard of again\.$/,
-  /^It is for another version\. Since \d{4}-\d\d-\d\dT[\d:.]+Z no process came that runs that one: deploy it again, then resubmit the message\.$/,
+  /^This is not a valid message for (an agent|the scheduler)\.$/,
+  /^This is not a valid submission: .+\.$/,
+  /^The submission was refused: \/\w+(\/\w+)* .+\.$/,
+  /^The sender is not registered for this client\. Register it with PUT \/clients\/\{id\}\.$/,
+  /^Processing failed \d+ times\.$/,
+  /^Processing began \d+ times without success\. The last process stopped without a result\.$/,
+  /^This message needs another version\. No process has run that version since \d{4}-\d\d-\d\dT[\d:.]+Z\. Deploy it, then resubmit the message\.$/,
 ];
 
 /** S17, S25: of every message that is kept for a person he is told: what it is, where it lay, of which order, and why. */

@@ -63,7 +63,7 @@ export function givenUp({ now, toleranceMs }: Pick<Times, 'now' | 'toleranceMs'>
 }
 
 function wrongIn({ queue, messageId, body, reason, failures }: Poison, deliveries: Deliveries): string | undefined {
-  const [, times] = /^Handling it (?:failed|began) (\d+) times/.exec(reason) ?? [];
+  const [, times] = /^Processing (?:failed|began) (\d+) times/.exec(reason) ?? [];
   if (times === undefined) return undefined;
   const came = deliveries.of(conversationIn(queue, messageId, body));
   if (Number(times) !== failures || failures <= maxFailures)

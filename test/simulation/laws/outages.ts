@@ -6,9 +6,9 @@ type Failed = Extract<Happening, { type: 'failed' }>;
 /** What the system throws itself where it is right to: somebody has the order, or its host is to stop. */
 const known: ReadonlySet<string> = new Set(['Unavailable', 'InstanceLockedError', 'AbortError']);
 const texts: ReadonlySet<string> = new Set([
-  'The announcement was not taken.',
+  'The event bus refused the announcement.',
   'The time for this request is over.',
-  'Another message of its conversation is at work.',
+  'Another message of the same conversation is being processed.',
 ]);
 /** A process of the deployment before is told so: the newer one is about to start. */
 const isOlder = ({ name, message }: Failed): boolean =>
@@ -38,7 +38,7 @@ export function outages(): Law {
         isLimit(happening)
       )
         return undefined;
-      if (isPoisoned && happening.where.startsWith('record not processed')) return undefined;
+      if (isPoisoned && happening.where.startsWith('failed to process record')) return undefined;
       return isAbout(happening, strange) ? undefined : `${happening.where}: ${happening.name}: ${happening.message}`;
     }),
   };

@@ -25,7 +25,7 @@ export const reasons = ({ now, toleranceMs }: Pick<Times, 'now' | 'toleranceMs'>
   }),
 });
 
-const saysOver = (reason: string): boolean => reason.startsWith('The time of the whole order was over');
+const saysOver = (reason: string): boolean => reason.startsWith('The time limit of the order passed');
 
 function reasonsFor(happening: Instructed, order: Tracked, isOver: boolean): readonly string[] | undefined {
   const { decision } = happening;
@@ -36,13 +36,13 @@ function reasonsFor(happening: Instructed, order: Tracked, isOver: boolean): rea
   if (decision.kind === 'resume') return ['The order is not suspended: there is nothing to resume.'];
   if (decision.kind === 'suspend') return suspending(order.state);
   if (decision.kind === 'resubmit' && processState === 'Error' && suspended)
-    return ['The order was suspended before it went into Error: resume it first.'];
+    return ['The order was suspended before it went into Error. Resume it first.'];
   if (ending) return undoing(ending.outcome, processState, happening);
   if (decision.kind === 'signal') return signalling(happening, order);
   if (processState !== 'Error' && decision.kind === 'compensate')
-    return [`The order is ${processState}: only an order in Error is compensated by instruction; cancel it instead.`];
+    return [`Only an order in Error can be compensated; this one is ${processState}. Cancel it instead.`];
   if (decision.kind !== 'resubmit') return undefined;
-  if (processState !== 'Error') return [`The order is ${processState}: only an order in Error has a failed step to resubmit.`];
+  if (processState !== 'Error') return [`Only an order in Error can be resubmitted; this one is ${processState}.`];
   return resubmitting(decision.answer !== undefined, order, isOver);
 }
 
@@ -50,42 +50,42 @@ function resubmitting(answers: boolean, { instance }: Tracked, isOver: boolean):
   const { blocked: held, endBy } = instance.state;
   const isAsked = held?.fault.type === 'OperatorAsked';
   return [
-    ...(isAsked && !answers ? ['The order waits for an answer to: Is it right? Give it with answer.'] : []),
-    ...(!isAsked && answers ? ['Nobody has asked anything: the order is in Error for a fault. Leave answer out.'] : []),
+    ...(isAsked && !answers ? ['The order waits for an answer to: Is it right? Send it as "answer".'] : []),
+    ...(!isAsked && answers ? ['The order has no open question: it is in Error because of a fault. Leave out "answer".'] : []),
     ...(endBy === undefined || !isOver
       ? []
-      : [`The time of the whole order was over at ${timeText(endBy)}. Give it more with completeWithinSeconds.`]),
+      : [`The time limit of the order passed at ${timeText(endBy)}. Extend it with "completeWithinSeconds".`]),
   ];
 }
 
 function undoing(outcome: string, processState: string, { decision }: Instructed): readonly string[] {
-  if (processState !== 'Error') return [`The order is being undone: it ends as ${outcome}.`];
-  if (decision.kind !== 'resubmit') return [`The order was being undone, to end as ${outcome}: resubmit it, and that goes on.`];
-  return ['Nobody has asked anything: leave answer out.'];
+  if (processState !== 'Error') return [`The order is already being undone, and will end as ${outcome}.`];
+  if (decision.kind !== 'resubmit') return [`The order is in Error while being undone, to end as ${outcome}. Resubmit it to continue.`];
+  return ['The order has no open question. Leave out "answer".'];
 }
 
 /** Only an approval waits for a signal; whether it still does is not looked at here. */
 function signalling({ decision, reasons: [reason = ''] }: Instructed, { state }: Tracked): readonly string[] | undefined {
   const name = decision.kind === 'signal' ? decision.name : '';
-  const begin = `Nothing will ever wait for the signal "${name}" in this order any more. `;
-  const nothing = `${begin}Nothing more waits for any signal.`;
-  const another = `${begin}What may still wait, waits for: approved.`;
+  const begin = `The order will not wait for the signal "${name}". `;
+  const nothing = `${begin}It waits for no other signals.`;
+  const another = `${begin}It may still wait for: approved.`;
   return [state.workflow.name === 'approval' && name !== 'approved' && reason === another ? another : nothing];
 }
 
 const suspending = ({ suspended, processState }: StateRecord): readonly string[] => [
-  ...(suspended ? ['The order is suspended already.'] : []),
-  ...(processState === 'Error' ? ['The order is in Error: it waits for a person as it is, and nothing new is begun.'] : []),
+  ...(suspended ? ['The order is already suspended.'] : []),
+  ...(processState === 'Error' ? ['The order is in Error, where no new work begins: there is nothing to suspend.'] : []),
 ];
 
 function marking(path: string | undefined, failing: readonly string[], { processState, suspended }: StateRecord): readonly string[] {
-  const known = failing.length === 0 ? 'No undo of this order has failed.' : `Undos that have failed: ${failing.join(', ')}.`;
+  const known = failing.length === 0 ? 'No undo of this order has failed.' : `Failed undos: ${failing.join(', ')}.`;
   const held = [
-    ...(processState === 'Error' ? ['The order is in Error: resubmit it, or have it compensated; then its undos go on.'] : []),
-    ...(suspended ? ['The order is suspended: resume it; then its undos go on.'] : []),
+    ...(processState === 'Error' ? ['The order is in Error. Resubmit or compensate it; then its undos continue.'] : []),
+    ...(suspended ? ['The order is suspended. Resume it; then its undos continue.'] : []),
   ];
   if (path === undefined && failing.length === 1) return held;
-  if (path === undefined) return [...held, failing.length > 1 ? `There are several: say which with path. ${known}` : known];
+  if (path === undefined) return [...held, failing.length > 1 ? `Several undos have failed: choose one with "path". ${known}` : known];
   const isMeant = failing.some((each) => each === path || `${each}/undo` === path);
-  return isMeant ? held : [...held, `The undo of ${path} is not at work, or has not failed yet. ${known}`];
+  return isMeant ? held : [...held, `The undo of ${path} is not running, or has not failed yet. ${known}`];
 }

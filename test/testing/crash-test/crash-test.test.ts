@@ -8,7 +8,7 @@ const Declined = fault('Declined');
 const Sum = z.object({ amount: z.number() });
 const Charge = z.object({ chargeId: z.string() });
 
-/** The test's own service: `charges` is what it has done. It keeps idempotency keys only if it is told to. */
+/** The test's own service: `charges` has its effects. It keeps idempotency keys only if a test says so. */
 class Till {
   charges: string[] = [];
   keepsKeys = true;
@@ -62,7 +62,7 @@ const real = (check: CrashTestOptions['check'] & object): CrashTestOptions<{ amo
 });
 
 describe('F-58: a crash test', () => {
-  test('kills the process at each of its calls, and counts what came of it', async () => {
+  test('kills the process at each of its calls, and counts the outcomes', async () => {
     const { points, runs, outcome, outcomes, blocks } = await crashTest(paid, [payment], { order: { amount: 40 } });
     assert.deepEqual([outcome, outcomes, blocks], ['completed', { completed: runs }, []]);
     assert.equal(runs, 3 * points.length);
@@ -72,18 +72,18 @@ describe('F-58: a crash test', () => {
     );
   });
 
-  test('calls no function of the user unless it is asked to', async () => {
+  test('calls no function of the user by default', async () => {
     till.clear();
     await crashTest(paid, [payment], { only: '1 before' });
     assert.deepEqual(till.charges, []);
   });
 
-  test('has what agents answer from whens, as a rehearsal has', async () => {
+  test('takes the replies of agents from stubs, as a rehearsal does', async () => {
     const { outcomes, runs } = await crashTest(paid, [payment], { stubs: given(payment.charge).faults(Declined) });
     assert.deepEqual(outcomes, { blocked: runs });
   });
 
-  test('tells where an effect that may be asked for only once ends before a person', async () => {
+  test('reports where an effect of an at-most-once step blocks the order', async () => {
     const { outcomes, blocks } = await crashTest(sent, [post]);
     assert.ok((outcomes.completed ?? 0) > 0);
     assert.deepEqual(
@@ -101,12 +101,12 @@ describe('F-58: a crash test', () => {
     assert.match(message, /the order is blocked for OutcomeUnknown, and without a crash it ended as completed/);
   });
 
-  test('F-37: asks again for what may be asked for only once where the service was not reached', async () => {
+  test('F-37: requests an at-most-once step again if the service was not reached', async () => {
     const { outcome } = await crashTest(sent, [post], { stubs: given(post.send).failsForNow(1), only: '1 before' });
     assert.equal(outcome, 'completed');
   });
 
-  test('waits for days in no time: time goes on to what is due next', async () => {
+  test('takes no real time for days of waiting: time jumps to the next deadline', async () => {
     const patient = defineWorkflow('patient', { version: 1, order: Sum, toOperator: [Declined] }, ({ order }) =>
       sequence(payment.charge(order), delay({ seconds: 30 * 86_400 }), payment.charge(order).named('again')),
     );
@@ -115,32 +115,31 @@ describe('F-58: a crash test', () => {
     assert.ok(points.length < 200, `${points.length} calls`);
   });
 
-  test('says of a crash that there is not in this workflow that nothing dies there, and where something does', async () => {
+  test('refuses a crash that this workflow does not have, and names its crash points', async () => {
     await assert.rejects(crashTest(paid, [payment], { only: '5000 before' }), {
       name: 'TypeError',
-      message:
-        /^"5000 before" is no crash of this workflow: no process can die at that call of its run, which has \d+ crash points, numbered \d+ to \d+\.$/,
+      message: /^"5000 before" is not a crash of this workflow, whose run without a crash has \d+ crash points, numbered \d+ to \d+\.$/,
     });
     await assert.rejects(crashTest(paid, [payment], { only: ['1 before', '5000 before'] }), {
       name: 'TypeError',
-      message: /^"5000 before" is no crash of the run after "1 before": it has \d+ crash points, numbered \d+ to \d+\.$/,
+      message: /^"5000 before" is not a crash of the run after "1 before", which has \d+ crash points, numbered \d+ to \d+\.$/,
     });
   });
 
-  test('finds an order that ends otherwise, unless that is right as well', async () => {
+  test('finds an order that ends differently, unless the test allows that', async () => {
     const { message, failures } = await failureOf(hasty, [payment]);
     assert.match(message, /^\d+ of \d+ crashes of hasty@1 broke something\. Without a crash the order ended as completed\./);
     assert.match(message, /1\. the order ended as (compensated|rejected), and without a crash it ended as completed/);
-    assert.match(message, /host-1 dies (before|after|with)/);
+    assert.match(message, /host-1 crashes (before|after)/);
     const [only = ''] = failures[0]?.only ?? [];
-    assert.match(message, new RegExp(`Again: crashTest\\(…, { …, only: '${only}' }\\)`));
+    assert.match(message, new RegExp(`Replay: crashTest\\(…, { …, only: '${only}' }\\)`));
     assert.equal((await failureOf(hasty, [payment], { only })).failures.length, 1);
     await crashTest(hasty, [payment], { mayEndAs: ['compensated', 'rejected'] });
   });
 });
 
 describe('a crash test with the functions of the user', () => {
-  test('holds where the service keeps its idempotency keys', async () => {
+  test('passes if the service keeps its idempotency keys', async () => {
     till.keepsKeys = true;
     await crashTest(paid, [payment], {
       real: [payment],
@@ -149,7 +148,7 @@ describe('a crash test with the functions of the user', () => {
     });
   });
 
-  test('finds a service that forgets them: it answers otherwise, and the test sees two charges', async () => {
+  test('finds a service that forgets its keys: it answers differently, and the test sees two charges', async () => {
     till.keepsKeys = false;
     const { message } = await failureOf(
       paid,
@@ -158,43 +157,43 @@ describe('a crash test with the functions of the user', () => {
     );
     assert.match(
       message,
-      /payment\.charge was asked twice under one idempotency key, and answered {"chargeId":"c-1"} and then {"chargeId":"c-2"}/,
+      /payment\.charge got the same idempotency key twice, and answered {"chargeId":"c-1"} and then {"chargeId":"c-2"}/,
     );
     assert.match(message, /and charged twice/);
-    assert.match(message, /once it was carried out, without an answer: agent payment: payment\.charge \(order\/charge\)/);
+    assert.match(message, /after the effect, before the answer of agent payment: payment\.charge \(order\/charge\)/);
   });
 
-  test('says so where something is wrong without any crash', async () => {
+  test('reports a problem that occurs without any crash', async () => {
     await assert.rejects(
       crashTest(
         paid,
         [payment],
         real(() => assert.fail('never right')),
       ),
-      { name: 'CrashlessError', message: /^Something is wrong without any crash: never right\./ },
+      { name: 'CrashlessError', message: /^The run without a crash failed: never right\./ },
     );
   });
 });
 
-describe('a crash test of what comes from outside', () => {
+describe('a crash test with events from outside', () => {
   const signal = waitFor('paid', z.object({}), { withinSeconds: 3600 });
   const question = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
   const waits = defineWorkflow('waits', version, () => sequence(signal, question));
   const calls = defineWorkflow('calls', { ...version, toOperator: [] }, ({ order }) => sequence(call(sent, { amount: order.amount })));
 
-  test('signals and answers come again until they are heard', async () => {
+  test('repeats signals and answers until the order receives them', async () => {
     const come = [given(signal).comes({}, { afterSeconds: 60 }), given(question).answers({ yes: true })];
     const { outcomes, runs, points } = await crashTest(waits, [], { stubs: come });
     assert.deepEqual(outcomes, { completed: runs });
     assert.ok(points.some(({ where }) => where.startsWith('instruct: store.update')));
   });
 
-  test('an order whose signal does not come waits, or runs into its limit', async () => {
+  test('leaves an order without its signal waiting, or runs it into its limit', async () => {
     const { outcomes, runs } = await crashTest(waits, []);
     assert.deepEqual(outcomes, { blocked: runs });
   });
 
-  test('a workflow that is called is played, or answered for', async () => {
+  test('plays a called workflow, or takes its result from a stub', async () => {
     const played = await crashTest(calls, [post]);
     assert.ok(played.points.some(({ where }) => where.startsWith('children: store.create')));
     const answered = await crashTest(calls, [post], { stubs: given(sent).answers(undefined) });
@@ -202,7 +201,7 @@ describe('a crash test of what comes from outside', () => {
     assert.ok(answered.points.every(({ where }) => !where.includes('post.send')));
   });
 
-  test('a client who cancels is heard, or comes too late', async () => {
+  test("has a client's cancellation succeed, or come too late", async () => {
     const silent = given(payment.charge).isSilent().once();
     const { outcomes } = await crashTest(paid, [payment], { stubs: silent, cancelAfterSeconds: 5, mayEndAs: ['completed'] });
     assert.ok((outcomes.canceled ?? 0) > 0);

@@ -21,7 +21,7 @@ const Sold = fault('Sold');
 const Empty = z.object({});
 type Trouble = 'Sold' | 'silent' | 'not now' | 'takes 8' | 'takes 40';
 
-/** What each operation does, first to last; then it goes well. */
+/** The behavior of each operation, call by call; later calls succeed. */
 const script = new Map<string, Trouble[]>();
 const asked: string[] = [];
 let clock: ManualClock;
@@ -102,7 +102,7 @@ const ways: readonly Exhausted[] = [
   { recover: 'order', onExhausted: 'undo' },
 ];
 
-describe('a rehearsal asks what the whole system asks, and ends as it does', () => {
+describe('a rehearsal sends the same requests as the whole system, and ends the same way', () => {
   for (const exhausted of ways)
     for (const trouble of ['Sold', 'silent', 'not now', 'takes 8', 'takes 40'] as const)
       test(`train.ride: ${trouble}, on exhausted: ${exhausted.onExhausted}${exhausted.recover === 'order' ? ' of the whole order' : ''}`, async () => {
@@ -114,7 +114,7 @@ describe('a rehearsal asks what the whole system asks, and ends as it does', () 
         });
       });
 
-  test('F-170: a cancel while train.ride is at work', async () => {
+  test('F-170: a cancel while train.ride is running', async () => {
     const exhausted = { onExhausted: 'error' } as const;
     const { outcome, steps } = rehearse(trip(exhausted), {}, whensOf['takes 8'], instruct({ kind: 'cancel' }, { atSeconds: 5 }));
     assert.deepEqual(await real(exhausted, { 'train.ride': ['takes 8'] }, { cancelAfterMs: 5000 }), {

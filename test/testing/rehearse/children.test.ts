@@ -19,7 +19,7 @@ import { shipAll, shipOne } from '../../../examples/activities/call.ts';
 const order = { skus: ['tea', 'cup'] };
 
 describe('workflows that call others, in a rehearsal', () => {
-  test('what a child does is played as well, with the same answers', () => {
+  test('the steps of a child are played as well, with the same stubs', () => {
     const run = rehearse(shipAll, { skus: ['tea'] }, given(inventory.reserve).answers({ reservationId: 'r7' }));
     assert.equal(run.story(), 'ship-one > inventory.reserve ok, ship-one > shipping.ship ok, ship-one ok, completed');
     assert.deepEqual(
@@ -32,7 +32,7 @@ describe('workflows that call others, in a rehearsal', () => {
     );
   });
 
-  test('a child that fails has undone its own work, and what other children did is undone by the caller', () => {
+  test('a child that fails has undone its own work, and the caller undoes its other children', () => {
     const run = rehearse(shipAll, order, given(inventory.reserve).faults(OutOfStock).at('order/skus[1]/ship-one > order/reserve'));
     assert.equal(
       run.story(),
@@ -51,18 +51,18 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.deepEqual(run.undone, ['order/skus[0]/ship-one > order/reserve']);
   });
 
-  test('a when may answer for the whole child', () => {
+  test('a stub may answer for the whole child', () => {
     const whens = [given(shipOne).answers({ reservation: 'r1' }).once(), given(shipOne).faults(OutOfStock, 'no tea')];
     const run = rehearse(shipAll, order, ...whens);
     assert.equal(run.story(), 'ship-one ok, ship-one OutOfStock, ship-one undone, customer.tell ok, compensated');
     assert.deepEqual(run.steps.at(-1)?.input, { text: 'no tea' });
     // @ts-expect-error: it answers with a reservation
     given(shipOne).answers({ parcel: 'p1' });
-    // @ts-expect-error: no fault that goes to its caller
+    // @ts-expect-error: not a fault that goes to its caller
     given(shipOne).faults(CardDeclined);
   });
 
-  test('a child that ends otherwise is ChildNotCompleted', () => {
+  test('a child with another outcome is ChildNotCompleted', () => {
     const Sold = fault('Sold');
     const inner = defineWorkflow('inner', { version: 1, order: z.object({}) }, () =>
       sequence(shipping.ship({ sku: 'tea' })).on(ChildNotCompleted, ({ compensate }) => compensate()),
@@ -72,7 +72,7 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.equal(run.story(), 'inner ChildNotCompleted, blocked for ChildNotCompleted');
   });
 
-  test('where a child waits for a person, so does its caller', () => {
+  test('if a child waits for a person, so does its caller', () => {
     const silent = rehearse(shipAll, order, given(shipping.ship).isSilent().at('order/skus[0]/ship-one > order/ship'));
     assert.equal(silent.outcome, 'blocked');
     assert.match(silent.story(), /, ship-one > blocked for DeadlineExceeded$/);
@@ -87,7 +87,7 @@ describe('workflows that call others, in a rehearsal', () => {
     );
   });
 
-  test('a child that is not wanted any more is canceled, and has undone what it did', () => {
+  test('a child that is no longer needed is canceled, and has undone its work', () => {
     const wait = waitFor('go', z.object({}));
     const inner = defineWorkflow('slow', { version: 1, order: z.object({}), toOperator: [OutOfStock] }, () =>
       sequence(
@@ -106,7 +106,7 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.deepEqual(run.leftDone, []);
   });
 
-  test('a caller whose time is over does not wait any longer, and leaves nothing of its child', () => {
+  test('a caller past its time limit stops waiting, and leaves no effect of its child', () => {
     const go = waitFor('go', z.object({}));
     const inner = defineWorkflow('inner', { version: 1, order: z.object({}), toCaller: [OutOfStock] }, () =>
       sequence(
@@ -122,7 +122,7 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.equal(run.tookMs, 60_000);
   });
 
-  test('a child of a child is undone by its own caller', () => {
+  test('the child of a child is undone by its own caller', () => {
     const middle = defineWorkflow('middle', { version: 1, order: z.object({}), toCaller: [OutOfStock] }, () =>
       call(shipOne, { sku: 'tea' }),
     );
@@ -134,19 +134,19 @@ describe('workflows that call others, in a rehearsal', () => {
     assert.deepEqual(run.leftDone, ['order/middle > order/ship-one > order/ship']);
   });
 
-  test('an order that the child does not take is refused', () => {
+  test('an order that the child refuses is a fault', () => {
     const picky = defineWorkflow('picky', { version: 1, order: z.object({ number: z.int().max(3) }) }, () => sequence());
     const outer = defineWorkflow('outer', { version: 1, order: z.object({}) }, () => call(picky, { number: 4 }));
-    assert.match(rehearse(outer, {}).fault?.message ?? '', /^The order is not what picky@1 takes: .*<=3/);
+    assert.match(rehearse(outer, {}).fault?.message ?? '', /^Invalid order for picky@1: .*<=3/);
   });
 
-  test('a definition that was read from elsewhere knows no other workflows', () => {
+  test('a definition that was read as data knows no other workflows', () => {
     const read = JSON.parse(JSON.stringify(shipAll)) as WorkflowDefinition;
-    assert.throws(() => rehearse(read, order), /The workflow ship-one@1 \(order\/skus\[0\]\/ship-one\) is not at hand/);
+    assert.throws(() => rehearse(read, order), /Cannot play workflow ship-one@1 \(order\/skus\[0\]\/ship-one\)/);
     assert.equal(rehearse(read, order, given(shipOne).answers({ reservation: 'r1' })).outcome, 'completed');
   });
 
-  test('the table has each child that fails, by its own faults and otherwise', () => {
+  test('the table has each child that fails, with its own faults and others', () => {
     const { rows, neverAsked } = rehearse.every(shipAll, order);
     assert.deepEqual(
       rows.map(({ step, fault, outcome }) => [step, fault, outcome]),

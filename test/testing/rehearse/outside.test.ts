@@ -30,14 +30,14 @@ const untilPaid = defineWorkflow('until-paid', { version: 1, order: Empty }, () 
 describe('signals, in a rehearsal', () => {
   const order = { sku: 'wine' };
 
-  test('one that comes is read by what follows', () => {
+  test('the payload of a signal is read by later activities', () => {
     const run = rehearse(whenIdentified, order, given(identified).comes({ adult: false }, { afterSeconds: 3600 }));
     assert.equal(run.story(), 'signal identified ok, customer.tell ok, completed');
     assert.equal(run.tookMs, 3_600_000);
     assert.deepEqual(run.waits, [{ path: 'order/identified', operation: 'signal identified', at: 0 }]);
   });
 
-  test('within its limit, one that does not come is a fault, as is one that comes too late', () => {
+  test('with a limit, a missing signal is a fault, and so is a late one', () => {
     for (const late of [[], [given(identified).isMissing()], [given(identified).comes({ adult: true }, { afterSeconds: 172_801 })]]) {
       const run = rehearse(whenIdentified, order, ...late);
       assert.equal(run.story(), 'signal identified NoSignal, customer.tell ok, completed');
@@ -52,7 +52,7 @@ describe('signals, in a rehearsal', () => {
     assert.equal(rehearse(untilPaid, {}, given(paid).comes({ amount: 5 })).story(), 'signal paid ok, desk.print ok, completed');
   });
 
-  test('each waiting gets its own', () => {
+  test('each wait gets its own signal', () => {
     const all = defineWorkflow('all', { version: 1, order: z.object({ list: z.array(z.string()) }) }, ({ order }) =>
       forEach(order.list, () => sequence(paid, desk.print({ amount: paid.output.amount })), { maxConcurrency: 1 }),
     );
@@ -65,17 +65,17 @@ describe('signals, in a rehearsal', () => {
     assert.equal(tookMs, 10_000);
   });
 
-  test('what does not fit its schema is refused', () => {
+  test('a payload that violates its schema is refused', () => {
     assert.throws(
       () => rehearse(untilPaid, {}, given(paid).comes({ amount: 0 })),
-      /The signal paid \(order\/paid\) does not take \{"amount":0\}: .*>=1/,
+      /Invalid stub: signal paid \(order\/paid\) rejects \{"amount":0\}: .*>=1/,
     );
   });
 
-  test('it brings along what was declared', () => {
+  test('a signal has the declared payload', () => {
     // @ts-expect-error: an amount
     given(paid).comes({ sum: 5 });
-    // @ts-expect-error: nobody answers a signal
+    // @ts-expect-error: a signal has no answers
     assert.throws(() => given(paid).answers({ amount: 5 }));
   });
 
@@ -88,13 +88,13 @@ describe('signals, in a rehearsal', () => {
 describe('questions to people, in a rehearsal', () => {
   const order = { sku: 'gold', total: 4000 };
 
-  test('the order is held until somebody answers', () => {
+  test('the order is blocked until a person answers', () => {
     const run = rehearse(approved, order, given(approval).answers({ approved: true, why: '' }, { afterSeconds: 60 }));
     assert.equal(run.story(), 'inventory.reserve ok, question approval ok, payment.charge ok, shipping.ship ok, completed');
     assert.equal(run.tookMs, 60_000);
   });
 
-  test('with no answer it stays held', () => {
+  test('without an answer it stays blocked', () => {
     const run = rehearse(approved, order);
     assert.equal(run.story(), 'inventory.reserve ok, blocked for the question approval');
     assert.equal(run.outcome, 'blocked');
@@ -102,14 +102,14 @@ describe('questions to people, in a rehearsal', () => {
     assert.equal(rehearse(approved, order, given(approval).isNotAnswered()).outcome, 'blocked');
   });
 
-  test('an answer has the question’s type', () => {
+  test("an answer has the question's type", () => {
     // @ts-expect-error: it is about approval
     given(approval).answers({ accepted: true });
-    // @ts-expect-error: nobody signals a question
+    // @ts-expect-error: a question has no signals
     assert.throws(() => given(approval).comes({ approved: true, why: '' }));
   });
 
-  test('while it is held, what other branches answer is kept', () => {
+  test('while it is blocked, replies of other branches are kept', () => {
     const both = defineWorkflow('both', { version: 1, order: z.object({ sku: z.string(), total: z.number() }) }, ({ order }) =>
       parallel(approval(order), sequence(desk.print({ amount: 1 }).named('one'), desk.print({ amount: 2 }).named('two'))),
     );
@@ -123,7 +123,7 @@ describe('questions to people, in a rehearsal', () => {
 describe('functions of the app, in a rehearsal', () => {
   const items = [{ price: 10, quantity: 7 }];
 
-  test('they are run as they are', () => {
+  test('a rehearsal runs the real functions', () => {
     assert.deepEqual(rehearse(priced, { items }).steps[0]?.input, { amount: 50 });
     assert.equal(rehearse(priced, { items: [] }).story(), 'customer.tell ok, completed');
   });
@@ -133,15 +133,15 @@ describe('functions of the app, in a rehearsal', () => {
   const counted = compute('counted', { version: 1, input: Empty, output: Count }, () => ({ count: ++calls }));
   const sorted = compute('sorted', { version: 1, input: z.array(z.number()), output: Count }, (list) => ({ count: list.sort()[0] ?? 0 }));
 
-  test('one that is not pure is named', () => {
+  test('a function that is not pure is reported', () => {
     const impure = defineWorkflow('impure', { version: 1, order: Empty }, () => counted({}));
     assert.throws(
       () => rehearse(impure, {}),
-      /^Error: The function counted@1 \(order\/counted\) is not pure: for the same input it gave \{"count":1\} and then \{"count":2\}\. Whatever it depends on belongs in its input\.$/,
+      /^Error: Function counted@1 \(order\/counted\) is not pure: for the same input it returned \{"count":1\} and then \{"count":2\}\. Pass everything it depends on as input\.$/,
     );
   });
 
-  test('what one does to its input is seen by nobody', () => {
+  test("a function's changes to its input have no effect", () => {
     const tidy = defineWorkflow('tidy', { version: 1, order: z.object({ list: z.array(z.number()) }) }, ({ order }) => {
       const first = sorted(order.list);
       return sequence(
@@ -157,8 +157,8 @@ describe('functions of the app, in a rehearsal', () => {
   });
 });
 
-describe('the table of everything that can go wrong', () => {
-  test('has a signal that does not come, and a person who does not answer', () => {
+describe('the table of every possible failure', () => {
+  test('it has a signal that does not come, and a person who does not answer', () => {
     assert.equal(
       rehearse.every(whenIdentified, { sku: 'wine' }, given(identified).comes({ adult: true })).table(),
       `\
@@ -185,7 +185,7 @@ Never asked for: choice/tell.
   });
 });
 
-test('a definition that was read from elsewhere can be rehearsed as well', () => {
+test('a definition that was read as data can be rehearsed as well', () => {
   const read = JSON.parse(JSON.stringify(untilPaid)) as WorkflowDefinition;
   assert.equal(rehearse(read, {}, given(paid).comes({ amount: 5 }), given(desk.print).answers({})).outcome, 'completed');
 });

@@ -44,8 +44,8 @@ const trip = (options: Options = {}) =>
       .on(EngineFault, ({ compensate }) => compensate()),
   );
 
-describe('a rehearsal goes as the system goes', () => {
-  test('an unknown outcome is settled before it is undone', () => {
+describe('a rehearsal behaves like the system', () => {
+  test('an unknown outcome is confirmed before it is undone', () => {
     const { steps, undone, outcome } = rehearse(trip(), order, given(hotel.book).leavesUnknown());
     assert.deepEqual(
       steps.map(({ operation, purpose, answer }) => `${operation} to ${purpose}: ${answer}`),
@@ -54,7 +54,7 @@ describe('a rehearsal goes as the system goes', () => {
     assert.deepEqual([outcome, undone], ['compensated', ['order/book']]);
   });
 
-  test('silence above the threshold goes where the workflow says', () => {
+  test('missing replies above the threshold lead where the workflow says', () => {
     const silent = given(guide.call).isSilent();
     const outcomes = (['error', 'fault', 'undo', 'wait'] as const).map((onExhausted) => {
       const { outcome, undone, leftDone } = rehearse(trip({ onExhausted, maxFailures: 1 }), order, silent);
@@ -68,7 +68,7 @@ describe('a rehearsal goes as the system goes', () => {
     ]);
   });
 
-  test('an order that is recovered as a whole is claimed anew, and goes on where it was', () => {
+  test('an order that is recovered as a whole is claimed again, and continues at the same place', () => {
     const { commands, story } = rehearse(trip({ recover: 'order' }), order, given(guide.call).isSilent(2));
     assert.equal(story(), 'hotel.book ok, guide.call silent, guide.call silent, guide.call ok, completed');
     assert.deepEqual(
@@ -77,13 +77,13 @@ describe('a rehearsal goes as the system goes', () => {
     );
   });
 
-  test('an undo that is refused for good is stuck', () => {
+  test('an undo with a permanent refusal is stuck', () => {
     const { outcome, leftDone, why } = rehearse(trip(), order, given(guide.call).faults(Sold), given(hotel.free).faults(Broken));
     assert.deepEqual([outcome, leftDone], ['stuck', ['order/book']]);
     assert.match(why(), /^Undoes what was done: hotel failed to free \(order\/book\/undo\), and is asked again at /);
   });
 
-  test('an undo that succeeds at last is waited for, whichever request that is', () => {
+  test('an undo that succeeds late ends the wait, whichever request that answers', () => {
     const sold = given(guide.call).faults(Sold);
     assert.equal(rehearse(trip(), order, sold, given(hotel.free).failsForNow(8)).outcome, 'compensated');
     const seldom = Array.from({ length: 6 }, (_, index) =>
@@ -94,7 +94,7 @@ describe('a rehearsal goes as the system goes', () => {
     assert.equal(rehearse(trip(), order, sold, ...seldom).outcome, 'compensated');
   });
 
-  test('an input that an operation does not take is refused by its agent', () => {
+  test('an input that an operation refuses is refused by its agent', () => {
     const { story, steps } = rehearse(trip(), { ...order, number: 10 });
     assert.equal(story(), 'hotel.book ok, guide.call RequestRefused, hotel.free ok, compensated');
     assert.deepEqual(steps[1]?.input, { number: 10 });
@@ -121,7 +121,7 @@ describe('a rehearsal goes as the system goes', () => {
     );
   });
 
-  test('what is on its way when its step is canceled is done, and undone', () => {
+  test('a request under way when its step is canceled is completed and undone', () => {
     const both = defineWorkflow('both', { version: 1, order: Order }, () =>
       sequence(
         parallel(
@@ -137,7 +137,7 @@ describe('a rehearsal goes as the system goes', () => {
   });
 });
 
-describe('what may be asked for only once is so in a rehearsal, too', () => {
+describe('at-most-once steps in a rehearsal', () => {
   const room = { input: Empty, output: Empty, atMostOnce: true, run } as const;
   const bank = defineAgent('bank', {
     pay: operation(room),
@@ -151,20 +151,20 @@ describe('what may be asked for only once is so in a rehearsal, too', () => {
     return rehearse(workflow, order, ...whens).story();
   };
 
-  test('X-20 after silence nobody knows: it is not asked for again', () => {
+  test('X-20 without a reply the outcome is unknown: the step is not requested again', () => {
     assert.equal(storyOf(bank.pay, given(bank.pay).isSilent(1)), 'bank.pay silent, bank.pay OutcomeUnknown, blocked for OutcomeUnknown');
   });
 
-  test('X-20 where the service can tell, it does', () => {
+  test('X-20 with a lookup, the service reports the outcome', () => {
     assert.equal(storyOf(bank.trace, given(bank.trace).isSilent(1)), 'bank.trace silent, bank.trace ok, completed');
   });
 
-  test('X-20 after "not now" nothing was sent, and it is asked for again', () => {
+  test('X-20 after "not now" no call was made, and the step is requested again', () => {
     assert.equal(storyOf(bank.pay, given(bank.pay).failsForNow(1)), 'bank.pay ServiceUnavailable, bank.pay ok, completed');
   });
 });
 
-describe('answers are made up from schemas', () => {
+describe('answers are generated from schemas', () => {
   const answerOf = (output: z.ZodType): unknown => {
     const agent = defineAgent('oracle', { say: operation({ input: z.object({}), output, run }) });
     const workflow = defineWorkflow('asks', { version: 1, order: z.object({}) }, () => {
@@ -174,7 +174,7 @@ describe('answers are made up from schemas', () => {
     return (rehearse(workflow, {}).steps[1]?.input as { readonly seen: unknown } | undefined)?.seen;
   };
 
-  test('a value of each kind', () => {
+  test('they are values of each kind', () => {
     const made = answerOf(
       z.object({
         text: z.string(),
@@ -210,16 +210,16 @@ describe('answers are made up from schemas', () => {
     });
   });
 
-  test('where none can be made up, it says whose answer is missing', () => {
+  test('if no answer can be generated, the error names the operation', () => {
     assert.throws(
       () => answerOf(z.string().regex(/^ab[0-9]-\w{3}$/)),
-      /^Error: No answer could be made up for oracle\.say \(order\/say\): "oracle\.say" does not fit: .*Say what it answers, with when\(oracle\.say\)\.answers/,
+      /^Error: Cannot make up an answer of oracle\.say \(order\/say\): "oracle\.say" violates its schema: .*Add a stub: given\(oracle\.say\)\.answers/,
     );
   });
 
-  test('a definition that was read from elsewhere knows no schemas', () => {
+  test('a definition that was read as data has no schemas', () => {
     const read = JSON.parse(JSON.stringify(trip())) as WorkflowDefinition;
-    assert.throws(() => rehearse(read, order), /No answer could be made up for hotel\.book \(order\/book\): its schema is not at hand/);
+    assert.throws(() => rehearse(read, order), /Cannot make up an answer of hotel\.book \(order\/book\): its schema is unknown/);
     const whens = [given(hotel.book).answers({ room: '7' }), given(guide.call).answers({})];
     assert.equal(rehearse(read, order, ...whens).outcome, 'completed');
   });

@@ -41,13 +41,13 @@ const parcel = defineWorkflow('parcel', { version: 1, order: Order, toOperator: 
 );
 const one = defineWorkflow('one', { version: 1, order: Order, toOperator: [Sold] }, () => sequence(packed('tea'), shop.ship({})));
 
-describe('how long something takes', () => {
-  test('what answers within its time takes the order so long', () => {
+describe('the duration of an operation', () => {
+  test('a reply within the time limit takes the order that long', () => {
     const { story, tookMs } = rehearse(one, order, given(shop.pack).takes(20), given(shop.ship).answers({}).takes(5));
     assert.deepEqual([story(), tookMs], ['shop.pack ok, shop.ship ok, completed', 25_000]);
   });
 
-  test('F-37: what takes longer than its time is requested again, and then held', () => {
+  test('F-37: an operation that exceeds its time limit is requested again, and then blocks the order', () => {
     assert.equal(
       rehearse(one, order, given(shop.ship).takes(31).once()).story(),
       'shop.pack ok, shop.ship silent, shop.ship ok, completed',
@@ -56,14 +56,14 @@ describe('how long something takes', () => {
     assert.deepEqual([outcome, tookMs, leftDone], ['blocked', 120_000, ['order/pack', 'order/ship?']]);
   });
 
-  test('F-37: an operation with a longest time has it', () => {
+  test('F-37: an operation with a longest time may use it', () => {
     const painted = defineWorkflow('painted', { version: 1, order: Order }, () => sequence(shop.paint({})));
     assert.equal(rehearse(painted, order, given(shop.paint).takes(299)).story(), 'shop.paint ok, completed');
     const { story, tookMs } = rehearse(painted, order, given(shop.paint).takes(301).once());
     assert.deepEqual([story(), tookMs], ['shop.paint silent, shop.paint ok, completed', 300_000]);
   });
 
-  test('F-37: within a limit of its own a step is found out about, and undone', () => {
+  test('F-37: a step that exceeds its own limit is confirmed, and undone', () => {
     const hurried = defineWorkflow('hurried', { version: 1, order: Order, toOperator: [Sold] }, () =>
       sequence(packed('tea').within(10)).on(DeadlineExceeded, () => compensate()),
     );
@@ -74,21 +74,21 @@ describe('how long something takes', () => {
     );
   });
 
-  test('branches answer in the order of their times', () => {
+  test('branches answer in the order of their durations', () => {
     const both = defineWorkflow('both', { version: 1, order: Order, toOperator: [Sold] }, () => parallel(packed('tea'), shop.ship({})));
     const { story, tookMs } = rehearse(both, order, given(shop.pack).takes(9), given(shop.ship).takes(4));
     assert.deepEqual([story(), tookMs], ['shop.ship ok, shop.pack ok, completed', 9000]);
   });
 
-  test('a workflow that is called answers after so long, however long that is', () => {
+  test('a called workflow may take any time to answer', () => {
     const calling = defineWorkflow('calling', { version: 1, order: Order, toOperator: [Sold] }, ({ order }) => sequence(call(one, order)));
     const { outcome, tookMs } = rehearse(calling, order, given(one).answers(null).takes(86_400));
     assert.deepEqual([outcome, tookMs], ['completed', 86_400_000]);
   });
 });
 
-describe('an answer by the input', () => {
-  test('only requests whose input has the fields are concerned', () => {
+describe('a stub with an input', () => {
+  test('it applies only to requests whose input has the fields', () => {
     const skus = ['tea', 'cup', 'pot'];
     const sold = given(shop.pack)
       .faults(Sold)
@@ -100,7 +100,7 @@ describe('an answer by the input', () => {
     assert.equal(rehearse(parcel, { skus }, small).outcome, 'completed');
   });
 
-  test('a crash test hears of the input, too', async () => {
+  test('a crash test honors the input, too', async () => {
     const sold = given(shop.pack).faults(Sold).forInput({ sku: 'tea' });
     assert.equal((await crashTest(one, [shop], { order, stubs: sold, only: '3 after' })).outcome, 'blocked');
     const other = given(shop.pack).faults(Sold).forInput({ sku: 'cup' });
@@ -108,7 +108,7 @@ describe('an answer by the input', () => {
   });
 });
 
-describe('signals that come early', () => {
+describe('signals that arrive early', () => {
   const sold = defineWorkflow('sold', { version: 1, order: Order, toOperator: [Sold] }, () => sequence(packed('tea'), paid));
   test('F-58: a signal before the order waits for it is kept', () => {
     const early = given(paid).comes({ amount: 4 }, { atSeconds: 3 });
@@ -116,28 +116,31 @@ describe('signals that come early', () => {
     assert.deepEqual([story(), tookMs], ['signal paid ok, shop.pack ok, completed', 8000]);
   });
 
-  test('one that its schema does not take, or for which nothing will wait, is refused by name', () => {
+  test('a signal that violates its schema, or has no wait to come, is refused by name', () => {
     const wrong = given(paid).comes({ amount: 'four' } as never, { atSeconds: 0 });
-    assert.throws(() => rehearse(sold, order, given(shop.pack).takes(8), wrong), /does not take signal paid at this point: \/amount /);
+    assert.throws(
+      () => rehearse(sold, order, given(shop.pack).takes(8), wrong),
+      /Cannot apply signal paid to the order of sold at this point: \/amount /,
+    );
     const nobodys = given(paid).comes({ amount: 4 }, { atSeconds: 0 });
-    assert.throws(() => rehearse(one, order, given(shop.pack).takes(8), nobodys), /Nothing will ever wait for the signal "paid"/);
+    assert.throws(() => rehearse(one, order, given(shop.pack).takes(8), nobodys), /The order will not wait for the signal "paid"/);
   });
 });
 
 describe('clients and operators', () => {
-  test('F-170: a cancel while a step is at work waits for its answer, and undoes it', () => {
+  test('F-170: a cancel while a step is running waits for its reply, and undoes it', () => {
     const cancel = instruct({ kind: 'cancel' }, { atSeconds: 5 });
     const { story, tookMs } = rehearse(one, order, given(shop.pack).takes(8), cancel);
     assert.deepEqual([story(), tookMs], ['instruction cancel, shop.pack ok, shop.unpack ok, canceled', 8000]);
   });
 
-  test('a cancel at a step comes when that is requested', () => {
+  test('a cancel at a step comes with the request of that step', () => {
     const cancel = instruct({ kind: 'cancel' }).at('order/ship');
     assert.equal(rehearse(one, order, cancel).story(), 'shop.pack ok, instruction cancel, shop.ship ok, shop.unpack ok, canceled');
     assert.equal(rehearse(one, order, cancel, given(shop.pack).faults(Sold)).outcome, 'blocked', 'it is never requested');
   });
 
-  test('F-60: a person resubmits once the order is held, and compensates it the second time', () => {
+  test('F-60: a person resubmits the blocked order, and compensates it the second time', () => {
     const sold = given(shop.pack).faults(Sold);
     const again = instruct({ kind: 'resubmit' });
     assert.equal(rehearse(one, order, again, sold.once()).outcome, 'completed');
@@ -148,7 +151,7 @@ describe('clients and operators', () => {
     assert.equal(rehearse(one, order, instruct({ kind: 'terminate' }), sold).outcome, 'terminated');
   });
 
-  test('an undo that goes on failing is marked as compensated, at once or later', () => {
+  test('an undo that keeps failing is marked as compensated, at once or later', () => {
     const stuck = [instruct({ kind: 'cancel' }).at('order/ship'), given(shop.unpack).faults(Lost)];
     assert.equal(rehearse(one, order, ...stuck).outcome, 'stuck');
     const run = rehearse(one, order, ...stuck, instruct({ kind: 'mark-compensated', path: 'order/pack' }));
@@ -157,7 +160,7 @@ describe('clients and operators', () => {
     assert.deepEqual([late.outcome, late.tookMs], ['canceled', 86_400_000]);
   });
 
-  test('after each instruction an undo that goes on failing is tried as often again before the next one comes', () => {
+  test('after each instruction, a failing undo is retried as often again before the next instruction comes', () => {
     const people = (['suspend', 'resume', 'mark-compensated'] as const).map((kind) => instruct({ kind }));
     const { steps, outcome } = rehearse(
       one,
@@ -178,29 +181,29 @@ describe('clients and operators', () => {
   test('an instruction that the system would refuse is an error with its reason', () => {
     assert.throws(
       () => rehearse(one, order, instruct({ kind: 'compensate' }).at('order/ship')),
-      /The order of one does not take instruction compensate at this point: .*only an order in Error is compensated by instruction/,
+      /Cannot apply instruction compensate to the order of one at this point: .*Only an order in Error can be compensated/,
     );
   });
 
-  test('a crash test says that it plays neither times nor instructions', async () => {
+  test('a crash test refuses stubs with durations or instructions', async () => {
     const refused = (given: Parameters<typeof rehearse>[2]) => crashTest(one, [shop], { order, stubs: given });
-    await assert.rejects(refused(given(shop.pack).takes(8)), /A crash test has no \.takes\(seconds\)/);
-    await assert.rejects(refused(instruct({ kind: 'cancel' })), /A crash test plays no instructions/);
-    await assert.rejects(refused(given(paid).comes({ amount: 4 }, { atSeconds: 1 })), /no signals with atSeconds/);
+    await assert.rejects(refused(given(shop.pack).takes(8)), /A crash test does not support \.takes\(seconds\)/);
+    await assert.rejects(refused(instruct({ kind: 'cancel' })), /A crash test does not support instructions/);
+    await assert.rejects(refused(given(paid).comes({ amount: 4 }, { atSeconds: 1 })), /signals with atSeconds/);
   });
 });
 
-test('F-163: inputs, times and instructions that cannot be are refused by the compiler', () => {
+test('F-163: the compiler refuses impossible inputs, durations and instructions', () => {
   const sold = given(shop.pack).faults(Sold);
   // @ts-expect-error: there is no such field
   sold.forInput({ sukk: 'tea' });
   // @ts-expect-error: it is a text
   sold.forInput({ sku: 4 });
-  // @ts-expect-error: of a field within a field
+  // @ts-expect-error: a field within a field
   sold.forInput({ size: { inches: 4 } });
-  // @ts-expect-error: an expression is known nowhere
+  // @ts-expect-error: an expression has no known value
   sold.forInput({ sku: cel<string>`'tea'` });
-  // @ts-expect-error: after it is awaited, or at a time of the order
+  // @ts-expect-error: either after the wait begins, or at a time of the order
   given(paid).comes({ amount: 4 }, { afterSeconds: 1, atSecond: 4 });
   // @ts-expect-error: a signal has no input
   given(paid).comes({ amount: 4 }).forInput;

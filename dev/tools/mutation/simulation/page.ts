@@ -19,7 +19,7 @@ interface Reason {
 }
 
 const reasons = JSON.parse(readFileSync(new URL('reasons.json', import.meta.url), 'utf8')) as readonly Reason[];
-const page = `${root}docs/mutation.md`;
+const page = `${root}docs/internals/mutation.md`;
 
 const reasonOf = ({ file, source, replacement }: Mutant): Reason | undefined => {
   const about = reasons.filter((each) => each.file === file && each.line === source);
@@ -103,7 +103,7 @@ export function survivors(tried: readonly Tried[]): string {
   return ['| where | instead of | it says | seen in worlds | harmless because, or a gap |', '|---|---|---|---|---|', ...lines].join('\n');
 }
 
-/** Writes what a whole run came to between its two marks in `docs/mutation.md`. */
+/** Writes what a whole run came to between its two marks in `docs/internals/mutation.md`. */
 export function writePage(text: string): void {
   const [begin, end] = ['<!-- simulation: begin -->', '<!-- simulation: end -->'];
   const whole = readFileSync(page, 'utf8');

@@ -1,63 +1,63 @@
 import type { Fence } from '#ports/store';
 import type { Item } from './items.ts';
 
-/** What must hold for a write to count: data, so that a call reads as a sentence and a test needs no server. */
+/** The condition of a write, as data: calls read as sentences, and tests need no server. */
 export interface Condition {
   readonly expression: string;
   readonly names: { readonly [placeholder: string]: string };
   readonly values: { readonly [placeholder: string]: string | number };
 }
 
-/** There is no such item. */
+/** The item does not exist. */
 export const absent: Condition = { expression: 'attribute_not_exists(#pk)', names: { '#pk': 'pk' }, values: {} };
 export const present: Condition = { expression: 'attribute_exists(#pk)', names: { '#pk': 'pk' }, values: {} };
 
-/** Nobody has written since it was loaded. Both numbers: a reset that came back to the same rev has another epoch. */
+/** No write has happened since the load. It needs both numbers: a reset to the same rev has another epoch. */
 export const fencedBy = ({ epoch, rev }: Fence): Condition => ({
   expression: '#epoch = :loadedEpoch AND #rev = :loadedRev',
   names: { '#epoch': 'epoch', '#rev': 'rev' },
   values: { ':loadedEpoch': epoch, ':loadedRev': rev },
 });
 
-/** Nobody has written since this rev was read. */
+/** No write has happened since this rev was read. */
 export const atRev = (rev: number): Condition => ({
   expression: '#rev = :loadedRev',
   names: { '#rev': 'rev' },
   values: { ':loadedRev': rev },
 });
 
-/** Its time is over, though DynamoDB, which takes days for it, has not removed it yet. */
+/** The item has expired, although DynamoDB has not deleted it yet, which takes days. */
 export const expiredBy = (seconds: number): Condition => ({
   expression: '#expiresAt < :nowSeconds',
   names: { '#expiresAt': 'expiresAt' },
   values: { ':nowSeconds': seconds },
 });
 
-/** Nothing of it is to be removed by itself. */
+/** The item has no expiry. */
 export const endless: Condition = { expression: 'attribute_not_exists(#expiresAt)', names: { '#expiresAt': 'expiresAt' }, values: {} };
 
-/** Its end was last set or taken away for this rev of the state. */
+/** The expiry was last set or removed for this rev of the state. */
 export const endSetAt = (rev: number): Condition => ({
   expression: '#expiresAtRev = :expiresAtRev',
   names: { '#expiresAtRev': 'expiresAtRev' },
   values: { ':expiresAtRev': rev },
 });
 
-/** For this rev, or for an earlier one. */
+/** The expiry was last changed for this rev of the state, or for an earlier one. */
 export const endSetUpTo = (rev: number): Condition => ({
   expression: 'attribute_not_exists(#expiresAtRev) OR #expiresAtRev <= :lastRev',
   names: { '#expiresAtRev': 'expiresAtRev' },
   values: { ':lastRev': rev },
 });
 
-/** It is the order that was found, and no other one that was submitted under the same key since. */
+/** The item is the submission that was read, not a later one under the same key. */
 export const sameSubmission = (item: Item): Condition => ({
   expression: '#submittedAt = :submittedAt AND #hash = :hash',
   names: { '#submittedAt': 'submittedAt', '#hash': 'hash' },
   values: { ':submittedAt': Number(item['submittedAt']), ':hash': String(item['hash']) },
 });
 
-/** It is what this write made of it. */
+/** The item was last written by this write. */
 export const writtenBy = (writeId: string): Condition => ({
   expression: '#writeId = :writeId',
   names: { '#writeId': 'writeId' },
@@ -73,7 +73,7 @@ const joined = (word: string, conditions: readonly Condition[]): Condition => ({
   values: Object.assign({}, ...conditions.map(({ values }) => values)),
 });
 
-/** A condition as the SDK's commands take it. An empty map of values is refused by DynamoDB. */
+/** Returns a condition as the SDK's commands take it. DynamoDB refuses an empty map of values. */
 export const conditionInput = ({ expression, names, values }: Condition) => ({
   ConditionExpression: expression,
   ExpressionAttributeNames: { ...names },

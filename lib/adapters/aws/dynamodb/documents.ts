@@ -5,9 +5,9 @@ import { collect, get, query } from './reads.ts';
 import { expiryAttribute, type Table } from './table.ts';
 import { type Answer, deleteIf, putIf } from './update-if.ts';
 
-/** Documents in the table of the orders: a collection is a partition. */
+/** Stores documents in the table of the orders: a collection is a partition. */
 export function dynamoDbDocuments(table: Table, attempt: <T>(work: () => Promise<T>) => Promise<T>): Documents {
-  /** The answer to our own writing may have been lost on its way: then it stands there, and was refused the second time. */
+  /** If the response to a write was lost, the SDK's retry finds the own text and is refused. That counts as written. */
   const written = (answer: Answer, text: string | undefined) =>
     answer.outcome === 'written' || (answer.current?.['record'] ?? undefined) === text
       ? ({ outcome: 'written' } as const)

@@ -17,13 +17,13 @@ import {
   worklistKeyOf,
 } from './keys.ts';
 
-/** An item as the document client gives and takes it. */
+/** An item as the document client returns and accepts it. */
 export type Item = { readonly [attribute: string]: unknown };
 
 /**
- * DynamoDB bills the whole item at every write, so nothing is stored that says nothing: no null, no empty list, no
- * `false`, no value that is the `usual` one. What has an inner form is JSON text: DynamoDB's own maps end at 32 levels,
- * and its numbers are not JavaScript's. Two forms that every state has are shorter than that.
+ * How an attribute is stored. DynamoDB bills the whole item at every write, so defaults are left out: null, empty lists, `false`, and the
+ * `usual` value. Nested values are JSON text, because DynamoDB's maps end at 32 levels and its numbers are not JavaScript's. Two forms
+ * that every state has are shorter than JSON.
  */
 type Kind = 'plain' | 'optional' | 'json' | 'list' | 'flag' | 'workflow' | 'writeIds';
 
@@ -69,7 +69,7 @@ const names = Object.keys(headAttributes) as (keyof typeof headAttributes)[];
 /** Attributes that a write of the head may have to remove. */
 const removable: readonly string[] = [...names, 'worklist', 'expiresAt', 'errorShard', 'listedAt'];
 
-/** All of a state but its instance: what is read for a head, and never the blob. */
+/** The attributes of a head: all of a state but its instance, so never the blob. */
 export const headProjection: readonly string[] = ['pk', 'schemaVersion', ...removable];
 
 export interface HeadChange {
@@ -77,7 +77,7 @@ export interface HeadChange {
   readonly remove: readonly string[];
 }
 
-/** The state's attributes without its key and its instance. */
+/** Returns the state's attributes without its key and its instance. */
 function headItem(head: StateHead, expiresAt: number | undefined): Item {
   const attributes = names.flatMap((name): [string, unknown][] => {
     const value = stored(headAttributes[name], head[name]);
@@ -93,8 +93,8 @@ function headItem(head: StateHead, expiresAt: number | undefined): Item {
 }
 
 /**
- * The place in the list of orders in Error: written when an order goes into Error and removed when it leaves, so that
- * one that runs well never pays for it. A state without its time has none: the order is found by its days alone.
+ * Returns the index entry of an order in Error. Only orders that enter or leave Error pay for this index. A state without a submission
+ * time has no entry; the index by day finds its order.
  */
 const errorEntry = ({ processState, submittedAt, orderId }: StateHead): Item =>
   processState === 'Error' && typeof submittedAt === 'number'
@@ -129,7 +129,7 @@ export function headChange(head: StateHead, expiresAt?: number): HeadChange {
   return { set, remove: removable.filter((name) => !Object.hasOwn(set, name)) };
 }
 
-/** Throws UnreadableRecordError: it concerns this order alone. */
+/** Returns the head of a state; throws UnreadableRecordError, which concerns this order alone. */
 export function headOf(item: Item): StateHead {
   const orderId = orderIdIn(String(item['pk']));
   const version = item['schemaVersion'];
@@ -179,7 +179,7 @@ function restored(orderId: string, kind: Kind, value: unknown): unknown {
   }
 }
 
-/** The order with the attributes that its indexes sort it by. */
+/** Returns the item of an order, with the sort attributes of its indexes. */
 export const orderItem = (
   { orderId, client, reference, workflow, body, hash, responseChannel, submittedAt, firstGeneration, answer, caller }: OrderRecord,
   expiresAt?: number,
@@ -204,7 +204,7 @@ export const orderItem = (
   };
 };
 
-/** Throws UnreadableRecordError. */
+/** Returns the order of an item; throws UnreadableRecordError. */
 export function orderOf(item: Item): OrderRecord {
   const orderId = orderIdIn(String(item['pk']));
   const { client, hash, submittedAt, firstGeneration, answer, reference, responseChannel } = item as unknown as OrderRecord;

@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 import { shardOf } from '#ports/records';
 
-/** Every key of the table and of its indexes: what is not made here does not exist. */
+/** A key of the table. This file builds all keys of the table and its indexes. */
 export interface Key {
   readonly pk: string;
   readonly sk: string;
 }
 
 const orderPrefix = 'ORDER#';
-/** What the partitions begin with in which agents note their askings. */
+/** The prefix of the partitions with the intents of agents. */
 export const intentPrefix = 'INTENT#';
-/** What the partitions begin with in which agents say that their services are away: one for each agent. */
+/** The prefix of the partitions with circuit breakers, one for each agent. */
 export const breakerPrefix = 'BREAKER#';
 const historyPrefix = 'HISTORY#';
 const undoPrefix = 'UNDO#';
@@ -22,23 +22,23 @@ export const keys = {
   order: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'ORDER' }),
   state: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'STATE' }),
   page: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${historyPrefix}${String(rev).padStart(10, '0')}` }),
-  /** What a write adds beyond what its state has room for: behind the page of the same rev. */
+  /** Journal entries of one write that exceed its state's item, after the page of the same rev. */
   overflow: (orderId: string, rev: number, part: number): Key => {
     const { pk, sk } = keys.page(orderId, rev);
     return { pk, sk: `${sk}#${String(part).padStart(2, '0')}` };
   },
-  /** Apart from the order, so that whoever may write these may write nothing else: IAM goes by the partition. */
+  /** A partition apart from the order, because IAM grants rights by partition: an agent may write intents and nothing else. */
   intent: (orderId: string, idempotencyKey: string): Key => ({ pk: intentPartitionOf(orderId), sk: sortable(idempotencyKey) }),
   undoPage: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${undoPrefix}${rev}` }),
-  /** That an order has called another, which is kept as long as it is itself. */
+  /** The mark that an order called another one, kept as long as the caller. */
   called: (orderId: string, called: string): Key => ({ pk: partitionOf(orderId), sk: `${calledPrefix}${called}` }),
   breaker: (agent: string): Key => ({ pk: breakerPartitionOf(agent), sk: 'BREAKER' }),
   client: (id: string): Key => ({ pk: clients, sk: `CLIENT#${id}` }),
-  /** A day on which orders came: lists walk these instead of guessing how far back there is anything. */
+  /** A day with orders. Lists walk these days instead of guessing how far back orders exist. */
   day: (day: string): Key => ({ pk: calendar, sk: day }),
 } as const;
 
-/** All that belongs to an order lies in one partition, but what agents note of their askings. */
+/** Returns the partition of an order's records, except for the intents of agents. */
 export const partitionOf = (orderId: string): string => `${orderPrefix}${orderId}`;
 export const intentPartitionOf = (orderId: string): string => `${intentPrefix}${orderId}`;
 export const breakerPartitionOf = (agent: string): string => `${breakerPrefix}${agent}`;
@@ -47,36 +47,36 @@ export const orderIdIn = (pk: string): string => pk.slice(orderPrefix.length);
 export const partitions = { calendar, clients } as const;
 export const pagesOf = { prefix: historyPrefix } as const;
 
-/** Whether it is a page of the journal, or of what can be undone; and the revision under which it was put aside. */
+/** Whether the key is that of a page, of the journal or of the undo list. `revOf` is the rev that paged it out. */
 export const isPage = (sk: string): boolean => sk.startsWith(historyPrefix) || sk.startsWith(undoPrefix);
-/** The order that was called, where the place says so. */
+/** Returns the called order that a key names, if any. */
 export const calledIn = (sk: string): string | undefined => (sk.startsWith(calledPrefix) ? sk.slice(calledPrefix.length) : undefined);
 export const revOf = (sk: string): number => Number(sk.split('#')[1]);
 
-/** Where a live order stands, and one that is held; by time. */
+/** Returns the worklist partition of due orders, or of blocked ones. Sorted by time. */
 export const worklistKey = (worklist: 'due' | 'error', shard: number): string => `${worklist}#${shardText(shard)}`;
 export const worklistIn = (key: string): 'due' | 'error' => (key.startsWith('error') ? 'error' : 'due');
 export const worklistKeyOf = (worklist: 'due' | 'error', orderId: string): string => worklistKey(worklist, shardOf(orderId));
 
-/** Where an order in Error is listed, by the time of its submission. */
+/** Returns the partition that lists orders in Error, sorted by submission time. */
 export const errorShardKey = (shard: number): string => `error#${shardText(shard)}`;
 
-/** DynamoDB takes 1,024 bytes to sort by. */
+/** Returns a valid sort key. DynamoDB allows 1,024 bytes. */
 const sortable = (text: string): string => (Buffer.byteLength(text) <= 1024 ? text : hash('sha256', text));
 
 const shardText = (shard: number): string => String(shard).padStart(2, '0');
 
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
-/** The clients of one day write to as many partitions as there are shards, so that a busy day has no hot one. */
+/** Returns one of a day's partitions. A day has as many as there are shards, so that a busy day has no hot partition. */
 export const dayShardKey = (day: string, shard: number): string => `${day}#${shardText(shard)}`;
 export const clientDayKey = (client: string, day: string): string => `${client}#${day}`;
 export const clientReferenceKey = (client: string, reference: string): string => `${client}#${reference}`;
 
-/** Thirteen digits reach to the year 2286. */
+/** The largest time in thirteen digits: the year 2286. */
 export const timeMax = 9_999_999_999_999;
 export const timeKey = (at: number): string => String(Math.min(Math.max(0, at), timeMax)).padStart(13, '0');
 
-/** A place in a list, as the indexes sort it: by time, then by id. */
+/** Returns a position in a list, as the indexes sort it: by time, then by id. */
 export const listedKey = (submittedAt: number, orderId: string): string => `${timeKey(submittedAt)}#${orderId}`;
 export const listedIdIn = (key: string): string => key.slice(14);
 export const timeIn = (key: string): number => Number(key.slice(0, 13));

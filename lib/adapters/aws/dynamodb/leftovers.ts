@@ -20,28 +20,27 @@ import type { Table } from './table.ts';
 import { setIf } from './update-if.ts';
 
 /**
- * What lies beside the state of an order: its submission, pages, and what agents have noted of it. Whether there is an
- * order its state alone says; when the rest is removed must follow from that, whoever dies on the way:
- *
- * - The rest gets its end after the state has it, and loses it before the state does: nothing of a live order has one.
- * - The submission gets its end last and loses it first: while it has none, others may have none.
- * - Orders that it called get their end with it, before its submission does: until then they are kept for it.
- * - Each item remembers at which rev of the state its end was set: whoever stood still meanwhile sets no older one.
+ * The records beside the state of an order: its submission, its pages, and the intents of agents. The state alone says whether the order
+ * exists. The expiry of the other records must follow the state's, even if a process crashes in between:
+ * - The other records get their expiry after the state, and lose it before the state. No record of a live order has one.
+ * - The submission gets its expiry last and loses it first. While it has none, other records may have none.
+ * - Called orders get their expiry with their caller, before its submission does. Until then they are kept for it.
+ * - Each item stores the rev for which its expiry was set, so that a delayed process cannot set an older one.
  */
 export interface Leftovers {
-  /** Gives all of it the end that the state has at this rev, and the same end to the finished orders that it called. */
+  /** Gives all records the expiry of the state at this rev, and the same to finished orders that it called. */
   expire(orderId: string, rev: number, expiresAt: number): Promise<void>;
-  /** Gives a finished order that was called an end, and all that belongs to it: nothing keeps it any more. */
+  /** Gives a finished called order, with all its records, an expiry, because its caller keeps it no longer. */
   release(orderId: string, expiresAt: number): Promise<void>;
-  /** Takes the end from all of it, for the state of this rev. False where some of it is gone, or has got another one. */
+  /** Removes the expiry of all records, for the state of this rev. False if one is gone, or has another expiry. */
   keep(orderId: string, rev: number): Promise<boolean>;
-  /** Makes what is left of an order without a state, but for its submission, count as gone; nothing where that is another's. */
+  /** Marks the records of an order without a state as expired, except for the submission. Does nothing if the submission has changed. */
   discard(submission: Item, nowSeconds: number): Promise<void>;
 }
 
 type Attempt = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Items of 400 KB and a transaction of 4 MB, one of them the submission. */
+/** The limit of a transaction: 4 MB of items of 400 KB, one of them the submission. */
 const discardedAtOnce = 9;
 
 export function leftoversIn(table: Table, attempt: Attempt): Leftovers {
@@ -54,7 +53,7 @@ export function leftoversIn(table: Table, attempt: Attempt): Leftovers {
   const rest: Leftovers = {
     async expire(orderId, rev, expiresAt) {
       const found = await attempt(() => around(table, orderId));
-      // Whoever has written since sees to the rest himself.
+      // A later write handles the rest itself.
       if (found.rev !== rev) return;
       await allSettledOrThrow(found.others.map((key) => setEnd(key, rev, expiresAt)));
       await allSettledOrThrow(found.others.flatMap(({ sk }) => calledIn(sk) ?? []).map((called) => rest.release(called, expiresAt)));
@@ -64,7 +63,7 @@ export function leftoversIn(table: Table, attempt: Attempt): Leftovers {
     async release(orderId, expiresAt) {
       const key = keys.state(orderId);
       const { rev, processState, worklist } = (await attempt(() => get(table, key, ['rev', 'processState', 'worklist']))) ?? {};
-      // One that is still at work sees at its end that nothing keeps it.
+      // A running order sees at its own end that its caller keeps it no longer.
       if (typeof rev !== 'number' || processState !== 'Processed' || worklist !== undefined) return;
       await isSet(key, { set: { expiresAt } }, allOf(atRev(rev), endless));
       const ended = Number((await attempt(() => get(table, key, ['expiresAt'])))?.['expiresAt']);
@@ -96,9 +95,9 @@ const notWhenRefused = (error: unknown): false => {
   throw error;
 };
 
-/** Keys of what lies beside the state and the submission, and the state's rev. */
+/** Returns the keys beside the state and the submission, and the rev of the state. */
 async function around(table: Table, orderId: string): Promise<{ readonly others: readonly Key[]; readonly rev: unknown }> {
-  // Notes first: with the state read after them, they are notes of its rev or of an earlier one.
+  // Intents are read before the state, so they belong to its rev or to an earlier one.
   const notes = await itemsIn(table, intentPartitionOf(orderId));
   const own = await itemsIn(table, partitionOf(orderId));
   const [submission, state] = [keys.order(orderId).sk, keys.state(orderId).sk];
@@ -120,14 +119,14 @@ function itemsIn(table: Table, pk: string): Promise<readonly (Key & { readonly r
   return collect(query(table, input), (item) => item as unknown as Key);
 }
 
-/** It is written as it was: to check it without writing would need a right of its own. */
+/** Rewrites one attribute of the submission with the same value. A check without a write would need another permission. */
 const unchanged = (TableName: string, orderId: string, submission: Item) => {
   const { ExpressionAttributeNames, ...condition } = conditionInput(sameSubmission(submission));
   const update = { UpdateExpression: 'SET #hash = :hash', ExpressionAttributeNames };
   return { Update: { TableName, Key: keys.order(orderId), ...condition, ...update } };
 };
 
-/** DynamoDB itself removes only what has ended within the last five years. */
+/** Sets an expiry in the past. DynamoDB deletes only items that expired within the last five years. */
 const gone = (TableName: string, Key: Key, nowSeconds: number) => ({
   Update: {
     TableName,

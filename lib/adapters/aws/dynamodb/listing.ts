@@ -17,16 +17,16 @@ import {
 import { query } from './reads.ts';
 import { type IndexShape, indexes, type Table } from './table.ts';
 
-/** A part of an index: from the one sort key to the other, both included. */
+/** A part of an index, from one sort key to another, both included. */
 interface Range {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Places of orders that a filter may mean, newest first, from behind a place. Which index serves it: the client's own
- * reference, the orders in Error, the client's days, or all days by shard; what else the filter says is seen in the items.
- * A place without an order ends a day, so that a walk over days that hold nothing can stop there, too, and go on later.
+ * Yields positions of orders that may match a filter, newest first, from a position on. It uses one index: by reference, orders in Error,
+ * days of the client, or all days by shard. The items decide on the other conditions. A position without an order ends each day, so that a
+ * walk over empty days can stop there and continue later.
  */
 export async function* candidates(table: Table, filter: OrderFilter, after: ListPosition | undefined): AsyncGenerator<ListPosition> {
   const range = rangeOf(filter, after);
@@ -37,8 +37,8 @@ export async function* candidates(table: Table, filter: OrderFilter, after: List
 const placeIn = (key: string): ListPosition => ({ submittedAt: timeIn(key), orderId: listedIdIn(key) });
 
 /**
- * A reference is one client's name for a few orders, in one partition: nothing proposes fewer. Orders in Error are few,
- * of one client as of all, and need no days; a client's own index holds all that he ever finished.
+ * Chooses the narrowest index. A reference names a few orders of one client, in one partition. Orders in Error are few, so they need no
+ * days; a client's own index would hold all orders that it ever finished.
  */
 async function* listedKeys(table: Table, { client, reference, state }: OrderFilter, range: Range): AsyncGenerator<string> {
   if (client !== undefined && reference !== undefined)
@@ -53,14 +53,14 @@ async function* listedKeys(table: Table, { client, reference, state }: OrderFilt
 
 const shards = Array.from({ length: shardCount }, (_, shard) => shard);
 
-/** A time without an id sorts before all ids of that time. */
+/** Returns the range of sort keys. A time without an id sorts before all ids of that time. */
 function rangeOf({ submittedAfter = -1, submittedBefore = timeMax }: OrderFilter, after: ListPosition | undefined): Range {
   const before = timeKey(submittedBefore);
   const behind = after && listedKey(after.submittedAt, after.orderId);
   return { from: timeKey(submittedAfter + 1), to: behind !== undefined && behind < before ? behind : before };
 }
 
-/** Days on which orders came, newest first. */
+/** Yields the days with orders, newest first. */
 async function* days(table: Table, { from, to }: Range): AsyncGenerator<string> {
   const dayIn = (key: string): string => dayOf(timeIn(key));
   const query = { partition: 'pk', value: partitions.calendar, sort: 'sk', from: dayIn(from), to: dayIn(to), limit: 100 };
@@ -93,7 +93,7 @@ const descending = (table: Table, { index, partition, value, sort, from, to, lim
     Limit: limit,
   });
 
-/** Several sorted streams as one. */
+/** Merges sorted streams into one. */
 async function* newestFirst(streams: readonly AsyncGenerator<string>[]): AsyncGenerator<string> {
   const heads = await Promise.all(streams.map((stream) => stream.next()));
   for (;;) {
@@ -109,7 +109,7 @@ async function* newestFirst(streams: readonly AsyncGenerator<string>[]): AsyncGe
   }
 }
 
-/** What the items say: the index only proposed. */
+/** Whether an order matches the filter by its items. The index only proposes it. */
 export const isMeant = (filter: OrderFilter, order: OrderRecord, state: StateHead): boolean =>
   (filter.client === undefined || order.client === filter.client) &&
   (filter.reference === undefined || order.reference === filter.reference) &&

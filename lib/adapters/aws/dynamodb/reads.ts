@@ -11,7 +11,7 @@ import type { Key } from './keys.ts';
 import type { RetryOptions } from './retry.ts';
 import type { Table } from './table.ts';
 
-/** One item as it is now, or those of its attributes that are named. */
+/** Returns the current item, or its named attributes. */
 export async function get({ client, table }: Table, key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
   const projection = attributes ? projectionOf(attributes) : {};
   const { Item: item } = await client.send(new GetCommand({ TableName: table, Key: key, ConsistentRead: true, ...projection }));
@@ -20,7 +20,7 @@ export async function get({ client, table }: Table, key: Key, attributes?: reado
 
 const roundsMax = 8;
 
-/** Several items in one request. A batch may come back in part: what is missing is asked for again. */
+/** Returns several items. DynamoDB may answer a batch in part, so the missing items are requested again. */
 export async function getAll(
   { client, table }: Table,
   wanted: readonly Key[],
@@ -30,7 +30,7 @@ export async function getAll(
   let open: Record<string, unknown>[] = wanted.map((key) => ({ ...key }));
   for (let round = 1; open.length > 0; round++) {
     if (round > roundsMax)
-      throw Object.assign(new Error('Parts of a batch did not come, however often they were asked for.'), { name: 'ThrottlingException' });
+      throw Object.assign(new Error('DynamoDB returned only a part of a batch, after all retries.'), { name: 'ThrottlingException' });
     if (round > 1) await clock.sleep(random() * 20 * 2 ** round);
     const answer = await client.send(new BatchGetCommand({ RequestItems: { [table]: { Keys: open, ConsistentRead: consistent } } }));
     found.push(...(answer.Responses?.[table] ?? []));
@@ -41,7 +41,7 @@ export async function getAll(
 
 type Unpaged<T> = Omit<T, 'TableName' | 'ExclusiveStartKey'>;
 
-/** Items of a query; a page is read when somebody asks for what is on it. */
+/** Yields the items of a query, and reads each page on demand. */
 export async function* query({ client, table }: Table, input: Unpaged<QueryCommandInput>): AsyncGenerator<Item> {
   let start: Record<string, unknown> | undefined;
   do {
@@ -51,7 +51,7 @@ export async function* query({ client, table }: Table, input: Unpaged<QueryComma
   } while (start);
 }
 
-/** One page of a whole table, from behind a place; and where it goes on. */
+/** Returns one page of a whole table after a position, and the next position. */
 export async function scanned(
   { client, table }: Table,
   input: Unpaged<ScanCommandInput>,
@@ -62,7 +62,7 @@ export async function scanned(
   return { items, ...(next ? { next } : {}) };
 }
 
-/** Everything that a stream gives, or the first so many of it. */
+/** Collects a stream, or the first items of it. */
 export async function collect<T, U>(
   stream: AsyncIterable<T>,
   make: (each: T) => U,

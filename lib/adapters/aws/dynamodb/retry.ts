@@ -3,17 +3,17 @@ import type { Clock } from '#ports/clock';
 import { StoreRefusesError, StoreUnavailableError } from '#ports/errors';
 
 /**
- * Two transactions, or a transaction and a write, met at one item: DynamoDB lets one of them through. The SDK repeats
- * throttled calls by itself, within its retry budget, but no conflicts: each new try is a call of its own.
+ * Retries after conflicts. If two transactions, or a transaction and a write, meet at one item, DynamoDB accepts one. The SDK retries
+ * throttled calls within its retry budget, but not conflicts, so each retry here is a new call.
  */
 const conflictsMax = 8;
 const pauseMs = { first: 20, longest: 500 };
 
-/** Another cause than these makes trying again pointless. */
+/** Causes that a retry may overcome. Any other cause makes it pointless. */
 const passing = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 const conflicts = new Set(['TransactionConflictException', 'TransactionInProgressException']);
 
-/** A person must mend these: no table, no right to it, no valid credentials. */
+/** Errors that a person must fix: no table, no permission, no valid credentials. */
 const lasting = new Set(['ResourceNotFoundException', 'AccessDeniedException', 'UnrecognizedClientException', 'InvalidSignatureException']);
 const throttledItems = new Set(['ThrottlingError', 'ProvisionedThroughputExceeded']);
 const throttles = new Set(['ThrottlingException', 'ProvisionedThroughputExceededException', 'RequestLimitExceeded']);
@@ -21,15 +21,15 @@ const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EN
 
 export interface RetryOptions {
   readonly clock: Clock;
-  /** A number from 0 to 1, for jitter. */
+  /** Returns a number from 0 to 1, for jitter. */
   readonly random?: () => number;
 }
 
 /**
- * Does the work, again where it met somebody else's transaction.
+ * Does the work, and repeats it after a conflict with another transaction.
  *
- * @throws StoreRefusesError when DynamoDB will never take the write.
- * @throws StoreUnavailableError when DynamoDB is not to be had: `fatal` where it won't come back by itself.
+ * @throws StoreRefusesError if DynamoDB will never accept the write.
+ * @throws StoreUnavailableError if DynamoDB is unavailable: `fatal` if a person must fix it.
  */
 export async function withRetries<T>(work: () => Promise<T>, { clock, random = Math.random }: RetryOptions): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -42,7 +42,7 @@ export async function withRetries<T>(work: () => Promise<T>, { clock, random = M
   }
 }
 
-/** A transaction of which a condition did not hold. */
+/** Whether a transaction failed because a condition did not hold. */
 export const isRefused = (error: unknown): error is TransactionCanceledException =>
   error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).some(({ Code }) => Code === 'ConditionalCheckFailed');
 
@@ -51,27 +51,27 @@ function isConflict(error: unknown): boolean {
   return error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).every(({ Code = 'None' }) => passing.has(Code));
 }
 
-/** What is no failure of the store (a bug, a record that makes no sense) goes by as it came. */
+/** Converts failures of the store. Other errors, such as bugs and invalid records, stay as they are. */
 function unavailable(error: unknown): unknown {
   const name = nameOf(error);
   if (isInvalid(error, name)) return new StoreRefusesError(`DynamoDB refuses the write: ${messageOf(error)}.`, { cause: error });
   const refuses = lasting.has(name);
   if (!refuses && !isPassing(error, name)) return error;
-  // The key of a table refuses in the same words, and that passes: keys are changed under way.
+  // Errors of the table's KMS key look the same but are temporary, for example during a key change.
   const fatal = refuses && !/\bkms\b/i.test(messageOf(error));
-  return new StoreUnavailableError(`DynamoDB ${refuses ? 'refuses this program' : 'is not to be had'}: ${messageOf(error)}.`, {
+  return new StoreUnavailableError(`DynamoDB ${refuses ? 'refuses this program' : 'is unavailable'}: ${messageOf(error)}.`, {
     fatal,
     cause: error,
     throttled: isThrottle(error, name),
   });
 }
 
-/** Too large for an item, most of all. A transaction says it of each of its items. */
+/** Whether DynamoDB rejects the input itself, mostly because an item is too large. A transaction reports it for each item. */
 const isInvalid = (error: unknown, name: string): boolean =>
   name === 'ValidationException' ||
   (error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).some(({ Code }) => Code === 'ValidationError'));
 
-/** A transaction says it of each of its items. */
+/** Whether DynamoDB throttled the call. A transaction reports it for each item. */
 const isThrottle = (error: unknown, name: string): boolean =>
   throttles.has(name) ||
   (error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).some(({ Code = '' }) => throttledItems.has(Code)));

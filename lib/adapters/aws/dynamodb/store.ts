@@ -45,21 +45,21 @@ import { indexes, type Table } from './table.ts';
 import { type Answer, deleteIf, itemIn, putAllIf, putIf, setIf } from './update-if.ts';
 
 export interface DynamoDbStoreOptions extends Table, RetryOptions {
-  /** How long finished orders are kept; for ever without it. DynamoDB's own time-to-live removes them. */
+  /** How long finished orders are kept; without it, forever. DynamoDB's time-to-live deletes them. */
   readonly retentionMs?: number | undefined;
-  /** Orders looked at for one page of a list, whatever its filter leaves of them. */
+  /** Orders examined for one page of a list, whether the filter keeps them or not. */
   readonly lookedMax?: number;
 }
 
 type Both = { readonly order: OrderRecord; readonly state: StateRecord };
 type Listed = OrderPage['items'][number];
 
-/** Orders read at once for a list: two items each, and one batch takes a hundred. */
+/** Orders read at once for a list: two items each, within the 100 items of a batch. */
 const listChunk = 50;
-/** Of a list's filter that throws away nearly all, so much is looked at for one page; then the caller may go on. */
+/** The default of `lookedMax`. After that many orders the page ends, and the caller may continue. */
 const lookedMaxDefault = 1000;
 
-/** The store in one DynamoDB table. It sends nothing along: no transaction spans a table and a queue. */
+/** The store in one DynamoDB table. No transaction spans a table and a queue, so messages are sent after the write. */
 export function dynamoDbStore({
   client,
   table: name,
@@ -74,7 +74,7 @@ export function dynamoDbStore({
   const rest = leftoversIn(table, attempt);
   const nowSeconds = (): number => clock.now() / 1000;
 
-  /** Removal takes DynamoDB up to days: until then an item whose time is over counts as gone. */
+  /** Whether an item counts as present. DynamoDB may delete an expired item days late. */
   const isLive = (item: Item | null | undefined): item is Item => !!item && !(Number(item['expiresAt']) < nowSeconds());
 
   const expiryOf = ({ processState, worklist, updatedAt }: StateHead): number | undefined =>
@@ -83,7 +83,10 @@ export function dynamoDbStore({
       : Math.floor((updatedAt + retentionMs) / 1000);
 
   const knownDays = new Set<string>();
-  /** Before this process's first order of a day: a day without orders does no harm, an order without its day is in no list. */
+  /**
+   * Records a day before this process's first order of it. A day without orders is harmless; an order without its day would be missing
+   * from lists.
+   */
   async function noteDay(submittedAt: number): Promise<void> {
     const day = dayOf(submittedAt);
     if (knownDays.has(day)) return;
@@ -91,7 +94,7 @@ export function dynamoDbStore({
     knownDays.add(day);
   }
 
-  /** Puts both records; answers with those that were there first. An order without a state, which has ended, gives way. */
+  /** Writes both records, or returns the ones that exist. Records of an expired order are replaced. */
   async function putBoth(order: OrderRecord, state: StateRecord, overflow: readonly Item[], left?: Item): Promise<Both | undefined> {
     const expiresAt = order.caller ? undefined : expiryOf(state);
     const unused = anyOf(absent, expiredBy(nowSeconds()));
@@ -112,7 +115,7 @@ export function dynamoDbStore({
     } catch (error) {
       if (!isRefused(error)) throw error;
       const [first, second] = (error.CancellationReasons ?? []).map(({ Item: item }) => itemIn(item));
-      // The state after the order: where that is one that was made just now, it has its state by now.
+      // The state is read after the order: if a concurrent write created the order, its state exists by then.
       const wonOrder = first ?? (await get(table, keys.order(order.orderId)));
       const wonState = second ?? (await get(table, keys.state(order.orderId)));
       if (wonOrder && isLive(wonState)) return { order: orderOf(wonOrder), state: stateOf(wonState) };
@@ -128,13 +131,13 @@ export function dynamoDbStore({
     return wanted.map(({ sk }) => items.find((item) => item['sk'] === sk));
   }
 
-  /** The order that called this one: it may have it undone, or ask after its answer, as long as it is there. */
+  /** Returns the order that called this one. While it exists, it may compensate this one or request its answer. */
   async function callerOf(orderId: string): Promise<string | undefined> {
     const order = await attempt(() => get(table, keys.order(orderId), ['caller']));
     return order?.['caller'] === undefined ? undefined : (JSON.parse(String(order['caller'])) as CallerRef).orderId;
   }
 
-  /** What it called is kept until it has an end itself. */
+  /** Whether an order still keeps its called orders: it exists and has no expiry. */
   async function keepsWhatItCalled(orderId: string): Promise<boolean> {
     const state = await attempt(() => get(table, keys.state(orderId), ['pk', 'expiresAt']));
     return state !== undefined && state['expiresAt'] === undefined;
@@ -146,21 +149,21 @@ export function dynamoDbStore({
     write: (expiresAt: number | undefined, when: Condition) => Promise<Answer>,
     patchId?: string,
   ): Promise<Write> {
-    // The answer to our own writing may have been lost on its way: then it stands there, and was refused the second time.
+    // If the response to our write was lost, the retry is refused and finds our own write. That counts as written.
     const settled = (answer: Answer): Answer =>
       answer.outcome === 'refused' && patchId !== undefined && answer.current?.['patchId'] === patchId ? { outcome: 'written' } : answer;
     const due = expiryOf(head);
     const caller = due === undefined ? undefined : await callerOf(head.orderId);
     const expiresAt = caller !== undefined && (await keepsWhatItCalled(caller)) ? undefined : due;
     const fence = fencedBy(when);
-    // An order that goes on after its end was set takes its rest along first: only one without an end is written at once.
+    // An order that continues must first remove the expiry of its other records. Without an expiry, one write suffices.
     let answer = settled(await attempt(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence)));
     if (expiresAt === undefined && answer.outcome === 'refused' && isLive(answer.current) && isAt(answer.current, when)) {
       const isWhole = await rest.keep(head.orderId, head.rev);
       answer = settled(await attempt(() => write(undefined, isWhole ? fence : allOf(fence, endless))));
     }
     if (answer.outcome === 'refused') return { outcome: 'refused', current: isLive(answer.current) ? stateOf(answer.current) : null };
-    // Its caller may have ended meanwhile, and have seen this order at work.
+    // The caller may have ended meanwhile, and have seen this order still running.
     if (due !== undefined && expiresAt === undefined && caller !== undefined && !(await keepsWhatItCalled(caller)))
       await rest.release(head.orderId, due).catch(() => undefined);
     if (expiresAt !== undefined) await expireRest({ ...keys.state(head.orderId), rev: head.rev, expiresAt });
@@ -168,17 +171,17 @@ export function dynamoDbStore({
   }
 
   /**
-   * Behind the write that ends the order, never before it: that may be refused, and the order would go on while its rest
-   * is removed. Failing here only keeps the rest for too long, until somebody loads, writes or submits the order again.
+   * Gives the other records their expiry after the write that ends the order. Earlier would be wrong: that write may be refused, and the
+   * records of a live order would expire. A failure here only delays the deletion, until the next load, write or submission of the order.
    */
   const expireRest = ({ pk, rev, expiresAt }: Item): Promise<void> =>
     rest.expire(orderIdIn(String(pk)), Number(rev), Number(expiresAt)).catch(() => undefined);
 
-  /** The same again changes nothing; but what is left of an order of the same id, whose time is over, gives way. */
+  /** Writes a page. A repetition changes nothing, and a page of an expired order with the same id is replaced. */
   const putAside = (item: Item): Promise<void> =>
     attempt(() => putIf(table, item, anyOf(absent, expiredBy(nowSeconds())))).then(() => undefined);
 
-  /** Those of some orders that a list means. One that is unreadable does not keep the others from being listed. */
+  /** Returns the orders that match a filter. An unreadable order is left out. */
   async function meant(ids: readonly string[], filter: OrderFilter): Promise<readonly Listed[]> {
     const wanted = ids.map((id) => [keys.order(id), keys.state(id)] as const);
     const items = await getAll(table, wanted.flat(), { ...patience, consistent: false });
@@ -197,7 +200,7 @@ export function dynamoDbStore({
       await attempt(() => noteDay(order.submittedAt));
       const pages = overflowItems(order.orderId, state.rev - 1, overflow);
       const first = await attempt(() => putBoth(order, state, pages));
-      // The answer to our own writing may have been lost on its way: then it was we who were there first.
+      // If the response to our write was lost, the existing order is our own.
       const mine = state.writeIds.at(-1)?.id;
       const isOurs = mine !== undefined && first?.state.writeIds.some(({ id }) => id === mine);
       return !first || isOurs ? { outcome: 'written' } : { outcome: 'exists', order: first.order };
@@ -206,7 +209,7 @@ export function dynamoDbStore({
     async load(orderId) {
       const [order, state] = await attempt(() => stored(orderId));
       if (!order || !isLive(state)) return undefined;
-      // Whoever ended it died on the way, or is at it still.
+      // The process that ended the order crashed before it reached these records, or is still at work.
       if (state['expiresAt'] !== undefined && order['expiresAt'] !== state['expiresAt']) await expireRest(state);
       const submitted = orderOf(order);
       return { order: submitted, state: stateBehind(submitted, () => stateOf(state)) };
@@ -246,8 +249,8 @@ export function dynamoDbStore({
     },
 
     /**
-     * A scan of the table itself, for the index is what may have missed an order. Who has no deadline waits for nothing:
-     * of finished orders there are ever more. Four items an order are read at a time.
+     * Scans the table itself, because the index may be what lacks an order. Orders without a deadline are left out: finished orders only
+     * grow in number. Each order has about four items.
      */
     async sweep(after, limit) {
       const input = {
@@ -282,7 +285,7 @@ export function dynamoDbStore({
         const found: Listed[] = [];
         const stream = candidates(table, filter, after);
         let last: ListPosition | undefined;
-        // A filter that the indexes do not serve throws away most of what is read: after the first look, more at a time.
+        // A filter without an index discards most orders, so later reads are larger.
         for (
           let looked = 0, wanted = Math.min(listChunk, limit);
           found.length < limit && looked < lookedMax;
@@ -317,7 +320,7 @@ export function dynamoDbStore({
       const writeId = randomUUID();
       const unused = anyOf(absent, expiredBy(nowSeconds()));
       const answer = await attempt(() => putIf(table, { ...key, requestId, writeId }, unused));
-      // The answer to our own writing may have been lost on its way: then it stands there, and was refused the second time.
+      // If the response to our write was lost, the retry is refused and finds our own write. That counts as written.
       if (answer.outcome === 'refused' && answer.current?.['writeId'] !== writeId)
         return { outcome: 'refused', requestId: String(answer.current?.['requestId']) };
       const withdraw = () => attempt(() => deleteIf(table, key, writtenBy(writeId))).then(() => undefined);
@@ -335,7 +338,7 @@ export function dynamoDbStore({
 
     ...dynamoDbDocuments(table, attempt),
 
-    /** Nothing to do here: DynamoDB's time-to-live removes what has an end, at no cost. */
+    /** Does nothing: DynamoDB's time-to-live deletes expired items at no cost. */
     forget: async () => 0,
     hasForgotten: async () => false,
   };
@@ -344,7 +347,7 @@ export function dynamoDbStore({
 const overflowItems = (orderId: string, rev: number, overflow: readonly Page[] = []): readonly Item[] =>
   overflow.map((page, index) => overflowItem(orderId, rev, index + 1, page));
 
-/** What was read beyond the limit is read again with the next page. */
+/** Returns a page of a list. Orders read beyond the limit are read again for the next page. */
 function pageOf(found: readonly Listed[], limit: number, last: ListPosition | undefined): OrderPage {
   const items = found.slice(0, limit);
   const end = found.length > limit ? items.at(-1)?.order : undefined;
@@ -353,12 +356,12 @@ function pageOf(found: readonly Listed[], limit: number, last: ListPosition | un
 }
 
 const isAt = (item: Item, { epoch, rev }: Fence): boolean => item['epoch'] === epoch && item['rev'] === rev;
-/** Where a sweep goes on; one of another kind of store says nothing here. */
+/** Returns the position where a sweep continues. Positions of another kind of store are ignored. */
 const placeOf = (after: string | undefined): Key | undefined => (after?.startsWith('{') ? (JSON.parse(after) as Key) : undefined);
 const idOf = (item: Item): string => orderIdIn(String(item['pk']));
 const textOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
 
-/** The next so many of a stream, which goes on behind them. */
+/** Returns the next items of a stream, which remains open. */
 async function nextOf<T>(stream: AsyncIterator<T>, count: number): Promise<readonly T[]> {
   const taken: T[] = [];
   while (taken.length < count) {

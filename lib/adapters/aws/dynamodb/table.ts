@@ -1,13 +1,13 @@
 import type { AttributeDefinition, GlobalSecondaryIndex, KeySchemaElement } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
-/** A table and the way to it. */
+/** A table and its client. */
 export interface Table {
   readonly client: DynamoDBDocumentClient;
   readonly table: string;
 }
 
-/** An index and the two attributes that it sorts by. All are sparse and keep keys only: they propose, the items decide. */
+/** An index and its two sort attributes. Indexes are sparse and hold keys only: they propose orders, and the items decide. */
 export interface IndexShape {
   readonly name: string;
   readonly partition: string;
@@ -16,20 +16,20 @@ export interface IndexShape {
 }
 
 export const indexes = {
-  /** Live orders and held ones, by shard and time; on the state. */
+  /** Live orders and blocked ones, by shard and time. On the state. */
   worklist: { name: 'worklist', partition: 'worklist', sort: 'worklistAt', sortType: 'N' },
   /**
-   * Orders in Error, by shard; on the state. The worklist is no list of them: it goes by the next reminder, and keeps an
-   * order that is to be told of first under `due`.
+   * Orders in Error, by shard. On the state. The worklist cannot list them: it sorts by the next reminder, and keeps an order under `due`
+   * until its alert is sent.
    */
   inError: { name: 'in-error', partition: 'errorShard', sort: 'listedAt', sortType: 'S' },
-  /** On the order, which never changes: each is written once. */
+  /** Orders by client and day. On the order, which never changes, so each entry is written once. */
   byClient: { name: 'by-client', partition: 'clientDay', sort: 'listedAt', sortType: 'S' },
   byDay: { name: 'by-day', partition: 'dayShard', sort: 'listedAt', sortType: 'S' },
   byReference: { name: 'by-reference', partition: 'clientReference', sort: 'listedAt', sortType: 'S' },
 } as const satisfies { readonly [name: string]: IndexShape };
 
-/** Seconds since 1970; only finished orders have it, and only where a retention is configured. */
+/** The expiry, in seconds since 1970. Only finished orders have it, and only with a configured retention. */
 export const expiryAttribute = 'expiresAt';
 
 const shapes: readonly IndexShape[] = Object.values(indexes);
@@ -38,7 +38,7 @@ const keySchema = (partition: string, sort: string): KeySchemaElement[] => [
   { AttributeName: sort, KeyType: 'RANGE' },
 ];
 
-/** The table as `CreateTable` takes it: the same for emulators as for what is deployed. */
+/** The table as `CreateTable` takes it, for emulators and deployments alike. */
 export const tableShape = {
   KeySchema: keySchema('pk', 'sk'),
   AttributeDefinitions: [

@@ -7,16 +7,16 @@ import type { Key } from './keys.ts';
 import { isRefused } from './retry.ts';
 import type { Table } from './table.ts';
 
-/** Losing a race is an answer: the caller gets the item that won, in the same request; null where there is none. */
+/** The result of a conditional write. A lost race returns the winning item in the same request, or null if there is none. */
 export type Answer = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: Item | null };
 
-/** Puts the whole item, but only when `when` holds. Whatever else DynamoDB says is thrown as it came. */
+/** Puts an item if `when` holds. Other errors of DynamoDB are thrown unchanged. */
 export const putIf = ({ client, table }: Table, item: Item, when: Condition): Promise<Answer> =>
   answerOf(
     client.send(new PutCommand({ TableName: table, Item: item, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })),
   );
 
-/** The same, and with it others, whatever is there: all of them or none. */
+/** Puts an item if `when` holds, and other items unconditionally: all of them or none. */
 export async function putAllIf({ client, table }: Table, item: Item, others: readonly Item[], when: Condition): Promise<Answer> {
   const first = { ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const };
   const TransactItems = [item, ...others].map((Item, index) => ({ Put: { TableName: table, Item, ...(index === 0 ? first : {}) } }));
@@ -29,13 +29,13 @@ export async function putAllIf({ client, table }: Table, item: Item, others: rea
   }
 }
 
-/** Removes the item, but only when `when` holds. */
+/** Deletes the item if `when` holds. */
 export const deleteIf = ({ client, table }: Table, key: Key, when: Condition): Promise<Answer> =>
   answerOf(
     client.send(new DeleteCommand({ TableName: table, Key: key, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })),
   );
 
-/** Sets and removes attributes when `when` holds; the item's other attributes stay as they are. */
+/** Sets and removes attributes if `when` holds. The other attributes of the item stay. */
 export function setIf(
   { client, table }: Table,
   key: Key,
@@ -77,6 +77,6 @@ async function answerOf(sending: Promise<unknown>): Promise<Answer> {
   }
 }
 
-/** An item inside an exception comes in wire format, even through the document client (aws-sdk-js-v3 issue 6723). */
+/** Converts an item inside an exception from the wire format, in which even the document client returns it (aws-sdk-js-v3 issue 6723). */
 export const itemIn = (wire: Record<string, AttributeValue> | undefined): Item | null =>
   wire && Object.keys(wire).length > 0 ? unmarshall(wire) : null;

@@ -8,7 +8,7 @@ import { SetupError } from '#ports/errors';
 import type { OpenPorts, OpenPortsOptions } from '#runtime/host/ports';
 import { topologyOf } from '#runtime/topology';
 
-/** A table, queues and a bus that were deployed, wherever the SDK finds them. */
+/** Opens the deployed table, queues and bus at the addresses that the SDK finds. */
 export async function openAwsPorts({ app, config, environment, clock }: OpenPortsOptions): Promise<OpenPorts> {
   const deployment = readAwsConfig(environment);
   const { store, queues, publisher, clients, close } = openAws(deployment, { clock, retentionMs: config.retentionMs });
@@ -17,7 +17,7 @@ export async function openAwsPorts({ app, config, environment, clock }: OpenPort
   const missing = await missingOf(clients, deployment, wanted, at);
   if (missing.length > 0)
     throw new SetupError(
-      `Of what is deployed there is missing: ${missing.join('; ')}.`,
+      `The deployment lacks: ${missing.join('; ')}.`,
       'Deploy the stack (npm run deploy:local, or npx cdk deploy), or correct REDRESS_TABLE, REDRESS_QUEUE_PREFIX and REDRESS_BUS.',
     );
 
@@ -32,16 +32,16 @@ export async function openAwsPorts({ app, config, environment, clock }: OpenPort
       ['announcements', `EventBridge bus ${bus} at ${at.eventbridge()}`],
     ],
     isHere: [at.dynamodb(), at.sqs(), at.eventbridge()].every((address) => isLoopback(new URL(address).hostname)),
-    // Of a table it is not known what was in it before, and it may be one that other people look at.
+    // A table may already have orders and may be shared, so sample orders must not go there.
     isNew: false,
-    remedy: 'See that the table is there and may be used, and start again.',
+    remedy: 'Check that the table exists and that the credentials may use it, then start again.',
     close: async () => close(),
   };
 }
 
 type Addresses = { readonly [Service in keyof AwsClients]: () => string };
 
-/** By name, each with where it was looked for; one call for the table, the bus and each queue. */
+/** Returns the missing parts by name and address, with one call for the table, the bus and each queue. */
 async function missingOf(clients: AwsClients, { table, queuePrefix, bus }: AwsConfig, wanted: readonly string[], at: Addresses) {
   const isQueue = (name: string) =>
     isThere('SQS', at.sqs, () => clients.sqs.send(new GetQueueUrlCommand({ QueueName: queuePrefix + name })));
@@ -67,7 +67,7 @@ const shortened = (names: readonly string[]): string =>
 
 const absences = new Set(['ResourceNotFoundException', 'QueueDoesNotExist']);
 
-/** What a service says of a thing of its own; undefined where there is no such thing. */
+/** Returns the service's description of a resource, or undefined if it does not exist. */
 async function isThere<T>(service: string, at: () => string, ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
@@ -75,18 +75,18 @@ async function isThere<T>(service: string, at: () => string, ask: () => Promise<
     const { name, message, code } = error as { name: string; message: string; code?: string };
     if (absences.has(name)) return undefined;
     const said = `${code ?? name}${message ? `: ${message.replaceAll(/\s+/g, ' ').replace(/\.$/, '')}` : ''}`;
-    throw new SetupError(`${service} at ${at()} cannot be used (${said}).`, remedyFor(name, code));
+    throw new SetupError(`Cannot use ${service} at ${at()} (${said}).`, remedyFor(name, code));
   }
 }
 
 function remedyFor(name: string, code: string | undefined): string {
   if (name === 'CredentialsProviderError')
-    return 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, any will do for an emulator, or AWS_PROFILE.';
+    return 'Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an emulator accepts any values).';
   if (code !== undefined || name === 'TimeoutError') return 'Start it, or correct AWS_REGION and AWS_ENDPOINT_URL.';
-  return 'See that the credentials are valid, and may use it.';
+  return 'Check that the credentials are valid and have permission.';
 }
 
-/** Where requests go, as the SDK makes it out from variables, profiles and the region: known once one was made. */
+/** Addresses of the services, as the SDK resolves them from variables, profiles and region; known after the first request. */
 function addressesOf({ dynamodb, sqs, eventbridge }: AwsClients): Addresses {
   return { dynamodb: addressOf(dynamodb), sqs: addressOf(sqs), eventbridge: addressOf(eventbridge) };
 }

@@ -3,7 +3,7 @@ import { dataFile, openEmbedded } from '#adapters/sqlite/open';
 import type { OpenPorts, OpenPortsOptions } from '#runtime/host/ports';
 import { redriveIn, topologyOf } from '#runtime/topology';
 
-/** All in one file of the data folder. */
+/** Opens the embedded store, queues and event bus in one file of the data folder. */
 export function openEmbeddedPorts({ app, config: { dataFolder }, clock }: OpenPortsOptions): OpenPorts {
   const isNew = !existsSync(dataFile(dataFolder));
   const { store, queues, publisher, database, tidy } = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
@@ -15,7 +15,7 @@ export function openEmbeddedPorts({ app, config: { dataFolder }, clock }: OpenPo
     about: [['store, channels, announcements', `embedded (${dataFolder})`]],
     isHere: true,
     isNew,
-    remedy: 'Put the data folder back and start again.',
+    remedy: 'Restore the data folder and start again.',
     onGone: (listener) => database.onGone(listener),
     close: () => database.close(),
   };
