@@ -6,8 +6,8 @@ import { type Law, on, type Times } from './law.ts';
 
 /** Of a call that was canceled while nothing goes wrong: its order is told at once, and has its steps to wait for. */
 const toldMs = 300_000;
-/** Where that was lost, it is found out when the call is asked after. */
-const foundOutMs = 3_600_000;
+/** If the cancellation is lost, the caller asks again after ten minutes, and a supervisor may look once an hour. */
+const foundOutMs = 600_000 + 3_600_000;
 
 interface Canceled {
   readonly at: number;

@@ -19,7 +19,13 @@ export function suspended(): Law {
   const since = new Map<string, { readonly at: number; readonly times: Times }>();
   return {
     name: 'suspended',
-    after: on(['written'], ({ before, after }, history) => {
+    after: on(['written', 'restored'], (happening, history) => {
+      if (happening.type === 'restored') {
+        // The restored orders were suspended at other times than the ones noted here.
+        since.clear();
+        return undefined;
+      }
+      const { before, after } = happening;
       const order = history.orders.get(after.orderId);
       if (!before || !order) return undefined;
       const wrong = before.suspended && after.suspended ? wrongMeanwhile(before, after, order) : undefined;
