@@ -8,11 +8,16 @@ const isRefusal = ({ permanent, outcomeUnknown }: Fault): boolean => permanent &
 
 /** S11, S12: nothing is undone that was refused, and while a whole order is undone nothing new is done. */
 export function compensation(): Law {
-  /** By order: steps whose last asking was refused. */
+  /** By order: steps whose last request was refused. */
   const refused = new Map<string, Set<string>>();
   return {
     name: 'compensation',
-    after: on(['written'], (happening, history) => {
+    after: on(['written', 'restored'], (happening, history) => {
+      // A restored order does not know of refusals after its backup.
+      if (happening.type === 'restored') {
+        for (const orderId of happening.orders) refused.delete(orderId);
+        return undefined;
+      }
       const order = history.orders.get(happening.after.orderId);
       if (!order) return undefined;
       const no = refused.get(order.orderId) ?? new Set<string>();

@@ -157,7 +157,7 @@ export function givenTimes({ now, toleranceMs }: Pick<Times, 'now' | 'toleranceM
   };
   return {
     name: 'given times',
-    after: on(['sent', 'guarded'], (happening, history) =>
+    after: on(['sent', 'guarded', 'clock jumps'], (happening, history) =>
       happening.type === 'sent' ? sent(happening) : steady.after?.wrongWith(happening, history),
     ),
   };

@@ -67,24 +67,29 @@ export function eachProcess<T>(make: () => T): (of: GuardedBy) => T {
   };
 }
 
-/**
- * A law of what each process does with each agent's service. It says nothing more of a process whose clock has jumped: what that
- * one goes by is not to be told from outside.
- */
+/** A law about how each process treats each agent's service. It ignores a process after a jump of its clock, even one that was undone. */
 export function lawOfSteadyProcesses(
   name: string,
   make: () => { takes(happening: GuardedBy, at: number): string | undefined },
   { now }: Pick<Times, 'now'>,
 ): Law {
-  const of = eachProcess(() => ({ process: make(), aheadMs: undefined as number | undefined, hasJumped: false }));
+  const jumps = new Map<string, number>();
+  const of = eachProcess(() => ({ process: make(), aheadMs: undefined as number | undefined, jumps: 0, hasJumped: false }));
   return {
     name,
-    after: on(['guarded'], (happening) => {
+    after: on(['guarded', 'clock jumps'], (happening) => {
+      const { host } = happening;
+      const seen = jumps.get(host) ?? 0;
+      if (happening.type === 'clock jumps') {
+        if (happening.from !== happening.to) jumps.set(host, seen + 1);
+        return undefined;
+      }
       const known = of(happening);
       const aheadMs = happening.now - now();
-      known.hasJumped ||= (known.aheadMs ??= aheadMs) !== aheadMs;
+      if (known.aheadMs === undefined) known.jumps = seen;
+      known.hasJumped ||= (known.aheadMs ??= aheadMs) !== aheadMs || known.jumps !== seen;
       const wrong = known.hasJumped ? undefined : known.process.takes(happening, now());
-      return wrong === undefined ? undefined : `${happening.host} ${wrong} (${happening.agent})`;
+      return wrong === undefined ? undefined : `${host} ${wrong} (${happening.agent})`;
     }),
   };
 }

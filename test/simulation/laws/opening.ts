@@ -83,10 +83,12 @@ class Process {
     return this.mustClose !== undefined && this.mustClose !== at ? `tells nobody that its service is back` : undefined;
   }
 
-  private hears({ call, how }: Extract<Guarded, { what: 'hears' }>, now: number, at: number): undefined {
+  private hears({ call, how, stoodStillUntil }: Extract<Guarded, { what: 'hears' }>, now: number, at: number): undefined {
     const { orderId = '', since = now, isProbe = false } = this.calls.get(call) ?? {};
     this.calls.delete(call);
     if (how === 'answered') return this.answered(now - since, isProbe, now, at);
+    // A process that wakes up after the deadline may take the answer that came meanwhile.
+    if (isProbe && stoodStillUntil >= at) this.mayCloseAt = at;
     this.perhaps.push(orderId);
     const phase = phaseOf(this.told, now);
     // One that may count or not makes the row uncertain; so does what is lowered instead.
