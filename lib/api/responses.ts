@@ -1,0 +1,54 @@
+import type { UnreadableRecordError } from '#ports/errors';
+import { problems, problemText, type Refusal, refuse } from './problem.ts';
+import type { Answer, Route } from './route.ts';
+
+/** Time for the store to recover, or for another process to take over. */
+const retryAfterSeconds = '2';
+
+export const unavailable = refuse('unavailable', { headers: { 'retry-after': retryAfterSeconds } });
+
+/** During a rollout, a process of the newer version can read the record soon. After it, the record is quarantined and operators are alerted. */
+export function unreadable({ orderId, reason, newerUntil = 0 }: UnreadableRecordError, now: number): Refusal {
+  if (newerUntil > now) return refuse('unavailable', { headers: { 'retry-after': rolloutRetrySeconds } });
+  const detail = `The record of order ${orderId} cannot be read: ${reason}. The system alerts the operators.`;
+  return refuse('conflict', { errors: [{ pointer: '', code: 'unreadable', detail }] });
+}
+
+const rolloutRetrySeconds = '30';
+
+/** Headers of every response. Without CORS headers, a page of another origin cannot call the API. */
+const always = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'strict-transport-security': 'max-age=63072000',
+};
+
+export function answerResponse({ status, text, headers }: Answer, row: Route | undefined, requestId: string): Response {
+  const type = row?.produces === 'text/html' ? 'text/html; charset=utf-8' : 'application/json';
+  return new Response(status === 304 ? null : text, {
+    status,
+    headers: {
+      ...always,
+      'x-request-id': requestId,
+      ...(status === 304 ? {} : { 'content-type': type }),
+      'cache-control': 'no-store',
+      ...headers,
+    },
+  });
+}
+
+const instanceCharactersMax = 512;
+
+export function refusalResponse(refusal: Refusal, url: string, requestId: string): Response {
+  const instance = new URL(url).pathname.slice(0, instanceCharactersMax);
+  const headers = {
+    ...always,
+    'x-request-id': requestId,
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+    ...refusal.headers,
+  };
+  return new Response(problemText(refusal, { requestId, instance }), { status: problems[refusal.problem].status, headers });
+}

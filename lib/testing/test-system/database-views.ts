@@ -1,0 +1,30 @@
+import type { Database } from '#adapters/sqlite/database';
+import type { Json } from '#core/data/json';
+import type { ManualClock } from '#ports/clock';
+
+/** Returns a function that advances the clock from one due event to the next. */
+export function timePassing(database: Database, clock: ManualClock): (ms: number) => Promise<void> {
+  const selectDue = database.prepare(
+    `SELECT min(at) AS at FROM (
+       SELECT min(visibleAt) AS at FROM messages UNION ALL SELECT min(worklistAt) FROM states WHERE worklist = 'due'
+     )`,
+  );
+  return async (ms) => {
+    const end = clock.now() + ms;
+    for (;;) {
+      await clock.advance(0);
+      const { at } = selectDue.get() as { at: number | null };
+      if (at === null || at > end) break;
+      // A message that is already due waits for the next poll, so only the clock moves.
+      if (at > clock.now()) await clock.jump(at - clock.now());
+      else if (!(await clock.nextBy(end))) break;
+    }
+    await clock.jump(end - clock.now());
+  };
+}
+
+/** Returns a function that reads the bodies of the messages on a queue, oldest first. */
+export function messagesIn(database: Database): (queue: string) => readonly Json[] {
+  const select = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
+  return (queue) => select.all(queue).map((row) => JSON.parse((row as { body: string }).body) as Json);
+}
