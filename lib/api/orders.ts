@@ -3,26 +3,27 @@ import type { Json, JsonObject } from '#core/data/json';
 import { definitionPath, type Program } from '#core/definition/program';
 import { explain } from '#core/views/explain';
 import { UnreadableRecordError } from '#ports/errors';
-import type { StateRecord } from '#ports/records';
+import type { StateHead, StateRecord } from '#ports/records';
 import type { ListPosition, OrderFilter, Store } from '#ports/store';
 import type { Instance } from '#roles/scheduler/instance';
 import { stepsOf } from '#roles/scheduler/step-report';
+import type { Submitted } from '#roles/submission/submission';
 import { boundedPage } from './bounded.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { entryView, readJournal } from './history.ts';
 import { badParameter, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { OrderListQuery, PageQuery, ReadHeaders, SubmissionBody, SubmissionHeaders } from './schemas.ts';
+import type { OrderListQuery, PageQuery, ReadHeaders, ReadQuery, SubmissionBody, SubmissionHeaders } from './schemas.ts';
 import { fullOrder, isOperator, listedOrder, maySee } from './views.ts';
+import { isAtRest, preferenceApplied, preferredWait, waitForOrder } from './waiting.ts';
 
 type Query<T extends z.ZodType> = Call<z.output<T>>;
+type FoundOrder = NonNullable<Awaited<ReturnType<Store['load']>>>;
 
-export async function submitOrder({
-  api,
-  caller,
-  headers,
-  body,
-}: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>): Promise<Answer | Refusal> {
+export async function submitOrder(
+  call: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>,
+): Promise<Answer | Refusal> {
+  const { api, caller, headers, body } = call;
   if (caller.client === undefined) return refuse('forbidden');
   const waitMs = api.clientRate(caller.client);
   if (waitMs > 0) return refuse('rate-limited', { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } });
@@ -33,15 +34,8 @@ export async function submitOrder({
     idempotencyKey: headers['idempotency-key'],
   });
   switch (submitted.outcome) {
-    case 'accepted': {
-      const { orderId, answer } = submitted.order;
-      return {
-        status: 202,
-        text: answer,
-        orderId,
-        headers: { location: `/orders/${orderId}`, ...(submitted.replayed ? { 'idempotent-replayed': 'true' } : {}) },
-      };
-    }
+    case 'accepted':
+      return acceptance(call, submitted);
     case 'invalid':
       return refuse('invalid', { errors: submitted.problems });
     case 'key-reused':
@@ -49,21 +43,54 @@ export async function submitOrder({
   }
 }
 
-export async function showOrder(call: Call<unknown, z.output<typeof ReadHeaders>>): Promise<Answer | Refusal> {
-  const { api, caller, headers } = call;
-  const found = await visibleOrder(call);
-  if (!found) return refuse('not-found');
-  const { order, state } = found;
-  const { orderId } = order;
-  const etag = etagOf(state.rev);
-  const caching = { etag, 'cache-control': 'private, no-cache', vary: 'authorization' };
-  if (isKnown(etag, headers['if-none-match'])) return { status: 304, text: '', orderId, headers: caching };
+/** Answers 202 at once, or 200 with the order if the client waits for it and it comes to rest in time. A replay does not wait. */
+async function acceptance(
+  { headers, ...call }: Call<unknown, z.output<typeof SubmissionHeaders>>,
+  { order: { orderId, answer }, replayed }: Extract<Submitted, { outcome: 'accepted' }>,
+): Promise<Answer | Refusal> {
+  const more = { location: `/orders/${orderId}`, ...(replayed ? { 'idempotent-replayed': 'true' } : {}) };
+  const accepted: Answer = { status: 202, text: answer, orderId, headers: more };
+  const seconds = preferredWait(headers.prefer);
+  if (seconds === undefined) return accepted;
+  const hasWaited = await waitForOrder(call.api, call.caller, orderId, { seconds: replayed ? 0 : seconds, isOver: isAtRest });
+  const found = await visibleOrder({ ...call, headers: {}, id: orderId });
+  const applied = hasWaited && !replayed ? preferenceApplied(seconds) : {};
+  if (!found || !isAtRest(found.state)) return { ...accepted, headers: { ...more, ...applied } };
+  const shown = await orderAnswer(call, found);
+  return { ...shown, headers: { ...shown.headers, ...more, ...applied } };
+}
 
+export async function showOrder(call: Call<z.output<typeof ReadQuery>, z.output<typeof ReadHeaders>>): Promise<Answer | Refusal> {
+  const { api, caller, id, query, headers } = call;
+  const known = headers['if-none-match'];
+  if (query.until === 'change' && known === undefined)
+    return badParameter('/until', 'missing-etag', 'until=change: expected If-None-Match with the ETag that you have.');
+  const first = await visibleOrder(call);
+  if (!first) return refuse('not-found');
+
+  const { wait: seconds } = query;
+  const isOver = query.until === 'change' ? ({ rev }: StateHead) => !isKnown(etagOf(rev), known) : isAtRest;
+  const waits = seconds !== undefined && !isOver(first.state);
+  const hasWaited = waits && (await waitForOrder(api, caller, id, { seconds, isOver }));
+  const found = waits ? await visibleOrder(call) : first;
+  if (!found) return refuse('not-found');
+  const applied = seconds !== undefined && (hasWaited || !waits) ? preferenceApplied(seconds) : {};
+  const etag = etagOf(found.state.rev);
+  if (isKnown(etag, known)) return { status: 304, text: '', orderId: id, headers: { ...cachingOf(etag), ...applied } };
+  const shown = await orderAnswer(call, found);
+  return { ...shown, headers: { ...shown.headers, ...applied } };
+}
+
+const cachingOf = (etag: string) => ({ etag, 'cache-control': 'private, no-cache', vary: 'authorization' });
+
+/** Answers with an order and all its steps. */
+async function orderAnswer({ api, caller }: Pick<Call, 'api' | 'caller'>, { order, state }: FoundOrder): Promise<Answer> {
   const program = api.definitions.programOf(state);
   const { journal, instance } = await readJournal(api.store, state);
   const steps = program ? stepsOf(program, journal, instance?.state) : [];
   const explanation = program && instance ? explanationOf(program, state, instance) : null;
-  return json(200, fullOrder(order, state, { steps, program, explanation }, caller), { orderId, headers: caching });
+  const headers = cachingOf(etagOf(state.rev));
+  return json(200, fullOrder(order, state, { steps, program, explanation }, caller), { orderId: order.orderId, headers });
 }
 
 /** Explains the order's state. Contains no clock time, so it is stable for one ETag. Null for quarantined orders. */

@@ -21,6 +21,10 @@ export const routes: readonly Route[] = [
     headers: schemas.SubmissionHeaders,
     body: schemas.SubmissionBody,
     answers: {
+      200: {
+        description: 'With `Prefer: wait=S`: the order has ended or is blocked. The body is that of `GET /orders/{id}`.',
+        schema: schemas.FullOrder,
+      },
       202: {
         description:
           'The order is stored and will be processed. The same key and body again: the same bytes, with `Idempotent-Replayed: true`.',
@@ -44,7 +48,8 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/orders/{id}',
     roles: ['client', 'operator'],
-    summary: 'Show the state and the steps of an order',
+    summary: 'Show the state and the steps of an order; with `wait`, as soon as it ends, blocks or changes',
+    query: schemas.ReadQuery,
     headers: schemas.ReadHeaders,
     answers: {
       200: { description: 'The order with all its steps. Its ETag is its rev in quotes.', schema: schemas.FullOrder },

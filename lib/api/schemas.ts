@@ -3,6 +3,7 @@ import { limits } from '#core/definition/definition';
 import { responseQueuePrefix } from '#ports/queues';
 import { bodyLimits } from '#roles/submission/body-limits';
 import { clientIdPattern } from './authentication.ts';
+import { waitSecondsMax } from './waiting.ts';
 
 /** Schemas of requests and responses: they validate requests, and the OpenAPI document publishes them. */
 
@@ -59,7 +60,10 @@ export type OrderListQuery = z.output<typeof OrderListQuery>;
 
 const keyHelp = 'expected 1 to 255 printable ASCII characters that identify this submission; the same key again is the same order';
 const keyPattern = /^[\x20-\x7e]{1,255}$/;
-export const SubmissionHeaders = z.object({ 'idempotency-key': z.string({ error: keyHelp }).regex(keyPattern, keyHelp) });
+export const SubmissionHeaders = z.object({
+  'idempotency-key': z.string({ error: keyHelp }).regex(keyPattern, keyHelp),
+  prefer: z.string().exactOptional().describe('`wait=S`: seconds to wait for the order to end or to block, at most 25'),
+});
 export const KeyHeaders = z.object({
   'idempotency-key': z
     .string()
@@ -67,6 +71,23 @@ export const KeyHeaders = z.object({
     .exactOptional(),
 });
 export const ReadHeaders = z.object({ 'if-none-match': z.string().exactOptional() });
+
+const waitHelp = `expected a whole number of seconds from 0 to ${waitSecondsMax}`;
+export const ReadQuery = z
+  .strictObject({
+    wait: z
+      .string()
+      .regex(/^\d{1,2}$/, waitHelp)
+      .transform(Number)
+      .pipe(z.int().max(waitSecondsMax, waitHelp))
+      .exactOptional()
+      .describe('seconds to wait until the order ends or blocks'),
+    until: oneOf(['rest', 'change']).describe('`change`: wait until the ETag is no longer that of If-None-Match'),
+  })
+  .refine(({ wait, until }) => until === undefined || wait !== undefined, {
+    path: ['until'],
+    error: 'expected together with wait=S',
+  });
 export const InstructionHeaders = z.object({
   'if-match': z
     .string()

@@ -86,7 +86,10 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   api: (_, app) => ({
     // The API resubmits dead letters to any queue.
     ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queueNames.replies(name))]),
-    documents: [{ actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.deadLetters) }],
+    documents: [
+      { actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.deadLetters) },
+      { actions: ['PutItem'], partitions: [collections.waits] },
+    ],
     looksInto: consumedBy(app),
     indexes: orderIndexes,
     readsCursorSecret: true,

@@ -41,6 +41,8 @@ export const collections = {
   calls: (orderId: string) => `CALLS#${orderId}`,
   /** The recorded definition of each version of a workflow, as it first ran. The id is the version. */
   workflow: (name: string) => `WORKFLOW#${name}`,
+  /** Places of API calls that wait for an order. */
+  waits: 'WAITS',
   /** Position of the sweep through all orders. */
   sweep: 'SWEEP',
 } as const;

@@ -28,7 +28,10 @@ test('the published contract lists exactly the calls that are served', async () 
   const submission = document.paths['/orders'].post;
   assert.deepEqual(
     submission.parameters.map(({ name, required }: { name: string; required: boolean }) => [name, required]),
-    [['idempotency-key', true]],
+    [
+      ['idempotency-key', true],
+      ['prefer', false],
+    ],
   );
   const { schema } = submission.requestBody.content['application/json'];
   assert.deepEqual(
