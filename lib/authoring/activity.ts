@@ -29,8 +29,13 @@ export const record = <M extends object>(shape: Shape, fixed: boolean, members: 
 
 /** Returns the recorded shape of an activity; throws a TypeError for anything else. */
 export const recordedIn = (activity: Activity<string>): Recorded => {
-  const found = (activity as { readonly [recorded]?: Recorded })[recorded];
-  if (!found) throw new TypeError('Expected an activity: a step such as payment.charge({…}), sequence(…), parallel(…) or delay(…).');
+  const found = (activity as { readonly [recorded]?: Recorded } | undefined | null)?.[recorded];
+  if (!found)
+    throw new TypeError(
+      `Expected an activity: a step such as payment.charge({…}), sequence(…), parallel(…) or delay(…); got ${
+        activity === undefined ? 'undefined. A function in braces needs a return' : `${typeof activity}`
+      }.`,
+    );
   return found;
 };
 

@@ -36,11 +36,19 @@ export const expression = <T>(text: string): Ref<T> =>
       get(_, key) {
         if (key === source) return text;
         if (key === 'toJSON') return () => ({ $cel: text });
+        if (key === Symbol.toPrimitive) return () => refuseValue(text);
         if (typeof key === 'symbol') return undefined;
         return expression(fieldOf(text, key));
       },
     },
   ) as Ref<T>;
+
+/** JavaScript converts operands of operators and holes of template literals to primitives. */
+function refuseValue(text: string): never {
+  throw new TypeError(
+    `${text} is a path, not a value: it has no value while the workflow is defined. Write a condition or a calculation as cel\`\${${text}} > 5\`, and a text as text\`… \${${text}}\`.`,
+  );
+}
 
 /** Returns the path of a field. Names that mean something else in CEL are quoted: `steps["ship-eu"]`, `order["in"]`. */
 export const fieldOf = (path: string, name: string): string =>

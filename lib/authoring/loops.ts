@@ -1,6 +1,7 @@
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type Composite, composite } from './composite.ts';
 import { celOf, type Expr, expression, fieldOf, type Ref, type ValueOf } from './expression.ts';
+import { recordingPart } from './origin.ts';
 
 /** Repeats an activity while a condition holds. The condition is evaluated before each turn. */
 export const repeatWhile = <F extends string>(
@@ -48,12 +49,13 @@ export function forEach<const L extends List, F extends string = never, const C 
   turn: TurnOf<EntryOf<L>, F, C>,
   options: ForEachOptions = {},
 ): [C] extends [never] ? Composite<F> : Collecting<F, ValueOf<C>> {
-  const renamed = (name: string): Shape => {
+  const recordTurn = (name: string): Shape => {
     const each = fieldOf('each', name);
     const body = turn(expression<EntryOf<L>>(`${each}.item`), expression<number>(`${each}.index`));
     const { do: activity, ...more } = 'do' in body ? body : { do: body };
     return { activity: 'forEach', name, list, ...options, do: recordedIn(activity).shape, ...more };
   };
+  const renamed = (name: string): Shape => recordingPart(() => recordTurn(name));
   const loop: Composite<F> = composite(renamed(nameFor(list)), { fixed: true, renamed });
   return loop as [C] extends [never] ? Composite<F> : Collecting<F, ValueOf<C>>;
 }

@@ -1,5 +1,6 @@
 import { type Activity, record, recordedIn, type Shape } from './activity.ts';
 import { expression, fieldOf, type Ref } from './expression.ts';
+import { recordingPart, withOrigin } from './origin.ts';
 
 /** An activity that completes with an output. */
 export interface AnsweringActivity<out F extends string, O> extends Activity<F> {
@@ -28,9 +29,10 @@ export interface StepActivity<out F extends string, O> extends AnsweringActivity
 export type UndoBy<O> = (output: Ref<O>) => Activity<string>;
 
 /** Records the undo again for each name, because the undo refers to the step by its name. */
-export const recordStep = <F extends string, O>(shape: Shape, undoBy?: UndoBy<O>): StepActivity<F, O> => {
+export const recordStep = <F extends string, O>(recorded: Shape, undoBy?: UndoBy<O>): StepActivity<F, O> => {
+  const shape = withOrigin(recorded);
   const output = expression<O>(fieldOf('steps', shape.name));
-  const undo = undoBy ? { undo: { ...recordedIn(undoBy(output)).shape, name: 'undo' } } : {};
+  const undo = undoBy ? { undo: { ...recordingPart(() => recordedIn(undoBy(output)).shape), name: 'undo' } } : {};
   return record({ ...shape, ...undo }, true, {
     output,
     named: (name: string) => recordStep<F, O>({ ...shape, name }, undoBy),
@@ -42,11 +44,13 @@ export const recordStep = <F extends string, O>(shape: Shape, undoBy?: UndoBy<O>
 
 /** Creates an activity with an output and no undo. Expressions read the output by the name, so the name is the author's choice. */
 export const recordAnswering = <A extends AnsweringActivity<never, unknown>>(
-  shape: Shape,
+  recorded: Shape,
   membersOf: (shape: Shape) => object = () => ({}),
-): A =>
-  record(shape, true, {
+): A => {
+  const shape = withOrigin(recorded);
+  return record(shape, true, {
     ...membersOf(shape),
     output: expression(fieldOf('steps', shape.name)),
     named: (name: string) => recordAnswering<A>({ ...shape, name }, membersOf),
   }) as unknown as A;
+};

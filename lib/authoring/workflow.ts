@@ -11,6 +11,7 @@ import { isComposite } from './composite.ts';
 import { DefinitionError } from './definition-error.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
+import { missingIn, type Origin, originOf, partsOf, placeOf, recordingSteps } from './origin.ts';
 import { checkedSchemaOf } from './schema.ts';
 import type { HostListeners, RuntimeService } from './services.ts';
 
@@ -52,7 +53,10 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
   { order, toOperator = [], toCaller = [], ...options }: Options<O, P, C>,
   build: (context: { order: Ref<z.output<O>>; orderId: Expr<string> }) => Activity<F> & Answering<R> & Complete<NoInfer<F>, P | C>,
 ): Workflow<z.input<O>, R, C> {
-  const schema = checkedSchemaOf(order, `${name}@${options.version} order`);
+  const title = `${name}@${options.version}`;
+  const schema = checkedSchemaOf(order, `${title} order`);
+  const { built, steps } = recordingSteps(() => build({ order: expression('order'), orderId: expression('orderId') }));
+  const root = rootOf(built);
   const recorded = {
     name,
     ...options,
@@ -60,16 +64,39 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
     order: schema,
     toOperator: toOperator.map(({ path }) => path),
     ...(toCaller.length > 0 ? { toCaller: toCaller.map(({ path }) => path) } : {}),
-    root: rootOf(build({ order: expression('order'), orderId: expression('orderId') })),
+    root,
   };
   const definition = JSON.parse(JSON.stringify(recorded)) as WorkflowDefinition;
-  const found = foundIn(recorded.root);
+  const found = foundIn(root);
 
-  const errors = check(definition, catalogOf(found)).filter(({ severity }) => severity === 'error');
-  if (errors.length > 0)
-    throw new DefinitionError(errors.map(({ path, message }) => `${name}@${options.version} ${path}: ${message}`).join('\n'));
+  const places = placesIn(root);
+  const errors = check(definition, catalogOf(found))
+    .filter(({ severity }) => severity === 'error')
+    .map(({ path, message }) => `${title} ${path}: ${message}${places(path)}`);
+  const problems = [...errors, ...unplaced(steps, root).map((problem) => `${title}: ${problem}`)];
+  if (problems.length > 0) throw new DefinitionError(problems.join('\n'));
   written.set(definition, found);
   return definition;
+}
+
+/** Returns a function that finds the call of the step at a path, as a further line of a message. It is empty for other activities. */
+function placesIn(root: Shape): (path: string) => string {
+  const shapes = [...partsOf(root)] as readonly Partial<Shape>[];
+  return (path) => {
+    const name = path.split('/').findLast((segment) => segment !== 'undo');
+    const [origin, ...others] = new Set(shapes.filter((shape) => shape.name === name).flatMap((shape) => originOf(shape) ?? []));
+    const place = origin && others.length === 0 ? placeOf(origin) : undefined;
+    return place ? `\n  at ${place}` : '';
+  };
+}
+
+/** Describes the steps that were made but are not part of the workflow. They would never run. */
+function unplaced(steps: readonly Origin[], root: Shape): readonly string[] {
+  const problems = missingIn(root, steps).map((step) => {
+    const place = placeOf(step);
+    return `The step "${step.name}" is made, but is not part of the workflow. Put it into a sequence, or remove it.${place ? `\n  at ${place}` : ''}`;
+  });
+  return [...new Set(problems)];
 }
 
 /** The operations and workflows behind a definition, which the plain data does not contain. */
@@ -81,7 +108,7 @@ export interface Written {
 const written = new WeakMap<WorkflowDefinition, Written>();
 
 function foundIn(root: Shape): Written {
-  const shapes = [...shapesIn(root)];
+  const shapes = [...partsOf(root)];
   return {
     operations: new Map(shapes.flatMap((shape) => entry(describedBy(shape), ({ name, operation }) => [name, operation]))),
     called: new Map(shapes.flatMap((shape) => entry(calledBy(shape), (workflow) => [`${workflow.name}@${workflow.version}`, workflow]))),
@@ -99,12 +126,6 @@ export const calledIn = (workflow: WorkflowDefinition): Written['called'] => wri
 
 const entry = <T, V>(found: T | undefined, of: (found: T) => readonly [string, V]): readonly (readonly [string, V])[] =>
   found === undefined ? [] : [of(found)];
-
-function* shapesIn(shape: unknown): Generator<object> {
-  if (typeof shape !== 'object' || shape === null) return;
-  yield shape;
-  for (const part of Object.values(shape)) yield* shapesIn(part);
-}
 
 /**
  * Returns the root, which is always named `order`. A sequence wraps activities with a fixed name, and activities that take no second
@@ -154,7 +175,7 @@ export interface App {
 /**
  * Defines an app from workflows and agents. The system does not start if a step's agent or operation is missing.
  *
- * @throws DefinitionError that names every invalid channel policy.
+ * @throws DefinitionError that names every agent name that occurs twice, and every invalid channel policy.
  */
 export function defineApp({
   workflows,
@@ -171,7 +192,14 @@ export function defineApp({
   services?: readonly RuntimeService[];
   on?: HostListeners;
 }): App {
-  const problems = channelProblems(channels ?? {});
+  const names = agents.map((agent) => agentDefinitionOf(agent).name);
+  const twice = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  const problems = [
+    ...twice.map(
+      (name) => `Two agents are called "${name}". They would share one queue: rename one, or define one agent with all operations.`,
+    ),
+    ...channelProblems(channels ?? {}),
+  ];
   if (problems.length > 0) throw new DefinitionError(problems.join('\n'));
   return {
     workflows,

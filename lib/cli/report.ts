@@ -15,11 +15,12 @@ export function report(
 }
 
 function reported(error: unknown, showStack: boolean): { readonly lines: readonly string[]; readonly exitCode: number } {
-  const one = (text: string, exitCode: number) => ({ lines: [`redress: ${printable(text)}`], exitCode });
+  // The caret under an expression keeps its place only if the line breaks stay.
+  const one = (text: string, exitCode: number) => ({ lines: `redress: ${text}`.split('\n').map(printable), exitCode });
   if (error instanceof RefusedError) return { lines: problemLines(error.problem, error.retryAfterMs), exitCode: 1 };
   if (error instanceof FailedError) return one(error.message, 1);
   if (error instanceof UsageError) return one(error.message, 2);
-  if (error instanceof SetupError) return one(`${error.message} ${error.remedy}`, 2);
+  if (error instanceof SetupError) return one(`${error.message}${error.message.includes('\n') ? '\n' : ' '}${error.remedy}`, 2);
   if (error instanceof UnreachableError)
     return one(`${error.message} Start the system with npm start, or name its URL with --url or REDRESS_URL.`, 3);
   const { message, stack } = error instanceof Error ? error : new Error(String(error));

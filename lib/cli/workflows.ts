@@ -1,8 +1,7 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import { isObject } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
+import { importModule } from '#runtime/app-module';
 import { UsageError } from './errors.ts';
 
 /** Options of the commands about workflows. */
@@ -15,7 +14,7 @@ export const declareWorkflows = (command: Command): Command =>
 
 /** Returns the workflows that a module exports, or those of its app. Rejects with UsageError when there are none. */
 export async function workflowsOf(file: string, { workflow: wanted }: WorkflowOptions): Promise<readonly WorkflowDefinition[]> {
-  const module = await moduleAt(file);
+  const module = await importModule(file);
   const exported = Object.values(module).flatMap((value) =>
     isObject(value) && Array.isArray(value['workflows']) ? (value['workflows'] as unknown[]) : [value],
   );
@@ -26,14 +25,6 @@ export async function workflowsOf(file: string, { workflow: wanted }: WorkflowOp
   if (chosen.length === 0)
     throw new UsageError(`${file} has no workflow ${wanted}. It has: ${workflows.map(({ name }) => name).join(', ')}.`);
   return chosen;
-}
-
-async function moduleAt(file: string): Promise<object> {
-  try {
-    return (await import(pathToFileURL(resolve(file)).href)) as object;
-  } catch (error) {
-    throw new UsageError(`Cannot load ${file}: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }
 
 const isWorkflow = (value: unknown): value is WorkflowDefinition =>

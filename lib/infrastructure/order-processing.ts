@@ -11,6 +11,7 @@ import type { App } from '#authoring/workflow';
 import { queueNames } from '#ports/messages';
 import { responseQueuePrefix } from '#ports/queues';
 import { readConfig } from '#runtime/config';
+import { onlyWorkflowOf } from '#runtime/default-workflow';
 import { type Cut, topologyOf } from '#runtime/topology';
 import { Alarms, type AlarmThresholds } from './alarms.ts';
 import { type Bundle, bundle } from './bundle.ts';
@@ -160,7 +161,7 @@ export class OrderProcessing extends Construct {
       REDRESS_TABLE: this.table.tableName,
       REDRESS_BUS: this.bus.eventBusName,
       REDRESS_QUEUE_PREFIX: this.queuePrefix,
-      DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '',
+      DEFAULT_WORKFLOW: onlyWorkflowOf(app) ?? '',
       ...(props.retention ? { RETENTION_DAYS: String(props.retention.toDays()) } : {}),
       ...props.variables,
     };

@@ -38,5 +38,5 @@ test('a module without a workflow, or a missing one, is a usage error', async ()
   assert.match(none.err, /exports no workflow and no app/);
   const missing = await redress(['workflow', 'graph', '/no/such/file.ts']);
   assert.equal(missing.exitCode, 2);
-  assert.match(missing.err, /Cannot load/);
+  assert.match(missing.err, /Cannot find the module/);
 });

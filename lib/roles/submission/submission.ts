@@ -60,6 +60,11 @@ export const childIdOf = (idempotencyKey: string): string => idFrom(['workflows'
 
 const idFrom = (parts: readonly string[]): string => `ord_${base32(hash('sha256', JSON.stringify(parts), 'buffer'))}`;
 
+const workflowProblem = (named: string | undefined, names: readonly string[]): SubmissionProblem =>
+  named === undefined
+    ? { pointer: '/workflow', code: 'missing-workflow', detail: `This app has several workflows. Name one of them: ${names.join(', ')}.` }
+    : { pointer: '/workflow', code: 'unknown-workflow', detail: `Unknown workflow. Known workflows: ${names.join(', ')}.` };
+
 export function createSubmission({
   store,
   scheduler,
@@ -89,13 +94,7 @@ export function createSubmission({
     if (!program)
       return {
         outcome: 'invalid',
-        problems: [
-          {
-            pointer: '/workflow',
-            code: 'unknown-workflow',
-            detail: `Unknown workflow. Known workflows: ${definitions.names().join(', ')}.`,
-          },
-        ],
+        problems: [workflowProblem(submission.workflow, definitions.names())],
       };
 
     const { name, version, order: schema } = program.definition;

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import type { Issuer } from '#api/authentication';
 import { readIssuer } from '#api/configured-issuer';
 import { openLocalIssuer } from '#api/local-issuer';
@@ -11,11 +10,16 @@ import { SetupError, type StoreUnavailableError } from '#ports/errors';
 import { createTelemetry } from '#ports/telemetry';
 import { loadDefinitions } from '#roles/definitions/load';
 import { recordDefinitions } from '#roles/definitions/recorded-definitions';
+import { importApp } from '#runtime/app-module';
 import { type Config, readConfig } from '#runtime/config';
+import { onlyWorkflowOf } from '#runtime/default-workflow';
 import { topologyOf } from '#runtime/topology';
 import { type Host, startHost } from './host.ts';
 import { loadFunction } from './load.ts';
 import { openPorts } from './ports.ts';
+
+/** The app of `npm start` and `redress start` without a module. */
+const sampleApp = new URL('../../../examples/orders/app.ts', import.meta.url);
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -32,13 +36,12 @@ export async function startLocal(environment: Environment): Promise<void> {
   try {
     const configured = readConfig(environment);
     const issuer = readIssuer(environment);
-    const app = await loadApp(environment['REDRESS_APP']);
-    // As on AWS, an order without a workflow uses the app's first.
-    const defaultWorkflow = environment['DEFAULT_WORKFLOW'] ?? app.workflows[0]?.name ?? configured.defaultWorkflow;
+    const app = await importApp(environment['REDRESS_APP'] ?? fileURLToPath(sampleApp));
+    const defaultWorkflow = environment['DEFAULT_WORKFLOW'] ?? onlyWorkflowOf(app) ?? configured.defaultWorkflow;
     await run(app, { config: { ...configured, defaultWorkflow }, issuer, environment, startedAt });
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
-    complain(`${error.message} ${error.remedy}`);
+    complain(`${error.message}${error.message.includes('\n') ? '\n' : ' '}${error.remedy}`);
     process.exit(2);
   }
 }
@@ -89,21 +92,6 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   say(`ready ${host.url}`);
   if (opened.isNew && config.samples && app.local?.samples) await showSamples(app.local.samples, host);
-}
-
-async function loadApp(path: string | undefined): Promise<App> {
-  const url = path ? pathToFileURL(resolve(path)).href : new URL('../../../examples/orders/app.ts', import.meta.url).href;
-  try {
-    const module = (await import(url)) as { default?: App };
-    if (module.default?.workflows && module.default.agents) return module.default;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND' || !String((error as Error).message).includes(path ?? '\0'))
-      throw error;
-  }
-  throw new SetupError(
-    `${path ?? url} does not export an app.`,
-    'Name a module whose default export comes from defineApp: redress start app.ts.',
-  );
 }
 
 async function startServices(local: LocalTrial | undefined, config: Config, environment: Environment, isHere: boolean) {

@@ -11,6 +11,7 @@ import type { Decision } from '#roles/operator/instruction';
 import type { JournalEntry } from '#roles/scheduler/instance';
 import type { Submitted } from '#roles/submission/submission';
 import { readConfig } from '#runtime/config';
+import { onlyWorkflowOf } from '#runtime/default-workflow';
 import type { Host, HostOptions } from '#runtime/host/host';
 import type { TestInstruction } from '#testing/rehearse/index';
 import { messagesIn, timePassing } from './database-views.ts';
@@ -86,7 +87,7 @@ let keys = 0;
 export async function startSystem(app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
   const { variables = {}, clock = manualClock(), dataFolder = ':memory:', hostId } = options;
   const { without = [], writesAndSendsAtomically = true, services = [] } = options;
-  const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
+  const config = readConfig({ DEFAULT_WORKFLOW: onlyWorkflowOf(app) ?? '', LOG_LEVEL: 'off', ...variables });
   const telemetry = createTelemetry({ level: 'off' });
   const now = () => clock.now();
   const issuer = dataFolder === ':memory:' ? temporaryIssuer({ now }) : openLocalIssuer(dataFolder, { now });

@@ -1,0 +1,60 @@
+import type { Shape } from './activity.ts';
+import { placeIn } from './call-site.ts';
+
+const origin = Symbol('origin of a step');
+
+/** The call that made a step. `.named(…)`, `.undo(…)` and the like keep it. */
+export interface Origin {
+  readonly name: string;
+  readonly stack: string | undefined;
+}
+
+let made: Origin[] | undefined;
+
+/** Notes on a shape which call made it, unless it is a variant of a step that has an origin. */
+export function withOrigin<S extends { readonly name: string }>(shape: S): S {
+  if (originOf(shape)) return shape;
+  const from: Origin = { name: shape.name, stack: new Error('origin').stack };
+  made?.push(from);
+  return { ...shape, [origin]: from };
+}
+
+export const originOf = (shape: object): Origin | undefined => (shape as { readonly [origin]?: Origin })[origin];
+
+/** Runs the function of a workflow, and returns the steps that it made besides its result. */
+export function recordingSteps<T>(build: () => T): { readonly built: T; readonly steps: readonly Origin[] } {
+  const before = made;
+  const steps: Origin[] = [];
+  made = steps;
+  try {
+    return { built: build(), steps };
+  } finally {
+    made = before;
+  }
+}
+
+/**
+ * Runs a function that makes a part of a step or a loop, such as its undo or its turn. It may run once for each name, so only the
+ * steps that its result lacks count as made.
+ */
+export function recordingPart(build: () => Shape): Shape {
+  const { built, steps } = recordingSteps(build);
+  made?.push(...missingIn(built, steps));
+  return built;
+}
+
+/** Returns the steps that are not part of a record. */
+export function missingIn(recorded: unknown, steps: readonly Origin[]): readonly Origin[] {
+  const present = new Set([...partsOf(recorded)].map(originOf));
+  return steps.filter((step) => !present.has(step));
+}
+
+/** Returns all objects within a value, from the outside in. */
+export function* partsOf(value: unknown): Generator<object> {
+  if (typeof value !== 'object' || value === null) return;
+  yield value;
+  for (const part of Object.values(value)) yield* partsOf(part);
+}
+
+/** Returns the place of the call in the user's code: `app.ts:12:5`. */
+export const placeOf = ({ stack }: Origin): string | undefined => placeIn(stack);

@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { placeIn, shortPath } from '#authoring/call-site';
+import type { App } from '#authoring/workflow';
+import { SetupError } from '#ports/errors';
+
+/**
+ * Imports a module of the user.
+ *
+ * @throws SetupError that names the missing file or package, or the place of the error in the user's code.
+ */
+export async function importModule(path: string): Promise<{ readonly [name: string]: unknown }> {
+  const file = resolve(path);
+  if (!existsSync(file)) throw new SetupError(`Cannot find the module ${path === file ? path : `${path} (${file})`}.`, 'Check the path.');
+  try {
+    return (await import(pathToFileURL(file).href)) as { readonly [name: string]: unknown };
+  } catch (error) {
+    throw loadError(path, error);
+  }
+}
+
+/** Returns the app that a module exports. @throws SetupError if the module cannot be loaded, or exports no app. */
+export async function importApp(path: string): Promise<App> {
+  const { default: app } = (await importModule(path)) as { readonly default?: Partial<App> };
+  if (app?.workflows && app.agents) return app as App;
+  throw new SetupError(`${path} does not export an app.`, 'Its default export must come from defineApp: export default defineApp({ … }).');
+}
+
+function loadError(path: string, error: unknown): SetupError {
+  const { message, code } = error instanceof Error ? (error as NodeJS.ErrnoException) : { message: String(error), code: undefined };
+  const missing = /^Cannot find (package|module) '([^']+)'(?: imported from (.+))?/.exec(message);
+  if (code === 'ERR_MODULE_NOT_FOUND' && missing) {
+    const [, kind, name = '', importer = ''] = missing;
+    const shown = kind === 'module' ? shortPath(name) : name;
+    return new SetupError(
+      `Cannot load ${path}: ${shortPath(importer)} imports ${shown}, which does not exist.`,
+      kind === 'package' ? `Run npm install ${packageOf(name)}.` : 'Check the path of the import, with its file extension.',
+    );
+  }
+  const place = message.includes('\n  at ') ? undefined : placeOf(error);
+  return new SetupError(`Cannot load ${path}: ${message}${place ? `\n  at ${place}` : ''}`, remedyFor(code));
+}
+
+const remedyFor = (code: string | undefined): string =>
+  code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'
+    ? 'Node.js only removes types. Use a const object instead of an enum, and fields instead of parameter properties.'
+    : 'Correct it, then start again.';
+
+/** Returns the first place in the user's code, such as `app.ts:12:5`. Syntax errors have it in the first line of the stack. */
+function placeOf(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const parsed = /^(?:file:\/\/)?(\/\S+?):(\d+)\n/.exec(stack);
+  if (parsed) return `${shortPath(parsed[1] ?? '')}:${parsed[2]}`;
+  return placeIn(stack);
+}
+
+/** Returns the name of the package of an import: `@scope/name` or `name`. */
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
