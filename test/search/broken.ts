@@ -24,9 +24,9 @@ export const broken: readonly Broken[] = [
   },
   {
     what: 'a supervisor writes without its fence',
-    file: 'lib/roles/supervisor/supervisor.ts',
-    line: 'updatedAt: clock.now() }, head)',
-    instead: 'updatedAt: clock.now() }, (await store.head(head.orderId)) ?? head)',
+    file: 'lib/roles/supervisor/act.ts',
+    line: 'rev: head.rev + 1 }, head)',
+    instead: 'rev: head.rev + 1 }, (await store.head(head.orderId)) ?? head)',
     scenario: { ...small, hurries: 1 },
   },
   {
@@ -59,7 +59,7 @@ export const broken: readonly Broken[] = [
   },
   {
     what: 'an order is reset without a new epoch',
-    file: 'lib/roles/supervisor/supervisor.ts',
+    file: 'lib/roles/supervisor/judge.ts',
     line: 'epoch: head.epoch + 1,',
     instead: 'epoch: head.epoch,',
     scenario: { ...small, workflow: 'by-order', hurries: 1 },

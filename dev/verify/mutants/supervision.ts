@@ -1,56 +1,57 @@
 import type { Mutant } from './mutant.ts';
 
-const supervisor = 'lib/roles/supervisor/supervisor.ts';
+const judge = 'lib/roles/supervisor/judge.ts';
+const act = 'lib/roles/supervisor/act.ts';
 
 /** What is late: resets, expiries, what is counted. */
 export const supervision: readonly Mutant[] = [
   {
     name: 'reset without observed completeBy',
     why: 'the reset is fenced by what stands there when it is written, not by the deadline that was seen to be over',
-    file: supervisor,
-    find: 'const write = await store.patch({ ...next, rev: head.rev + 1, updatedAt: clock.now() }, head);',
+    file: act,
+    find: 'const { outcome } = await store.patch({ ...next, rev: head.rev + 1 }, head);',
     replace:
-      'const latest = (await store.head(head.orderId)) ?? head; const write = await store.patch({ ...next, rev: latest.rev + 1, updatedAt: clock.now() }, latest);',
+      'const latest = (await store.head(head.orderId)) ?? head; const { outcome } = await store.patch({ ...next, rev: latest.rev + 1 }, latest);',
   },
   {
     name: 'reset without epoch',
     why: 'a reset leaves the epoch as it was, so answers to what was asked before still count',
-    file: supervisor,
-    find: '        epoch: head.epoch + 1,\n',
+    file: judge,
+    find: '  epoch: head.epoch + 1,\n',
     replace: '',
   },
   {
     name: 'reset increments twice',
     why: 'one expiry counts as two failures',
-    file: supervisor,
+    file: judge,
     find: 'const failures = (head.nextDueFor?.failures ?? 0) + 1;',
     replace: 'const failures = (head.nextDueFor?.failures ?? 0) + 2;',
   },
   {
     name: 'reset resets failureCount',
     why: 'after a reset the failures before it are forgotten, so the threshold is never reached',
-    file: supervisor,
-    find: "        notes: [...head.notes, { at: now, type: 'OrderReset', failureCount: failures }],",
-    replace: "        notes: [...head.notes, { at: now, type: 'OrderReset', failureCount: 0 }],",
+    file: judge,
+    find: "  notes: [...head.notes, { at: now, type: 'OrderReset', failureCount: failures }],",
+    replace: "  notes: [...head.notes, { at: now, type: 'OrderReset', failureCount: 0 }],",
   },
   {
     name: 'threshold >/≥ slip',
     why: 'the order goes into Error one failure too early',
-    file: supervisor,
+    file: judge,
     find: 'const exhausted = failures > head.maxFailures;',
     replace: 'const exhausted = failures >= head.maxFailures;',
   },
   {
     name: 'reset trusts GSI copy',
     why: 'the record itself is always asked; the same mistake is to believe the worklist that its time is over',
-    file: supervisor,
-    find: '    const now = clock.now();\n    if (head.nextDueAt > now)',
-    replace: '    const now = Math.max(clock.now(), head.nextDueAt + clockToleranceMs);\n    if (head.nextDueAt > now)',
+    file: judge,
+    find: '  if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt);\n',
+    replace: '  now = Math.max(now, head.nextDueAt + clockToleranceMs);\n',
   },
   {
     name: 'retry counts throttle',
     why: 'the engine itself counts no attempts against a throttle; a lock is what it must not count: a deadline that passes while somebody has the order to himself is counted as a failure',
-    file: supervisor,
+    file: judge,
     find: 'if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now)',
     replace: "if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now && head.nextDueFor.kind === 'timer')",
   },
@@ -82,9 +83,9 @@ export const moreSupervision: readonly Mutant[] = [
   {
     name: 'expiry counted before its time',
     why: 'the tolerance for clocks is subtracted instead of added',
-    file: supervisor,
-    find: 'if (head.nextDueAt + clockToleranceMs > now) return;',
-    replace: 'if (head.nextDueAt - clockToleranceMs > now) return;',
+    file: judge,
+    find: 'return head.nextDueAt + clockToleranceMs > now ? leave',
+    replace: 'return head.nextDueAt - clockToleranceMs > now ? leave',
   },
   {
     name: 'what was late is not asked again',
@@ -96,7 +97,7 @@ export const moreSupervision: readonly Mutant[] = [
   {
     name: 'the next step inherits the count',
     why: 'an expiry counts for the whole order, so that many steps which are late once each put it into Error',
-    file: supervisor,
+    file: judge,
     find: 'const failures = (head.nextDueFor?.failures ?? 0) + 1;',
     replace: 'const failures = head.failureCount + 1;',
     suites: ['test/roles/supervisor/counting-steps.test.ts'],

@@ -5,23 +5,23 @@ export class Processes {
   private readonly options: Omit<ProcessOptions, 'hostId'>;
   private readonly hostId: string | undefined;
   private created = 0;
-  private process: TestProcess;
+  private latest: TestProcess;
   private isClosed = false;
 
   constructor(options: Omit<ProcessOptions, 'hostId'>, hostId: string | undefined) {
     this.options = options;
     this.hostId = hostId;
-    this.process = this.create();
+    this.latest = this.create();
   }
 
   /** The process that was created last, whether it runs or not. */
   get current(): TestProcess {
-    return this.process;
+    return this.latest;
   }
 
   /** Starts the first process. Closes the data if it cannot start. */
   async startFirst(): Promise<void> {
-    await this.process.start().catch(async (error: unknown) => {
+    await this.latest.start().catch(async (error: unknown) => {
       await this.close();
       throw error;
     });
@@ -29,20 +29,20 @@ export class Processes {
 
   kill(): void {
     if (this.isClosed) throw new Error('Cannot kill the system: it was stopped.');
-    this.process.kill();
-    this.process = this.create();
+    this.latest.kill();
+    this.latest = this.create();
   }
 
   async start(): Promise<void> {
     if (this.isClosed)
       throw new Error('Cannot start the system: it was stopped, and its data is closed. Call startSystem with the same dataFolder.');
-    if (this.process.isRunning) throw new Error('Cannot start the system: it is running. Call kill() first.');
-    await this.process.start();
+    if (this.latest.isRunning) throw new Error('Cannot start the system: it is running. Call kill() first.');
+    await this.latest.start();
   }
 
   async stop(): Promise<void> {
     if (this.isClosed) return;
-    if (this.process.isRunning) await this.process.stop();
+    if (this.latest.isRunning) await this.latest.stop();
     await this.close();
   }
 

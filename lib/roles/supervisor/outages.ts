@@ -1,0 +1,50 @@
+import { type Breaker, coversLateStep, phaseOf } from '#ports/circuit-breaker';
+import type { Clock } from '#ports/clock';
+import { queueNames } from '#ports/messages';
+import type { StateHead } from '#ports/records';
+import type { Store } from '#ports/store';
+import { type Closures, closures, isShut, outageOf } from '#roles/channels/state';
+import type { Outage } from './judge.ts';
+
+/** The outages of one pass. It reads each record once, and circuit breakers only if a step is late. */
+export interface Outages {
+  /** Forgets what the previous pass has read. */
+  begin(): void;
+  /** Returns the channels that are closed or were closed recently. */
+  closed(): Promise<Closures>;
+  /** Returns the outage that covers a part of the late step's time; an open one first. */
+  before(head: StateHead, dueAt: number, now: number): Promise<Outage | undefined>;
+  /** Whether the wake-up channel is closed. Then a pass finds the order again after it opens. */
+  shutsWakeUps(): Promise<boolean>;
+}
+
+export function createOutages(store: Pick<Store, 'breaker' | 'document' | 'documents'>, clock: Pick<Clock, 'now'>): Outages {
+  let channels: Promise<Closures> | undefined;
+  const breakers = new Map<string, Promise<Breaker | undefined>>();
+  const closed = (): Promise<Closures> => (channels ??= closures(store, clock.now()));
+  const breakerOf = (agent: string): Promise<Breaker | undefined> => {
+    const known = breakers.get(agent) ?? store.breaker(agent);
+    breakers.set(agent, known);
+    return known;
+  };
+
+  return {
+    closed,
+    begin() {
+      channels = undefined;
+      breakers.clear();
+    },
+    async before({ nextDueFor, stepMs }, dueAt, now) {
+      const agent = nextDueFor?.agent;
+      const states = await closed();
+      const breaker = agent === undefined ? undefined : await breakerOf(agent);
+      const shut = [agent, queueNames.wakeUps].flatMap((name) => (name === undefined ? [] : (states.get(name) ?? [])));
+      const outages = [
+        ...shut.map((state) => ({ record: outageOf(state, now), reason: `the channel ${state.channel} is closed` })),
+        ...(breaker ? [{ record: breaker, reason: `the service behind ${breaker.agent} is away` }] : []),
+      ].filter(({ record }) => coversLateStep(record, dueAt, stepMs, now));
+      return outages.find(({ record }) => phaseOf(record, now) === 'open') ?? outages[0];
+    },
+    shutsWakeUps: async () => isShut((await closed()).get(queueNames.wakeUps), queueNames.wakeUps, clock.now()),
+  };
+}
