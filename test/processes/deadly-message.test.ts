@@ -22,7 +22,7 @@ async function timePasses({ store, database }: Embedded): Promise<void> {
 
 test('X-14, S25: when a step crashes its process each time, its message is dead-lettered in the end, and the orders beside it complete', async (t) => {
   const { data, variables, open } = site(t);
-  const settings = { ...variables, REDRESS_APP: app, STEP_COMPLETE_WITHIN_SECONDS: '3600' };
+  const settings = { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line', STEP_COMPLETE_WITHIN_SECONDS: '3600' };
   const first = await startLocal(t, settings);
   const good = await Promise.all([1, 2, 3].map((index) => post(first.url, data, { order: work({ ms: 300 }) }, `good-${index}`)));
   // The process may crash before it answers.

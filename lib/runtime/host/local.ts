@@ -144,6 +144,7 @@ async function showSamples(folder: URL, host: Host): Promise<void> {
         ...(workflow ? { workflow } : {}),
         ...(reference ? { reference } : {}),
       });
+      if (submitted.outcome === 'invalid') say(`    ${file.padEnd(24)} refused: ${submitted.problems[0]?.detail}`);
       return { file, orderId: submitted.outcome === 'accepted' ? submitted.order.orderId : undefined };
     }),
   );
