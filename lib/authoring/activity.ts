@@ -1,3 +1,5 @@
+import { withOrigin } from './origin.ts';
+
 declare const faults: unique symbol;
 const recorded = Symbol('recorded activity');
 
@@ -40,8 +42,10 @@ export const recordedIn = (activity: Activity<string>): Recorded => {
 };
 
 /** Creates an activity without children. */
-export const leaf = <F extends string>(shape: Shape, fixed = false): Activity<F> =>
-  record(shape, fixed, { named: (name: string) => leaf({ ...shape, name }, true) }) as Activity<F>;
+export const leaf = <F extends string>(recorded: Shape, fixed = false): Activity<F> => {
+  const shape = withOrigin(recorded);
+  return record(shape, fixed, { named: (name: string) => leaf({ ...shape, name }, true) }) as Activity<F>;
+};
 
 /** Gives siblings different names: equal default names get a number, from the second one on. */
 export const distinct = (children: readonly Activity<string>[]): readonly Shape[] => {

@@ -45,7 +45,7 @@ test('S24: every file in the data folder is readable by its owner alone, also wh
 
 test('F-23: SIGTERM in the middle of a step lets the step finish: its result is written, no lease is left, the exit code is 0', async (t) => {
   const { data, variables, effects, open } = site(t);
-  const system = await startLocal(t, { ...variables, REDRESS_APP: app });
+  const system = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
   const orderId = await post(system.url, data, { order: work({ ms: 1500 }) }, 'in-mid-step');
   await until('the step has begun', () => effects().some((line) => line.startsWith('begin')));
   system.child.kill('SIGTERM');

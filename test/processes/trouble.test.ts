@@ -143,7 +143,7 @@ test('a module that is not an app is refused by its name', async (t) => {
   await refuses(
     t,
     { ...variables, REDRESS_APP: `${root}lib/ports/clock.ts` },
-    /^redress: .*lib\/ports\/clock\.ts does not export an app\. Name a module whose default export comes from defineApp/,
+    /^redress: .*lib\/ports\/clock\.ts does not export an app\. Its default export must come from defineApp/,
   );
-  await refuses(t, { ...variables, REDRESS_APP: '/nowhere/app.ts' }, /^redress: \/nowhere\/app\.ts does not export an app\./);
+  await refuses(t, { ...variables, REDRESS_APP: '/nowhere/app.ts' }, /^redress: Cannot find the module \/nowhere\/app\.ts\./);
 });

@@ -78,7 +78,9 @@ export const tea = { item: 'tea' };
 
 /** Starts a whole system and stops it after the test. */
 export async function started(context: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
-  const system = await startSystem(app, options);
+  // Orders that name no workflow belong to the first one.
+  const variables = { DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', ...options.variables };
+  const system = await startSystem(app, { ...options, variables });
   context.after(() => system.stop());
   return system;
 }

@@ -17,9 +17,9 @@ const racing = searched({ supervisors: 1, copies: 1 });
 export const broken: readonly Broken[] = [
   {
     what: 'the state is written without its fence',
-    file: 'lib/roles/scheduler/scheduler.ts',
-    line: 'await store.update(record, loaded.record, along)',
-    instead: 'await store.update(record, (await store.load(orderId))?.state ?? loaded.record, along)',
+    file: 'lib/roles/scheduler/writer.ts',
+    line: 'await store.update(record, loaded.record, {',
+    instead: 'await store.update(record, (await store.load(record.orderId))?.state ?? loaded.record, {',
     scenario: racing,
   },
   {
@@ -31,23 +31,23 @@ export const broken: readonly Broken[] = [
   },
   {
     what: 'a race that is lost is taken for one that is won',
-    file: 'lib/roles/scheduler/scheduler.ts',
+    file: 'lib/roles/scheduler/writer.ts',
     line: "write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)",
     instead: 'Number.isNaN(rev)',
     scenario: { ...racing, cancels: true },
   },
   {
     what: 'requests are sent before the state is written',
-    file: 'lib/roles/scheduler/scheduler.ts',
-    line: 'const write = await store.update(',
-    instead: 'await queues.send(sentWithPlan(loaded.order, planned, [], now).messages); const write = await store.update(',
+    file: 'lib/roles/scheduler/outbox-then-send.ts',
+    line: 'await pageOut(loaded, pages);',
+    instead: 'await pageOut(loaded, pages); await queues.send(sentWithPlan(loaded.order, planned, [], now).messages);',
     scenario: { ...racing, cancels: true },
   },
   {
     what: 'the outbox is cleared before it is sent',
-    file: 'lib/roles/scheduler/scheduler.ts',
-    line: '!unproven && provenBy.some((requestId) => taken.includes(requestId))',
-    instead: 'unproven || provenBy.length >= 0 || taken.length >= 0',
+    file: 'lib/roles/scheduler/sending.ts',
+    line: 'unproven || !provenBy.some((requestId) => taken.includes(requestId))',
+    instead: '!unproven && provenBy.length < 0 && taken.length < 0',
     scenario: { ...small, crashes: 1 },
   },
   {

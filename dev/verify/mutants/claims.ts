@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const sqlite = 'lib/adapters/sqlite/store.ts';
 const draft = 'lib/roles/scheduler/order-transition.ts';
-const scheduler = 'lib/roles/scheduler/scheduler.ts';
+const writer = 'lib/roles/scheduler/writer.ts';
 
 /** Who may write: claims, fences, leases. */
 export const claims: readonly Mutant[] = [
@@ -44,10 +44,10 @@ export const claims: readonly Mutant[] = [
   {
     name: 'clock used for fencing',
     why: 'as long as its time is not over, by its own clock, a host takes the order for its own and overwrites what stands there',
-    file: scheduler,
-    find: 'const write = await store.update(record, loaded.record, along);',
+    file: writer,
+    find: 'const write = await store.update(record, loaded.record, { ...prepared.sentWithWrite, overflow });',
     replace:
-      'const isMine = (record.completeBy ?? 0) > now; const write = await store.update(record, (isMine ? await store.head(orderId) : undefined) ?? loaded.record, along);',
+      'const isMine = (record.completeBy ?? 0) > now; const write = await store.update(record, (isMine ? await store.head(record.orderId) : undefined) ?? loaded.record, { ...prepared.sentWithWrite, overflow });',
   },
 ];
 
@@ -69,14 +69,14 @@ export const moreClaims: readonly Mutant[] = [
   {
     name: 'lost race taken for a won one',
     why: 'a refused write is treated as if it had been made',
-    file: scheduler,
+    file: writer,
     find: "if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {",
     replace: "if (write.outcome === 'refused' && !write.current) {",
   },
   {
     name: 'own write not known again',
     why: 'the answer to a write is lost, and nobody looks whether it was his own that stands there',
-    file: scheduler,
+    file: writer,
     find: "if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {",
     replace: "if (write.outcome === 'refused') {",
   },

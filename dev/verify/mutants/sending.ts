@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const scheduler = 'lib/roles/scheduler/scheduler.ts';
+const outboxThenSend = 'lib/roles/scheduler/outbox-then-send.ts';
 const draft = 'lib/roles/scheduler/order-transition.ts';
 const batch = 'lib/roles/dead-letters/batch.ts';
 
@@ -9,24 +10,23 @@ export const sending: readonly Mutant[] = [
   {
     name: 'send before W',
     why: 'requests go out before the write from which they follow',
-    file: scheduler,
-    find: 'const write = await store.update(record, loaded.record, along);',
-    replace:
-      'if (!store.writesAndSendsAtomically) await queues.send(sentWithPlan(loaded.order, planned, [], now).messages); const write = await store.update(record, loaded.record, along);',
+    file: outboxThenSend,
+    find: 'await pageOut(loaded, pages);',
+    replace: 'await pageOut(loaded, pages); await queues.send(sentWithPlan(loaded.order, planned, [], now).messages);',
   },
   {
     name: 'clear outbox before send',
     why: 'what is being sent counts as sent',
-    file: scheduler,
-    find: 'const acknowledged = await sendEntries(untried, portsFor(saved));',
-    replace: 'const acknowledged = new Set(record.outbox.map((entry) => entry.id)); void sendEntries(untried, portsFor(saved));',
+    file: outboxThenSend,
+    find: 'const acknowledged = await sendEntries(untried, portsFor(ports, saved));',
+    replace: 'const acknowledged = new Set(record.outbox.map((entry) => entry.id)); void sendEntries(untried, portsFor(ports, saved));',
   },
   {
     name: 'clear by index not id',
     why: 'as many entries are cleared as were sent, from the front',
-    file: scheduler,
-    find: 'await touch((entry) => (isOpen(entry) ? [entry] : []));',
-    replace: 'await touch((entry, index) => (index >= acknowledged.size ? [entry] : []));',
+    file: outboxThenSend,
+    find: 'await touch(saved, record, (entry) => (isOpen(entry) ? [entry] : []));',
+    replace: 'await touch(saved, record, (entry, index) => (index >= acknowledged.size ? [entry] : []));',
   },
   {
     name: 'ack queue before W',
@@ -59,10 +59,10 @@ export const sending: readonly Mutant[] = [
   {
     name: 'alert outside the W',
     why: 'alerts are sent beside the write instead of lying in it',
-    file: scheduler,
-    find: 'const outbox = store.writesAndSendsAtomically ? [] : [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)];',
+    file: outboxThenSend,
+    find: 'outbox: [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)],',
     replace:
-      "const outbox = store.writesAndSendsAtomically ? [] : [...kept, ...added.filter((entry) => entry.kind === 'status')]; if (!store.writesAndSendsAtomically) void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), portsFor(loaded));",
+      "outbox: (void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), portsFor(ports, loaded)), [...kept, ...added.filter((entry) => entry.kind === 'status')]),",
   },
   {
     name: 'alert id without errorGen',
@@ -138,9 +138,9 @@ export const moreSending: readonly Mutant[] = [
   {
     name: 'outbox cleared by a reply that proves nothing',
     why: 'an entry that could not be sent is taken for sent when any reply comes',
-    file: scheduler,
-    find: '  !unproven && provenBy.some((requestId) => taken.includes(requestId));',
-    replace: '  provenBy.some((requestId) => taken.includes(requestId)) || unproven === true;',
+    file: 'lib/roles/scheduler/sending.ts',
+    find: 'unproven || !provenBy.some((requestId) => taken.includes(requestId))',
+    replace: 'unproven !== true && !provenBy.some((requestId) => taken.includes(requestId))',
   },
   {
     name: 'outbox not looked for again',
@@ -167,7 +167,7 @@ export const moreSending: readonly Mutant[] = [
   {
     name: 'journal pages not written',
     why: 'what leaves the tail of the journal is put nowhere',
-    file: scheduler,
+    file: outboxThenSend,
     find: '...(page ? [store.putPage(orderId, rev, page)] : []),',
     replace: '',
   },
@@ -175,8 +175,8 @@ export const moreSending: readonly Mutant[] = [
     name: 'repeated message sends nothing',
     why: 'a message that comes again after a crash behind its write does not send what was left unsent',
     file: scheduler,
-    find: '  !store.writesAndSendsAtomically && incoming.some(({ id }) => record.lastBy.includes(id));',
-    replace: '  false && incoming.some(({ id }) => record.lastBy.includes(id));',
+    find: 'writer.sendAgain !== undefined && incoming.some(({ id }) => record.lastBy.includes(id));',
+    replace: 'false && incoming.some(({ id }) => record.lastBy.includes(id));',
   },
   {
     name: 'loops begin all at once',

@@ -1,13 +1,13 @@
-import type { Program } from '#core/definition/program';
 import type { ByteBudget } from '#core/engine/transition';
 import type { Clock } from '#ports/clock';
 import { InstanceLockedError, InvariantError, StateTooLargeError, UnreadableRecordError } from '#ports/errors';
-import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { rebuild } from '#roles/repair/rebuild';
 import { isHeldByOther, type LockPolicy, racesMax, withLockPolicy } from '#roles/scheduler/lease';
-import type { Incoming, Loaded, PlannedWrite } from '#roles/scheduler/types';
+import type { Orders } from '#roles/scheduler/orders';
+import type { Incoming, Loaded } from '#roles/scheduler/types';
+import type { Writer } from '#roles/scheduler/writer';
 import type { SubmissionProblem } from '#roles/submission/submission';
 import { type InstructionPlan, infeasibleReasons, instructionPlan, problemsWith } from './feasibility.ts';
 import { createCallKeys } from './idempotency.ts';
@@ -45,18 +45,6 @@ interface Ports {
   readonly lockPolicy?: LockPolicy;
 }
 
-/** The scheduler's parts of a transition. */
-interface Work {
-  load(orderId: string): Promise<Loaded | undefined>;
-  programOf(orderId: string, record: StateRecord): Program;
-  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, byteBudget?: ByteBudget): Promise<PlannedWrite | undefined>;
-  save(
-    loaded: Loaded,
-    planned: PlannedWrite,
-    smaller?: (byteBudget: ByteBudget) => Promise<PlannedWrite | undefined>,
-  ): Promise<'written' | 'lost'>;
-}
-
 /** An order to decide on. `losses`: the reasons why a rebuilt order cannot be undone. */
 interface Found {
   readonly loaded: Loaded;
@@ -66,11 +54,15 @@ interface Found {
 /** Whether the record is damaged. A record of another program version is not: that version may return at any time. */
 const isDamage = (error: unknown): boolean => error instanceof UnreadableRecordError && error.newerUntil === undefined;
 
-export function createInstructing({ store, clock, telemetry, hostId, lockPolicy = 'NoRetry' }: Ports, work: Work): Instruct {
+export function createInstructing(
+  { store, clock, telemetry, hostId, lockPolicy = 'NoRetry' }: Ports,
+  orders: Orders,
+  writer: Pick<Writer, 'save'>,
+): Instruct {
   const callKeys = createCallKeys(store, () => clock.now());
 
   async function asItIs(orderId: string): Promise<Found | undefined> {
-    const loaded = await work.load(orderId);
+    const loaded = await orders.load(orderId);
     return loaded && { loaded, losses: [] };
   }
 
@@ -79,7 +71,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
     const found = await store.load(orderId);
     if (!found) return undefined;
     const { order, state } = found;
-    const program = work.programOf(orderId, state);
+    const program = orders.programOf(orderId, state);
     const { instance, problems: losses } = rebuild({ program, order, record: state }, await store.pages(orderId), clock.now());
     // Forces a new claim, so that replies to earlier requests do not count.
     const processState = state.processState === 'Processed' ? state.processState : 'Error';
@@ -129,12 +121,12 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
       if (problems.length > 0) return { outcome: 'invalid', problems };
 
       const incoming = [incomingOf(decision, id, key)];
-      const planned = await work.planOf(loaded, incoming, now);
+      const planned = await orders.planOf(loaded, incoming, now);
       if (!planned) return { outcome: 'infeasible', reasons: ['The order would not change.'] };
       if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
       if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
-      if ((await work.save(loaded, planned, (byteBudget) => work.planOf(loaded, incoming, now, byteBudget))) === 'written')
-        return { outcome: 'done', rev: rev + 1 };
+      const replan = (byteBudget: ByteBudget) => orders.planOf(loaded, incoming, now, byteBudget);
+      if ((await writer.save(loaded, planned, { replan, leavesUnsent: true })) === 'written') return { outcome: 'done', rev: rev + 1 };
     }
     return { outcome: 'infeasible', reasons: ['Other writes to this order won every race. Try again.'] };
   }

@@ -1,0 +1,88 @@
+import type { OutboxEntry, StateRecord } from '#ports/records';
+import { allSettledOrThrow } from '#ports/util/all-settled';
+import { decodeInstance, journal } from './instance.ts';
+import { racesMax } from './lease.ts';
+import { isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
+import { type Paged, pagedOut } from './paging.ts';
+import { outstandingRequests } from './resend.ts';
+import { openEntries, portsFor, type Sending, type SendingPorts } from './sending.ts';
+import { sentWithPlan } from './sent-along.ts';
+import { withDeadline } from './transition.ts';
+import type { Loaded, PlannedWrite } from './types.ts';
+
+/** The messages of a write besides its outbox. */
+type Requests = Pick<PlannedWrite, 'requests' | 'cancels' | 'wakeUps'>;
+
+/**
+ * Stores announcements and status messages in the record's outbox, and sends them after the write, before the requests. The next
+ * write sends what could not be sent, and removes what a reply has proven.
+ */
+export function outboxThenSend(ports: SendingPorts): Sending {
+  const { store, queues, clock } = ports;
+
+  async function pageOut({ record: { orderId, rev } }: Loaded, { page, undoPage }: Omit<Paged, 'instance'>): Promise<void> {
+    await allSettledOrThrow([
+      ...(page ? [store.putPage(orderId, rev, page)] : []),
+      ...(undoPage ? [store.putUndoPage(orderId, rev, undoPage)] : []),
+    ]);
+  }
+
+  /** Changes the stored outbox. After a lost race it changes the winning record: else the next reply proves an unsent entry. */
+  async function touch(saved: Loaded, record: StateRecord, change: (entry: OutboxEntry) => readonly OutboxEntry[]): Promise<StateRecord> {
+    let current = record;
+    for (let race = 1; race <= racesMax; race++) {
+      const outbox = current.outbox.flatMap(change);
+      const { state } = decodeInstance(current);
+      const instance = { ...saved.instance, state };
+      const touched = withDeadline(saved.program, instance, { ...current, rev: current.rev + 1, outbox }, clock.now());
+      const write = await store.patch(touched, current);
+      if (write.outcome === 'written') return { ...touched, blob: current.blob };
+      if (!write.current) break;
+      current = write.current;
+    }
+    return current;
+  }
+
+  /**
+   * Sends what follows from a stored write: the outbox first, then the requests. Announcements that the event bus has just
+   * refused (`tried`) wait for a later attempt. Status messages are sent again now, because they must keep their order.
+   */
+  async function sendAfter(saved: Loaded, planned: Requests, tried: ReadonlySet<string> = new Set()): Promise<void> {
+    let { record } = saved;
+    const untried = record.outbox.filter(({ id, kind }) => kind === 'status' || !tried.has(id));
+    const acknowledged = await sendEntries(untried, portsFor(ports, saved));
+    const ids = new Set(record.outbox.map(({ id }) => id));
+    const isOpen = ({ id }: OutboxEntry): boolean => !acknowledged.has(id);
+    // The reply to a request proves that the outbox was sent before it. Mark the entries that were not sent.
+    if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven))
+      record = await touch(saved, record, (entry) =>
+        isOpen(entry) && ids.has(entry.id) ? [{ ...entry, unproven: true as const }] : [entry],
+      );
+    await queues.send(sentWithPlan(saved.order, planned, [], clock.now()).messages);
+    // Without requests, no reply will prove the outbox: remove the acknowledged entries now.
+    if (planned.requests.length === 0 && acknowledged.size > 0) await touch(saved, record, (entry) => (isOpen(entry) ? [entry] : []));
+  }
+
+  return {
+    sendAgain: (loaded) => sendAfter(loaded, { requests: outstandingRequests(loaded), cancels: [], wakeUps: [] }),
+    async prepare(loaded, planned, now, wakeUp = []) {
+      const open = openEntries(loaded, planned);
+      const acknowledged = await sendEntries(open, portsFor(ports, loaded));
+      const unsent = open.filter(({ id }) => !acknowledged.has(id));
+      const kept = unsent.filter((entry) => !isUndeliverable(entry, now));
+      const givenUp = unsent.filter((entry) => isUndeliverable(entry, now));
+      const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.requests.map(({ requestId }) => requestId) }));
+      const { instance, ...pages } = pagedOut(loaded, planned.instance);
+      await pageOut(loaded, pages);
+      return {
+        instance: journal(instance, undeliverable(givenUp), now),
+        outbox: [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)],
+        sentWithWrite: { messages: [], announcements: [] },
+        async send(saved) {
+          await sendAfter(saved, planned, new Set(kept.map(({ id: tried }) => tried)));
+          if (wakeUp.length > 0) await queues.send(wakeUp);
+        },
+      };
+    },
+  };
+}

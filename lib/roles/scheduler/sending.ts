@@ -1,0 +1,43 @@
+import type { Clock } from '#ports/clock';
+import type { Publisher } from '#ports/event-bus';
+import { inGroup, type Outgoing, type Queues } from '#ports/queues';
+import type { OutboxEntry } from '#ports/records';
+import type { SentWithWrite, Store } from '#ports/store';
+import type { Instance } from './instance.ts';
+import type { Loaded, PlannedWrite } from './types.ts';
+
+export interface SendingPorts {
+  readonly store: Store;
+  readonly queues: Queues;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+}
+
+/** A write that is ready except for its deadline and its rev. */
+export interface Prepared {
+  /** The instance without the pages that were moved out of it. */
+  readonly instance: Instance;
+  /** The outbox of the record: entries that the write does not send itself. */
+  readonly outbox: readonly OutboxEntry[];
+  /** What the store sends and adds in the same transaction. */
+  readonly sentWithWrite: SentWithWrite;
+  /** Sends the rest once the write is stored. If it rejects, the messages of the write must be sent again. */
+  send(saved: Loaded): Promise<void>;
+}
+
+/** How the messages of a write leave the system (decision 1). */
+export interface Sending {
+  /** Prepares a write, and sends what earlier writes have left. `wakeUp`: a further message of the write. */
+  prepare(loaded: Loaded, planned: PlannedWrite, now: number, wakeUp?: readonly Outgoing[]): Promise<Prepared>;
+  /** Sends the outstanding requests of the last write. Undefined if every stored write has sent its messages. */
+  readonly sendAgain: ((loaded: Loaded) => Promise<void>) | undefined;
+}
+
+export const portsFor = <P extends Pick<SendingPorts, 'queues'>>(ports: P, { order: { client } }: Loaded): P => ({
+  ...ports,
+  queues: inGroup(ports.queues, client),
+});
+
+/** Returns the entries of the record that no taken reply proves: entries are sent before the requests of their write. */
+export const openEntries = ({ record: { outbox } }: Loaded, { taken }: PlannedWrite): readonly OutboxEntry[] =>
+  outbox.filter(({ unproven, provenBy = [] }) => unproven || !provenBy.some((requestId) => taken.includes(requestId)));

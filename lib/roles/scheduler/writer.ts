@@ -1,0 +1,122 @@
+import { isQuestion } from '#core/data/fault';
+import type { ByteBudget } from '#core/engine/transition';
+import type { Outgoing } from '#ports/queues';
+import type { StateRecord } from '#ports/records';
+import type { Store } from '#ports/store';
+import type { Telemetry } from '#ports/telemetry';
+import { logJournal } from './journal-log.ts';
+import { outboxThenSend } from './outbox-then-send.ts';
+import { sendWithWrite } from './send-with-write.ts';
+import type { Sending, SendingPorts } from './sending.ts';
+import { byteBudgetOf, fitted, refuseImpossible } from './size-limit.ts';
+import { withDeadline } from './transition.ts';
+import type { Loaded, PlannedWrite } from './types.ts';
+import { markUnsent } from './unsent.ts';
+
+export interface WriterOptions extends SendingPorts {
+  readonly telemetry: Telemetry;
+  readonly hostId: string;
+  readonly onTerminated?: (orderId: string, record: StateRecord) => void;
+}
+
+/** Plans the same messages within a byte budget. */
+export type Replan = (byteBudget: ByteBudget) => Promise<PlannedWrite | undefined>;
+
+export interface SaveOptions {
+  /** Plans again if the write is too large. */
+  readonly replan?: Replan;
+  /**
+   * Leaves failed sends to the supervisor's wake-up: an API call succeeds once its write is stored. Messages do not need this,
+   * because the queue redelivers them.
+   */
+  readonly leavesUnsent?: boolean;
+}
+
+/** Writes planned transitions, each in one conditional write, and sends what follows from them. */
+export interface Writer {
+  save(loaded: Loaded, planned: PlannedWrite, options?: SaveOptions): Promise<'written' | 'lost'>;
+  /** Creates the order. `wakeUp`: the message that has it claimed later. */
+  create(loaded: Loaded, planned: PlannedWrite, now: number, wakeUp: readonly Outgoing[]): ReturnType<Store['create']>;
+  /** Restores the usual deadline after unsent requests were sent. */
+  restoreDeadline(loaded: Loaded, now: number): Promise<'written' | 'lost'>;
+  readonly sendAgain: Sending['sendAgain'];
+}
+
+const writeIdsKept = 4;
+
+export function createWriter(options: WriterOptions): Writer {
+  const { store, clock, telemetry, hostId } = options;
+  // SQLite has its queues in the same transaction; DynamoDB and SQS share none.
+  const sending = store.writesAndSendsAtomically ? sendWithWrite : outboxThenSend(options);
+  let writes = 0;
+
+  async function save(
+    loaded: Loaded,
+    planned: PlannedWrite,
+    { replan, leavesUnsent = false }: SaveOptions = {},
+  ): Promise<'written' | 'lost'> {
+    const now = clock.now();
+    const prepared = await sending.prepare(loaded, planned, now);
+    const { instance, outbox } = prepared;
+    const id = `${hostId}:${++writes}`;
+    const rev = loaded.record.rev + 1;
+    const writeIds = [...loaded.record.writeIds, { id, rev }].slice(-writeIdsKept);
+    const written = fitted(withDeadline(loaded.program, instance, { ...planned.record, rev, outbox, writeIds }, now), instance);
+    const byteBudget = byteBudgetOf(written, instance);
+    const fitting = byteBudget === undefined ? undefined : await replan?.(byteBudget);
+    if (fitting) return save(loaded, fitting, { leavesUnsent });
+    refuseImpossible(written);
+
+    const { record, overflow } = written;
+    const write = await store.update(record, loaded.record, { ...prepared.sentWithWrite, overflow });
+    if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {
+      telemetry.count('raceLost');
+      return 'lost';
+    }
+    const saved = { ...loaded, record, instance };
+    report(saved, loaded);
+    await (leavesUnsent ? sendOrLeave(saved, () => prepared.send(saved)) : prepared.send(saved));
+    return 'written';
+  }
+
+  /** Logs the new journal lines. Reports each fault that blocks the order once, also if the supervisor moved the order to Error. */
+  function report({ order: { orderId }, record, instance }: Loaded, before: Loaded | undefined): void {
+    logJournal(telemetry, orderId, instance, before?.instance.seq ?? 0);
+    const { blocked } = instance.state;
+    if (blocked && !isQuestion(blocked.fault) && blocked !== before?.instance.state.blocked) options.onTerminated?.(orderId, record);
+  }
+
+  async function sendOrLeave({ record, instance }: Loaded, send: () => Promise<void>): Promise<void> {
+    try {
+      await send();
+    } catch (error) {
+      if ((error as { fatal?: boolean }).fatal) throw error;
+      telemetry.log('warn', 'stored order, but cannot send its messages yet', { orderId: record.orderId, error });
+      telemetry.count('sendFailed');
+      if (instance.lastRequested.length > 0) await markUnsent(record, options);
+    }
+  }
+
+  return {
+    save,
+    sendAgain: sending.sendAgain,
+    async restoreDeadline({ program, instance, record }, now) {
+      const due = withDeadline(program, instance, { ...record, rev: record.rev + 1 }, now);
+      return (await store.patch(due, record)).outcome === 'written' ? 'written' : 'lost';
+    },
+    async create(loaded, planned, now, wakeUp) {
+      const { program, order } = loaded;
+      const { instance, outbox, sentWithWrite, send } = await sending.prepare(loaded, planned, now, wakeUp);
+      const writeIds = [{ id: `${hostId}:${++writes}`, rev: 1 }];
+      const written = fitted(withDeadline(program, instance, { ...planned.record, rev: 1, outbox, writeIds }, now), instance);
+      refuseImpossible(written);
+      const { record, overflow } = written;
+      const created = await store.create(order, record, { ...sentWithWrite, overflow });
+      if (created.outcome !== 'written') return created;
+      const saved = { program, order, record, instance };
+      report(saved, undefined);
+      await sendOrLeave(saved, () => send(saved));
+      return created;
+    },
+  };
+}
