@@ -1,4 +1,5 @@
 import { emptyCells, rare, reach } from '../../test/simulation/landing.ts';
+import { casesMissing } from '../../test/simulation/minimum.ts';
 import { tableOf } from '../../test/simulation/simulate.ts';
 import { type Figure, measured } from './figure.ts';
 import { playedWorlds } from './worlds.ts';
@@ -19,6 +20,10 @@ export const figure: Figure = {
     const never = Object.keys(reach).filter((kind) => landed[kind] === undefined);
     const empty = emptyCells(summary, least[run.form]);
     const cells = Object.values(reach).reduce((sum, { roles }) => sum + roles.length, 0);
-    return measured([...never.map((kind) => `${kind} has befallen nobody`), ...empty], { kinds: Object.keys(reach).length, cells, landed });
+    return measured([...never.map((kind) => `${kind} has befallen nobody`), ...empty, ...casesMissing(summary)], {
+      kinds: Object.keys(reach).length,
+      cells,
+      landed,
+    });
   },
 };

@@ -1,0 +1,42 @@
+import { hits, type Summary } from './simulate.ts';
+
+const positions = ['crash before', 'crash applied', 'crash after'] as const;
+const sites = ['store.create', 'store.update', 'store.patch', 'queues.send'] as const;
+
+/** Least counts in any 150 worlds: fewer would mean that the worlds no longer play these cases. */
+const least: { readonly [event: string]: number } = {
+  'outcome completed': 300,
+  'outcome compensated': 50,
+  'outcome canceled': 20,
+  'outcome rejected': 5,
+  calls: 60,
+  signals: 15,
+  errors: 40,
+  DeadlineExpired: 150,
+  OrderReset: 20,
+  UndoFailed: 50,
+  CancelRequested: 60,
+  LateResult: 20,
+  RunFailed: 20,
+  'steps with another input': 1,
+  'worlds with the figures that are deployed': 60,
+  'emitted message days late': 10,
+  'emitted stricter schema': 8,
+  'emitted later request refused by a stricter schema': 8,
+  'worlds with the limits of DynamoDB': 1,
+  'a write is too large': 1,
+  'worlds in which orders are forgotten': 1,
+  'seen forgotten': 2,
+};
+
+/** Returns the cases that the worlds have not played often enough: crashes at writes and sends, outcomes, retries, limits. */
+export function casesMissing(summary: Summary): readonly string[] {
+  const crashes = positions.flatMap((kind) =>
+    sites.filter((site) => hits(summary, (cell) => cell.kind === kind && cell.site === site) === 0).map((site) => `${kind} ${site}`),
+  );
+  const counts = Object.entries(least).flatMap(([event, count]) => {
+    const found = summary.happened[event] ?? 0;
+    return found < count ? [`${event}: ${found} of ${count}`] : [];
+  });
+  return [...crashes, ...counts];
+}
