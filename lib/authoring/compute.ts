@@ -1,14 +1,15 @@
 import type * as z from 'zod';
 import type { Json } from '#core/data/json';
 import { registerFunction } from '#core/definition/functions';
+import { withinTimeLimit } from './compute-limit.ts';
 import type { In } from './expression.ts';
 import { type AnsweringActivity, recordAnswering } from './step.ts';
 
 /**
  * Defines a pure function of the app, for logic beyond CEL: `const quote = compute('quote', { version: 1, input, output }, ({ items }) =>
  * …)`, then `quote({ items: order.items })` in a workflow. The function runs inside a transition: it must be fast, deterministic and free
- * of I/O. Running orders need the version they began with, so each change gets a new version. An exception or a schema violation raises
- * the fault `ComputeFailed`.
+ * of I/O. Running orders need the version they began with, so each change gets a new version. An exception, a schema violation or a
+ * call that takes more than a second raises the fault `ComputeFailed`.
  */
 export function compute<I extends z.ZodType, O extends z.ZodType>(
   name: string,
@@ -20,6 +21,6 @@ export function compute<I extends z.ZodType, O extends z.ZodType>(
   if (!Number.isSafeInteger(version) || version < 1) throw new TypeError(`version: expected a whole number from 1, got ${version}.`);
 
   const versioned = `${name}@${version}`;
-  registerFunction(versioned, (given) => output.parse(fn(input.parse(given))) as Json);
+  registerFunction(versioned, (given) => withinTimeLimit(versioned, () => output.parse(fn(input.parse(given))) as Json));
   return (given) => recordAnswering({ activity: 'compute', name, function: versioned, input: given });
 }
