@@ -5,7 +5,7 @@ const recorded = Symbol('recorded activity');
 
 /** An activity of a workflow, as its author builds it. F is the union of the faults that can still leave it. */
 export interface Activity<out F extends string> {
-  readonly [faults]?: F;
+  readonly [faults]?: () => F;
   /** Returns the same activity under another name. Siblings need different names. */
   named(name: string): this;
 }

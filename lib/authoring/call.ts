@@ -11,7 +11,7 @@ declare const answer: unique symbol;
 
 /** The type of a workflow's answer to its caller. */
 export interface Answering<out R> {
-  readonly [answer]?: R;
+  readonly [answer]?: () => R;
 }
 
 /** Adds the workflow's answer to its caller: a literal, an expression, or a mixture. It wraps the whole workflow. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { call, cel, defineApp, defineWorkflow } from 'redress';
+import { call, cel, defineApp, defineWorkflow, type Workflow } from 'redress';
 import { startSystem } from 'redress/testing';
 import * as z from 'zod';
 import { collections } from '#ports/documents';
@@ -67,7 +67,7 @@ describe('the recorded definition of a workflow version', () => {
   test('S20, F-100: stays in use for a finished called order, because its caller may still compensate it', async (context) => {
     const order = z.object({ item: z.string() });
     const [line = assert.fail()] = appOf('a').workflows;
-    const caller = defineWorkflow('caller', { version: 1, order }, () => call(line as never, { item: cel<string>`order.item` }));
+    const caller = defineWorkflow('caller', { version: 1, order }, () => call(line as Workflow<{ item: string }>, { item: cel<string>`order.item` }));
     const app = defineApp({ workflows: [caller, line], agents: [] });
     const desk = openDesk(context, { ...app, agents: appOf('a').agents });
     const orderId = await submitted(desk);
