@@ -67,7 +67,9 @@ describe('the recorded definition of a workflow version', () => {
   test('S20, F-100: stays in use for a finished called order, because its caller may still compensate it', async (context) => {
     const order = z.object({ item: z.string() });
     const [line = assert.fail()] = appOf('a').workflows;
-    const caller = defineWorkflow('caller', { version: 1, order }, () => call(line as Workflow<{ item: string }>, { item: cel<string>`order.item` }));
+    const caller = defineWorkflow('caller', { version: 1, order }, () =>
+      call(line as Workflow<{ item: string }>, { item: cel<string>`order.item` }),
+    );
     const app = defineApp({ workflows: [caller, line], agents: [] });
     const desk = openDesk(context, { ...app, agents: appOf('a').agents });
     const orderId = await submitted(desk);
