@@ -2,6 +2,7 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { createRemoteJWKSet, type JSONWebKeySet, type JWK } from 'jose';
 import * as z from 'zod';
 import { SetupError } from '#ports/errors';
+import { jsonIn } from '#ports/util/json';
 import { clientIdPattern, type Issuer } from './authentication.ts';
 import { cognitoClaims, standardClaims } from './claims.ts';
 import { isLoopback } from './loopback.ts';
@@ -144,11 +145,3 @@ const isAmbiguous = (keys: readonly (JWK | string)[]): boolean => {
   const ids = keys.map((key) => (typeof key === 'string' ? undefined : key.kid));
   return ids.length > 1 && (ids.includes(undefined) || new Set(ids).size < ids.length);
 };
-
-function jsonIn(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,6 +1,7 @@
 import type { JsonObject } from '#core/data/json';
 import { collections, type Document, type Documents } from '#ports/documents';
 import type { StateHead } from '#ports/records';
+import { compareAndSet } from '#ports/util/compare-and-set';
 import type { Caller } from './authentication.ts';
 import type { Call } from './route.ts';
 
@@ -79,7 +80,7 @@ async function changePlaces(
   change: (places: readonly Place[]) => readonly Place[] | undefined,
 ): Promise<boolean> {
   let current: Document | null | undefined = await documents.document(collections.waits, placesId);
-  for (let race = 0; race < racesMax; race++) {
+  const changed = await compareAndSet(async () => {
     const before = ((current?.content['places'] ?? []) as unknown as readonly Place[]).filter(({ until }) => until > now);
     const places = change(before);
     if (!places) return false;
@@ -88,8 +89,9 @@ async function changePlaces(
     const written = await documents.putDocument({ collection: collections.waits, id: placesId, rev: rev + 1, content }, rev);
     if (written.outcome === 'written') return true;
     current = written.current;
-  }
-  return false;
+    return 'lost';
+  }, racesMax);
+  return changed === true;
 }
 
 /** Returns the seconds of `Prefer: wait=S` (RFC 7240), at most `waitSecondsMax`; undefined without a valid preference. */

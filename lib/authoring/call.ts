@@ -1,4 +1,5 @@
 import { resultVariable, workflowsAgent } from '#core/data/child-order';
+import { workflowRef } from '#core/definition/workflow-ref';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { assign, variable } from './basic-activities.ts';
 import { sequence } from './blocks.ts';
@@ -35,9 +36,9 @@ export const calledBy = (shape: object): Workflow | undefined => (shape as { rea
  * unless `.undo(…)` names another step.
  */
 export const call = <I, R, C extends string>(workflow: Workflow<I, R, C>, order: In<I>): StepActivity<C, R> => {
-  const { name, version, toCaller = [] } = workflow;
+  const { name, toCaller = [] } = workflow;
   const faults = toCaller.length > 0 ? { faults: toCaller } : {};
-  const operation = `${name}@${version}`;
+  const operation = workflowRef(workflow);
   const shape = { activity: 'call', name, agent: workflowsAgent, operation, input: order, ...faults, [called]: workflow };
   return recordStep<C, R>(shape, () => recordStep({ activity: 'step', name: 'undo', agent: workflowsAgent, operation: 'undo', input: {} }));
 };

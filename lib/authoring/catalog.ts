@@ -3,6 +3,7 @@ import { workflowsAgent } from '#core/data/child-order';
 import type { JsonObject } from '#core/data/json';
 import type { Catalog, OperationSchemas } from '#core/definition/catalog';
 import type { WorkflowDefinition } from '#core/definition/definition';
+import { workflowRef } from '#core/definition/workflow-ref';
 import type { AnyOperation } from './agent.ts';
 import type { App, Written } from './workflow.ts';
 
@@ -22,7 +23,7 @@ export function catalogOfApp({ workflows, agents }: Pick<App, 'workflows' | 'age
   const operations = agents.flatMap((agent) =>
     Object.entries(agent.operations).map(([name, each]) => [`${agent.name}.${name}`, each] as const),
   );
-  const called = new Map(workflows.map((workflow) => [`${workflow.name}@${workflow.version}`, workflow]));
+  const called = new Map(workflows.map((workflow) => [workflowRef(workflow), workflow]));
   return {
     ...catalogOf({ operations: new Map(operations), called }),
     all: new Map([

@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import { check } from '#core/checks/check';
 import { type OnExhausted, rootPath, type WorkflowDefinition } from '#core/definition/definition';
 import { exprVersion } from '#core/definition/expression';
+import { workflowRef } from '#core/definition/workflow-ref';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
 import { type Answering, calledBy } from './call.ts';
@@ -111,7 +112,7 @@ function foundIn(root: Shape): Written {
   const shapes = [...partsOf(root)];
   return {
     operations: new Map(shapes.flatMap((shape) => entry(describedBy(shape), ({ name, operation }) => [name, operation]))),
-    called: new Map(shapes.flatMap((shape) => entry(calledBy(shape), (workflow) => [`${workflow.name}@${workflow.version}`, workflow]))),
+    called: new Map(shapes.flatMap((shape) => entry(calledBy(shape), (workflow) => [workflowRef(workflow), workflow]))),
   };
 }
 

@@ -1,3 +1,4 @@
+import { jsonIn } from '#ports/util/json';
 import { type Problem, RefusedError, UnreachableError, UsageError } from './errors.ts';
 
 export interface Answer<T> {
@@ -50,7 +51,7 @@ export function createApi({
       if (!response.ok && response.status !== 304) throw refusal(response, text);
       const etag = response.headers.get('etag') ?? undefined;
       const replayed = response.headers.get('idempotent-replayed') === 'true';
-      return { status: response.status, etag, replayed, body: jsonOf(text) as T };
+      return { status: response.status, etag, replayed, body: jsonIn(text) as T };
     },
   };
 }
@@ -85,16 +86,8 @@ function reasonOf(error: unknown): string {
 function refusal(response: Response, text: string): RefusedError {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const isProblem = response.headers.get('content-type')?.includes('json') ?? false;
-  const told = isProblem ? (jsonOf(text) as Partial<Problem> | undefined) : undefined;
+  const told = isProblem ? (jsonIn(text) as Partial<Problem> | undefined) : undefined;
   const detail = told ? {} : { detail: 'The response is not from Redress. Does another program listen there? Check --url.' };
   const title = `Answered ${response.status} ${response.statusText}`.trim();
   return new RefusedError({ title, status: response.status, ...detail, ...told }, Number.isNaN(seconds) ? undefined : seconds * 1000);
 }
-
-const jsonOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};

@@ -1,3 +1,5 @@
+import { type Backoff, backoffMs } from '#ports/util/backoff';
+
 /**
  * A circuit breaker, shared by all instances of an agent. Agents write it when the remote service goes down or recovers; while
  * the service is healthy, they do not read it. Times are milliseconds since 1970.
@@ -30,8 +32,8 @@ export interface Breakers {
 /** `closed`: the service is healthy. `half-open`: the service is back, and the waiting requests are released gradually. */
 export type Phase = 'closed' | 'open' | 'half-open';
 
-const firstProbeMs = 5_000;
-const probeMaxMs = 60_000;
+/** Pauses between probes. */
+const probeMs: Backoff = { first: 5_000, longest: 60_000, jitter: [0.75, 1.25] };
 /** An instance that was idle for this long reads the breaker before its next call: another instance may have opened it. */
 export const restedMs = 10_000;
 /** The shortest half-open phase. Late steps do not count as failures during that phase. */
@@ -68,8 +70,7 @@ export const probing = (breaker: Breaker, now: number, random: number): Breaker 
 
 export const closed = (breaker: Breaker, now: number): Breaker => ({ ...breaker, rev: breaker.rev + 1, closedAt: now });
 
-const pauseMs = (failedProbes: number, random: number): number =>
-  Math.round(Math.min(probeMaxMs, firstProbeMs * 2 ** Math.min(failedProbes, 10)) * (0.75 + random / 2));
+const pauseMs = (failedProbes: number, random: number): number => Math.round(backoffMs(probeMs, failedProbes, random));
 
 /** Returns how long the half-open phase lasts: three quarters of the outage. All waiting requests are released within it. */
 const releaseMs = ({ openedAt }: Breaker, closedAt: number): number => Math.max(releaseMinMs, 0.75 * (closedAt - openedAt));

@@ -87,6 +87,9 @@ export class StoreUnavailableError extends Error {
   }
 }
 
+/** Whether an error must stop the host, so that a handler of errors may not continue after it. */
+export const isFatal = (error: unknown): boolean => error instanceof Error && 'fatal' in error && error.fatal === true;
+
 /** The store will never accept this write: the item is too large or malformed. The store wrote nothing. */
 export class StoreRefusesError extends Error {
   override readonly name = 'StoreRefusesError';

@@ -3,7 +3,9 @@ import type { HostEvents, RuntimeService, ServiceRuntime } from '#authoring/serv
 import type { App } from '#authoring/workflow';
 import type { Clock } from '#ports/clock';
 import type { Publisher } from '#ports/event-bus';
+import { timeText } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
+import { alertOf } from '#ports/util/alert';
 import type { Emit, SystemEvents } from './system.ts';
 
 export interface AppServicesOptions {
@@ -59,22 +61,11 @@ export function createAppServices({ app, services = [], hostId, role, ports, emi
   };
 
   function announce(name: string, error: unknown, orderId: string | undefined): Promise<unknown> {
-    const at = new Date(clock.now()).toISOString();
+    const at = clock.now();
     const message = error instanceof Error ? error.message : String(error);
-    const id = `service/${name}/${hash('sha256', `${hostId}${at}${message}`).slice(0, 16)}`;
-    const detail = {
-      id,
-      ...(orderId ? { orderId } : {}),
-      at,
-      class: 'basic-failure',
-      type: 'ServiceException',
-      source: name,
-      before: 'running',
-      after: 'running',
-      failureCount: 0,
-      message,
-    };
-    return publisher.publish([{ id, detailType: 'Service Exception', detail }]);
+    const id = `service/${name}/${hash('sha256', `${hostId}${timeText(at)}${message}`).slice(0, 16)}`;
+    const alert = { id, orderId, at, type: 'ServiceException', source: name, before: 'running', after: 'running', message };
+    return publisher.publish([alertOf('Service Exception', alert)]);
   }
 
   const runtimeFor = ({ name }: RuntimeService, submit: ServiceRuntime['submit']): ServiceRuntime => ({

@@ -57,8 +57,8 @@ export const compensation: readonly Mutant[] = [
     name: 'retry delay without cap',
     why: 'the pause between the tries of an agent doubles without end',
     file: 'lib/roles/agent/retry.ts',
-    find: 'Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1))',
-    replace: 'pauseMs.first * 2 ** (tried - 1)',
+    find: 'backoffMs(pauseMs, tried - 1, random())',
+    replace: 'backoffMs({ ...pauseMs, longest: Number.POSITIVE_INFINITY }, tried - 1, random())',
   },
   {
     name: 'jitter negative',

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { isObject } from '#core/data/json';
 import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
+import { jsonIn } from '#ports/util/json';
 import { type IamQuestion, questionsOf } from './iam.ts';
 
 /** The role and order that a request is made for. */
@@ -185,10 +186,6 @@ const tagOf = (messages: readonly Outgoing[]): MeterTag => {
 };
 
 function orderIdIn({ body }: Outgoing): string | undefined {
-  try {
-    const message: unknown = JSON.parse(body);
-    return isObject(message) && typeof message['orderId'] === 'string' ? message['orderId'] : undefined;
-  } catch {
-    return undefined;
-  }
+  const message = jsonIn(body);
+  return isObject(message) && typeof message['orderId'] === 'string' ? message['orderId'] : undefined;
 }

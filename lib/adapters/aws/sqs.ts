@@ -14,6 +14,7 @@ import type { Clock } from '#ports/clock';
 import { queueFigures } from '#ports/limits';
 import { delayMaxMs, groupOf, type Outgoing, type Queues, type Received, responseQueuePrefix } from '#ports/queues';
 import { allSettledOrThrow } from '#ports/util/all-settled';
+import { type Backoff, backoffMs } from '#ports/util/backoff';
 
 export interface SqsQueuesOptions {
   /** A client with `useQueueUrlAsEndpoint: false`. Otherwise the URL of a queue determines the endpoint. */
@@ -28,7 +29,7 @@ const { batchMax, messageBytesMax: batchBytesMax } = queueFigures;
 const waitMaxSeconds = 20;
 const visibilityMaxSeconds = queueFigures.hiddenMaxMs / 1000;
 const attemptsMax = 4;
-const pauseMs = 50;
+const pauseMs: Backoff = { first: 50, jitter: [0.5, 1] };
 
 /** The time limit of a response, beyond the requested long polling. Milliseconds. */
 const answerMs = 5000;
@@ -94,7 +95,7 @@ export function sqsQueues({ client, prefix, clock }: SqsQueuesOptions): Queues {
       }
       const ids = new Set(failures.map(({ Id }) => Id));
       open = open.filter(({ Id }) => ids.has(Id));
-      await clock.sleep(pauseMs * 2 ** attempt * (0.5 + Math.random() / 2));
+      await clock.sleep(backoffMs(pauseMs, attempt, Math.random()));
     }
   }
 

@@ -4,12 +4,13 @@ import { stateBehind } from '#ports/errors';
 import type { ClientRecord } from '#ports/records';
 import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '#ports/records';
 import type { Fence, Page, SentWithWrite, Store, Write } from '#ports/store';
+import { recordIn } from '#ports/util/json';
 import type { Database } from './database.ts';
 import { sqliteDocuments } from './documents.ts';
 import { sqliteForgetting } from './forgetting.ts';
 import { refuseTooLarge } from './item-size.ts';
 import { sqliteListing } from './listing.ts';
-import { headOf, orderOf, parsed } from './rows.ts';
+import { headOf, orderOf } from './rows.ts';
 
 /** Sends within the open transaction. Set when store, queues and event bus share one database. */
 export type SendWithin = (sentWithWrite: SentWithWrite) => void;
@@ -163,7 +164,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     putUndoPage: (orderId, rev, page) => database.write(() => putUndoPage(orderId, rev, page)),
     async undoPage(orderId, rev) {
       const row = selectUndoPage.get(orderId, rev) as { page: string } | undefined;
-      return row && parsed<UndoPage>(orderId, row.page);
+      return row && recordIn<UndoPage>(orderId, row.page);
     },
 
     putClient: (client) => database.write(() => void upsertClient.run(client.id, JSON.stringify(client))),

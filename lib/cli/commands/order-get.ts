@@ -2,6 +2,7 @@ import { statusText } from '#cli/changes';
 import type { Cli, CliCommand } from '#cli/command';
 import { type OrderView, orderPath, resolveOrderId, type StepView, stateText, timeOf } from '#cli/orders';
 import { printable, spanText, table } from '#cli/text';
+import { workflowRef } from '#core/definition/workflow-ref';
 
 /** Shows one order with its steps. */
 export const orderGet: CliCommand = {
@@ -33,7 +34,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
   const facts = [
     ['state', `${processState}, ${stateText(order)}`],
     ...(explanation ? [['why', explanation]] : []),
-    ['workflow', `${workflow.name}@${workflow.version}`],
+    ['workflow', workflowRef(workflow)],
     ...(reference ? [['reference', reference]] : []),
     ['submitted', new Date(submittedAt).toISOString()],
     ['updated', `${new Date(updatedAt).toISOString()}, ${spanText(timeOf(updatedAt) - timeOf(submittedAt))} later`],

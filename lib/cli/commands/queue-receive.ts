@@ -4,6 +4,7 @@ import { UsageError } from '#cli/errors';
 import { secondsOption } from '#cli/options';
 import { printable } from '#cli/text';
 import { systemClock } from '#ports/clock';
+import { jsonIn } from '#ports/util/json';
 
 /** Whether the system consumes a queue: a message received here would be missing there. */
 const isSystems = (queue: string): boolean => /-(requests|replies|dead)$/.test(queue) || queue === 'wake-ups' || queue === 'submissions';
@@ -39,7 +40,11 @@ export const channelReceive: CliCommand<{ wait: number; keep?: true }> = {
     if (cli.json)
       cli.print(
         {
-          items: messages.map(({ messageId, sentAt, body }) => ({ messageId, sentAt: new Date(sentAt).toISOString(), body: jsonOf(body) })),
+          items: messages.map(({ messageId, sentAt, body }) => ({
+            messageId,
+            sentAt: new Date(sentAt).toISOString(),
+            body: jsonIn(body) ?? body,
+          })),
         },
         () => '',
       );
@@ -84,11 +89,3 @@ async function looked(
     return messages;
   }
 }
-
-const jsonOf = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
-};

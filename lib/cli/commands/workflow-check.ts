@@ -1,6 +1,7 @@
 import type { CliCommand } from '#cli/command';
 import { table } from '#cli/text';
 import { declareWorkflows, type WorkflowOptions, workflowsOf } from '#cli/workflows';
+import { workflowRef } from '#core/definition/workflow-ref';
 import { timeText } from '#ports/messages';
 import { checkDefinitions, type VersionCheck } from '#roles/definitions/recorded-definitions';
 
@@ -17,11 +18,11 @@ export const workflowCheck: CliCommand<WorkflowOptions> = {
     const isRefused = ({ found, orders }: VersionCheck) => orders.length > 0 || (found === 'changed' && cli.config.adapters === 'aws');
     const refused = checks.filter(isRefused);
     cli.print({ workflows: checks.map((check) => ({ ...viewOf(check), fits: !isRefused(check) })) }, () => {
-      const rows = checks.map((check) => [`${check.name}@${check.version}`, foundText(check), countText(check)]);
+      const rows = checks.map((check) => [workflowRef(check), foundText(check), countText(check)]);
       const orders = checks.flatMap(({ orders: all }) => all.slice(0, ordersShown));
       const list = orders.map(({ orderId, workflow, processState, submittedAt }) => [
         orderId,
-        `${workflow.name}@${workflow.version}`,
+        workflowRef(workflow),
         processState,
         timeText(submittedAt),
       ]);

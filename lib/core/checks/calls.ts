@@ -1,6 +1,7 @@
 import { workflowsAgent } from '#core/data/child-order';
 import { isObject } from '#core/data/json';
 import { rootPath, type WorkflowDefinition } from '#core/definition/definition';
+import { workflowRef } from '#core/definition/workflow-ref';
 
 /** Returns the calls between workflows of one app that form a cycle. An order in such a cycle could never end. */
 export function callProblems(
@@ -8,7 +9,7 @@ export function callProblems(
 ): readonly { readonly workflow: string; readonly path: string; readonly message: string }[] {
   const calls = new Map(
     workflows.map((definition) => [
-      nameOf(definition),
+      workflowRef(definition),
       [...callsIn(definition.root, '')].map(({ path, operation }) => ({ path: path.replace(/^\/[^/]*/, rootPath), operation })),
     ]),
   );
@@ -30,8 +31,6 @@ export function callProblems(
 /** Whether any workflow calls another one. */
 export const hasCalls = (workflows: readonly WorkflowDefinition[] = []): boolean =>
   workflows.some(({ root }) => JSON.stringify(root).includes('"activity":"call"'));
-
-const nameOf = ({ name, version }: WorkflowDefinition): string => `${name}@${version}`;
 
 interface CallPlace {
   readonly path: string;
@@ -55,10 +54,10 @@ export function callersOf(called: WorkflowDefinition, workflows: readonly Workfl
     for (const each of workflows) {
       if (found.has(each) || ![...callsIn(each.root, '')].some(({ operation }) => operation === name)) continue;
       found.add(each);
-      add(nameOf(each));
+      add(workflowRef(each));
     }
   };
-  add(nameOf(called));
+  add(workflowRef(called));
   return [...found];
 }
 

@@ -5,6 +5,7 @@ import { type Cancel, queueNames, type Reply, type Request, timeText } from '#po
 import { inGroup, type Queues } from '#ports/queues';
 import type { IntentLog } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import { type Backoff, backoffMs } from '#ports/util/backoff';
 import { CircuitGuard } from './circuit-guard.ts';
 import { startDeadline } from './deadline.ts';
 import { type ExecuteTools, execute, notHere } from './execute.ts';
@@ -40,7 +41,7 @@ export interface Agent {
 
 /** Number of cancellations that a process remembers, for requests that are delivered later. */
 const canceledKept = 1_000;
-const requeueMs = { first: 1_000, longest: 30_000 };
+const requeueMs: Backoff = { first: 1_000, longest: 30_000, jitter: [0.5, 1.5] };
 
 /** A request at work in this process, with the controller that cancels it. */
 interface AtWork extends Work {
@@ -107,7 +108,7 @@ export function createAgent(
   async function requeue(request: Request, to: Pick<Queues, 'send'>): Promise<void> {
     const now = clock.now();
     const times = (request.requeued ?? 0) + 1;
-    const delayMs = Math.round(Math.min(requeueMs.longest, requeueMs.first * 2 ** (times - 1)) * (0.5 + random()));
+    const delayMs = Math.round(backoffMs(requeueMs, times - 1, random()));
     const remainingMs = Math.min(Date.parse(request.completeBy) - now, request.remainingMs) - delayMs;
     telemetry.count(remainingMs > 0 ? 'putBack' : 'leftWaiting');
     if (remainingMs <= 0) return;

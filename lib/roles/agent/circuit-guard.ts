@@ -1,5 +1,6 @@
 import { type Breaker, type Breakers, closed, opened, phaseOf, probing, restedMs } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
+import { isFatal } from '#ports/errors';
 import type { Telemetry } from '#ports/telemetry';
 
 /** Permission for one call of the service. The caller reports the result through exactly one of its methods. */
@@ -204,7 +205,7 @@ export class CircuitGuard {
     try {
       return await work();
     } catch (error) {
-      if ((error as { fatal?: boolean }).fatal) throw error;
+      if (isFatal(error)) throw error;
       this.readAt = this.options.clock.now();
       this.options.telemetry.log('warn', 'failed to access circuit breaker', { agent: this.agent, error });
       return otherwise;

@@ -4,6 +4,7 @@ import type { JsonObject } from '#core/data/json';
 import type { Clock } from '#ports/clock';
 import { isRepeated, type Request } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
+import { type Backoff, backoffMs } from '#ports/util/backoff';
 import type { CircuitGuard, Permit } from './circuit-guard.ts';
 import type { Deadline } from './deadline.ts';
 import type { Heartbeat } from './heartbeat.ts';
@@ -37,7 +38,7 @@ export interface Tools {
 export const busy = Symbol('not now');
 
 const attemptsMaxDefault = 8;
-const pauseMs = { first: 100, longest: 5_000 };
+const pauseMs: Backoff = { first: 100, longest: 5_000, jitter: [0, 1] };
 
 /** Whether the effect may exist under the idempotency key already. */
 export const mayBeDone = ({ request, redelivered }: Work): boolean => redelivered || isRepeated(request);
@@ -87,10 +88,7 @@ export async function withRetries(
       if (tried >= attemptsMax) return exhausted(error, operation);
 
       const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
-      await clock.sleep(
-        Math.round(Math.max(asked ?? 0, random() * Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1)))),
-        deadline.signal,
-      );
+      await clock.sleep(Math.round(Math.max(asked ?? 0, backoffMs(pauseMs, tried - 1, random()))), deadline.signal);
     }
   }
 }

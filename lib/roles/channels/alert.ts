@@ -1,6 +1,6 @@
 import type { Documents } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
-import { timeText } from '#ports/messages';
+import { alertOf } from '#ports/util/alert';
 import { type ChannelState, changeChannelState, withoutUnannounced } from './state.ts';
 
 export interface ChannelAlertPorts {
@@ -11,18 +11,17 @@ export interface ChannelAlertPorts {
 /** Announces that a channel was closed, then records the announcement. If the record is missing, a repetition uses the same id. */
 export async function announceClosing(state: ChannelState, { documents, publisher }: ChannelAlertPorts): Promise<void> {
   const { channel, rev, at, reason, failuresInRow, queues } = state;
-  const detail = {
+  const alert = alertOf('Channel Closed', {
     id: `channel/${channel}/${rev}`,
-    at: timeText(at),
-    class: 'basic-failure',
+    at,
     type: 'ChannelClosed',
     source: queues.join(' '),
     before: 'open',
     after: 'closed',
     failureCount: failuresInRow,
     message: `Channel ${channel} was closed: ${reason}. Steps that need it wait. Correct the cause, then open the channel.`,
-  };
-  const refused = await publisher.publish([{ id: detail.id, detailType: 'Channel Closed', detail }]);
+  });
+  const refused = await publisher.publish([alert]);
   if (refused.failed.length > 0) throw new Error('The event bus refused the announcement.');
   await changeChannelState(channel, documents, (before) => withoutUnannounced(before, rev));
 }

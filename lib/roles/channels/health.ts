@@ -2,6 +2,7 @@ import type { ChannelPolicies } from '#authoring/channel-policy';
 import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
 import type { Documents } from '#ports/documents';
+import { isFatal } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
 import type { Telemetry } from '#ports/telemetry';
 import { allSettledOrThrow } from '#ports/util/all-settled';
@@ -53,7 +54,7 @@ export function createChannelHealth(options: ChannelHealthOptions): ChannelHealt
     try {
       await work();
     } catch (error) {
-      if ((error as { fatal?: boolean }).fatal) throw error;
+      if (isFatal(error)) throw error;
       telemetry.log('warn', 'failed to record channel health', { channel, error });
     }
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
+import { isFatal } from '#ports/errors';
 import type { Telemetry } from '#ports/telemetry';
 import { outboxMs } from '#roles/scheduler/deadlines';
 import { announceClosing, type ChannelAlertPorts } from './alert.ts';
@@ -42,7 +43,7 @@ export function createChannelReconciler({ consumers, clock, telemetry, ...alerti
     try {
       await announceClosing(state, alerting);
     } catch (error) {
-      if ((error as { fatal?: boolean }).fatal) throw error;
+      if (isFatal(error)) throw error;
       telemetry.log('warn', 'failed to announce closed channel, retrying', { channel: state.channel, error });
     }
   }

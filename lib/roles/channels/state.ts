@@ -2,6 +2,7 @@ import type { JsonObject } from '#core/data/json';
 import { opened as awayFrom, type Breaker, phaseOf, releasedBy } from '#ports/circuit-breaker';
 import { collections, type Document, type Documents } from '#ports/documents';
 import { allSettledOrThrow } from '#ports/util/all-settled';
+import { compareAndSet } from '#ports/util/compare-and-set';
 
 /**
  * State of a channel. A channel without a record is open. Times are milliseconds since 1970. The record is the source of truth;
@@ -134,7 +135,6 @@ export const succeeded = (before: ChannelState | undefined): ChannelState | unde
     : undefined;
 
 const id = 'CHANNEL';
-const racesMax = 20;
 /** An open channel stays in the register for this long after its last waiting request was released. */
 const rememberedMs = 86_400_000;
 
@@ -158,7 +158,7 @@ export async function changeChannelState(
   documents: Kept,
   change: (before: ChannelState | undefined) => ChannelState | undefined,
 ): Promise<ChangeOutcome> {
-  for (let race = 1; race <= racesMax; race++) {
+  const changed = await compareAndSet<ChangeOutcome>(async () => {
     const before = await channelState(channel, documents);
     const next = change(before);
     if (!next) return { outcome: 'unchanged', state: before };
@@ -166,26 +166,28 @@ export async function changeChannelState(
     const entry = turns ? await enrolled(channel, documents, next.state) : undefined;
     const document = { collection: collections.channel(channel), id, rev: next.rev, content: { ...next } as unknown as JsonObject };
     const { outcome } = await documents.putDocument(document, next.rev - 1);
-    if (outcome === 'refused') continue;
+    if (outcome === 'refused') return 'lost';
     if (entry && next.state === 'open') {
       const expiresAt = releasedBy(outageOf(next, next.at), next.at) + rememberedMs;
       await documents.putDocument({ ...entry, rev: entry.rev + 1, expiresAt }, entry.rev);
     }
     return { outcome: 'changed', state: next };
-  }
-  throw new Error(`Too many concurrent writes of channel ${channel}. Try again.`);
+  });
+  if (changed === 'lost') throw new Error(`Too many concurrent writes of channel ${channel}. Try again.`);
+  return changed;
 }
 
 /** Returns the channel's entry in the register. Before a closing the entry is rewritten, so that it cannot expire meanwhile. */
 async function enrolled(channel: string, documents: Kept, state: ChannelState['state']): Promise<Document | undefined> {
-  for (let race = 1; race <= racesMax; race++) {
+  const entered = await compareAndSet(async () => {
     const found = await documents.document(collections.channels, channel);
     if (state === 'open') return found;
     const entry = { collection: collections.channels, id: channel, rev: (found?.rev ?? 0) + 1, content: {} };
     const { outcome } = await documents.putDocument(entry, entry.rev - 1);
-    if (outcome === 'written') return entry;
-  }
-  throw new Error('Too many concurrent writes of the register of closed channels. Try again.');
+    return outcome === 'written' ? entry : 'lost';
+  });
+  if (entered === 'lost') throw new Error('Too many concurrent writes of the register of closed channels. Try again.');
+  return entered;
 }
 
 export type Closures = ReadonlyMap<string, ChannelState>;

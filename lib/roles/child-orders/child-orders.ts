@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { parseWorkflowRef } from '#core/definition/workflow-ref';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { NewerMessageError, StateTooLargeError, UnreadableRecordError } from '#ports/errors';
@@ -123,7 +124,7 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
   }
 
   async function start(request: Request): Promise<void> {
-    const { name, version } = workflowOf(request);
+    const { name, version } = parseWorkflowRef(request.operation);
     const definition = definitions.program(name, version)?.definition;
     const parent = await store.load(request.orderId);
     // The version that sent the request has this workflow.
@@ -148,7 +149,7 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
    * paused host could still start it. A canceled order under the child's id prevents that, and its end is the reply.
    */
   async function preventStart(request: Request): Promise<void> {
-    const { name, version } = workflowOf(request);
+    const { name, version } = parseWorkflowRef(request.operation);
     const parent = await store.load(request.orderId);
     if (!parent || !definitions.program(name, version))
       return fail(request, { type: 'NotDone', message: 'No order was created for this call.', permanent: true });
@@ -182,18 +183,12 @@ export function createChildOrders({ store, queues, clock, telemetry, scheduler, 
 
 const callerOf = ({ orderId, path, requestId, attempt, epoch }: Request): CallerRef => ({ orderId, path, requestId, attempt, epoch });
 
-/** Splits an operation such as `ship-one@1`. */
-function workflowOf({ operation }: Request): OrderRecord['workflow'] {
-  const [name = '', version] = operation.split('@');
-  return { name, version: Number(version) };
-}
-
 const childOrder = (request: Request, { client }: OrderRecord, now: number): OrderRecord => {
   const orderId = childIdOf(request.idempotencyKey);
   return {
     orderId,
     client,
-    workflow: workflowOf(request),
+    workflow: parseWorkflowRef(request.operation),
     body: request.input,
     hash: hash('sha256', JSON.stringify(request.input)),
     caller: callerOf(request),

@@ -2,17 +2,14 @@ import { hash } from 'node:crypto';
 import { isObject } from '#core/data/json';
 import type { Delivery } from '#ports/delivery';
 import { queueNames } from '#ports/messages';
+import { jsonIn } from '#ports/util/json';
 
 /** Fields of a message whose form has not been validated. */
 export type MessageFields = { readonly [field: string]: unknown };
 
 export function messageFieldsIn(body: string): MessageFields | undefined {
-  try {
-    const message: unknown = JSON.parse(body);
-    return isObject(message) ? message : undefined;
-  } catch {
-    return undefined;
-  }
+  const message = jsonIn(body);
+  return isObject(message) ? message : undefined;
 }
 
 /** Size limit of a sort key in DynamoDB. */

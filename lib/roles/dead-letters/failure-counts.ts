@@ -1,5 +1,6 @@
 import type { JsonObject } from '#core/data/json';
 import { collections, type Documents } from '#ports/documents';
+import { compareAndSet } from '#ports/util/compare-and-set';
 import type { Attempt } from './dead-letter.ts';
 
 /** Failures to handle the messages of one conversation, with the last ten attempts, oldest first. */
@@ -25,7 +26,6 @@ type Store = Pick<Documents, 'document' | 'putDocument' | 'removeDocument'>;
 /** A failure count expires this long after its last failure. */
 const keptForMs = 86_400_000;
 const attemptsKept = 10;
-/** In each round one of the concurrent writers wins, so this bounds how many there may be. */
 const racesMax = 25;
 
 /** Error of an attempt that has begun. The process replaces or removes it after the attempt, unless it crashes. */
@@ -44,7 +44,7 @@ export async function changeFailureCount(
   const collection = collections.tracks(key.channel);
   const id = key.conversation;
   let found = stored ?? (await readFailureCount(key, store, now));
-  for (let race = 1; race <= racesMax; race++) {
+  const changed = await compareAndSet(async () => {
     const count = change(found.count);
     if (!count && found.rev === 0) return found;
     const rev = found.rev + 1;
@@ -54,8 +54,10 @@ export async function changeFailureCount(
       : await store.removeDocument(collection, id, found.rev);
     if (answer.outcome === 'written') return count ? { rev, count } : { rev: 0, count: undefined };
     found = storedCountIn(answer.current ?? undefined, now);
-  }
-  throw new Error('Too many concurrent writes of one failure count.');
+    return 'lost';
+  }, racesMax);
+  if (changed === 'lost') throw new Error('Too many concurrent writes of one failure count.');
+  return changed;
 }
 
 export const withFailure =

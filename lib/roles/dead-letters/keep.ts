@@ -1,13 +1,13 @@
 import type { App } from '#authoring/workflow';
-import type { JsonObject } from '#core/data/json';
+
 import type { Clock } from '#ports/clock';
 import type { Delivery } from '#ports/delivery';
 import { collections, type Documents } from '#ports/documents';
-import type { Publisher } from '#ports/event-bus';
-import { timeText } from '#ports/messages';
+import type { Announcement, Publisher } from '#ports/event-bus';
 import { inGroup, type Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import { alertOf } from '#ports/util/alert';
 import { channelOf, policyOf } from '#roles/channels/policy';
 import { conversationOf, messageFieldsIn } from './conversation.ts';
 import { type DeadLetter, deadLetterDocument, deadLetterId, deadLetterIn } from './dead-letter.ts';
@@ -63,7 +63,7 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
   }
 
   async function alert(kept: DeadLetter): Promise<void> {
-    const { failed } = await publisher.publish([{ id: kept.id, detailType: 'Poison Message Dead-Lettered', detail: detailOf(kept) }]);
+    const { failed } = await publisher.publish([alertAbout(kept)]);
     if (failed.length > 0) throw new Error('The event bus refused the announcement.');
   }
 
@@ -103,15 +103,16 @@ const announceEveryMs = 3_600_000;
 /** Length limit of ids and types from a message, which may be arbitrary texts. */
 const charactersMax = 256;
 
-const detailOf = ({ id, orderId, queue, failures, reason, deadAt }: DeadLetter): JsonObject => ({
-  id,
-  ...(orderId === undefined ? {} : { orderId }),
-  at: timeText(deadAt),
-  class: 'application-failure',
-  type: 'PoisonMessage',
-  source: queue,
-  before: 'queued',
-  after: 'dead-lettered',
-  failureCount: failures,
-  message: reason,
-});
+const alertAbout = ({ id, orderId, queue, failures, reason, deadAt }: DeadLetter): Announcement =>
+  alertOf('Poison Message Dead-Lettered', {
+    id,
+    orderId,
+    at: deadAt,
+    class: 'application-failure',
+    type: 'PoisonMessage',
+    source: queue,
+    before: 'queued',
+    after: 'dead-lettered',
+    failureCount: failures,
+    message: reason,
+  });

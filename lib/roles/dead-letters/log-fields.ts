@@ -2,6 +2,7 @@ import { schemasOf } from '#authoring/catalog';
 import type { ChannelPolicy } from '#authoring/channel-policy';
 import type { Json } from '#core/data/json';
 import { masked, secretPointers } from '#core/definition/secrets';
+import { parseWorkflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
 import type { Delivery } from '#ports/delivery';
 import { agentOfRequests, queueNames } from '#ports/messages';
@@ -40,8 +41,8 @@ function secretField(queue: string, said: MessageFields, { agents, newest, progr
   if (asked === undefined || said['type'] !== 'request') return undefined;
   const name = String(said['operation']);
   if (queue === queueNames.calls) {
-    const [workflow = '', version] = name.split('@');
-    const called = program(workflow, Number(version))?.definition;
+    const { name: workflow, version } = parseWorkflowRef(name);
+    const called = program(workflow, version)?.definition;
     return called && { field: 'input', pointers: secretPointers(called.order) };
   }
   const operations = agents.find((agent) => agent.name === asked)?.operations ?? {};

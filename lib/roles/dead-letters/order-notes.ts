@@ -4,7 +4,8 @@ import { wakeUpOf } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import type { Note, StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
-import { isHeldByOther, racesMax } from '#roles/scheduler/lease';
+import { compareAndSet } from '#ports/util/compare-and-set';
+import { isHeldByOther } from '#roles/scheduler/lease';
 
 interface Ports {
   readonly store: Pick<Store, 'head' | 'patch'>;
@@ -22,17 +23,16 @@ const notesMax = 20;
  * @throws InstanceLockedError when another host holds the lease of the order.
  */
 export async function noteOnOrder(orderId: string, note: Note, { store, queues, clock }: Ports): Promise<'noted' | 'nobody' | 'lost'> {
-  for (let race = 1; race <= racesMax; race++) {
+  return compareAndSet(async () => {
     const head = await readableHead(orderId, store);
     if (!head) return 'nobody';
     const now = clock.now();
     if (isHeldByOther(head, '', now)) throw new InstanceLockedError(orderId, head.heldUntil ?? now);
     const notes = [...head.notes, note];
-    if ((await store.patch({ ...head, rev: head.rev + 1, notes }, head)).outcome === 'refused') continue;
+    if ((await store.patch({ ...head, rev: head.rev + 1, notes }, head)).outcome === 'refused') return 'lost';
     if (notes.length >= notesMax) await queues.send([wakeUpOf(head, now)]);
     return 'noted';
-  }
-  return 'lost';
+  });
 }
 
 async function readableHead(orderId: string, store: Pick<Store, 'head'>): Promise<StateHead | undefined> {

@@ -1,6 +1,7 @@
 import type { Delivery } from '#ports/delivery';
 import type { Queues } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
+import { backoffMs } from '#ports/util/backoff';
 import type { Failure } from './classify.ts';
 
 interface RedeliveryPorts {
@@ -21,8 +22,8 @@ const contentMs = 30_000;
  */
 export function pauseMs({ receiveCount }: Pick<Delivery, 'receiveCount'>, failure: Failure, random: number): number {
   if (failure === 'content') return contentMs;
-  const slowly = Math.min(Math.max(soonMaxMs, receiveCount * 1_000), laterMaxMs);
-  return Math.round(Math.min(firstMs * 2 ** Math.min(receiveCount - 1, 20), slowly) * (0.5 + random));
+  const longest = Math.min(Math.max(soonMaxMs, receiveCount * 1_000), laterMaxMs);
+  return Math.round(backoffMs({ first: firstMs, longest, jitter: [0.5, 1.5] }, receiveCount - 1, random));
 }
 
 /** Makes a message visible after its delay. If the queue fails, the message is redelivered after its visibility timeout. */

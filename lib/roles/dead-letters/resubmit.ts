@@ -8,6 +8,7 @@ import type { Queues } from '#ports/queues';
 import type { Note } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import { jsonIn } from '#ports/util/json';
 import { decodeInstance } from '#roles/scheduler/instance';
 import type { Loaded } from '#roles/scheduler/types';
 import { messageProblems } from '#roles/submission/body-limits';
@@ -253,12 +254,3 @@ async function loadedOrder(
     throw error;
   }
 }
-
-/** Parses a text as JSON; returns undefined if it is not JSON. */
-export const jsonIn = (text: string): Json | undefined => {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-};

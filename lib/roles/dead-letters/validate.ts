@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { schemasOf } from '#authoring/catalog';
 import type { Json } from '#core/data/json';
+import { parseWorkflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
 import {
   agentOfReplies,
@@ -90,8 +91,8 @@ function problemsOfCall({ operation, input }: Request, { definitions }: Validati
 }
 
 export function calledProgram(operation: string, definitions: Definitions): ReturnType<Definitions['program']> {
-  const [name = '', version] = operation.split('@');
-  return definitions.program(name, Number(version));
+  const { name, version } = parseWorkflowRef(operation);
+  return definitions.program(name, version);
 }
 
 const unknown = (field: string, names: readonly string[]): SubmissionProblem => ({

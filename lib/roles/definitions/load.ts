@@ -7,6 +7,7 @@ import { check, type Problem } from '#core/checks/check';
 import type { Catalog } from '#core/definition/catalog';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { type Program, programOf } from '#core/definition/program';
+import { workflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
 import { SetupError } from '#ports/errors';
 import { validatorOf } from '#ports/util/validation';
@@ -23,7 +24,7 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
   const newest = new Map<string, Program>();
   for (const definition of workflows) {
     const program = programOf(definition);
-    programs.set(nameOf(definition), program);
+    programs.set(workflowRef(definition), program);
     const latest = newest.get(definition.name);
     if (!latest || latest.definition.version < definition.version) newest.set(definition.name, program);
   }
@@ -32,7 +33,7 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
       Object.entries(operations).map(([operation, described]) => [`${name}.${operation}`, outputSchema(described)]),
     ),
   );
-  const program = (name: string, version: number) => programs.get(`${name}@${version}`);
+  const program = (name: string, version: number) => programs.get(workflowRef({ name, version }));
   return {
     program,
     programOf: ({ workflow, definition }) => {
@@ -47,17 +48,15 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
   };
 }
 
-const nameOf = ({ name, version }: WorkflowDefinition): string => `${name}@${version}`;
-
 /** Returns a warning on one line. Problems in expressions have several lines, with a caret under the position. */
 const warningText = (workflow: string, { path, message }: Problem): string =>
   `${workflow}, ${path}: ${message.replaceAll(/\s*\n\s*/g, ' ')}`;
 
 function warningsOf(workflows: readonly WorkflowDefinition[], catalog: Catalog): readonly string[] {
-  const names = workflows.map(nameOf);
+  const names = workflows.map(workflowRef);
   const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
   const found = workflows.flatMap((definition) =>
-    problemsOf(definition, catalog, isSuperseded(definition, workflows)).map((problem) => ({ workflow: nameOf(definition), problem })),
+    problemsOf(definition, catalog, isSuperseded(definition, workflows)).map((problem) => ({ workflow: workflowRef(definition), problem })),
   );
   const wrong = [
     ...found

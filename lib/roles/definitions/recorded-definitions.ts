@@ -2,6 +2,7 @@ import { callersOf } from '#core/checks/calls';
 import { isObject, type Json, type JsonObject, utf8Bytes } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { firstDifference, steeringOf } from '#core/definition/steering';
+import { workflowRef } from '#core/definition/workflow-ref';
 import { collections, type Document } from '#ports/documents';
 import { SetupError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
@@ -29,7 +30,6 @@ const documentOf = (definition: WorkflowDefinition, rev: number): Document => {
 };
 
 const keyOf = ({ name, version }: WorkflowDefinition) => ({ collection: collections.workflow(name), id: String(version) });
-export const nameOf = ({ name, version }: WorkflowDefinition): string => `${name}@${version}`;
 
 const isSame = ({ content }: Document, definition: WorkflowDefinition): boolean => content['hash'] === hashOf(definition);
 
@@ -93,7 +93,7 @@ const someMax = 100;
 const countText = (count: number): string => (count === 1 ? 'an order' : `${count >= someMax ? `at least ${someMax}` : count} orders`);
 
 export const changeText = ({ definition, place }: ChangedDefinition): string =>
-  `${nameOf(definition)} has changed${place === undefined ? '' : ` (${place})`}`;
+  `${workflowRef(definition)} has changed${place === undefined ? '' : ` (${place})`}`;
 
 /** Records a version. Returns undefined, or the difference from the record that another process wrote at the same time. */
 async function recordNew(definition: WorkflowDefinition, { putDocument }: Ports): Promise<ChangedDefinition | undefined> {

@@ -1,11 +1,11 @@
 import type { Clock } from '#ports/clock';
 import { UnreadableRecordError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
-import { timeText } from '#ports/messages';
 import { inGroup, type Queues } from '#ports/queues';
-import { announcedAs, type DetailType, type OutboxEntry, type ProcessState, type StateHead } from '#ports/records';
+import { announcedAs, type ProcessState, type StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import { alertEntryOf, alertOf } from '#ports/util/alert';
 import { outboxPauseMs, reminderMs } from '#roles/scheduler/deadlines';
 import { sendEntries } from '#roles/scheduler/outbox';
 
@@ -48,20 +48,8 @@ export async function quarantine(
 
   const now = clock.now();
   const errorGen = head.errorGen + 1;
-  const detail = {
-    class: 'basic-failure',
-    type,
-    before: head.processState,
-    after: 'Error',
-    failureCount: head.failureCount,
-    message: reason,
-  };
-  const entry = (detailType: DetailType, id: string): OutboxEntry => ({
-    id,
-    kind: 'announcement',
-    detailType,
-    detail: { id, orderId, at: timeText(now), ...detail },
-  });
+  const { processState: before, failureCount } = head;
+  const alert = { orderId, at: now, type, before, after: 'Error', failureCount, message: reason };
   const quarantined: StateHead = {
     ...head,
     rev: head.rev + 1,
@@ -71,8 +59,8 @@ export async function quarantine(
     notes: [...head.notes, { at: now, type: 'RecordUnreadable', reason, ...(head.processState === 'Error' ? { before: 'Error' } : {}) }],
     outbox: [
       ...head.outbox,
-      entry('Service Exception', `${announcedAs(head)}#${errorGen}/service`),
-      entry('Order In Error', `${announcedAs(head)}#${errorGen}`),
+      alertEntryOf('Service Exception', { ...alert, id: `${announcedAs(head)}#${errorGen}/service` }),
+      alertEntryOf('Order In Error', { ...alert, id: `${announcedAs(head)}#${errorGen}` }),
     ],
     updatedAt: now,
   };
@@ -101,31 +89,15 @@ function placeOf({ outbox, processState }: StateHead, now: number): Place {
 
 /** Alerts a person once, without a write: the attributes cannot be read either, or the order is finished. */
 async function announceOnly(
-  told: Pick<StateHead, 'orderId'> & Partial<Pick<StateHead, 'submittedAt'>>,
+  { orderId, submittedAt }: Pick<StateHead, 'orderId'> & Partial<Pick<StateHead, 'submittedAt'>>,
   type: string,
   reason: string,
   state: ProcessState | 'unknown',
   { publisher, clock }: Ports,
 ): Promise<void> {
-  const { orderId, submittedAt } = told;
   const id = `${submittedAt === undefined ? orderId : announcedAs({ orderId, submittedAt })}/unreadable`;
-  await publisher.publish([
-    {
-      id,
-      detailType: 'Service Exception',
-      detail: {
-        id,
-        orderId,
-        at: timeText(clock.now()),
-        class: 'basic-failure',
-        type,
-        before: state,
-        after: state,
-        failureCount: 0,
-        message: reason,
-      },
-    },
-  ]);
+  const alert = { id, orderId, at: clock.now(), type, before: state, after: state, message: reason };
+  await publisher.publish([alertOf('Service Exception', alert)]);
 }
 
 async function readableHead(orderId: string, store: Store): Promise<StateHead | undefined> {

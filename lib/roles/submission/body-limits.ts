@@ -1,4 +1,5 @@
 import { fits, isObject, type Json } from '#core/data/json';
+import { jsonIn } from '#ports/util/json';
 import { pointerOf, type SubmissionProblem } from './submission.ts';
 
 /** Limits of one request, by HTTP or by message (OWASP API4). */
@@ -20,7 +21,7 @@ export type Surveyed =
   | { readonly outcome: 'invalid'; readonly problems: readonly SubmissionProblem[] };
 
 export function survey(text: string, bytesMax: number = bodyLimits.bytesMax): Surveyed {
-  const value = parsed(text);
+  const value = jsonIn(text);
   if (value === undefined) return { outcome: 'malformed' };
   const found: Survey = { fields: 0, errors: [], complete: true };
   look(value, '', 1, found);
@@ -57,15 +58,6 @@ export function messageProblems(text: string): readonly SubmissionProblem[] {
 
 /** Bytes for the fields of a message that an API body does not have: client, key and type. */
 const messageBytes = 1024;
-
-/** Parses JSON; returns undefined if it is invalid. JSON.parse refuses a byte order mark, and does not recurse. */
-const parsed = (text: string): Json | undefined => {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-};
 
 interface Survey {
   fields: number;

@@ -3,6 +3,7 @@ import { UnreadableMessageError } from '#ports/errors';
 import { newerProblem, queueNames, SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
+import { jsonIn } from '#ports/util/json';
 import { messageProblems } from './body-limits.ts';
 import { pointerOf, type Submission, type SubmissionProblem, type Submit } from './submission.ts';
 
@@ -34,7 +35,7 @@ export function createSubmissionConsumer(system: { store: Store; queues: Queues;
   }
 
   return async (body, senderId) => {
-    const given = jsonOf(body);
+    const given = jsonIn(body);
     const newer = newerProblem(given);
     if (newer) throw newer;
     const parsed = SubmissionMessage.safeParse(given);
@@ -72,11 +73,3 @@ export function createSubmissionConsumer(system: { store: Store; queues: Queues;
     await queues.send([{ queue: queueNames.response(responseChannel), body: JSON.stringify(refused) }]);
   };
 }
-
-const jsonOf = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-};

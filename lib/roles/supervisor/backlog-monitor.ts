@@ -1,4 +1,5 @@
 import type { Clock } from '#ports/clock';
+import { isFatal } from '#ports/errors';
 import { agentOfReplies } from '#ports/messages';
 import type { QueueDepth, Queues } from '#ports/queues';
 import type { StateHead } from '#ports/records';
@@ -50,7 +51,7 @@ export function createBacklogMonitor({ depth, replyQueues, periodMs, clock, tele
       else full.delete(queue);
       return [[agentOfReplies(queue) ?? '', { ...found, queue, fullForMs: isFull(found) ? now - since : 0 }]];
     } catch (error) {
-      if ((error as { fatal?: boolean }).fatal) throw error;
+      if (isFatal(error)) throw error;
       telemetry.log('warn', 'cannot read queue depth', { queue, error });
       return [];
     }

@@ -1,6 +1,6 @@
-import { timeText } from '#ports/messages';
 import type { QueueDepth } from '#ports/queues';
 import type { OutboxEntry } from '#ports/records';
+import { alertEntryOf } from '#ports/util/alert';
 
 /** Smallest backlog. The next batches empty a smaller one, and a single old message may be one that is often redelivered. */
 const manyMin = 20;
@@ -48,16 +48,13 @@ export const isCoveredByOutage = (waitingSince: number, stepMs: number, now: num
 /** Builds the alert about a backlog. Alerts of the same hour have the same id, so that they count as one. */
 export function backlogAlert({ source, reason }: Backlog, now: number): OutboxEntry {
   const id = `backlog/${source}/${Math.floor(now / announceEveryMs)}`;
-  const detail = {
+  return alertEntryOf('Service Exception', {
     id,
-    at: timeText(now),
-    class: 'basic-failure',
+    at: now,
     type: 'Backlogged',
     source,
     before: 'running',
     after: 'running',
-    failureCount: 0,
     message: `The system is behind: ${reason}. Late steps get more time, and count no failures for a while.`,
-  };
-  return { id, kind: 'announcement', detailType: 'Service Exception', detail };
+  });
 }

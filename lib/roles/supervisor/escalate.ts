@@ -1,5 +1,5 @@
-import { timeText } from '#ports/messages';
-import { announcedAs, type Note, type OutboxEntry, type StateHead } from '#ports/records';
+import { announcedAs, type Note, type StateHead } from '#ports/records';
+import { alertEntryOf } from '#ports/util/alert';
 import { outboxMs } from '#roles/scheduler/deadlines';
 
 /** Moves an order without replies to Error. The alert is part of the same write. */
@@ -9,19 +9,8 @@ export function escalate(head: StateHead, failureCount: number, now: number, not
   const source = head.nextDueFor?.path;
   const message = `No reply arrived in time. Expired deadlines: ${failureCount}.`;
   const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: false, ...(source ? { source } : {}) };
-  const detail = {
-    id,
-    orderId: head.orderId,
-    at: timeText(now),
-    class: fault.class,
-    type: fault.type,
-    ...(source ? { source } : {}),
-    before: head.processState,
-    after: 'Error',
-    failureCount,
-    message,
-  };
-  const alert: OutboxEntry = { id, kind: 'announcement', detailType: 'Order In Error', detail };
+  const { orderId, processState: before } = head;
+  const alert = alertEntryOf('Order In Error', { ...fault, id, orderId, at: now, before, after: 'Error', failureCount });
   return {
     ...head,
     processState: 'Error',

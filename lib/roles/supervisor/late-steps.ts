@@ -1,4 +1,5 @@
 import type { Clock } from '#ports/clock';
+import { isFatal } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import type { Telemetry } from '#ports/telemetry';
 import type { Actions, Counts } from './act.ts';
@@ -82,7 +83,7 @@ export async function loggingErrors(telemetry: Telemetry, orderId: string, work:
   try {
     await work;
   } catch (error) {
-    if ((error as { fatal?: boolean }).fatal) throw error;
+    if (isFatal(error)) throw error;
     telemetry.log('warn', 'skipped order after an error', { orderId, error });
   }
 }

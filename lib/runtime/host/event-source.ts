@@ -1,5 +1,6 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { Clock } from '#ports/clock';
+import { isFatal } from '#ports/errors';
 import type { Queues, Received } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
 import type { QueueSource } from '#runtime/topology';
@@ -64,7 +65,7 @@ export function startEventSource(
         if (messages.length > 0 && (await gate.isShut(source.queue))) await queues.release(source.queue, receiptsOf(messages), 0);
         else if (messages.length > 0) await settle(messages, await handled(messages));
       } catch (error) {
-        if ((error as { fatal?: boolean }).fatal) return onFatal(error);
+        if (isFatal(error)) return onFatal(error);
         telemetry.log('warn', 'polling failed, backing off', { queue: source.queue, error });
         await clock.sleep(restAfterFailureMs, stopping.signal);
       }

@@ -1,5 +1,6 @@
 import type { Clock } from '#ports/clock';
 import type { Documents } from '#ports/documents';
+import { isFatal } from '#ports/errors';
 import type { Telemetry } from '#ports/telemetry';
 import { channelOf } from '#roles/channels/policy';
 import { type Closures, closures, isShut } from '#roles/channels/state';
@@ -30,7 +31,7 @@ export function createGate(documents: Pick<Documents, 'document' | 'documents'>,
     try {
       known = await closures(documents, readAt);
     } catch (error) {
-      if ((error as { fatal?: boolean }).fatal) throw error;
+      if (isFatal(error)) throw error;
       // Keep the last known closures: without the store, no message can be processed anyway.
       telemetry.log('warn', 'cannot read channel states', { error });
     } finally {

@@ -3,6 +3,7 @@ import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
 import type { RuntimeService } from '#authoring/services';
 import type { App } from '#authoring/workflow';
 import type { Definitions } from '#ports/definitions';
+import { isFatal } from '#ports/errors';
 import { acquireLease, type Lease, lockPolicyAdvice } from '#roles/scheduler/lease';
 import { createAppServices } from '#runtime/app-services';
 import type { Config } from '#runtime/config';
@@ -122,7 +123,7 @@ export async function startHost({
         try {
           await run();
         } catch (error) {
-          if ((error as { fatal?: boolean }).fatal) return onFatal(error);
+          if (isFatal(error)) return onFatal(error);
           telemetry.log('error', 'scheduled run failed', { error });
         }
         await clock.sleep(periodMs, stopping.signal);

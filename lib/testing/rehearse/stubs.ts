@@ -8,6 +8,7 @@ import { workflowsAgent } from '#core/data/child-order';
 import type { StepReply } from '#core/data/event';
 import { engineFault, engineFaults, isTransient } from '#core/data/fault';
 import type { Json } from '#core/data/json';
+import { workflowRef } from '#core/definition/workflow-ref';
 import type { Instruction, Signal } from '#roles/operator/instruction';
 
 /** The purpose of a request: to do something, to undo it, or to confirm its outcome. */
@@ -156,7 +157,7 @@ const mostParameters = 8;
 /** Workflow functions receive only paths, so any path serves to call them. */
 const made = (of: (...given: unknown[]) => object): object => of(...Array.from({ length: mostParameters }, () => expression('order')));
 
-const calledAs = ({ name, version }: Pick<Workflow, 'name' | 'version'>): string => `${workflowsAgent}.${name}@${version}`;
+const calledAs = (workflow: Pick<Workflow, 'name' | 'version'>): string => `${workflowsAgent}.${workflowRef(workflow)}`;
 
 type Reply = Rule['answer'];
 

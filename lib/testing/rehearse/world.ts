@@ -7,6 +7,7 @@ import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
+import { parseWorkflowRef } from '#core/definition/workflow-ref';
 import { explain } from '#core/views/explain';
 import { type Answered, Answers } from './answers.ts';
 import { Children } from './children.ts';
@@ -245,8 +246,8 @@ const answerText = (reply: Answered['reply']): string =>
 function callText({ program }: Player, { path, operation }: RequestCommand, answer: string): string {
   const isUndo = operation === 'undo';
   const node = nodeAt(program, isUndo ? undonePath(path) : path);
-  const [workflow = ''] = node.activity === 'call' ? node.operation.split('@') : [operation];
-  return `${workflow} ${isUndo && answer === 'ok' ? 'undone' : answer}`;
+  const name = node.activity === 'call' ? parseWorkflowRef(node.operation).name : operation;
+  return `${name} ${isUndo && answer === 'ok' ? 'undone' : answer}`;
 }
 
 const withSource = (reply: StepReply, path: string): StepReply =>

@@ -1,9 +1,11 @@
 import type { UndoPage } from '#core/data/state';
+import { parseWorkflowRef, workflowRef } from '#core/definition/workflow-ref';
 import type { Breaker } from '#ports/circuit-breaker';
 import { UnreadableRecordError, unknownVersion } from '#ports/errors';
 import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '#ports/records';
 import { shardOf } from '#ports/records';
 import type { Page } from '#ports/store';
+import { recordIn } from '#ports/util/json';
 import {
   clientDayKey,
   clientReferenceKey,
@@ -104,14 +106,8 @@ const errorEntry = ({ processState, submittedAt, orderId }: StateHead): Item =>
 const stored = (kind: Kind, value: unknown): unknown => {
   if (value === null || value === false || (Array.isArray(value) && value.length === 0)) return undefined;
   if (kind === 'plain' || kind === 'optional' || kind === 'flag') return value;
-  if (kind === 'workflow') return workflowText(value as StateHead['workflow']);
+  if (kind === 'workflow') return workflowRef(value as StateHead['workflow']);
   return kind === 'writeIds' ? writeIdsText(value as StateHead['writeIds']) : JSON.stringify(value);
-};
-
-const workflowText = ({ name, version }: StateHead['workflow']): string => `${name}@${version}`;
-const workflowIn = (text: string): StateHead['workflow'] => {
-  const mark = text.lastIndexOf('@');
-  return { name: text.slice(0, mark), version: Number(text.slice(mark + 1)) };
 };
 
 const writeIdsText = (ids: StateHead['writeIds']): string => ids.map(({ id, rev }) => `${rev} ${id}`).join(',');
@@ -163,16 +159,16 @@ function restored(orderId: string, kind: Kind, value: unknown): unknown {
     case 'flag':
       return value === true;
     case 'workflow': {
-      const workflow = workflowIn(String(value));
+      const workflow = parseWorkflowRef(String(value));
       if (workflow.name === '' || !Number.isSafeInteger(workflow.version)) throw damaged(orderId);
       return workflow;
     }
     case 'writeIds':
       return value === undefined ? [] : writeIdsIn(String(value));
     case 'json':
-      return value === undefined ? null : parsed(orderId, value);
+      return value === undefined ? null : recordIn(orderId, String(value));
     case 'list': {
-      const list = value === undefined ? [] : parsed(orderId, value);
+      const list = value === undefined ? [] : recordIn(orderId, String(value));
       if (!Array.isArray(list)) throw damaged(orderId);
       return list;
     }
@@ -208,8 +204,8 @@ export const orderItem = (
 export function orderOf(item: Item): OrderRecord {
   const orderId = orderIdIn(String(item['pk']));
   const { client, hash, submittedAt, firstGeneration, answer, reference, responseChannel } = item as unknown as OrderRecord;
-  const workflow = parsed(orderId, item['workflow']) as OrderRecord['workflow'];
-  const body = parsed(orderId, item['body']) as OrderRecord['body'];
+  const workflow = recordIn<OrderRecord['workflow']>(orderId, String(item['workflow']));
+  const body = recordIn<OrderRecord['body']>(orderId, String(item['body']));
   return {
     orderId,
     client,
@@ -221,7 +217,7 @@ export function orderOf(item: Item): OrderRecord {
     submittedAt,
     ...(firstGeneration === undefined ? {} : { firstGeneration }),
     answer,
-    ...(item['caller'] === undefined ? {} : { caller: parsed(orderId, item['caller']) as CallerRef }),
+    ...(item['caller'] === undefined ? {} : { caller: recordIn<CallerRef>(orderId, String(item['caller'])) }),
   };
 }
 
@@ -230,13 +226,13 @@ export const overflowItem = (orderId: string, rev: number, part: number, page: P
   ...keys.overflow(orderId, rev, part),
   page: JSON.stringify(page),
 });
-export const pageOf = (item: Item): Page => parsed(orderIdIn(String(item['pk'])), item['page']) as Page;
+export const pageOf = (item: Item): Page => recordIn<Page>(orderIdIn(String(item['pk'])), String(item['page']));
 
 export const undoPageItem = (orderId: string, rev: number, page: UndoPage): Item => ({
   ...keys.undoPage(orderId, rev),
   page: JSON.stringify(page),
 });
-export const undoPageOf = (item: Item): UndoPage => parsed(orderIdIn(String(item['pk'])), item['page']) as UndoPage;
+export const undoPageOf = (item: Item): UndoPage => recordIn<UndoPage>(orderIdIn(String(item['pk'])), String(item['page']));
 
 export const clientItem = (client: ClientRecord): Item => ({ ...keys.client(client.id), record: JSON.stringify(client) });
 export const clientOf = (item: Item): ClientRecord => JSON.parse(String(item['record'])) as ClientRecord;
@@ -249,11 +245,3 @@ export const breakerItem = (breaker: Breaker): Item => ({
 export const breakerOf = (item: Item): Breaker => JSON.parse(String(item['record'])) as Breaker;
 
 const damaged = (orderId: string): UnreadableRecordError => new UnreadableRecordError(orderId, 'it is damaged');
-
-function parsed(orderId: string, text: unknown): unknown {
-  try {
-    return JSON.parse(String(text));
-  } catch {
-    throw damaged(orderId);
-  }
-}

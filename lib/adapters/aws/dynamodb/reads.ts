@@ -6,6 +6,7 @@ import {
   ScanCommand,
   type ScanCommandInput,
 } from '@aws-sdk/lib-dynamodb';
+import { backoffMs } from '#ports/util/backoff';
 import type { Item } from './items.ts';
 import type { Key } from './keys.ts';
 import type { RetryOptions } from './retry.ts';
@@ -31,7 +32,7 @@ export async function getAll(
   for (let round = 1; open.length > 0; round++) {
     if (round > roundsMax)
       throw Object.assign(new Error('DynamoDB returned only a part of a batch, after all retries.'), { name: 'ThrottlingException' });
-    if (round > 1) await clock.sleep(random() * 20 * 2 ** round);
+    if (round > 1) await clock.sleep(backoffMs({ first: 20, jitter: [0, 1] }, round, random()));
     const answer = await client.send(new BatchGetCommand({ RequestItems: { [table]: { Keys: open, ConsistentRead: consistent } } }));
     found.push(...(answer.Responses?.[table] ?? []));
     open = answer.UnprocessedKeys?.[table]?.Keys ?? [];

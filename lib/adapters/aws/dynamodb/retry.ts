@@ -1,13 +1,14 @@
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '#ports/clock';
 import { StoreRefusesError, StoreUnavailableError } from '#ports/errors';
+import { type Backoff, backoffMs } from '#ports/util/backoff';
 
 /**
  * Retries after conflicts. If two transactions, or a transaction and a write, meet at one item, DynamoDB accepts one. The SDK retries
  * throttled calls within its retry budget, but not conflicts, so each retry here is a new call.
  */
 const conflictsMax = 8;
-const pauseMs = { first: 20, longest: 500 };
+const pauseMs: Backoff = { first: 20, longest: 500, jitter: [0, 1] };
 
 /** Causes that a retry may overcome. Any other cause makes it pointless. */
 const passing = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
@@ -37,7 +38,7 @@ export async function withRetries<T>(work: () => Promise<T>, { clock, random = M
       return await work();
     } catch (error) {
       if (!isConflict(error) || attempt >= conflictsMax) throw unavailable(error);
-      await clock.sleep(random() * Math.min(pauseMs.longest, pauseMs.first * 2 ** attempt));
+      await clock.sleep(backoffMs(pauseMs, attempt, random()));
     }
   }
 }
