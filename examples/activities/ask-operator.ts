@@ -1,4 +1,4 @@
-import { askOperator, cel, choice, defineWorkflow, fault, type Ref, raise, sequence, text, when } from 'redress';
+import { askOperator, defineWorkflow, fault, ifTrue, not, type Ref, raise, sequence, text } from 'redress';
 import * as z from 'zod';
 import { inventory, payment, Refused, shipping } from './agents.ts';
 
@@ -16,7 +16,7 @@ export const approval = (order: Ref<z.infer<typeof Order>>) =>
 export const approved = defineWorkflow('example-ask-operator', { version: 1, order: Order, toOperator: [Refused] }, ({ order }) => {
   const reserve = inventory.reserve({ sku: order.sku }).undo(({ reservationId }) => inventory.release({ reservationId }));
   const ask = approval(order);
-  const ifNot = choice(when(cel<boolean>`!${ask.output.approved}`, raise(NotApproved, ask.output.why)));
+  const ifNot = ifTrue(not(ask.output.approved), raise(NotApproved, ask.output.why));
 
   return sequence(reserve, ask, ifNot, payment.charge({ amount: order.total }), shipping.ship({ sku: order.sku })).on(
     NotApproved,

@@ -1,21 +1,21 @@
-import { assign, cel, defineWorkflow, forEach, sequence, text, variable } from 'redress';
+import { assign, cel, defineWorkflow, forEach, sequence, text, variables } from 'redress';
 import * as z from 'zod';
 import { customer, supplier } from './agents.ts';
 
-const total = variable<number>('total');
+const vars = variables<{ total: number }>();
 
 export const added = defineWorkflow('example-assign', { version: 1, order: z.object({ suppliers: z.array(z.string()) }) }, ({ order }) =>
   sequence(
-    assign(total, 0),
+    assign(vars.total, 0),
     forEach(
       order.suppliers,
       (name) => {
         const quote = supplier.quote({ name });
-        return sequence(quote, assign(total, cel`${total} + ${quote.output.price}`));
+        return sequence(quote, assign(vars.total, cel`${vars.total} + ${quote.output.price}`));
       },
       { maxConcurrency: 1 },
     ),
-    customer.tell({ text: text`All together: ${total}` }),
+    customer.tell({ text: text`All together: ${vars.total}` }),
   ),
 );
 

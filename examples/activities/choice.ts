@@ -1,4 +1,4 @@
-import { cel, choice, defineWorkflow, otherwise, when } from 'redress';
+import { choice, defineWorkflow, greaterThan, otherwise, when } from 'redress';
 import * as z from 'zod';
 import { customer, inventory, OutOfStock, shipping } from './agents.ts';
 
@@ -8,7 +8,7 @@ export const oneOf = defineWorkflow(
   ({ order }) =>
     choice(
       when(order.digital, customer.tell({ text: 'Here is your download.' })),
-      when(cel<boolean>`${order.weight} > 20.0`, inventory.reserve({ sku: 'van' })),
+      when(greaterThan(order.weight, 20), inventory.reserve({ sku: 'van' })),
       otherwise(shipping.ship({ sku: order.sku })),
     ),
 );

@@ -1,4 +1,4 @@
-import { cel, defineWorkflow, forEach } from 'redress';
+import { atMost, defineWorkflow, forEach } from 'redress';
 import * as z from 'zod';
 import { supplier } from './agents.ts';
 
@@ -10,7 +10,7 @@ export const firstCheapOne = defineWorkflow(
       order.suppliers,
       (name) => {
         const quote = supplier.quote({ name });
-        return { do: quote, until: cel<boolean>`${quote.output.price} <= ${order.limit}` };
+        return { do: quote, until: atMost(quote.output.price, order.limit) };
       },
       { maxConcurrency: 2 },
     ),

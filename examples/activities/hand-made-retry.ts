@@ -1,24 +1,23 @@
-import { assign, cel, choice, defineWorkflow, delay, repeatWhile, scope, sequence, variable, when } from 'redress';
+import { and, assign, cel, defineWorkflow, delay, ifTrue, lessThan, not, repeatWhile, scope, sequence, variables } from 'redress';
 import * as z from 'zod';
 import { customer, inventory, OutOfStock, shipping } from './agents.ts';
 
-const attempts = variable<number>('attempts');
-const done = variable<boolean>('done');
+const vars = variables<{ attempts: number; done: boolean }>();
 
 /** A retry built by hand: a while around a sequence, a scope that handles the fault, and a choice that waits. */
 export const handMadeRetry = defineWorkflow(
   'example-hand-made-retry',
   { version: 1, order: z.object({ sku: z.string() }) },
   ({ order }) => {
-    const goesOn = cel<boolean>`!${done} && ${attempts} < 3`;
+    const goesOn = and(not(vars.done), lessThan(vars.attempts, 3));
 
-    const attempt = scope('attempt', sequence(inventory.reserve({ sku: order.sku }), assign(done, true))).on(OutOfStock, () =>
-      sequence(assign(attempts, cel`${attempts} + 1`), customer.tell({ text: 'We are waiting for the goods.' })),
+    const attempt = scope('attempt', sequence(inventory.reserve({ sku: order.sku }), assign(vars.done, true))).on(OutOfStock, () =>
+      sequence(assign(vars.attempts, cel`${vars.attempts} + 1`), customer.tell({ text: 'We are waiting for the goods.' })),
     );
-    const turn = sequence(attempt, choice(when(goesOn, delay({ seconds: 3600 }))).named('again'));
-    const shipIfReserved = choice(when(cel<boolean>`${done}`, shipping.ship({ sku: order.sku }))).named('end');
+    const turn = sequence(attempt, ifTrue(goesOn, delay({ seconds: 3600 })).named('again'));
+    const shipIfReserved = ifTrue(vars.done, shipping.ship({ sku: order.sku })).named('end');
 
-    return sequence(assign(attempts, 0), assign(done, false), repeatWhile(goesOn, turn), shipIfReserved);
+    return sequence(assign(vars.attempts, 0), assign(vars.done, false), repeatWhile(goesOn, turn), shipIfReserved);
   },
 );
 

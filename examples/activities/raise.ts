@@ -1,4 +1,4 @@
-import { cel, choice, defineWorkflow, fault, raise, sequence, text, when } from 'redress';
+import { defineWorkflow, fault, greaterThan, ifTrue, raise, sequence, text } from 'redress';
 import * as z from 'zod';
 import { customer, shipping } from './agents.ts';
 
@@ -9,9 +9,7 @@ export const checked = defineWorkflow(
   { version: 1, order: z.object({ sku: z.string(), total: z.number() }) },
   ({ order }) =>
     sequence(
-      choice(
-        when(cel<boolean>`${order.total} > 1000.0`, raise(TooExpensive, text`${order.total} is more than 1000.`, { total: order.total })),
-      ),
+      ifTrue(greaterThan(order.total, 1000), raise(TooExpensive, text`${order.total} is more than 1000.`, { total: order.total })),
       shipping.ship({ sku: order.sku }),
     ).on(TooExpensive, ({ fault }) => customer.tell({ text: fault.message })),
 );

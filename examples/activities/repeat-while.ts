@@ -1,14 +1,14 @@
-import { assign, cel, defineWorkflow, delay, repeatWhile, sequence, variable } from 'redress';
+import { assign, defineWorkflow, delay, not, repeatWhile, sequence, variables } from 'redress';
 import * as z from 'zod';
 import { shipping } from './agents.ts';
 
-const arrived = variable<boolean>('arrived');
+const vars = variables<{ arrived: boolean }>();
 
 export const untilArrived = defineWorkflow('example-repeat-while', { version: 1, order: z.object({}) }, () => {
   const look = shipping.status({});
-  const turn = sequence(delay({ seconds: 3600 }), look, assign(arrived, look.output.arrived));
+  const turn = sequence(delay({ seconds: 3600 }), look, assign(vars.arrived, look.output.arrived));
 
-  return sequence(assign(arrived, false), repeatWhile(cel<boolean>`!${arrived}`, turn, { maxTurns: 48 }));
+  return sequence(assign(vars.arrived, false), repeatWhile(not(vars.arrived), turn, { maxTurns: 48 }));
 });
 
 export const story = `

@@ -3,21 +3,20 @@ import {
   assign,
   ChildNotCompleted,
   call,
-  cel,
-  choice,
   compute,
   defineWorkflow,
   type Expr,
   forEach,
+  ifTrue,
   NoSignal,
+  not,
   parallel,
   type Ref,
   raise,
   sequence,
   text,
-  variable,
+  variables,
   waitFor,
-  when,
 } from 'redress';
 import * as z from 'zod';
 import { car, flight, hotel, post, visaOffice } from './agents.ts';
@@ -44,7 +43,7 @@ export const visaByTelephone = ({ traveller, journey }: TripOrder) =>
     answer: Visa,
   });
 
-const granted = variable<boolean>('granted');
+const vars = variables<{ granted: boolean }>();
 
 function visaCheck(order: TripOrder, orderId: Expr<string>) {
   const { traveller, journey } = order;
@@ -54,12 +53,12 @@ function visaCheck(order: TripOrder, orderId: Expr<string>) {
     .undo(({ applicationId }) => visaOffice.withdraw({ applicationId }));
 
   const call = visaByTelephone(order);
-  const decision = sequence(visa, assign(granted, visa.output.granted))
-    .on(NoSignal, () => sequence(call, assign(granted, call.output.granted)))
+  const decision = sequence(visa, assign(vars.granted, visa.output.granted))
+    .on(NoSignal, () => sequence(call, assign(vars.granted, call.output.granted)))
     .named('decision');
   const refused = raise(VisaRefused, text`${journey.to} does not let ${name} in.`);
 
-  return sequence(apply, decision, choice(when(cel<boolean>`!${granted}`, refused))).named('visa-check');
+  return sequence(apply, decision, ifTrue(not(vars.granted), refused)).named('visa-check');
 }
 
 /**
@@ -92,7 +91,7 @@ export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip },
     .named('confirm')
     .noUndo();
 
-  return sequence(nights, bookings, choice(when(journey.visa, visaCheck(order, orderId))), confirm).on(Refused, ({ fault, compensate }) =>
+  return sequence(nights, bookings, ifTrue(journey.visa, visaCheck(order, orderId)), confirm).on(Refused, ({ fault, compensate }) =>
     sequence(
       compensate(),
       post.tell({ to: traveller.email, text: text`${name}, your journey to ${to} is off: ${fault.message}` }).named('apologise'),

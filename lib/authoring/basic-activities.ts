@@ -33,12 +33,19 @@ export type Variable<T> = Ref<T> & { readonly [assigned]: T };
 
 type Typed<T> = [T] extends [never] ? { 'say what it holds': 'variable<number>(…)' } : unknown;
 
-/** Declares a variable: `const left = variable<number>('left')`. */
+type Variables<T> = [T] extends [never]
+  ? { 'name the variables and their types': 'variables<{ left: number }>()' }
+  : { readonly [K in keyof T]-?: Variable<T[K]> };
+
+/** Declares the variables of an order: `const vars = variables<{ left: number }>()`, then `vars.left`. */
+export const variables = <T extends object = never>(): Variables<T> => expression('vars') as unknown as Variables<T>;
+
+/** Declares one variable, by a name that code computes. */
 export const variable = <T = never>(name: string & Typed<T>): Variable<T> => expression<T>(fieldOf('vars', name)) as unknown as Variable<T>;
 
 /** Sets a variable of the order, before anything reads it: `assign(left, cel`${left} - 1`)`. */
 export const assign = <T>(variable: Variable<T>, value: In<NoInfer<T>>): Activity<never> => {
   const [, name] = /^vars\.(\w+)$/.exec(celOf(variable)) ?? [];
-  if (name === undefined) throw new TypeError(`Expected a variable such as variable<number>('left'), got ${celOf(variable)}.`);
+  if (name === undefined) throw new TypeError(`Expected a variable such as variables<{ left: number }>().left, got ${celOf(variable)}.`);
   return leaf({ activity: 'assign', name: `set-${name}`, variable: name, value });
 };

@@ -27,14 +27,16 @@ export type ValueOf<V> =
         : V;
 
 const source = Symbol('cel');
+const relation = Symbol('comparison or negation');
 
 /** Creates a path that records itself: reading a field returns the path of that field. */
-export const expression = <T>(text: string): Ref<T> =>
+export const expression = <T>(text: string, isRelation = false): Ref<T> =>
   new Proxy(
     {},
     {
       get(_, key) {
         if (key === source) return text;
+        if (key === relation) return isRelation;
         if (key === 'toJSON') return () => ({ $cel: text });
         if (key === Symbol.toPrimitive) return () => refuseValue(text);
         if (typeof key === 'symbol') return undefined;
@@ -62,9 +64,20 @@ export const celOf = (hole: unknown): string => {
   return text;
 };
 
-const operand = (hole: unknown): string => {
+/** Returns the CEL text of an operand, in parentheses unless it is a path. */
+export const operand = (hole: unknown): string => {
   const text = celOf(hole);
   return /^[\w.]+$/.test(text) ? text : `(${text})`;
+};
+
+/** Returns an operand of `&&` and `||`, which bind weaker than comparisons and `!`. */
+export const conjunct = (hole: Expr<boolean>): string =>
+  (hole as { readonly [relation]?: boolean })[relation] ? celOf(hole) : operand(hole);
+
+/** Returns the CEL text of a literal. */
+export const literalOf = (value: unknown): string => {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`Expected a finite number, got ${value}.`);
+  return JSON.stringify(value);
 };
 
 /** Creates a CEL expression with typed holes: cel<boolean>`${order.total} > 100.0`. */
@@ -89,10 +102,8 @@ export const orElse = <T>(path: Expr<T>, otherwise: NonNullable<NoInfer<T>> | Ex
   const [, root, fields] = /^(\w+)((?:\.\w+|\["(?:[^"\\]|\\.)*"\])+)$/.exec(celOf(path)) ?? [];
   if (root === undefined || fields === undefined) throw new TypeError(`Expected a path such as order.note, got ${celOf(path)}.`);
   const optional = fields.replaceAll(/\.(\w+)|\[("(?:[^"\\]|\\.)*")\]/g, (_, name, quoted) => (name ? `.?${name}` : `[?${quoted}]`));
-  return expression<NonNullable<T>>(
-    `orElse(${root}${optional}, ${isExpression(otherwise) ? celOf(otherwise) : JSON.stringify(otherwise)})`,
-  );
+  return expression<NonNullable<T>>(`orElse(${root}${optional}, ${isExpression(otherwise) ? celOf(otherwise) : literalOf(otherwise)})`);
 };
 
-const isExpression = (value: unknown): value is Expr<unknown> =>
+export const isExpression = (value: unknown): value is Expr<unknown> =>
   isObject(value) && typeof (value as { [source]?: string })[source] === 'string';

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
   type Activity,
+  and,
   assign,
+  atLeast,
+  atMost,
   cel,
   check,
   choice,
@@ -14,9 +17,16 @@ import {
   delay,
   EngineFault,
   type Expr,
+  equals,
   fault,
   forEach,
+  greaterThan,
+  has,
+  ifTrue,
+  lessThan,
+  not,
   operation,
+  or,
   orElse,
   otherwise,
   parallel,
@@ -31,6 +41,7 @@ import {
   terminate,
   text,
   variable,
+  variables,
   when,
 } from 'redress';
 import * as z from 'zod';
@@ -524,6 +535,55 @@ test('a variable is set and read under the same name', () => {
     },
   ]);
   assert.throws(() => assign(expression('order.left') as never, 1 as never), /Expected a variable .*got order\.left/);
+});
+
+test('conditions without CEL record the same text as CEL', () => {
+  const Parcel = z.object({
+    kind: z.enum(['gift', 'purchase']),
+    total: z.number(),
+    paid: z.boolean(),
+    note: z.string().optional(),
+    by: z.iso.date(),
+  });
+  const order = expression<z.output<typeof Parcel>>('order');
+  const vars = variables<{ left: number; done: boolean }>();
+  const pairs = [
+    [not(order.paid), cel`!${order.paid}`],
+    [not(equals(order.kind, 'gift')), cel`!(order.kind == "gift")`],
+    [equals(order.total, 0), cel`${order.total} == 0`],
+    [greaterThan(order.total, 100), cel`${order.total} > 100`],
+    [atLeast(order.total, vars.left), cel`${order.total} >= ${vars.left}`],
+    [lessThan(order.by, '2030-01-01'), cel`${order.by} < "2030-01-01"`],
+    [atMost(cel<number>`order.total / 2`, -1.5), cel`${cel`order.total / 2`} <= -1.5`],
+    [has(order.note), cel`has(${order.note})`],
+    [and(not(order.paid), lessThan(vars.left, 3), vars.done), cel`!${order.paid} && ${vars.left} < 3 && ${vars.done}`],
+    [or(and(order.paid, vars.done), has(order.note)), cel`(order.paid && vars.done) || has(order.note)`],
+    [and(cel<boolean>`order.paid || vars.done`, order.paid), cel`(order.paid || vars.done) && order.paid`],
+  ];
+  for (const [condition, written] of pairs) {
+    assert.equal(celOf(condition), celOf(written));
+    parseExpression(celOf(condition));
+  }
+});
+
+test('ifTrue records the choice that it abbreviates', () => {
+  const recorded = (build: (context: Context) => Activity<'Refused/CardDeclined'>) => JSON.stringify(define(build));
+  const free = ({ order }: Context) => equals(order.city, 'Bonn');
+  assert.equal(
+    recorded((context) => ifTrue(free(context), tell('a'))),
+    recorded((context) => choice(when(free(context), tell('a')))),
+  );
+  assert.equal(
+    recorded((context) => ifTrue(free(context), tell('a'), charge())),
+    recorded((context) => choice(when(free(context), tell('a')), otherwise(charge()))),
+  );
+});
+
+test('a condition that only JavaScript accepts does not load', () => {
+  assert.throws(() => ifTrue(true as never, tell('a')), /Expected an expression \(a path such as order\.total, or cel`…`\), got true/);
+  assert.throws(() => not('paid' as never), /Expected an expression .* got "paid"/);
+  assert.throws(() => equals(expression<number>('order.total'), Number.NaN), /Expected a finite number, got NaN/);
+  assert.throws(() => has(cel`1 + 1`), /Expected a path such as order\.note, got 1 \+ 1/);
 });
 
 test('a root with a name keeps it inside a sequence, and its handlers become those of the order', () => {

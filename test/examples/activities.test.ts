@@ -49,6 +49,7 @@ describe('the examples of activities', () => {
   test('a question to a person, who answers no', () => plays('ask-operator.ts'));
   test('F-84: a variable that a loop adds up, entry by entry', () => plays('assign.ts'));
   test('F-88: the first branch whose condition holds', () => plays('choice.ts'));
+  test('F-88: one branch or the other', () => plays('if-true.ts'));
   test('a workflow that calls another one, and undoes it', () => plays('call.ts'));
   test('a function of the app', () => plays('compute.ts'));
   test('F-99, F-100, F-103: completed steps are undone, and an undo is repeated until it succeeds', () => plays('compensate.ts'));

@@ -19,12 +19,15 @@ interface Message {
   readonly text: string;
 }
 
+/** A user's project may be less strict than this one. */
+const plainStrict = { exactOptionalPropertyTypes: false, noUncheckedIndexedAccess: false, noPropertyAccessFromIndexSignature: false };
+
 /** Compiles the file without its expected errors, and returns the compiler's messages. */
-function messages(): readonly Message[] {
+function messages(options: { readonly [option: string]: boolean }): readonly Message[] {
   const folder = mkdtempSync(join(tmpdir(), 'redress-types-'));
   try {
     const paths = { redress: [`${root}lib/index.ts`] };
-    const config = { extends: `${root}tsconfig.json`, compilerOptions: { paths }, include: ['*.ts'] };
+    const config = { extends: `${root}tsconfig.json`, compilerOptions: { ...options, paths }, include: ['*.ts'] };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
     writeFileSync(join(folder, 'negative.ts'), lines.join('\n').replaceAll('@ts-expect-error', ''));
@@ -39,8 +42,12 @@ function messages(): readonly Message[] {
   }
 }
 
-test('F-163: each of the wrong workflows is refused at the mistake, with a message that names it', () => {
-  const said = messages();
+for (const [where, options] of Object.entries({ 'this project': {}, 'a project with strict alone': plainStrict }))
+  test(`F-163: in ${where}, each wrong workflow is refused at the mistake, with a message that names it`, () =>
+    everyMistakeIsNamed(options));
+
+function everyMistakeIsNamed(options: { readonly [option: string]: boolean }): void {
+  const said = messages(options);
   const mistakes = lines.flatMap((text, index) => {
     const { what = '', word = '' } = mistake.exec(text)?.groups ?? {};
     return word === '' ? [] : [{ what, word, line: index + 2 }];
@@ -54,4 +61,4 @@ test('F-163: each of the wrong workflows is refused at the mistake, with a messa
   assert.deepEqual(unnamed, []);
   const others = said.filter(({ line }) => !mistakes.some((each) => each.line === line));
   assert.deepEqual(others, [], 'nothing else is wrong with them');
-});
+}

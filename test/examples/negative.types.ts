@@ -5,9 +5,11 @@
 import {
   type Activity,
   AnyFault,
+  and,
   answering,
   askOperator,
   assign,
+  atLeast,
   ChildNotCompleted,
   type Composite,
   call,
@@ -20,9 +22,14 @@ import {
   defineLeafActivity,
   defineWorkflow,
   EngineFault,
+  equals,
   fault,
   forEach,
+  greaterThan,
+  has,
+  ifTrue,
   NoSignal,
+  not,
   operation,
   orElse,
   otherwise,
@@ -38,6 +45,7 @@ import {
   terminate,
   text,
   variable,
+  variables,
   waitFor,
   when,
 } from 'redress';
@@ -252,6 +260,67 @@ export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: O
   return sequence(reserve);
 });
 
+const Parcel = z.object({
+  kind: z.enum(['gift', 'purchase']),
+  total: z.number(),
+  paid: z.boolean(),
+  checked: z.boolean().optional(),
+  note: z.string().optional(),
+  address: Address,
+});
+
+export const wrongConditions = defineWorkflow('wrong-conditions', { version: 1, order: Parcel }, ({ order, orderId }) => {
+  const tell = customer.notify({ orderId, kind: 'shipped', text: 'x' });
+  ifTrue(order.paid, tell);
+  ifTrue(not(order.paid), tell, sequence());
+  ifTrue(and(not(order.paid), equals(order.kind, 'gift'), atLeast(order.total, 10)), tell);
+  ifTrue(has(order.note), tell);
+  equals(order.kind, order.address.city);
+  equals(orElse(order.note, ''), 'x');
+  // @ts-expect-error a number as a condition: greaterThan(order.total,
+  ifTrue(order.total, tell);
+  // @ts-expect-error a text that is negated: greaterThan(order.total,
+  not(order.kind);
+  // @ts-expect-error a condition that may be missing: orElse(path,
+  ifTrue(order.checked, tell);
+  // @ts-expect-error a condition that may be missing, negated: orElse(path,
+  not(order.checked);
+  // @ts-expect-error a value outside the enumeration: 'gifts'
+  equals(order.kind, 'gifts');
+  // @ts-expect-error a value of another type: '100'
+  greaterThan(order.total, '100');
+  // @ts-expect-error a path of another type: order.kind
+  greaterThan(order.total, order.kind);
+  // @ts-expect-error a path that may be missing: orElse(path,
+  equals(order.note, 'x');
+  // @ts-expect-error an order of booleans: boolean
+  greaterThan(order.paid, 1);
+  // @ts-expect-error a comparison of an object: order.address
+  equals(order.address, 'Bonn');
+  // @ts-expect-error a text among conditions: order.note
+  and(order.paid, order.note);
+  // @ts-expect-error a single condition: and
+  and(order.paid);
+  // @ts-expect-error a step in place of its output: tell
+  ifTrue(tell, tell);
+  // @ts-expect-error a condition that JavaScript evaluates: total
+  ifTrue(order.total > 100, tell);
+  // @ts-expect-error an activity that is none: order.note
+  ifTrue(order.paid, order.note);
+
+  const vars = variables<{ left: number; done: boolean }>();
+  assign(vars.left, cel`${vars.left} - 1`);
+  ifTrue(vars.done, tell);
+  // @ts-expect-error a variable that is not declared: right
+  vars.right;
+  // @ts-expect-error a value of another type for a variable: 'three'
+  assign(vars.left, 'three');
+  // @ts-expect-error variables without their types: left
+  variables().left;
+
+  return sequence(tell);
+});
+
 /** Whether two types are the same, apart from the order of union members. */
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
 const faultsAre = <F extends string>(_: Activity<F>) => ({ exactly: <G extends string>(_: Same<F, G>) => {} });
@@ -279,6 +348,8 @@ export const whatMayLeave = defineWorkflow('what-may-leave', { version: 1, order
   faultsAre(retry(charge, { retries: 3, intervalSeconds: 20, only: [CardDeclined] })).exactly<'Refused/CardDeclined'>(true);
   faultsAre(scope('paid', charge)).exactly<'Refused/CardDeclined'>(true);
   faultsAre(choice(when(cel<boolean>`true`, charge), otherwise(raise(Fraud, 'odd')))).exactly<'Refused/CardDeclined' | 'Fraud'>(true);
+  faultsAre(ifTrue(cel<boolean>`true`, charge, raise(Fraud, 'odd'))).exactly<'Refused/CardDeclined' | 'Fraud'>(true);
+  faultsAre(ifTrue(cel<boolean>`true`, charge)).exactly<'Refused/CardDeclined'>(true);
   faultsAre(repeatWhile(cel<boolean>`true`, ship)).exactly<'AddressInvalid'>(true);
   faultsAre(forEach(order.items, () => ship)).exactly<'AddressInvalid'>(true);
   faultsAre(forEach(order.items, () => ({ do: ship, until: cel<boolean>`true` }))).exactly<'AddressInvalid'>(true);
