@@ -5,8 +5,8 @@ import type { Activity, WorkflowDefinition } from '#core/definition/definition';
 import { programOf } from '#core/definition/program';
 
 /**
- * The core alone, on one core and without any I/O: events a second through a sequence of ten steps, and the time that
- * one answer takes while so many other branches are at work.
+ * Measures the core alone, on one processor core and without I/O: events per second through a sequence of ten steps, and the
+ * time of one reply while many other branches run.
  */
 const step = (name: string): Activity => ({ activity: 'step', name, agent: 'agent', operation: name, input: { id: { $cel: 'order.id' } } });
 const listOf = <T>(length: number, entry: (index: number) => T): T[] => Array.from({ length }, (_, index) => entry(index));
@@ -22,25 +22,25 @@ const definitionOf = (root: Activity): WorkflowDefinition => ({
 const order = { id: 'o1' };
 const subject = { orderId: 'o1', order };
 
-/** Brings one order to its end, and says how many events that took. */
+/** Runs one order to its end, and returns the number of its events. */
 function finish(definition: WorkflowDefinition): number {
   const program = programOf(definition);
-  const asked: string[] = [];
+  const requested: string[] = [];
   let state: State = initialState;
   let events = 0;
   const happen = (event: Event): void => {
     const transition = advance(program, subject, state, event);
     state = transition.state;
-    for (const command of transition.commands) if (command.type === 'request') asked.push(command.requestId);
+    for (const command of transition.commands) if (command.type === 'request') requested.push(command.requestId);
     events += 1;
   };
   happen({ type: 'started', stepMs: 30_000, at: 0, epoch: 1 });
-  for (let next = 0; next < asked.length; next++)
+  for (let next = 0; next < requested.length; next++)
     happen({
       type: 'replied',
       at: 1,
       epoch: 1,
-      requestId: asked[next] ?? '',
+      requestId: requested[next] ?? '',
       sentAt: 1,
       reply: { status: 'succeeded', output: { id: 'x' } },
     });
@@ -48,7 +48,7 @@ function finish(definition: WorkflowDefinition): number {
   return events;
 }
 
-/** The best of ten slices, and the one in the middle: on a machine that others use, too, the first says more of the core. */
+/** Returns the best and the median of ten slices. On a shared machine the best says more about the core. */
 function eventsPerSecond(definition: WorkflowDefinition, ms: number): { best: number; median: number } {
   const slice = (): number => {
     const started = performance.now();
@@ -61,7 +61,7 @@ function eventsPerSecond(definition: WorkflowDefinition, ms: number): { best: nu
   return { best: slices[9] ?? 0, median: slices[5] ?? 0 };
 }
 
-/** One answer, and the next asking that it leads to, while `live` branches are at work. */
+/** Measures one reply and the next request that follows from it, while `live` branches run. */
 function microsecondsPerEvent(live: number, ms: number): number {
   const branches = listOf(
     live,

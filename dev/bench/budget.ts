@@ -1,9 +1,9 @@
 import { type MeterEntry, totalOf } from '#adapters/aws/meter';
 
-/** What a three-step order with no trouble and no response channel may cost at the most (the design's budget). */
+/** The maximum cost of a three-step order without failures and without a response queue (the design's budget). */
 export const budget = {
   transactions: 1,
-  /** Of whole items and of some of their attributes. */
+  /** Updates of whole items and of single attributes. */
   updates: 3,
   reads: 3,
   indexWrites: 5,
@@ -14,9 +14,9 @@ export const budget = {
 
 export type Figure = keyof typeof budget;
 
-/** Of a step of an order, however many it has. */
+/** Write units of one step, however many steps the order has. */
 export const writeUnitsPerStepMax = 4;
-/** Dollars for a million orders at list price: ten messages a request and a run, or one. */
+/** Dollars for a million orders at list price, with ten messages per request and run, or with one. */
 export const dollarsMax = { batched: 15, oneByOne: 25 } as const;
 
 export interface OrderFigures extends Readonly<Record<Figure, number>> {
@@ -32,7 +32,7 @@ const transactions = ['TransactWriteItems'];
 const updates = ['PutItem', 'UpdateItem'];
 const reads = ['BatchGetItem', 'GetItem', 'Query', 'Scan'];
 
-/** What one order asked for, when nothing else went on. Each index write is one unit: all indexes hold keys only. */
+/** The requests of one order that runs alone. Each index write is one unit, because all indexes hold keys only. */
 export function figuresOf(entries: readonly MeterEntry[], stateBytes: number): OrderFigures {
   const requestsTo = (operations: readonly string[]): number =>
     totalOf(entries.filter(({ operation }) => operations.includes(operation))).requests;
@@ -53,7 +53,7 @@ export function figuresOf(entries: readonly MeterEntry[], stateBytes: number): O
   };
 }
 
-/** By role and operation: `scheduler PutItem: 3`. */
+/** Counts requests by role and operation: `scheduler PutItem: 3`. */
 export const requestsIn = (entries: readonly MeterEntry[]): { readonly [call: string]: number } =>
   Object.fromEntries(
     [...Map.groupBy(entries, ({ role, operation }) => `${role} ${operation}`)].map(([call, its]) => [call, totalOf(its).requests]),

@@ -2,11 +2,11 @@ import type { Run } from '../../test/adapters/aws/invocations.ts';
 import type { Deployment } from './deployment.ts';
 import { priceOf } from './prices.ts';
 
-/** What neither an emulator nor a template shows. A vCPU of Lambda is taken to be as fast as one core of this machine. */
+/** Figures that neither an emulator nor a template shows. A vCPU of Lambda counts as one core of this machine. */
 export const assumed = {
-  /** Of Lambda's memory, for each vCPU. */
+  /** MiB of Lambda memory per vCPU. */
   vCpuMiB: 1769,
-  /** Of AWS to a function of its own region, over connections that are open. */
+  /** Latency between AWS services and a function in the same region, over open connections. */
   answerMs: {
     TransactWriteItems: 12,
     PutItem: 6,
@@ -15,25 +15,25 @@ export const assumed = {
     SendMessageBatch: 10,
     PutEvents: 15,
   } as { readonly [operation: string]: number },
-  /** START, END and REPORT. */
+  /** The START, END and REPORT lines. */
   platformLogBytesPerRun: 300,
   accessLogBytesPerCall: 300,
   ordersPerMonth: 1_000_000,
-  /** DynamoDB asks for a table's key once in so long for each caller. */
+  /** DynamoDB requests a table's key once in this time for each caller. */
   tableKeySeconds: 300,
-  /** Of the runs beyond the first of each second. */
+  /** Share of the runs that are traced, beyond the first run of each second. */
   tracedShare: 0.05,
-  /** Lambda waits at each queue with so many receivers, so long at a time; each time that they get nothing is billed. */
+  /** Lambda polls each queue with this many receivers, for `pollSeconds` each. Empty polls are billed, too. */
   pollersPerQueue: 5,
   pollSeconds: 20,
-  /** An HTTP API with detailed metrics tells so many things of its one route. */
+  /** Metrics of the one route of an HTTP API with detailed metrics. */
   routeMetrics: 6,
   supervisorLooksEverySeconds: 5,
 } as const;
 
 export const secondsPerMonth = 730 * 3600;
 
-/** What some orders used together. */
+/** The total usage of some orders. */
 export interface Usage {
   readonly orders: number;
   readonly writeUnits: number;
@@ -46,13 +46,13 @@ export interface Usage {
 
 const memoryOf = ({ memoryMiB }: Deployment, { function: name }: Run): number => memoryMiB.get(name) ?? 0;
 
-/** A run waits for AWS as long as one of its records does: the others of a batch wait at the same time. */
+/** Returns the billed duration of a run. It waits for AWS once, because the records of a batch wait at the same time. */
 export function billedMs(deployment: Deployment, run: Run): number {
   const waiting = sum(run.operations.map((operation) => assumed.answerMs[operation] ?? 0)) / run.records;
   return Math.ceil(run.cpuMs * (assumed.vCpuMiB / memoryOf(deployment, run)) + waiting);
 }
 
-/** Dollars for a million orders, by what is billed. */
+/** Dollars for a million orders, by billed item. */
 export function billOf(usage: Usage, deployment: Deployment, kmsRequestsPerMonth: number) {
   const { runs, orders } = usage;
   const each = (total: number): number => (total / orders) * 1_000_000;
@@ -74,7 +74,7 @@ export function billOf(usage: Usage, deployment: Deployment, kmsRequestsPerMonth
   return { ...lines, total: sum(Object.values(lines)) };
 }
 
-/** An order's first request is sent by the call that submits it; all others could go with those of the same run. */
+/** The call that submits an order sends its first request. All other sends of a run could go out together. */
 export const withSendsGathered = (usage: Usage, batch: number): Usage => {
   const { orders, sends, queueRequests } = usage;
   const gathered = orders + (sends - orders) / batch;
@@ -82,8 +82,8 @@ export const withSendsGathered = (usage: Usage, batch: number): Usage => {
 };
 
 /**
- * Traces that X-Ray records of a million orders that come evenly, if each run is a trace of its own: of each function
- * the first run of every second, and a share of the others.
+ * Counts the traces of X-Ray for a million evenly spread orders, if each run is a trace of its own: the first run of each
+ * function in every second, and a share of the others.
  */
 export function tracesOf({ runs, orders }: Usage, ordersPerSecond: number): number {
   const byFunction = Map.groupBy(runs, (run) => run.function);

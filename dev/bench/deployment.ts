@@ -7,15 +7,15 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { OrderProcessing } from '../../lib/cdk.ts';
 import shop from './shop.ts';
 
-/** What the bench's shop is deployed as, read off the template that CloudFormation would get. */
+/** The deployment of the bench's shop, read from the template that CloudFormation would get. */
 export interface Deployment {
-  /** By the names of the functions. */
+  /** MiB by name of the function. */
   readonly memoryMiB: ReadonlyMap<string, number>;
   readonly isTraced: boolean;
   readonly dataKeyReuseSeconds: number;
-  /** How long one run of the supervisor looks again and again. */
+  /** Seconds for which one run of the supervisor keeps making passes. */
   readonly passingSeconds: number;
-  /** By type: `AWS::CloudWatch::Alarm`. */
+  /** Counts resources by type: `AWS::CloudWatch::Alarm`. */
   count(type: string): number;
 }
 

@@ -9,14 +9,14 @@ import { losesItsAgent, mustHaveEnded, nextKey, type Print, play, storedBytes, w
 import { priceOf, prices, pricesAsOf, pricesRegion } from './prices.ts';
 import shop, { order } from './shop.ts';
 
-/** So many orders before anything is measured: what Node compiles at first would be counted else. */
+/** Orders before the measurement. Without them, the figures would include Node's first compilations. */
 const warmOrders = 300;
 const batch = 10;
 const rounds = 20;
 
 export interface SupervisorReads {
   readonly unitsPerIdlePass: number;
-  /** Of the scan alone: looking at a live order is one more. */
+  /** Read units of the scan alone. A look at a live order costs one more. */
   readonly unitsPerOrderSwept: number;
 }
 
@@ -27,7 +27,7 @@ interface Measured {
   readonly metrics: number;
 }
 
-/** What a million orders cost, what a deployment costs without any, and what Step Functions would take. */
+/** Prints the cost of a million orders, the fixed cost of a deployment, and the price of the same orders on Step Functions. */
 export async function printCosts(endpoints: AwsEndpoints, reads: SupervisorReads, print: Print): Promise<void> {
   const measured = await measure(endpoints);
   const deployment = deploymentOf(pricesRegion);
@@ -61,7 +61,7 @@ async function measure(endpoints: AwsEndpoints): Promise<Measured> {
   return { oneByOne, inTens, bytesEach, metrics };
 }
 
-/** Each of these is billed by the month: names by role. */
+/** Counts metric names by role, because each is billed by the month. */
 async function metricsSeen(invoked: Invoked): Promise<number> {
   await invoked.submit(nextKey(), { workflow: 'fulfil', order });
   await losesItsAgent(invoked)();
@@ -96,7 +96,7 @@ async function usageOf(invoked: Invoked, batchMax: number): Promise<Usage> {
 
 const mean = (numbers: readonly number[]): number => sum(numbers) / numbers.length;
 
-/** By role: how many runs an order takes, what each takes of the processor here, and what Lambda would bill. */
+/** Prints by role how many runs an order takes, their processor time on this machine, and their price on Lambda. */
 function printRuns({ oneByOne, inTens }: Measured, deployment: Deployment, print: Print): void {
   for (const usage of [oneByOne, inTens]) {
     const { runs, orders } = usage;
@@ -148,7 +148,7 @@ function printTraces({ oneByOne, inTens }: Measured, print: Print): void {
   }
 }
 
-/** With every line of the journal in the log. */
+/** Prints the cost of logs that contain every journal line. */
 async function printLogs(endpoints: AwsEndpoints, print: Print): Promise<void> {
   const invoked = await openInvoked({ app: shop, endpoints, environment: { LOG_LEVEL: 'info' } });
   await warmUp(invoked);
@@ -158,7 +158,7 @@ async function printLogs(endpoints: AwsEndpoints, print: Print): Promise<void> {
   print({ dollarsPerMillion: 'LOG_LEVEL=info', bytesEach, ...inCents({ logs: priceOf('logs', (bytesEach * 1_000_000) / 1e9) }) });
 }
 
-/** Three states; at the most a start and an end with transitions of their own. The agents' runs come on top there, too. */
+/** Three states, with at most one transition each for start and end. The runs of the agents cost extra there, too. */
 function printStepFunctions(print: Print): void {
   const transitions = { least: 3, most: 5 };
   const dollars = (count: number): number => priceOf('stepFunctions', count * 1_000_000);

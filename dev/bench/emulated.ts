@@ -1,7 +1,7 @@
 import type { AwsEndpoints } from '#adapters/aws/open';
 import { type Emulator, startEventBus, startFauxqs } from '../../test/support/emulators.ts';
 
-/** Does some work with emulators that are started for it, and stopped behind it. */
+/** Runs some work with emulators, and stops them afterwards. */
 export async function withEmulators<T>(startTable: () => Promise<Emulator>, work: (endpoints: AwsEndpoints) => Promise<T>): Promise<T> {
   const [table, queues, bus] = await Promise.all([startTable(), startFauxqs(), startEventBus()]);
   try {

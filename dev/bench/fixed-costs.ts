@@ -6,13 +6,13 @@ const minutes = secondsPerMonth / 60;
 const hours = secondsPerMonth / 3600;
 
 export interface Idle {
-  /** Of one pass that finds nothing due. */
+  /** Read units of one pass that finds nothing due. */
   readonly readUnitsPerPass: number;
-  /** Names of metrics by role that were seen in this run. */
+  /** Names of metrics by role that this run has seen. */
   readonly metrics: number;
 }
 
-/** Dollars a month before the first order comes. */
+/** Dollars a month without any orders. */
 export function fixedCosts({ memoryMiB, passingSeconds, count }: Deployment, { readUnitsPerPass, metrics }: Idle) {
   const passes = minutes * Math.ceil(passingSeconds / assumed.supervisorLooksEverySeconds);
   const lines = {
@@ -32,7 +32,7 @@ export function fixedCosts({ memoryMiB, passingSeconds, count }: Deployment, { r
   return { ...lines, total: sum(Object.values(lines)) };
 }
 
-/** Dollars a month for a million orders that are kept, whatever becomes of them. */
+/** Dollars a month for the storage of a million orders, in whatever state they are. */
 export function keepingCosts(bytesEach: number, sweepReadUnitsEach: number) {
   const gigabytes = (bytesEach * 1_000_000) / 1e9;
   return {
@@ -42,14 +42,14 @@ export function keepingCosts(bytesEach: number, sweepReadUnitsEach: number) {
   };
 }
 
-/** Of one month, for a queue that is never idle: producers ask twice, consumers once (SQS developer guide). */
+/** Requests of one month for a queue that is never idle: two for each producer, one for each consumer (SQS developer guide). */
 const queueKeyRequests = (producers: number, consumers: number, reuseSeconds: number): number =>
   (secondsPerMonth / reuseSeconds) * (2 * producers + consumers);
 
-/** Requests to KMS in a month in which no queue of the agents is idle. */
+/** Requests to KMS in a month in which no agent's queue is idle. */
 export function keyRequests(agents: number, reuseSeconds: number): number {
   const tableCallers = ['api', 'scheduler', 'supervisor'].length;
-  // The api asks a first step's agent and the scheduler all others; agents answer the scheduler.
+  // The API requests the agent of the first step, the scheduler all others. Agents reply to the scheduler.
   const ofAgent = queueKeyRequests(2, 1, reuseSeconds) + queueKeyRequests(1, 1, reuseSeconds);
   return (secondsPerMonth / assumed.tableKeySeconds) * tableCallers + agents * ofAgent;
 }

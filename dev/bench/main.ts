@@ -1,12 +1,12 @@
-/** `npm run bench [-- NAME]`: figures, one JSON object a line. */
+/** `npm run bench [-- NAME]` prints figures, one JSON object per line. */
 const benches: { readonly [name: string]: () => Promise<unknown> } = {
   advance: () => import('./advance.ts'),
   orders: () => import('./orders.ts'),
   requests: () => import('./requests.ts'),
 };
 
-const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
-for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
+const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+for (const name of chosen.length > 0 ? chosen : Object.keys(benches)) {
   const bench = benches[name];
   if (!bench) {
     process.stderr.write(`There is no bench "${name}". Known: ${Object.keys(benches).join(', ')}.\n`);

@@ -14,8 +14,10 @@ import { startHost } from '#runtime/host/host';
 import { loadFunction } from '#runtime/host/load';
 
 /**
- * Three-step orders end to end in one process, synced to disk, with agents that answer at once. `commitsPerSecond` is
- * the baseline of the same run: one small synced transaction after the other on the same disk, and nothing else.
+ * Runs three-step orders end to end in one process, synced to disk, with agents that answer at once.
+ *
+ * `commitsPerSecond` is the baseline of the same run: nothing but small synced transactions, one after the other, on the same
+ * disk.
  */
 const Item = z.object({ id: z.string() });
 const done = operation({ input: Item, output: Item, run: ({ id }) => ({ id }) });
@@ -34,7 +36,7 @@ async function measure(count: number, inFlight: number) {
   const clock = systemClock;
   const { store: embedded, queues, publisher, database } = openEmbedded(folder, { clock });
   const waiting = new Map<string, () => void>();
-  // Whoever waits for an order is told by the write that finishes it: asking the store again and again would be measured, too.
+  // The write that finishes an order notifies its waiter. Polling the store would be measured, too.
   const store: Store = {
     ...embedded,
     async update(state, when, along) {

@@ -15,12 +15,12 @@ import shop, { order } from './shop.ts';
 import { type Examples, type Stored, storedTable, storeOrders } from './stored-orders.ts';
 
 const due = 10;
-/** A sweep looks at every live order by itself, which takes the emulator long. */
+/** A sweep reads every live order separately, which is slow on the emulator. */
 const sweptMax = 10_000;
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** The supervisor over ever more stored orders, of which always as many are due: what it costs must follow what is due. */
+/** Runs the supervisor over ever more stored orders with a constant number of due ones. The cost must follow the due orders. */
 export async function printPasses(print: Print): Promise<SupervisorReads> {
   const examples = await withEmulators(startDynoxide, exampleOrders);
   const folder = mkdtempSync(join(tmpdir(), 'redress-stored-'));

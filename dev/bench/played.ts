@@ -15,7 +15,7 @@ export type Print = (row: object) => void;
 export interface Played {
   readonly orderId: string;
   readonly figures: OrderFigures;
-  /** As it is submitted: each part of a kilobyte of the two items is two write units of the transaction. */
+  /** Size at submission. Each started kilobyte of the two items costs two write units of the transaction. */
   readonly created: { readonly orderBytes: number; readonly stateBytes: number };
   readonly requests: { readonly [call: string]: number };
 }
@@ -23,7 +23,7 @@ export interface Played {
 let keys = 0;
 export const nextKey = (): string => `order-${++keys}`;
 
-/** Lets one order run from its submission to its end, with nothing else going on, and says what it asked for. */
+/** Runs one order alone from its submission to its end, and returns its requests. */
 export async function play(
   invoked: Invoked,
   workflow: string,
@@ -52,7 +52,7 @@ export async function play(
   };
 }
 
-/** A pass looks into the worklist whether an order is due or not. */
+/** A pass queries the worklist whether or not an order is due. */
 const isOfPass = ({ role, operation }: MeterEntry): boolean => role === 'supervisor' && operation === 'Query';
 
 export async function mustHaveEnded({ store }: Pick<Invoked, 'store'>, orderId: string, outcome: Outcome): Promise<void> {
@@ -60,13 +60,13 @@ export async function mustHaveEnded({ store }: Pick<Invoked, 'store'>, orderId: 
   if (head?.outcome !== outcome) throw new Error(`${orderId} is ${head?.processState}, so its figures say nothing.`);
 }
 
-/** Once for each process: it asks where its queues are, and the first order of a day notes the day. */
+/** Runs orders before the measurement: each process looks up its queues once, and the first order of a day notes the day. */
 export async function warmUp(invoked: Invoked, orders = 1): Promise<void> {
   for (let index = 0; index < orders; index++) await invoked.submit(nextKey(), { workflow: 'fulfil', order });
   await invoked.settle();
 }
 
-/** The first asking is lost with the process that took it, and its time goes by: the supervisor finds it. */
+/** Loses the first request with its process and lets its time pass, so that the supervisor finds the step. */
 export const losesItsAgent = (invoked: Invoked) => async (): Promise<void> => {
   await invoked.lose('inventory-requests');
   invoked.pass(stepMs + clockToleranceMs + 1);
@@ -74,10 +74,10 @@ export const losesItsAgent = (invoked: Invoked) => async (): Promise<void> => {
 };
 const { stepMs, clockToleranceMs } = readConfig({ REDRESS_ADAPTERS: 'aws' });
 
-/** The index entry that each item, and each of its places in an index, has. */
+/** Bytes of overhead per item, and per index entry. */
 const itemOverheadBytes = 100;
 
-/** Bytes that an order takes in the table and its indexes, as DynamoDB counts them. */
+/** Bytes of an order in the table and its indexes, as DynamoDB counts them. */
 export async function storedBytes({ clients, config }: Invoked, orderId: string): Promise<number> {
   const client = DynamoDBDocumentClient.from(clients.dynamodb);
   const { Items: items = [] } = await client.send(

@@ -1,16 +1,16 @@
 /**
  * List prices of AWS in us-east-1, in US dollars, without free tiers, volume discounts and taxes.
  *
- * This machine has no network. Those marked `seen` were found in stored copies of public pages, dated from 2020 to June
- * 2026, mostly of others than AWS; those marked `known` are general knowledge. None was read off AWS's own page on the
- * day below: check them there before you rely on a figure.
+ * The machine that collected them has no network. Prices marked `seen` come from stored copies of public pages, dated from
+ * 2020 to June 2026, mostly not from AWS. Prices marked `known` are general knowledge. None was read from AWS's own page on
+ * the day below: check them there before you rely on a figure.
  */
 export const pricesAsOf = '2026-11-21';
 export const pricesRegion = 'us-east-1';
 
 interface Price {
   readonly dollars: number;
-  /** What one such price buys. */
+  /** The number of units that one price buys. */
   readonly per: number;
   readonly unit: string;
   readonly publishedAt: string;

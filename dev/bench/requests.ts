@@ -9,8 +9,8 @@ import { losesItsAgent, nextKey, type Played, type Print, play, warmUp } from '.
 import shop, { counts, type Kind, kinds, nameOf, order } from './shop.ts';
 
 /**
- * What orders ask of AWS, and what that costs: the functions of the whole system on emulators, one run after the other.
- * Requests, units and bytes are counted; dollars are list prices times those counts.
+ * Measures the requests of orders to AWS, and their price, with the functions of the whole system on emulators, one run after
+ * the other. The bench counts requests, units and bytes; dollars are list prices times those counts.
  */
 const print: Print = (row) => void process.stdout.write(`${JSON.stringify({ bench: 'requests', ...row })}\n`);
 
@@ -44,12 +44,12 @@ async function printOtherOrders(endpoints: AwsEndpoints, good: Played): Promise<
   await warmUp(invoked);
   await warmUp(announcing);
   const trouble = losesItsAgent(invoked);
-  // The supervisor, too, asks once where its queue is.
+  // The supervisor looks up its queue once, too.
   await invoked.submit(nextKey(), { workflow: 'fulfil', order });
   await trouble();
   await invoked.settle();
   show('a step fails once at its agent', await play(invoked, 'fulfil-at-second-try'));
-  show('a step is asked again after its time', await play(invoked, 'fulfil', { trouble }));
+  show('a step is requested again after its time limit', await play(invoked, 'fulfil', { trouble }));
   show('reset as a whole after its time', await play(invoked, 'fulfil-as-a-whole', { trouble }));
   show('with a reference of the client', await play(invoked, 'fulfil', { reference: 'invoice-4711' }));
   show('its end is announced', await play(announcing, 'fulfil'));
@@ -99,10 +99,10 @@ async function printLongOrders(endpoints: AwsEndpoints): Promise<void> {
   invoked.close();
 }
 
-/** Later numbers have more digits than the first, so that a state of the same shape passes the next kilobyte a little sooner. */
+/** Later numbers have more digits, so a state of the same shape reaches its next kilobyte a little sooner. */
 const flatMax = 1.1;
 
-/** Write units of one more step, among few and among many. */
+/** Write units of one more step, among few steps and among many. */
 function growth(units: ReadonlyMap<number, number>) {
   const [few = 0, more = 0, many = 0] = counts;
   const slope = (from: number, to: number): number => ((units.get(to) ?? 0) - (units.get(from) ?? 0)) / (to - from);

@@ -3,7 +3,7 @@ import { cel, defineAgent, defineApp, defineWorkflow, fault, operation, type Ste
 import * as z from 'zod';
 import { Address, Card, Currency, MinorUnits, Order, Quantity, Text } from '../../examples/orders/order.ts';
 
-/** The order that the example shop sends, and three of its steps: reserve, charge, ship. The agents answer at once. */
+/** The order of the example shop with three of its steps: reserve, charge, ship. The agents answer at once. */
 const sample = JSON.parse(readFileSync(new URL('../../examples/orders/samples/ok.json', import.meta.url), 'utf8')) as {
   readonly order: z.output<typeof Order>;
 };
@@ -13,7 +13,7 @@ const Items = z.array(z.object({ sku: Text, quantity: Quantity }));
 const Amount = z.object({ currency: Currency, minorUnits: MinorUnits });
 const Note = z.object({ text: Text });
 
-/** As long as the ids of the example's services. */
+/** Returns an id of the same length as the ids of the example's services. */
 const idFrom = (prefix: string, key: string): string => `${prefix}_${Buffer.from(key).toString('hex').slice(-16)}`;
 
 const inventory = defineAgent('inventory', {
@@ -72,7 +72,7 @@ const threeSteps = (name: string, charge: 'charge' | 'chargeAtSecondTry', option
     );
   });
 
-/** The third step is refused, and what the first two did is undone. */
+/** The service refuses the third step, and the effects of the first two are undone. */
 const refused = defineWorkflow('fulfil-refused', { version: 1, order: Order }, ({ order, orderId }) => {
   const minorUnits = sum(order.items, (item) => cel`${item.quantity} * ${item.unitPrice}`);
   const amount = { currency: order.currency, minorUnits };
@@ -83,11 +83,14 @@ const refused = defineWorkflow('fulfil-refused', { version: 1, order: Order }, (
   ).on(Unreachable, ({ compensate }) => compensate());
 });
 
-/** What the steps of a long order have to do with each other. */
+/** How the steps of a long order depend on each other. */
 export const kinds = ['plain', 'linked', 'undoable', 'undone'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** The names of the steps are as long as each other. `linked`: each reads what the one before it answered; else nobody reads an answer. */
+/**
+ * All step names have the same length. With `linked`, each step reads the output of the step before it; otherwise no output is
+ * read.
+ */
 const manySteps = (count: number, kind: Kind) =>
   defineWorkflow(nameOf(count, kind), { version: 1, order: Order }, ({ order, orderId }) => {
     const steps: StepActivity<never, z.output<typeof Note>>[] = [];

@@ -16,7 +16,7 @@ export interface Stored {
   readonly state: StateRecord;
 }
 
-/** One order at work and one that is finished, as the system itself has stored them: the others are made after them. */
+/** A running order and a finished one, as the system itself has stored them. All others are copies of these. */
 export interface Examples {
   readonly live: Stored;
   readonly finished: Stored;
@@ -24,21 +24,21 @@ export interface Examples {
 
 export interface Wanted {
   readonly count: number;
-  /** So many of them are overdue; of the others every second one is finished, and the rest has an hour or two left. */
+  /** Number of overdue orders. Every second one of the others is finished; the rest is due in an hour or two. */
   readonly due: number;
   readonly now: number;
-  /** Told how far it has come. */
+  /** Receives the progress. */
   readonly say?: (text: string) => void;
 }
 
 export const storedTable = 'stored-orders';
 
-/** What a million takes on disk, twice: as an export, and imported. */
+/** Bytes of an order on disk, counted twice: as an export, and imported. */
 const bytesEach = 8_000;
 
 /**
- * Makes a database of dynoxide that holds so many orders, by way of an export of DynamoDB: written item by item, a
- * million would take a quarter of an hour.
+ * Makes a database of dynoxide that holds these orders, by way of a DynamoDB export. Writing a million items one by one would
+ * take a quarter of an hour.
  */
 export async function storeOrders(folder: string, examples: Examples, wanted: Wanted): Promise<string> {
   const { bavail, bsize } = statfsSync(folder);

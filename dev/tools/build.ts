@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { installed, root, run } from './run.ts';
 
-/** `npm run build`: the package's JavaScript and its types, in `dist/`. Node runs no TypeScript inside node_modules. */
+/** `npm run build` writes the package's JavaScript and types to `dist/`, because Node runs no TypeScript inside node_modules. */
 rmSync(`${root}dist`, { recursive: true, force: true });
 process.exitCode = await run(installed('tsc'), ['-p', 'tsconfig.build.json']);

@@ -3,7 +3,7 @@ import { root } from './run.ts';
 
 let loaded: string | undefined;
 
-/** The commit of the code that this process runs: another one may be checked out meanwhile, and a copy of the files has none. */
+/** The commit of the code that this process runs. Another one may be checked out meanwhile, and a copy of the files has none. */
 export function commitLoaded(): string {
   try {
     return (loaded ??= commit());
@@ -12,7 +12,7 @@ export function commitLoaded(): string {
   }
 }
 
-/** The commit that is checked out, with `+changes` where files differ from it; the reports of soaks are none of what is tried. */
+/** The commit that is checked out, with `+changes` if files differ from it. Reports of soaks do not count as changes. */
 export function commit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root }).toString().trim();
   return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', '.', ':!docs/internals/soak') === '' ? '' : '+changes');

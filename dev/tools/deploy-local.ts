@@ -5,8 +5,8 @@ import { shopEnvironment } from './aws/shop.ts';
 import { installed, root, run } from './run.ts';
 
 /**
- * `npm run deploy:local [-- destroy|diff|...] [options of cdk]`: the app of cdk.json on the emulator at AWS_ENDPOINT_URL,
- * which is prepared first. What the stack puts out is in cdk.out/outputs-local.json.
+ * `npm run deploy:local [-- destroy|diff|...] [options of cdk]` deploys the app of cdk.json to the emulator at
+ * AWS_ENDPOINT_URL, after preparing that emulator. It writes the stack's outputs to cdk.out/outputs-local.json.
  */
 const outputsFile = `${root}${localOutputs}`;
 const assembly = `${root}cdk.out/local`;
@@ -43,14 +43,14 @@ async function deployTo(endpoint: string, emulator: AwsEmulator['name']): Promis
   return deployed;
 }
 
-/** Emulators have no user pool that signs tokens: this machine does, so that `npx redress token` is good for what was deployed. */
+/** Emulators have no user pool that signs tokens. This machine signs them, so that `npx redress token` works for the deployment. */
 function issuerOf(dataFolder: string, options: readonly string[]): readonly string[] {
   if (options.some((option) => option.startsWith('issuer='))) return [];
   const { issuer, audience, keys } = openLocalIssuer(dataFolder);
   return ['-c', `issuer=${issuer}`, '-c', `audience=${audience}`, '-c', `issuerKeys=${JSON.stringify(keys)}`];
 }
 
-/** Where nobody names the services, the agents find the sample shop, which `npm run test:deployed` starts. */
+/** Without explicit addresses, the agents use the sample shop, which `npm run test:deployed` starts. */
 function servicesHere(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(shopEnvironment).filter(([name]) => !process.env[name]));
 }
@@ -64,7 +64,7 @@ function writeOutputs(endpoint: string, emulator: AwsEmulator['name']): void {
 
 type Outputs = { readonly [stack: string]: { readonly [name: string]: string } };
 
-/** The emulators' host names of an API don't resolve; both also answer under a path. */
+/** The emulators' host names of an API do not resolve. Both also answer under a path. */
 function reachable(outputs: Outputs, endpoint: string, emulator: AwsEmulator['name']): Outputs {
   const pathOf = (id: string): string => (emulator === 'ministack' ? `_aws/execute-api/${id}/$default` : `_aws/execute-api-http/${id}`);
   const addressOf = (value: string): string => {

@@ -6,8 +6,8 @@ import { startMinistack } from './aws/ministack.ts';
 import { root, run } from './run.ts';
 
 /**
- * The stack on servers that speak AWS's protocols: deployed, tried, changed in place while orders are under way, destroyed.
- * One line of JSON for each server.
+ * Deploys the stack to servers that speak AWS's protocols, tests it, updates it in place while orders run, and destroys it.
+ * Prints one line of JSON for each server.
  */
 const starters: { readonly [name: string]: (options: { port: number }) => Promise<AwsEmulator | undefined> } = {
   ministack: startMinistack,
@@ -17,11 +17,11 @@ const wanted = process.argv.slice(2);
 const names = wanted.length > 0 ? wanted : Object.keys(starters);
 let failed = false;
 
-// All of them are started at once: what the later ones have to install comes while the first one is tried.
+// All servers start at once: the later ones install while the first one is tested.
 const starting = names.map((name) => ({ name, server: started(name) }));
 for (const { name, server } of starting) {
   const emulator = await server;
-  // The reason of a failure is to be the last thing in the output, so nothing is tried after it.
+  // The reason of a failure must be the last output, so the check stops here.
   if (failed) {
     if (emulator && !(emulator instanceof Error)) await emulator.stop();
   } else if (emulator instanceof Error) {
@@ -62,10 +62,10 @@ async function check({ name, endpoint }: AwsEmulator): Promise<boolean> {
   const deployed = await step('deploy', ['dev/tools/deploy-local.ts']);
   const tested = deployed && (await step('test', ['dev/tools/test-deployed.ts']));
   const table = deployed ? outputOf('TableName') : '';
-  // Quiet, for what the tests say of a failure is to be the last that one reads.
+  // Quiet, because the failures of the tests must be the last output.
   const destroyed = deployed && (await step('destroy', ['dev/tools/deploy-local.ts', 'destroy'], true));
   const left = await leftovers(endpoint);
-  // Orders outlive the stack that served them; so does the key that they are written under.
+  // Orders outlive the stack that served them, and so does the key that encrypts them.
   const clean = left.tables.every((name) => name === table || name.startsWith('redress-')) && left.others.length === 0;
   process.stdout.write(`${JSON.stringify({ server: name, deployed, tested, destroyed, left, seconds })}\n`);
   return deployed && tested && destroyed && clean;

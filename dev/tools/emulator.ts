@@ -2,7 +2,7 @@ import { type AwsEmulator, freePort } from './aws/emulator.ts';
 import { localStackFolder, startLocalStack } from './aws/localstack.ts';
 import { startMinistack } from './aws/ministack.ts';
 
-/** `npm run emulator [ministack|localstack]`: an AWS on this machine for `npm run deploy:local`, on PORT or a free one, until Ctrl-C. */
+/** `npm run emulator [ministack|localstack]` runs an AWS emulator for `npm run deploy:local`, on PORT or a free one, until Ctrl-C. */
 const starters: { readonly [name: string]: (options: { port: number }) => Promise<AwsEmulator | undefined> } = {
   ministack: startMinistack,
   localstack: startLocalStack,
@@ -23,7 +23,7 @@ if (!emulator) {
   process.exit(1);
 }
 process.stdout.write(`ready ${emulator.endpoint}\nAWS_ENDPOINT_URL=${emulator.endpoint} npm run deploy:local\n`);
-// A promise alone keeps no process alive.
+// A promise alone does not keep a process alive.
 const alive = setInterval(() => {}, 60_000);
 await stopped;
 clearInterval(alive);

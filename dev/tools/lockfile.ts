@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { root } from './run.ts';
 
 /**
- * `npm run lockfile`, after `npm install`: names in the lockfile every platform's build of a package, also those that
- * the registry at hand doesn't carry. Without them `npm ci` refuses the lockfile as incomplete, on all platforms.
+ * `npm run lockfile`, after `npm install`, adds every platform's build of a package to the lockfile, even if the registry at
+ * hand lacks it. Without them `npm ci` refuses the lockfile as incomplete, on all platforms.
  */
 interface Locked {
   version?: string;

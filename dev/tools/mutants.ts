@@ -2,11 +2,13 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { root, run } from './run.ts';
 
 /**
- * `npm run mutants [-- FILE ...]`: changes the core in thousands of small ways, one at a time, and counts the changes that
- * no test notices. Without files it takes the whole core and writes the table in `docs/internals/mutation.md`. With `--simulation` it
- * changes what is around the core, and counts what the simulation alone does not notice; with `--contracts` what of it no
- * world runs, and counts what the contracts of the ports do not notice. What it needs is installed beside
- * it at the first run: nobody else has to carry that along.
+ * `npm run mutants [-- FILE ...]` changes the core in thousands of small ways, one at a time, and counts the changes that no
+ * test notices. Without files it takes the whole core and writes the table in `docs/internals/mutation.md`.
+ *
+ * With `--simulation` it changes the code around the core, and counts the changes that the simulation alone misses. With
+ * `--contracts` it changes the code that no world runs, and counts the changes that the contracts of the ports miss.
+ *
+ * The first run installs its dependencies beside it, so that other developers do not need them.
  */
 const folder = `${root}dev/tools/mutation/`;
 const report = `${root}.redress/mutation/report.json`;
@@ -23,7 +25,7 @@ async function install(): Promise<boolean> {
   return (await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder })) === 0;
 }
 
-/** A row of the table. Mutants that make no program, and those that were left out, count nowhere. */
+/** A row of the table. It leaves out mutants that do not compile, and ignored ones. */
 function rowOf(name: string, mutants: readonly { status: string }[]): string {
   const count = (status: string) => mutants.filter((mutant) => mutant.status === status).length;
   const counts = ['Killed', 'Timeout', 'Survived', 'NoCoverage'].map(count);
@@ -47,12 +49,12 @@ async function mutateCore(files: readonly string[]): Promise<number> {
   const program = `${folder}node_modules/@stryker-mutator/core/bin/stryker.js`;
   const code = await run(process.execPath, [program, 'run', `${folder}stryker.config.mjs`, ...chosen]);
   if (code !== 0) return code;
-  const told = table(JSON.parse(readFileSync(report, 'utf8')) as Report);
-  process.stdout.write(`\n${told}`);
+  const rows = table(JSON.parse(readFileSync(report, 'utf8')) as Report);
+  process.stdout.write(`\n${rows}`);
   if (files.length === 0)
     writeFileSync(
       page,
-      readFileSync(page, 'utf8').replace(/^\| file .*\n(\|.*\n)*/m, () => told),
+      readFileSync(page, 'utf8').replace(/^\| file .*\n(\|.*\n)*/m, () => rows),
     );
   return 0;
 }

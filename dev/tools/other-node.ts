@@ -5,7 +5,7 @@ import { root, run } from './run.ts';
 const folder = `${root}dev/tools/other-node/`;
 const versions = ['node-22', 'node-26'];
 
-/** Another version of Node than the one at work. */
+/** Another version of Node than the one that runs this. */
 export interface OtherNode {
   /** `v22.23.3`. */
   readonly name: string;
@@ -15,7 +15,10 @@ export interface OtherNode {
 
 const timeOf = (file: string): number => (existsSync(file) ? statSync(file).mtimeMs : 0);
 
-/** Those that are there, after they were installed if that is wanted; none where npm has none for this machine. */
+/**
+ * Returns the versions that are there, after installing them if `install` is set. The list is empty if npm has none for this
+ * machine.
+ */
 export async function otherNodes({ install }: { readonly install: boolean }): Promise<readonly OtherNode[]> {
   const isThere = timeOf(`${folder}node_modules/.package-lock.json`) >= timeOf(`${folder}package-lock.json`);
   if (install && !isThere) await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], { cwd: folder });

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { oneOrder, startLife } from './life.ts';
 import { installed, root } from './run.ts';
+import { oneOrder, startSystem } from './start-system.ts';
 
-/** What a user gets: the packed package in an empty folder beside a copy of the example, type-checked and started there. */
+/** Installs the packed package as a user would: in an empty folder beside a copy of the example, type-checked and started there. */
 const folder = mkdtempSync(join(tmpdir(), 'redress-package-'));
 const node = `${root}node_modules/node/bin`;
 const env = { ...process.env, PATH: `${node}:${process.env['PATH']}`, PORT: '0', REDRESS_SAMPLES: 'off' };
@@ -28,12 +28,12 @@ try {
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['*.ts', 'shop'] }));
   execFileSync(installed('tsc'), ['-p', folder], { ...inFolder, stdio: 'inherit' });
 
-  const life = await startLife(join(folder, 'node_modules/.bin/redress'), ['start', 'app.ts'], { cwd: folder, env });
+  const system = await startSystem(join(folder, 'node_modules/.bin/redress'), ['start', 'app.ts'], { cwd: folder, env });
   const token = execFileSync('npx', ['redress', 'token', '--role', 'client', '--client', 'user'], inFolder).toString().trim();
-  const order = await oneOrder(life.url, token, JSON.parse(readFileSync(join(folder, 'samples/ok.json'), 'utf8')));
-  const code = await life.end();
+  const order = await oneOrder(system.url, token, JSON.parse(readFileSync(join(folder, 'samples/ok.json'), 'utf8')));
+  const code = await system.end();
   process.stdout.write(`${JSON.stringify({ package: tarball, types: 'good', order: order.outcome, exitCode: code })}\n`);
-  if (order.processState !== 'Processed' || code !== 0) throw new Error(life.output());
+  if (order.processState !== 'Processed' || code !== 0) throw new Error(system.output());
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

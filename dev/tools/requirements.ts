@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { root } from './run.ts';
 
-/** `npm run requirements`: each requirement with the tests whose titles name it, so that anyone sees what is not yet shown. */
+/** `npm run requirements` lists each requirement with the tests whose titles cite it, so that gaps are visible. */
 const requirements = [...readFileSync(`${root}docs/reference/requirements.md`, 'utf8').matchAll(/^\| (F-\d+) \| (\w+) \| (.+?) \|/gm)].map(
   ([, id = '', source = '', text = '']) => ({ id, source, text }),
 );
@@ -10,7 +10,7 @@ const titles = globSync('test/**/*.{test,contract}.ts', { cwd: root }).flatMap((
     ([, , title = '']) => ({ file, title }),
   ),
 );
-/** A transcript says on its first lines what it shows. */
+/** The first lines of a transcript are its title. */
 const stories = globSync('test/scenarios/*.txt', { cwd: root }).map((file) => {
   const lines = readFileSync(`${root}${file}`, 'utf8').split('\n');
   const title = lines
@@ -23,7 +23,7 @@ const stories = globSync('test/scenarios/*.txt', { cwd: root }).map((file) => {
   return { file, title };
 });
 
-/** `F-15 to F-20` names all between as well. */
+/** `F-15 to F-20` cites all ids in between as well. */
 const idsIn = (title: string): readonly string[] =>
   [...title.matchAll(/F-(\d+)(?:\s*(?:to|–|-)\s*F-(\d+))?/g)].flatMap(([, from, to]) =>
     Array.from({ length: Number(to ?? from) - Number(from) + 1 }, (_, index) => `F-${String(Number(from) + index).padStart(2, '0')}`),

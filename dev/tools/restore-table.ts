@@ -5,11 +5,14 @@ import type { CallerRef } from '#ports/records';
 import { type Counters, countersAfterRestore } from '#roles/repair/restore';
 
 /**
- * `sh bin/run dev/tools/restore-table.ts FROM TO`: puts every item of a restored table into another one, over what has the same key
- * there. Each order goes on with numbers that nobody has seen, and pages that were put aside since are removed: what was written
- * since must not meet what is written next. What agents have noted since of what may be asked for only once stays, and so do
- * orders that came since. Those that orders of the restored table have called since are printed: where such a caller takes another
- * way this time, only a person can take them back. Nothing may be at work on either table. Again is the same.
+ * `sh bin/run dev/tools/restore-table.ts FROM TO` copies every item of a restored table into another table, and overwrites
+ * items with the same key.
+ *
+ * Each order continues with unused numbers, and its pages from after the backup are removed, because old and new writes must
+ * not mix. Intents of agents and orders from after the backup stay.
+ *
+ * The tool prints the orders that restored orders have called since the backup: if such a caller takes another way this time,
+ * only a person can undo them. No process may use either table meanwhile. The tool can be repeated.
  */
 const [from, to] = process.argv.slice(2);
 if (!from || !to || from === to) {
@@ -18,7 +21,7 @@ if (!from || !to || from === to) {
 }
 
 const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
-/** As many as DynamoDB takes at once. */
+/** DynamoDB's maximum per request. */
 const batchMax = 25;
 
 type Item = Record<string, unknown>;
@@ -36,7 +39,7 @@ async function write(requests: readonly Request[]): Promise<void> {
   }
 }
 
-/** What was put aside of an order since it was as it is put back. */
+/** Returns the pages that an order has stored since its restored revision. */
 async function pagesSince(pk: string, rev: number): Promise<readonly Key[]> {
   const found: Key[] = [];
   let start: Item | undefined;
@@ -57,7 +60,7 @@ async function pagesSince(pk: string, rev: number): Promise<readonly Key[]> {
   return found.filter(({ sk }) => isPage(sk) && revOf(sk) >= rev);
 }
 
-/** First what must be gone: whoever stops in between begins again from where it is. */
+/** Removes the newer pages first, so that an interrupted run can start over. */
 async function restored(item: Item): Promise<Item> {
   if (item['sk'] !== 'STATE') return item;
   const { pk, sk, rev } = item as unknown as Key & Counters;
@@ -69,7 +72,7 @@ async function restored(item: Item): Promise<Item> {
 const isThere = async (orderId: string): Promise<boolean> =>
   (await client.send(new GetCommand({ TableName: from, Key: keys.order(orderId), ProjectionExpression: 'pk' }))).Item !== undefined;
 
-/** One line for each order that came since, and that an order called which is as it was before. */
+/** Prints a line for each order from after the backup that a restored order has called. */
 async function linesOf({ pk, caller, submittedAt }: Item): Promise<readonly string[]> {
   const orderId = orderIdIn(String(pk));
   const { orderId: callerId, path } = JSON.parse(String(caller)) as CallerRef;
@@ -77,7 +80,7 @@ async function linesOf({ pk, caller, submittedAt }: Item): Promise<readonly stri
   return [`${orderId} was called since, at ${new Date(Number(submittedAt)).toISOString()}, by ${path} of ${callerId}\n`];
 }
 
-async function tellCalledSince(): Promise<void> {
+async function printCalledSince(): Promise<void> {
   let start: Item | undefined;
   do {
     const page = await client.send(
@@ -108,4 +111,4 @@ do {
   start = page.LastEvaluatedKey;
 } while (start);
 process.stdout.write(`${copied} items from ${from} to ${to}\n`);
-await tellCalledSince();
+await printCalledSince();

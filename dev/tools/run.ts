@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 /** The project's root folder. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Runs a program with this terminal and resolves with its exit code. What is `quiet` prints only if it fails, then all of it. */
+/** Runs a program with this terminal and resolves with its exit code. A `quiet` program prints its output only if it fails. */
 export const run = (command: string, args: readonly string[], { quiet = false, ...options }: RunOptions = {}): Promise<number> =>
   new Promise((resolve, reject) => {
-    // Programs of the packages ask the path for `node`: it must be the one that runs this.
+    // Programs of packages look for `node` on the path: it must be the one that runs this.
     const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, ...options.env };
     const child = spawn(command, args, {
       stdio: ['inherit', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit'],

@@ -6,9 +6,11 @@ import { simulate, tableOf } from '../../test/simulation/simulate.ts';
 import { commitLoaded } from './commit.ts';
 
 /**
- * `npm run simulate -- --seed 1 --runs 1000`: worlds in which everything goes wrong; `--trace` tells the story of each, and
- * plays one where nothing is said of `--runs`; `--table` shows whom each kind of fault befell, and `--coverage FILE` writes
- * how the order stood each time, and where: as a page with more tables where the file's name ends in `.md`.
+ * `npm run simulate -- --seed 1 --runs 1000` plays worlds full of faults.
+ *
+ * `--trace` prints the story of each, and plays one world unless `--runs` is given. `--table` shows which roles each kind of
+ * fault affected. `--coverage FILE` writes the state of the order at each fault, and the place: as a page with more tables if
+ * the file's name ends in `.md`.
  */
 const { values } = parseArgs({
   options: {
@@ -32,7 +34,7 @@ const landed = tableOf(
   ({ role }) => role,
 );
 const timesFaster = Math.round(simulatedMs / durationMs);
-const told = {
+const printed = {
   seed,
   commit: commitLoaded(),
   durationMs,
@@ -43,7 +45,7 @@ const told = {
 };
 for (const { wrong, again } of summary.broken) process.stderr.write(`${wrong.join('\n')}\n  again: ${again}\n`);
 if (values.coverage) writeFileSync(values.coverage, coverage(values.coverage));
-process.stdout.write(values.table ? `${landingTable(summary)}\n` : `${JSON.stringify(told)}\n`);
+process.stdout.write(values.table ? `${landingTable(summary)}\n` : `${JSON.stringify(printed)}\n`);
 process.exitCode = summary.broken.length > 0 ? 1 : 0;
 
 function coverage(file: string): string {

@@ -5,8 +5,8 @@ import { Report } from './soak/report.ts';
 import { things } from './soak/things.ts';
 
 /**
- * `npm run soak -- --hours 2 [--report FILE] [--seed N] [--only worlds]`: everything that has seeds, with new ones, in turn,
- * for hours. What it finds is written down at once; a law that is broken ends nothing. An interrupt ends it after its sum.
+ * `npm run soak -- --hours 2 [--report FILE] [--seed N] [--only worlds]` runs everything that has seeds, with new seeds, in
+ * turn, for hours. It writes each finding at once, and continues after a broken law. An interrupt ends it after its summary.
  */
 const { values } = parseArgs({
   options: { hours: { type: 'string', default: '1' }, report: { type: 'string' }, seed: { type: 'string' }, only: { type: 'string' } },
@@ -34,21 +34,21 @@ const finish = (reason: string) => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => finish(signal));
 const timer = setTimeout(() => finish('time is over'), hours * 3_600_000);
 
-const tellEveryMinutes = Math.max(0.5, hours);
+const reportEveryMinutes = Math.max(0.5, hours);
 let seed = first;
-for (let told = 0; why === ''; ) {
+for (let reportedAt = 0; why === ''; ) {
   for (const { name, thing } of soaked) {
     if (why !== '') break;
     report.add(name, await thing.round(seed));
     seed += thing.seeds;
   }
-  if (report.minutes - told < tellEveryMinutes) continue;
-  report.tell();
-  told = report.minutes;
+  if (report.minutes - reportedAt < reportEveryMinutes) continue;
+  report.writeProgress();
+  reportedAt = report.minutes;
 }
 clearTimeout(timer);
 if (report.growth().isLeak)
-  report.tellBroken('memory', { wrong: report.growth().words, again: `npm run soak -- --hours ${hours} --seed ${first}` });
+  report.writeBroken('memory', { wrong: report.growth().words, again: `npm run soak -- --hours ${hours} --seed ${first}` });
 report.end(why);
 process.exitCode = report.broken > 0 ? 1 : 0;
 

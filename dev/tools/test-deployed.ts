@@ -3,7 +3,7 @@ import { environmentAt, localOutputs, loopbackEndpoint } from './aws/emulator.ts
 import { shopHere, shopUrl } from './aws/shop.ts';
 import { root, run } from './run.ts';
 
-/** `npm run test:deployed [FILE ...]`: orders through what `npm run deploy:local` deployed to AWS_ENDPOINT_URL. */
+/** `npm run test:deployed [FILE ...]` sends orders through the deployment of `npm run deploy:local` at AWS_ENDPOINT_URL. */
 const endpoint = loopbackEndpoint(process.env['AWS_ENDPOINT_URL']);
 const outputs = `${root}${localOutputs}`;
 if (!endpoint || !existsSync(outputs)) {

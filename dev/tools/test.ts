@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { root, run } from './run.ts';
 
-/** `npm test [FILE ...]`: every test that needs nothing but this machine. */
+/** `npm test [FILE ...]` runs every test that needs only this machine. */
 const files = process.argv.slice(2);
 const patterns = files.length > 0 ? files : ['test/**/*.test.ts', 'examples/**/*.test.ts'];
 process.exitCode = await run(

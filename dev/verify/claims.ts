@@ -11,7 +11,7 @@ const racers = 32;
 const processes = 4;
 const sizes = { full: { embedded: 1000, dynamodb: 100 }, short: { embedded: 30, dynamodb: 5 } } as const;
 
-/** G11: who claims an order when everybody tries at once, on both stores. */
+/** G11: who claims an order when many hosts try at once, on both stores. */
 export const figure: Figure = {
   shows:
     'of 32 hosts that claim an order at the same moment exactly one has it, and what all of them saw could have happened in some order',
@@ -27,7 +27,7 @@ export const figure: Figure = {
   },
 };
 
-/** Real processes on one data folder; each racer has a connection of its own. */
+/** Runs real processes on one data folder. Each racer has a connection of its own. */
 async function onEmbedded(orders: number): Promise<Raced> {
   const folder = temporaryFolder();
   try {
@@ -37,7 +37,7 @@ async function onEmbedded(orders: number): Promise<Raced> {
   }
 }
 
-/** Clients of their own in one process, over HTTP. */
+/** Runs separate clients in one process, over HTTP. */
 async function onDynamoDb(orders: number): Promise<Raced> {
   const emulator = await startDynoxide();
   const clients = Array.from({ length: racers }, () => clientsAt({ dynamodb: emulator.endpoint }).dynamodb);
@@ -58,7 +58,7 @@ const counts = ({ wrong, notLinearizable, ...raced }: Raced) => ({
   linearizable: raced.orders - notLinearizable.length,
 });
 
-/** A race in which hardly anybody was beaten was none: on the average three are at each order. */
+/** A race needs losers: on average, three racers must meet at each order. */
 const missed = (store: string, { orders, winners, losers, wrong, notLinearizable }: Raced): readonly string[] => [
   ...(winners === orders ? [] : [`${store}: ${winners} winners of ${orders} orders`]),
   ...wrong.slice(0, 3).map((id) => `${store}: ${id} has not exactly one winner`),

@@ -6,13 +6,13 @@ import { sitesOfPorts, unreached } from '../../test/crash-points/ports.ts';
 import { type Figure, measured } from './figure.ts';
 import { spread } from './spread.ts';
 
-/** How many crashes of a definition, and how many that are followed by every second one: all, or every so many-th. */
+/** How many crashes of a definition are tried, and how many with a second crash: all, or every nth. */
 const sizes = {
   full: { single: 1, double: 1, pieces: { single: 3, double: 24 }, runs: 20_000 },
   short: { single: 12, double: 80, pieces: { single: 1, double: 1 }, runs: 800 },
 } as const;
 
-/** G5: a process that dies at each of its calls, and a second one in each run of the smallest. */
+/** G5: a process crashes at each of its calls, and in each run of the smallest definition a second process crashes, too. */
 export const figure: Figure = {
   shows: 'every call of a port and of a service at which a process may die, at three positions, and no law is broken',
   async measure({ form, cores, progress }) {
@@ -58,7 +58,7 @@ async function missed(sum: Crashed, form: keyof typeof sizes): Promise<readonly 
   ];
 }
 
-/** Sites that are reached, and at which no process has died at some position. */
+/** Returns the sites that are reached but at which no process has crashed at some position. */
 async function neverDiedAt({ reached, crashed }: Crashed): Promise<readonly string[]> {
   const all = reached.flatMap((site) => positions.map((position) => `${site} ${position}`));
   return all.filter((place) => !crashed[place]).map((place) => `no process has died ${place}`);

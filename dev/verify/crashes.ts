@@ -1,4 +1,4 @@
 import { type Crashed, crash, type Piece } from '../../test/crash-points/crash.ts';
 
-/** A job of `spread`: a process dies at some of the calls of one definition. */
+/** A job of `spread`: a process crashes at some of the calls of one definition. */
 export const work = (piece: Piece): Promise<Crashed> => crash(piece);

@@ -4,12 +4,12 @@ import { tableOf } from '../../test/simulation/simulate.ts';
 import { type Figure, measured } from './figure.ts';
 import { playedWorlds } from './worlds.ts';
 
-/** In the short form too few worlds are played for the rarest: of them, each kind must have befallen somebody. */
+/** The short form plays too few worlds for the rarest kinds. Each other kind must have happened. */
 const least = { full: () => 100, short: (name: Parameters<typeof rare.has>[0]) => (rare.has(name) ? 0 : 1) };
 
-/** G6: each kind of fault has really befallen each role that it can befall. */
+/** G6: each kind of fault has really affected each role that it can affect. */
 export const figure: Figure = {
-  shows: 'every kind of fault has really befallen every role that it can befall, again and again',
+  shows: 'every kind of fault has really affected every role that it can affect, again and again',
   async measure(run) {
     const { summary } = await playedWorlds(run);
     const landed = tableOf(

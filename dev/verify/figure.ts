@@ -1,32 +1,32 @@
-/** What a figure is measured with. */
+/** The settings of a measurement. */
 export interface Run {
-  /** `full` is what figures are quoted from; `short` is what every change must pass. */
+  /** Published figures come from `full`; every change must pass `short`. */
   readonly form: 'full' | 'short';
-  /** All chance comes from it: the same seed and the same commit are the same run, as far as real processes allow. */
+  /** The source of all chance: the same seed and the same commit are the same run, as far as real processes allow. */
   readonly seed: number;
-  /** So many processes may work at once. */
+  /** The number of processes that may run at once. */
   readonly cores: number;
-  /** Long work says how far it is. */
+  /** Reports the progress of long work. */
   progress(line: string): void;
 }
 
-/** What was measured. `reached` is false where a law was broken, where too little happened, or where an aim was missed. */
+/** The result of a measurement. `reached` is false if a law was broken, too little happened, or an aim was missed. */
 export interface Measured {
   readonly reached: boolean;
-  /** Why it was not reached, in words; empty when it was. */
+  /** The reasons why the goal was not reached, in words; empty if it was. */
   readonly short: readonly string[];
-  /** Whatever else was counted: it becomes part of the line. */
+  /** Further counts, which become part of the line. */
   readonly [count: string]: unknown;
 }
 
-/** One goal, and the command that shows whether it is reached. */
+/** One goal, and the measurement that shows whether it is reached. */
 export interface Figure {
-  /** What is shown, in one sentence. */
+  /** The property that the measurement shows, in one sentence. */
   readonly shows: string;
   measure(run: Run): Promise<Measured>;
 }
 
-/** What was missed, as an answer: nothing missed is reached. */
+/** Builds a result: the goal is reached if the list of reasons is empty. */
 export const measured = (short: readonly string[], counts: { readonly [count: string]: unknown }): Measured => ({
   reached: short.length === 0,
   short,

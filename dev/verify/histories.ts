@@ -6,9 +6,10 @@ const ioEventsWanted = { full: 10_000_000, short: 150_000 };
 const kindsWanted = 10;
 
 /**
- * Of all orders that nobody else called, at least so many must end in these ways: else too little happened to them, or too much.
- * No world ends before every order has, if need be by a decision of people: what counts is what orders come to without one. Usual
- * are a third completed, and 7 in 100 compensated, by themselves; wanted is two thirds of that.
+ * Minimum shares of outcomes among the orders without a caller; other shares mean too few faults, or too many.
+ *
+ * Every world runs until each order has ended, if need be by an operator's decision. The shares count only ends without one.
+ * Usual are a third completed and 7 in 100 compensated; the minimum is two thirds of that.
  */
 const sharesWanted = {
   'top completed by themselves': 0.22,
@@ -17,7 +18,7 @@ const sharesWanted = {
   'top through error and operator': 0.05,
 } as const;
 
-/** What only some worlds are about must have happened so often in a thousand of them, on the average. Usual is twice as much. */
+/** Minimum average counts in a thousand worlds, for events that only some worlds are about. Usual are twice as many. */
 const perThousandWanted = {
   'worlds with the limits of DynamoDB': 1.5,
   'a write is throttled': 300,
@@ -29,9 +30,9 @@ const perThousandWanted = {
   'emitted message days late': 100,
 } as const;
 
-/** G1: whole worlds with everything that goes wrong in them. */
+/** G1: whole worlds with every kind of fault. */
 export const figure: Figure = {
-  shows: 'simulated histories in which everything goes wrong, and no law is broken',
+  shows: 'simulated histories with every kind of fault break no law',
   async measure(run) {
     const { summary, durationMs } = await playedWorlds(run);
     const { broken, events, io, happened, leastKindsOn } = summary;

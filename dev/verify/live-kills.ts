@@ -14,13 +14,13 @@ const cloudPlans = {
   short: { kills: 3, orders: 30, ordersMin: 26, atWorkMax: 40, everyMs: 2000, longestMs: 120_000 },
 };
 
-/** G9: whole processes die, and nothing is lost, done twice, or left lying. */
+/** G9: whole processes are killed, and no effect is lost, repeated or left unfinished. */
 export const figure: Figure = {
   shows: 'two hosts on the same data are killed with kill -9 again and again, and no order is lost, done twice, or stuck',
   async measure(run) {
     const onDisk = await measureOnDisk(run);
     const cloud = await measureInCloud(run, 'dynoxide');
-    // Amazon's own emulator comes by Maven and runs on Java: only where it is asked for.
+    // Amazon's own emulator comes by Maven and runs on Java, so it runs only on request.
     const local = process.env['REDRESS_DYNAMODB_LOCAL'] ? await measureInCloud(run, 'dynamoDbLocal') : undefined;
     const short = [
       ...onDisk.short.map((lack) => `on disk: ${lack}`),
@@ -36,7 +36,7 @@ interface Report {
   readonly counts: object;
 }
 
-/** What breaks off one part leaves the others to be told of. */
+/** An exception in one part is reported, and the other parts still run. */
 const reported = (work: (ending: Ending) => Promise<Report>): Promise<Report> =>
   withEnding(work).catch((error: Error) => ({ short: [error.message], counts: {} }));
 
@@ -54,7 +54,7 @@ const measureOnDisk = ({ form, seed, progress }: Run) =>
     return reportOf(await killAgainAndAgain(ending, ground, plan), plan, { timed: form === 'full', strict: form === 'full' });
   });
 
-/** The same where every call of AWS may be broken, too. What is slow there is not the system's, so recoveries have no aim. */
+/** The same with faults in the calls of AWS. The system does not cause that slowness, so recoveries have no limit. */
 const measureInCloud = ({ form, seed, progress }: Run, database: DatabaseName) =>
   reported(async (ending) => {
     const plan: Plan = { ...cloudPlans[form], seed, progress: (line) => progress(`${database}: ${line}`) };

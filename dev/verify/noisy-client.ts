@@ -1,7 +1,7 @@
 import { type NoisyResult, noisyClient } from '../../test/overload/noisy-client.ts';
 import { type Figure, measured } from './figure.ts';
 
-/** One client at a hundred times the load of each of ten others, and twice what the service bears (X-46, L8). */
+/** One client sends a hundred times the load of each of ten others, and twice the capacity of the service (X-46, L8). */
 export const figure: Figure = {
   shows: 'one client sends 100 times what each of ten others does: their p99 at most doubles (simulated time; X-46)',
   async measure({ form, seed, progress }) {
@@ -36,9 +36,9 @@ function missedBy(ratio: number, { alone, beside, unfair }: Three, loadMs: numbe
     ...(open === 0 ? [] : [`${open} orders of the others were not completed`]),
     ...(Math.min(alone.quiet, beside.quiet) >= 2 * seconds ? [] : ['too few orders of the others']),
     ...(beside.noisy >= 30 * seconds ? [] : ['the noisy client was not noisy']),
-    // What is left over is his: fairness must not starve him.
+    // The noisy client gets the remaining capacity: fairness must not starve it.
     ...(beside.noisyCompleted >= 10 * seconds ? [] : [`only ${beside.noisyCompleted} orders of the noisy client were completed`]),
-    // Without turns it must be seen, or nothing was shown.
+    // Without turns the noise must have an effect. Otherwise the figure shows nothing.
     ...(unfair.p99 > 3 * alone.p99 ? [] : ['the noisy client makes no difference where nobody has his turn']),
   ];
 }

@@ -8,9 +8,10 @@ import { type Live, noisy, outage, type Plan, poison } from './live/overloads.ts
 import { openPlace, type Place } from './live/traffic.ts';
 
 /**
- * `npm run overload:live [-- poison outage noisy] [--scale 0.1] [--seed N] [--report FILE]`: the real system, in real time,
- * under what it meets in simulated time in `npm run verify -- G13 G18`; about eight minutes. A line of JSON for each. Times
- * depend on the machine and are only reported; exit code 1 where an order or a message was lost.
+ * `npm run overload:live [-- poison outage noisy] [--scale 0.1] [--seed N] [--report FILE]` runs the real system in real time
+ * under the load of `npm run verify -- G13 G18`, for about eight minutes. It prints a line of JSON for each part.
+ *
+ * Times depend on the machine and are only reported. The exit code is 1 if an order or a message was lost.
  */
 const parts: { readonly [part: string]: (place: Place, plan: Plan) => Promise<Live> } = { poison, outage, noisy };
 const { values, positionals } = parseArgs({
@@ -18,16 +19,16 @@ const { values, positionals } = parseArgs({
   options: { scale: { type: 'string', default: '1' }, seed: { type: 'string', default: '1' }, report: { type: 'string' } },
 });
 const [scale, seed] = [Number(values.scale), Number(values.seed)];
-const asked = positionals.length > 0 ? positionals : Object.keys(parts);
-const unknown = asked.filter((part) => !parts[part]);
+const chosen = positionals.length > 0 ? positionals : Object.keys(parts);
+const unknown = chosen.filter((part) => !parts[part]);
 if (unknown.length > 0) stop(`There is no ${unknown.join(', ')}. Known: ${Object.keys(parts).join(', ')}.`);
 if (!(scale >= 0.01 && scale <= 1)) stop(`--scale takes a number from 0.01 to 1, not "${values.scale}".`);
 if (!Number.isSafeInteger(seed)) stop(`--seed takes a whole number, not "${values.seed}".`);
 if (values.report) writeFileSync(values.report, '');
-// Files may change while it runs; what runs does not.
+// Files may change during the run, but the running code does not.
 const measuredCommit = commit();
 
-for (const part of asked) {
+for (const part of chosen) {
   const [at, before, started] = [new Date().toISOString(), load(), performance.now()];
   const result = await measure(part);
   const machine = { cores: availableParallelism(), loadBefore: before, loadAfter: load() };
@@ -38,7 +39,7 @@ for (const part of asked) {
   if (result.notHeld.length > 0) process.exitCode = 1;
 }
 
-/** What cannot be measured does not hold; the others still are measured. */
+/** A part that cannot be measured counts as failed. The others are still measured. */
 async function measure(part: string): Promise<Live> {
   const progress = (line: string): void => void process.stderr.write(`${part}: ${line}\n`);
   try {
@@ -52,7 +53,7 @@ async function measure(part: string): Promise<Live> {
   }
 }
 
-/** Processes that wanted a core, on the average of a minute, of five and of fifteen. */
+/** The load average: processes that needed a core, over one, five and fifteen minutes. */
 function load(): readonly number[] {
   return loadavg().map(hundredths);
 }

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { missedBy, type Overload } from '../../test/overload/overload.ts';
 import { type Figure, measured } from './figure.ts';
 
-/** G18: a service is away for ten minutes at twice the usual load; nobody helps, and all is well again (L8, X-45). */
+/** G18: a service is unavailable for ten minutes at twice the usual load, and the system recovers without any help (L8, X-45). */
 export const figure: Figure = {
   shows:
     'a service away for 10 simulated minutes at twice the usual load: no order fails for it, and the backlog goes without a storm (L8)',

@@ -9,10 +9,10 @@ import { heldOrder, leaseMs, type Pause, pauseInTurn, staleResultsIn } from './l
 import { type Course, coursesOf } from './live/recoveries.ts';
 
 const pausesOf = { full: 200, short: 10 };
-/** So many at a time are stopped, one of each pair. */
+/** Nodes that are paused at a time, one of each pair. */
 const pairs = 2;
 const submitEveryMs = 70;
-/** A machine that has other things to do gets no more than this at a time. */
+/** Maximum number of running orders, which is low because the machine may be shared. */
 const atWorkMax = 30;
 const settings = { STEP_COMPLETE_WITHIN_SECONDS: String(leaseMs / 1000), SUPERVISOR_PERIOD_SECONDS: '0.1', MAX_FAILURES: '1000' };
 const latencyMs = 40;
@@ -21,7 +21,7 @@ const patienceMs = 180_000;
 const orderIn = (sample: string) =>
   (JSON.parse(readFileSync(`${root}examples/orders/samples/${sample}.json`, 'utf8')) as { order: object }).order;
 
-/** G10: nodes that stand still for longer than their leases and their steps last, and go on without any idea of it. */
+/** G10: nodes pause for longer than their leases and their steps last, and continue without noticing that. */
 export const figure: Figure = {
   shows: 'a node that was stopped for longer than its lease and its step last (SIGSTOP, SIGCONT) writes nothing any more',
   measure: (run) => withEnding((ending) => measurePauses(ending, run)),
@@ -37,7 +37,7 @@ async function measurePauses(ending: Ending, { form, progress }: Run) {
 
   const { answered, pauses } = await pauseAll(nodes, place, pausesOf[form], progress);
   const open = embedded.database.prepare("SELECT head FROM states WHERE processState IN ('Pending', 'Processing') LIMIT 3");
-  // What is still open then is told of by name.
+  // The report names the orders that are still open then.
   await until('every order comes to its end', () => open.all().length === 0, patienceMs).catch(() => progress(JSON.stringify(open.all())));
   const counted = await Promise.all(nodes.map((node) => node.call('counts')));
   await Promise.all(nodes.map((node) => node.kill('SIGTERM')));
@@ -64,7 +64,7 @@ const shownOf = ({ state: { orderId, processState, outcome, failureCount, fault 
   fault,
 });
 
-/** Orders come in at those that are awake, while one of each pair after the other is stopped. */
+/** Submits orders at the running nodes, while one node of each pair after the other is paused. */
 async function pauseAll(nodes: readonly Node[], place: Site, count: number, progress: Run['progress']) {
   const answered = new Map<string, string>();
   const embedded = place.open();
@@ -83,7 +83,7 @@ async function pauseAll(nodes: readonly Node[], place: Site, count: number, prog
       const key = `order-${index}`;
       const sent = index % 10 === 7 ? { ...order, card: 'tok_declined' } : order;
       const submitted = node.call('submit', key, sent as never, 'fulfil-order').then((orderId) => answered.set(key, orderId));
-      // Told of when all of them are waited for.
+      // A rejection is reported when all submissions are awaited.
       submitted.catch(() => undefined);
       all.push(submitted);
       await sleep(submitEveryMs);

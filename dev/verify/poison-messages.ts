@@ -1,7 +1,7 @@
 import { Flood, type Flooded } from '../../test/roles/dead-letters/flood.ts';
 import { type Figure, measured } from './figure.ts';
 
-/** Visibility of the queues that the scheduler reads; those of agents are longer. */
+/** Visibility timeout of the queues that the scheduler reads. Queues of agents have longer ones. */
 const visibilityMs = 30_000;
 const slowerAtMost = 1.2;
 /** An order is one submission, two requests and two replies. */
@@ -11,7 +11,7 @@ const forms = {
   short: { malformed: 1_200, orders: 240, mixed: 400 },
 } as const;
 
-/** G13: messages that nobody can process, mixed with orders (X-13, S25). */
+/** G13: messages that cannot be processed, mixed with orders (X-13, S25). */
 export const figure: Figure = {
   shows: 'malformed messages on every queue: no function crashes, each is dead-lettered or dropped, and orders are hardly slower',
   async measure({ form, seed, progress }) {

@@ -9,32 +9,32 @@ import { type Mutant, mutated } from './mutants/mutant.ts';
 import type { Played } from './mutants/play.ts';
 import { seedsFrom, spread } from './spread.ts';
 
-/** What came of one mutant. */
+/** The result of one mutant. */
 interface Found {
   readonly name: string;
-  /** The law that was broken, or the suite that failed; absent where nobody noticed. */
+  /** The broken law, or the failed suite; absent if the mutant survived. */
   readonly by?: string;
   readonly worlds: number;
-  /** Time on a processor of the whole process, its start included: others may be at work on the same machine. */
+  /** Processor time of the whole process, including its start, because other processes may share the machine. */
   readonly cpuMs: number;
-  /** Time that passed. */
+  /** Elapsed time. */
   readonly ms: number;
-  /** The process itself came to nothing: neither found nor survived. */
+  /** The process itself failed: the mutant neither counts as found nor as survived. */
   readonly failed?: string;
 }
 
 const root = new URL('../../', import.meta.url);
 const seedMax = 1000;
-/** Processor time of one mutant's worlds. The bound is loose: other work on the machine doubles it. */
+/** Processor time of one mutant's worlds. The bound is loose, because other work on the machine doubles it. */
 const medianMaxMs = 6000;
 const playMaxMs = 240_000;
 const forms = {
-  /** Worlds for each mutant at the most, and which mutants. */
+  /** Maximum number of worlds for each mutant, and the mutants. */
   full: { worlds: 3000, mutants: [...classic, ...further] },
   short: { worlds: 300, mutants: classic },
 };
 
-/** G4: mistakes of one line, one at a time, each of which must be noticed. */
+/** G4: mistakes of one line, one at a time; a law or a suite must notice each. */
 export const figure: Figure = {
   shows: 'mistakes of one line in the protocol, each of which breaks a law of the simulation, or fails a suite',
   async measure(run) {
@@ -64,7 +64,7 @@ function unfittingOf(mutant: Mutant): readonly string[] {
   }
 }
 
-/** The same worlds and suites with the code as it is: only what these pass can be noticed. */
+/** Runs the same worlds and suites with the unchanged code: a mutant can only break those that pass. */
 async function controlOf({ cores, seed }: Run, worlds: number): Promise<readonly string[]> {
   const sum = nothing();
   await spread<{ readonly first: number; readonly runs: number }, Summary>({

@@ -5,19 +5,19 @@ import { seedsFrom, spread } from './spread.ts';
 const sizes = { full: 1000, short: 60 };
 const pieceOf = 10;
 
-/** How a seed is played again. */
+/** A way to play a seed again. */
 interface Way {
   readonly name: string;
   readonly execPath?: string;
   readonly execArgv?: readonly string[];
 }
 
-/** Other compilers, or none, and another use of memory: nothing of it may show. */
+/** Other compilers, or none, and another use of memory: none of that may have an effect. */
 const otherFlags: Way = { name: 'other V8 flags', execArgv: [...process.execArgv, '--no-opt', '--max-semi-space-size=1', '--hash-seed=7'] };
 
-/** G3, S21: a seed is one run, whoever plays it, event by event and byte by byte of what is written and sent. */
+/** G3, S21: a seed is one run in every process, event by event and byte by byte of what is written and sent. */
 export const figure: Figure = {
-  shows: 'a seed played again gives the same run: in another process, with other neighbours, on another version of Node',
+  shows: 'a seed played again gives the same run: in another process, after other seeds, on another version of Node',
   async measure(run) {
     const first = await fingerprints(run, { name: 'first' });
     const ways = [{ name: 'again' }, otherFlags, ...(await otherNodes({ install: run.form === 'full' }))];
@@ -36,7 +36,7 @@ export const figure: Figure = {
   },
 };
 
-/** By seed. Pieces are of another size each time: what was played before in the same process must not matter. */
+/** Returns fingerprints by seed. The size of pieces differs each time: earlier seeds in the same process must not matter. */
 async function fingerprints({ form, seed, cores }: Run, { name, ...node }: Way): Promise<ReadonlyMap<number, string>> {
   const found = new Map<number, string>();
   await spread<{ readonly first: number; readonly runs: number }, string[]>({

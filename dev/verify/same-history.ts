@@ -4,7 +4,7 @@ import { type Figure, measured } from './figure.ts';
 
 const least = 60;
 
-/** G19: one story, told on all implementations of the ports. */
+/** G19: one story, played on all implementations of the ports. */
 export const figure: Figure = {
   shows: "the same scenario leaves the same history on the simulation's ports, on one machine, and on the protocols of DynamoDB and SQS",
   async measure({ form, cores, progress }) {

@@ -11,11 +11,11 @@ interface Task {
 
 const one = { schedulers: 1, supervisors: 1, copies: 1 } as const;
 
-/** Together they have all of it; the first one has two of everything, and a death anywhere. */
+/** The tasks together cover everything. The first one has two of everything, and a crash anywhere. */
 const full: readonly Task[] = [
   { name: 'every message twice, a crash anywhere', scenario: searched({ crashes: 1 }) },
   { name: 'time runs out, the order is reset', scenario: searched({ workflow: 'by-order', copies: 1, hurries: 1 }) },
-  { name: 'time runs out, the step is asked again', scenario: searched({ copies: 1, hurries: 1 }) },
+  { name: 'time runs out, the step is requested again', scenario: searched({ copies: 1, hurries: 1 }) },
   { name: 'the second step is refused, every message twice', scenario: searched({ refuses: true, schedulers: 1 }) },
   {
     name: 'the second step is refused, a crash, an answer lost',
@@ -34,7 +34,7 @@ const brief: readonly Task[] = [
 
 const least = { full: 1_000_000, short: 30_000 } as const;
 
-/** G7: not some of the ways in which things may happen, but all of them. */
+/** G7: all possible sequences of events, not a sample. */
 export const figure: Figure = {
   shows:
     'every state that one order can come to, with two of each role, repeated messages and crashes: no law is broken, and none is a dead end',
@@ -62,7 +62,7 @@ export const figure: Figure = {
   },
 };
 
-/** As many at once as there are cores, in the order in which they are given. */
+/** Runs as many tasks at once as there are cores, in the given order. */
 async function inTurn<T extends { readonly name: string }>(
   tasks: readonly T[],
   { cores, progress }: Run,

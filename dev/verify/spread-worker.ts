@@ -1,11 +1,11 @@
 import type { Json } from '#core/data/json';
 import type { Answer } from './spread.ts';
 
-/** A process of `spread`: does the jobs that it is sent, one after the other, with the module that its argument names. */
+/** A process of `spread`: runs the jobs that it receives, one after the other, with the module that its argument names. */
 const { work } = (await import(`${process.argv[2]}`)) as { readonly work: (job: Json) => Promise<Json> };
 
 process.on('message', ({ job }: { readonly job: Json }) => void answer(job));
-// Whoever sent the jobs is gone: so is the reason to go on.
+// A worker without the process that sent its jobs has nothing left to do.
 process.on('disconnect', () => process.exit(0));
 
 async function answer(job: Json): Promise<void> {

@@ -2,25 +2,25 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Json } from '#core/data/json';
 
-/** Work that is cut into jobs, each done in some process of its own; jobs and results are plain JSON. */
+/** Work that is cut into jobs, each of which runs in one of several processes. Jobs and results are plain JSON. */
 export interface Spread<Job, Result> {
-  /** Module that exports `work(job)`, which answers with a result or a promise of one: `new URL('./x.ts', import.meta.url)`. */
+  /** Module that exports `work(job)`, which returns a result or a promise of one: `new URL('./x.ts', import.meta.url)`. */
   readonly module: URL;
-  /** Asked for the next one only when a process is free: where a generator ends early, nothing more is begun. */
+  /** The next job is taken only when a process is free, so a generator that ends early starts no more work. */
   readonly jobs: Iterable<Job>;
-  /** So many processes at once, each of them for many jobs. */
+  /** The number of processes. Each runs many jobs. */
   readonly cores: number;
-  /** Called in the order in which jobs are done, not in that in which they began. */
+  /** Called in the order of completion, not of the start. */
   readonly onResult: (result: Result, job: Job) => void;
   /** Another Node than this one, or other flags. */
   readonly execPath?: string;
   readonly execArgv?: readonly string[];
 }
 
-/** What a process answers to a job. */
+/** The message with which a process answers a job. */
 export type Answer = { readonly result: Json } | { readonly error: string };
 
-/** Resolves when all jobs are done. Rejects as soon as one fails, or its process dies; the others are then stopped. */
+/** Resolves when all jobs are done. Rejects as soon as one fails or its process crashes, and stops the others. */
 export async function spread<Job extends Json, Result>(work: Spread<Job, Result>): Promise<void> {
   const left = work.jobs[Symbol.iterator]();
   const processes = Array.from({ length: work.cores }, () => start(work));
@@ -31,7 +31,7 @@ export async function spread<Job extends Json, Result>(work: Spread<Job, Result>
   }
 }
 
-/** So many seeds from the first on, in pieces: a piece is a job. The last one may be shorter. */
+/** Cuts a range of seeds into pieces; each piece is a job. The last one may be shorter. */
 export function* seedsFrom(first: number, runs: number, piece: number): Generator<{ readonly first: number; readonly runs: number }> {
   for (let at = first; at < first + runs; at += piece) yield { first: at, runs: Math.min(piece, first + runs - at) };
 }

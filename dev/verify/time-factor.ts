@@ -4,7 +4,7 @@ import { playedWorlds } from './worlds.ts';
 /** The short form runs beside other work on small machines. */
 const sought = { full: 10_000, short: 1000 };
 
-/** G2: how much faster than it would have passed. */
+/** G2: how much faster than real time the simulation runs. */
 export const figure: Figure = {
   shows: 'simulated time passes many times as fast as real time',
   async measure(run) {

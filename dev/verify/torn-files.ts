@@ -5,12 +5,12 @@ import { copyOf, fateOfPage, flip, logFile, pageBytes, problemsAfter, scratchIn,
 import { type Figure, measured, type Run } from './figure.ts';
 import { withEnding } from './live/ending.ts';
 
-/** A page and what the log says of it. */
+/** A page with its header in the log. */
 const frameBytes = pageBytes + 24;
 
-/** G9, its files: what a crash, or a bad disk, may do to them. */
+/** G9, its files: the damage of a crash, or of a bad disk. */
 export const figure: Figure = {
-  shows: 'a log that is cut or damaged at any byte costs what came after it and nothing else, and a damaged page is told of',
+  shows: 'a log that is cut or damaged at any byte loses what came after it and nothing else, and a damaged page is reported',
   measure: (run) => withEnding((ending) => measureFiles(ending, run)),
 };
 
@@ -51,7 +51,7 @@ async function measureFiles(ending: Ending, { form, progress }: Run) {
   });
 }
 
-/** Every byte of the last frame, and places all over the log; a few of each in the short form. */
+/** Returns every byte of the last frame, and places all over the log; the short form returns a few of each. */
 function placesIn(bytes: number, form: Run['form']): readonly number[] {
   const [lastStep, places] = form === 'full' ? [1, 1000] : [199, 40];
   const last = Array.from({ length: Math.floor(frameBytes / lastStep) }, (_, index) => bytes - 1 - index * lastStep);

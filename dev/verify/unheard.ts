@@ -1,10 +1,13 @@
 import { UnheardWorld } from '../../test/overload/unheard.ts';
 import { type Figure, measured } from './figure.ts';
 
-/** G17: for a day the bus takes nothing, and clients' queues are gone or deny access (X-27, X-28, S17, S18, L3, L4). */
+/**
+ * G17: for a day the event bus accepts nothing, and the queues of clients are missing or deny access (X-27, X-28, S17, S18,
+ * L3, L4).
+ */
 export const figure: Figure = {
   shows:
-    'for 24 simulated hours nobody outside can be told anything: no alert is lost, orders go on, a person hears of clients that cannot',
+    'for 24 simulated hours no notification can be delivered: no alert is lost, orders continue, and people learn of broken client queues',
   async measure({ form, seed, progress }) {
     const seeds = form === 'full' ? 20 : 3;
     const short: string[] = [];
@@ -17,7 +20,7 @@ export const figure: Figure = {
       counts.latestMs = Math.max(counts.latestMs, latestMs);
       progress(`${each - seed + 1} of ${seeds} worlds`);
     }
-    // Where hardly anything was to be told, nothing was shown.
+    // A run with hardly any notifications would show nothing.
     for (const [key, least] of [
       ['raised', 5],
       ['undeliverable', 3],

@@ -4,13 +4,13 @@ import { type Figure, measured } from './figure.ts';
 
 const directions: readonly Direction[] = ['forward', 'back'];
 const definitionsMin = 12;
-/** There are as many as the stories have writes: 320, and a third of them in the short form. */
+/** The stories have 320 writes and as many changes; the short form takes a third of them. */
 const changesMin = { full: 300, short: 100 };
 
-/** G16: the app changes its workflows while orders of them are under way, at each of their steps. */
+/** G16: the app changes its workflows while orders run, at each of their steps. */
 export const figure: Figure = {
   shows:
-    'a second version of a workflow comes, or goes and comes again, at every step of its orders: each ends as it would have under its own',
+    'a second version of a workflow is deployed, or removed and deployed again, at every step of its orders: each ends as under its own',
   async measure({ form, progress }) {
     const wrong: string[] = [];
     const counts = { changes: 0, held: 0, forward: 0, back: 0, stoodBeforeAPerson: 0 };

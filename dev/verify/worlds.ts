@@ -5,7 +5,7 @@ import { seedsFrom, spread } from './spread.ts';
 /** A job of `spread`: plays one world for each seed. */
 export const work = ({ first, runs }: { readonly first: number; readonly runs: number }): Promise<Summary> => simulate(first, runs);
 
-/** What was played, and in how long. */
+/** The worlds that were played, and their duration. */
 export interface Played {
   readonly summary: Summary;
   readonly durationMs: number;
@@ -13,11 +13,11 @@ export interface Played {
 
 const worlds = { full: 100_000, short: 1500 };
 const pieceOf = 50;
-const tellEvery = 2500;
+const progressEvery = 2500;
 
 let played: Promise<Played> | undefined;
 
-/** The worlds that several figures are about: played once, by whoever comes first. */
+/** Plays the worlds that several figures need, once, for the first figure that needs them. */
 export const playedWorlds = (run: Run): Promise<Played> => (played ??= play(run, worlds[run.form]));
 
 async function play({ seed, cores, progress }: Run, runs: number): Promise<Played> {
@@ -27,13 +27,14 @@ async function play({ seed, cores, progress }: Run, runs: number): Promise<Playe
     module: new URL(import.meta.url),
     jobs: seedsFrom(seed, runs, pieceOf),
     cores,
-    // Outages are errors that nobody reads, by the thousand; and what a world leaves behind is gone before it is old.
+    // Worlds throw outages by the thousand, whose stack traces are never read. Their garbage does not need to grow old.
     execArgv: [...process.execArgv, '--stack-trace-limit=0', '--max-semi-space-size=32'],
     onResult(part) {
       addSummary(summary, part);
       for (const { again, wrong } of part.broken) progress(`broken: ${wrong.join('; ')} (${again})`);
       const seconds = Math.round((performance.now() - begun) / 1000);
-      if (summary.runs % tellEvery === 0) progress(`${summary.runs} of ${runs} worlds in ${seconds} s, ${summary.broken.length} broken`);
+      if (summary.runs % progressEvery === 0)
+        progress(`${summary.runs} of ${runs} worlds in ${seconds} s, ${summary.broken.length} broken`);
     },
   });
   return { summary, durationMs: Math.round(performance.now() - begun) };

@@ -5,7 +5,7 @@ import { ListSecretsCommand, SecretsManagerClient } from '@aws-sdk/client-secret
 import { ListTopicsCommand, SNSClient } from '@aws-sdk/client-sns';
 import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 
-/** What there is on an emulator once a stack was destroyed, by name; `others` is what was not meant to stay. */
+/** The resources on an emulator after a stack was destroyed, by name. `others` were not meant to stay. */
 export interface Leftovers {
   readonly tables: readonly string[];
   readonly others: readonly string[];

@@ -5,17 +5,17 @@ import { resolve } from 'node:path';
 import { root } from '../run.ts';
 import { type AwsEmulator, mustBeFree, pathWithThisNode } from './emulator.ts';
 
-/** Installing it the first time is most of this. */
+/** Most of this time is the first installation. */
 const readyWithinMs = 600_000;
 
-/** A folder with the programs `start` and `stop`, which run LocalStack without Docker on the port given as PORT. */
+/** The folder with the programs `start` and `stop`, which run LocalStack without Docker on the port given as PORT. */
 export const localStackFolder = (): string => resolve(root, process.env['REDRESS_LOCALSTACK'] || '../shared/localstack');
 
-/** Starts LocalStack on a port that is free; without the folder there is none, and whoever wanted it must say so aloud. */
+/** Starts LocalStack on a free port. Returns undefined without the folder; a caller that requires LocalStack must report that. */
 export async function startLocalStack({ port }: { readonly port: number }): Promise<AwsEmulator | undefined> {
   const folder = localStackFolder();
   if (!existsSync(`${folder}/start`)) return undefined;
-  // `start` takes one that runs there already as its own, and `stop` would end it.
+  // `start` would adopt a LocalStack that already runs there, and `stop` would end it.
   await mustBeFree(port);
   const env = { ...process.env, PATH: pathWithThisNode(), PORT: String(port) };
   const stop = (): void => void execFileSync(`${folder}/stop`, { env, stdio: 'inherit' });
@@ -40,7 +40,7 @@ export async function startLocalStack({ port }: { readonly port: number }): Prom
 }
 
 async function started(program: string, env: NodeJS.ProcessEnv): Promise<number | string> {
-  // Its 'ready' is for who starts it by hand.
+  // Its 'ready' is meant for people who start it by hand.
   const starting = spawn(program, { env, stdio: ['ignore', 'ignore', 'inherit'], timeout: readyWithinMs });
   try {
     const [code, signal] = (await once(starting, 'exit')) as [number | null, string | null];

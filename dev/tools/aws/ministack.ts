@@ -6,13 +6,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AwsEmulator, cacheFolder, mustBeFree, pathWithThisNode } from './emulator.ts';
 
-/** ministack and all that it needs, each in one version. */
+/** ministack and its dependencies, each in one version. */
 const requirements = fileURLToPath(new URL('ministack.txt', import.meta.url));
 
 const readyWithinMs = 60_000;
 const endsWithinMs = 5000;
 
-/** Starts ministack on a port that is free; the first time, it is installed from PyPI into the user's cache folder. */
+/** Starts ministack on a free port. The first start installs it from PyPI into the user's cache folder. */
 export async function startMinistack({ port }: { readonly port: number }): Promise<AwsEmulator> {
   await mustBeFree(port);
   const python = install();
@@ -23,7 +23,7 @@ export async function startMinistack({ port }: { readonly port: number }): Promi
     cwd: folder,
     env: environment(port, folder),
     stdio: ['ignore', log, log],
-    // A function that runs while ministack stops would outlive it: the group is what is stopped.
+    // A function that runs while ministack stops would outlive it, so the whole process group is stopped.
     detached: true,
   });
   closeSync(log);
@@ -32,7 +32,7 @@ export async function startMinistack({ port }: { readonly port: number }): Promi
     try {
       process.kill(-child.pid, signal);
     } catch {
-      // All of the group have ended.
+      // All processes of the group have ended.
     }
   };
   const atExit = () => killAll('SIGKILL');
@@ -54,14 +54,14 @@ export async function startMinistack({ port }: { readonly port: number }): Promi
   throw new Error(`ministack can't be started on port ${port}: ${trouble}\n${lastLines}`);
 }
 
-/** Its whole environment is seen by the functions that it runs: they must find no more than on AWS. */
+/** The functions that ministack runs see its whole environment, and must find no more than on AWS. */
 const environment = (port: number, folder: string): NodeJS.ProcessEnv => ({
   PATH: pathWithThisNode(),
   HOME: process.env['HOME'],
   TMPDIR: folder,
   GATEWAY_PORT: String(port),
   BIND_HOST: '127.0.0.1',
-  // In the addresses that it gives out, such as queues': a name below localhost doesn't resolve everywhere.
+  // The host of its addresses, such as those of queues: a name below localhost does not resolve everywhere.
   MINISTACK_HOST: '127.0.0.1',
 });
 
@@ -82,7 +82,7 @@ async function ended(child: ChildProcess): Promise<void> {
   if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
-/** The Python that has ministack. */
+/** Returns the Python that has ministack. */
 function install(): string {
   const wanted = readFileSync(requirements, 'utf8');
   const [, version = ''] = /^ministack==(.+)$/m.exec(wanted) ?? [];
@@ -92,7 +92,7 @@ function install(): string {
   if (existsSync(installed) && readFileSync(installed, 'utf8') === wanted) return python;
 
   process.stderr.write(`Installing ministack ${version} (once)...\n`);
-  // Made beside its place and then moved there, so that two who start at once don't meet in one half made.
+  // The folder is made elsewhere and then renamed, so that two processes that start at once do not share an incomplete one.
   mkdirSync(dirname(folder), { recursive: true });
   const making = mkdtempSync(`${folder}-`);
   try {

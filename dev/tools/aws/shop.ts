@@ -1,6 +1,6 @@
 import { startShop } from '../../../examples/orders/shop/server.ts';
 
-/** Where the sample shop listens for what was deployed to an emulator: its address is in the functions' environment. */
+/** The port of the sample shop for functions on an emulator. Their environment contains its address. */
 const port = Number(process.env['SHOP_PORT'] || 4000);
 const url = `http://127.0.0.1:${port}`;
 
@@ -10,7 +10,7 @@ export const shopEnvironment: { readonly [variable: string]: string } = Object.f
   ['inventory', 'payment', 'shipping', 'customer'].map((service) => [`${service.toUpperCase()}_URL`, `${url}/${service}`]),
 );
 
-/** The shop, unless one listens there already. */
+/** Starts the shop, unless one already listens there. */
 export async function shopHere(): Promise<{ close(): Promise<void> }> {
   const answers = await fetch(`${url}/switches`).catch(() => undefined);
   return answers?.ok ? { close: async () => {} } : startShop({ port });

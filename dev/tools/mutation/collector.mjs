@@ -1,9 +1,9 @@
-/** Stands for `node:test` while mutants are tried: it collects the tests, so that they can be run again and again in one process. */
+/** Replaces `node:test` while mutants are tried: it collects the tests, so that one process can run them repeatedly. */
 export const tests = [];
 let file = '';
 let around = [];
 
-/** Loads a file and notes its tests as `file: describe > test`. */
+/** Loads a file and records its tests as `file: describe > test`. */
 export const collectFrom = async (name, url) => {
   file = name;
   await import(url);

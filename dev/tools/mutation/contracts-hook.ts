@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { root } from '../run.ts';
 import { sourcesFile } from './simulation/plan.ts';
 
-/** Loaded before a test: the code with the one change that `MUTANT` names. */
+/** Loads the code with the one change that `MUTANT` names, before a test runs. */
 Object.assign(globalThis, { mutation: { active: process.env['MUTANT'], hits: undefined, hit: () => true } });
 
 const sources = JSON.parse(readFileSync(sourcesFile, 'utf8')) as { readonly [file: string]: string };

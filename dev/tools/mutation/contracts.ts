@@ -5,7 +5,7 @@ import { root } from '../run.ts';
 import { percent } from './simulation/page.ts';
 import { makePlan, shuffled } from './simulation/plan.ts';
 
-/** What no world runs, and the tests that are about it. */
+/** Code that no world runs, and the tests that cover it. */
 const about: { readonly [file: string]: readonly string[] } = {
   'lib/adapters/sqlite/queues.ts': ['test/contracts/embedded.mutants.ts'],
   'lib/adapters/sqlite/event-bus.ts': ['test/contracts/embedded.mutants.ts'],
@@ -14,7 +14,7 @@ const about: { readonly [file: string]: readonly string[] } = {
 const hook = fileURLToPath(new URL('contracts-hook.ts', import.meta.url));
 const patienceMs = 240_000;
 
-/** How many of the changes of these files the contracts of the ports notice: a process for each change. */
+/** Counts the changes of these files that the contracts of the ports notice. Each change gets a process of its own. */
 export async function mutateUnderContracts(args: readonly string[]): Promise<void> {
   const options = {
     contracts: { type: 'boolean' },

@@ -1,6 +1,6 @@
 import fc from 'fast-check?real';
 
-/** Few runs, always the same ones, and no search for the smallest example: who tries four thousand mutants wants a quick no. */
+/** Few runs, always the same ones, and no search for the smallest example: a run over four thousand mutants needs quick refusals. */
 export default {
   ...fc,
   assert: (property, parameters = {}) =>

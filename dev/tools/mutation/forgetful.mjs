@@ -1,7 +1,7 @@
 /**
- * What modules of the core remember from call to call. One mutant must not find what another one left, so the modules
- * get these classes in place of their namesakes, and `forget` takes everything back to what it was: memories (parsed
- * texts, prepared programs) to what they were when the core had been loaded, registries to what apps had put in by then.
+ * The memory of the core's modules between calls. A mutant must not find data of another one, so the modules get these
+ * classes in place of their namesakes, and `forget` restores their contents: caches (parsed texts, prepared programs) as
+ * after the loading of the core, registries as after the registrations of apps.
  */
 const maps = [];
 let loading = true;
@@ -38,7 +38,7 @@ globalThis.forgetful = {
 
 const registries = /\/(functions|custom)\.ts$/;
 
-/** What a module of the core begins with. */
+/** The first lines of every module of the core. */
 export const prologueOf = (url) =>
   registries.test(url) ? 'const { Map } = globalThis.forgetful.registry; ' : 'const { Map, WeakMap } = globalThis.forgetful.memory; ';
 

@@ -3,12 +3,12 @@ import { prologueOf } from './forgetful.mjs';
 
 const here = (file) => new URL(file, import.meta.url).href;
 
-/** What files get instead of what they import, and what modules of the core begin with. */
+/** Replacements for imports, and the first lines of modules of the core. */
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === 'node:test') return { url: here('collector.mjs'), shortCircuit: true };
     if (specifier === 'fast-check') return { url: here('fast-check.mjs'), shortCircuit: true };
-    // The stand-in lies outside the copy of the project that is tested: it asks as a file of the copy would.
+    // The replacement lies outside the tested copy of the project, so it resolves imports as a file of the copy would.
     if (specifier === 'fast-check?real')
       return next('fast-check', { ...context, parentURL: new URL('.', `file://${process.cwd()}/`).href });
     return next(specifier, context);

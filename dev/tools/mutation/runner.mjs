@@ -7,7 +7,7 @@ import { DryRunStatus, determineHitLimitReached, MutantRunStatus, TestStatus, to
 import { collectFrom, errorOf, tests } from './collector.mjs';
 import { coreLoaded, forget, testsLoaded } from './forgetful.mjs';
 
-// Quick files first: most mutants die there. Files that start servers or systems stay away.
+// Fast files come first, because most mutants fail there. Files that start servers or systems are left out.
 const testFiles = [
   'test/scenarios/*.test.ts',
   'test/core/!(language|order-of-steps|compensation|limits).test.ts',
@@ -16,7 +16,7 @@ const testFiles = [
   'test/core/{limits,compensation,order-of-steps,language}.test.ts',
 ];
 
-// These count what hundreds of runs come to, so they get them all, and are asked about the one file that they are about.
+// These tests count the results of hundreds of runs, so they keep all runs, and check only the file that they are about.
 const long = {
   'fault-paths.ts': 'for any fault at any step of any workflow',
   'rebuilding.ts': 'undone by its journal alone',
@@ -33,7 +33,7 @@ const urlOf = (file) => pathToFileURL(file).href;
 
 /** Runs the core's tests inside this process: a mutant costs milliseconds, not the start of a program. */
 class InProcessRunner {
-  // Modules that are loaded stay loaded: Stryker starts a new process for a mutant of what runs at loading.
+  // Loaded modules stay loaded. Stryker starts a new process for a mutant of code that runs at loading.
   capabilities = () => ({ reloadEnvironment: false });
 
   #load;
@@ -52,7 +52,7 @@ class InProcessRunner {
     } catch (error) {
       return { status: MutantRunStatus.Killed, killedBy: [], failureMessage: `The core can't be loaded: ${error}`, nrOfTests: 0 };
     }
-    // Stryker's limit is a hundred times the hits of all tests: a loop without an end takes half a minute to get there.
+    // Stryker's limit is a hundred times the hits of all tests, which an endless loop reaches only after half a minute.
     Object.assign(stryker, { activeMutant: activeMutant.id, hitLimit: hitLimit && 0.03 * hitLimit + 1000 });
     const wanted = testFilter && new Set(testFilter);
     const chosen = tests.filter((test) => (!wanted || wanted.has(test.id)) && isAbout(test, activeMutant.fileName));
@@ -67,7 +67,7 @@ async function load() {
   Error.stackTraceLimit = 2;
   for (const file of globSync('lib/core/**/*.ts')) await import(urlOf(file));
   coreLoaded();
-  // Workflows that tests prepare at loading run the core as well: that counts for no mutant, tests must ask for what they show.
+  // Workflows that tests prepare at loading run the core as well. That does not count, because a test must run what it shows.
   const atLoading = { ...coverage.static };
   for (const file of globSync('examples/activities/*.ts')) await import(urlOf(file));
   for (const file of testFiles.flatMap((pattern) => globSync(pattern).sort())) await collectFrom(file, urlOf(file));

@@ -11,7 +11,7 @@ export default {
   plugins: [at('runner.mjs')],
   testRunnerNodeArgs: ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'],
   coverageAnalysis: 'perTest',
-  // Tables, names and patterns that are made when a module is loaded: each would take a process of its own.
+  // Tables, names and patterns that loading a module creates: each would need a process of its own.
   ignoreStatic: true,
   concurrency: 1,
   timeoutMS: 4000,

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { root } from '../run.ts';
 
-/** A program that is started for a round, and heard out. */
+/** A program that runs for one round, and whose output is collected. */
 export interface Command {
-  /** `code` is undefined where it was stopped: what was cut off has not failed. */
+  /** `code` is undefined if the program was stopped: an interrupted program has not failed. */
   run(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<{ readonly code: number | undefined; readonly output: string }>;
   stop(): void;
 }
@@ -15,7 +15,7 @@ export function command(): Command {
     run: (args, env = {}) =>
       new Promise((resolve, reject) => {
         let output = '';
-        // Apart from this terminal's group: an interrupt goes to the soak alone, which ends its round itself.
+        // A process group of its own: an interrupt goes to the soak alone, which ends its round.
         child = spawn(process.execPath, [...process.execArgv, ...args], { cwd: root, env: { ...process.env, ...env }, detached: true });
         child.stdout?.on('data', (text: Buffer) => (output += text));
         child.stderr?.on('data', (text: Buffer) => (output += text));

@@ -17,7 +17,7 @@ export function goal(name: string): Thing {
   };
 }
 
-/** What a goal falls short of stands in its line of JSON; without one, the end of what it said is all there is. */
+/** Returns the reasons in a goal's line of JSON, or the end of its output without one. */
 function why(output: string): string {
   const line = output.split('\n').findLast((each) => each.startsWith('{"goal"'));
   return line === undefined ? output.slice(-1000) : (JSON.parse(line) as { short: readonly string[] }).short.join('; ');

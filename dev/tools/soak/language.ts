@@ -2,7 +2,7 @@ import { command } from './command.ts';
 import type { Thing } from './thing.ts';
 
 const runs = 1000;
-/** Beside as many orders as that, a quarter of them called by others, and an eighth with little room: see the test. */
+/** A quarter as many orders run as called ones, and an eighth with a small state limit: see the test. */
 const orders = runs + Math.ceil(runs / 4) + Math.ceil(runs / 8);
 
 /** The laws of the language, for random orders of random workflows. */
@@ -16,7 +16,7 @@ export function language(): Thing {
       const { code, output } = await run(['--test', '--test-reporter=spec', 'test/core/language.test.ts'], env);
       const again = `LANGUAGE_SEED=${seed} LANGUAGE_RUNS=${runs} npm test test/core/language.test.ts`;
       if (code === undefined) return { counts: {}, broken: [] };
-      // How far it came before something was broken nobody knows.
+      // Its progress until the failure is unknown.
       if (code !== 0) return { counts: {}, broken: [{ wrong: reasonIn(output), again }] };
       return { counts: { 'orders of the language': orders }, broken: [] };
     },

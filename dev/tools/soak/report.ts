@@ -8,7 +8,7 @@ interface Sample extends Memory {
   readonly minutes: number;
 }
 
-/** What a soak came to, told while it goes on: whatever ends it, what was written stays. */
+/** The result of a soak, written while it runs, so that an interrupted soak keeps what it has found. */
 export class Report {
   readonly counts: { [what: string]: number } = {};
   readonly memory: Sample[] = [];
@@ -34,17 +34,17 @@ export class Report {
   add(name: string, { counts, broken, memory }: Round): void {
     for (const [what, count] of Object.entries(counts)) this.counts[what] = (this.counts[what] ?? 0) + count;
     if (memory) this.memory.push({ ...memory, minutes: this.minutes });
-    for (const each of broken) this.tellBroken(name, each);
+    for (const each of broken) this.writeBroken(name, each);
   }
 
-  tellBroken(name: string, { wrong, again }: Broken): void {
+  writeBroken(name: string, { wrong, again }: Broken): void {
     this.broken += 1;
     const text = wrong.trim().replaceAll('\n', '\n  ');
     this.write(`- **Broken** after ${this.minutes.toFixed(1)} minutes, ${name}: ${text}\n  Again: \`${again}\`\n`);
   }
 
-  /** How far it is. */
-  tell(): void {
+  /** Writes the progress. */
+  writeProgress(): void {
     const last = this.memory.at(-1);
     const memory = last ? `; RSS ${last.rssMb} MB, heap ${last.heapMb} MB` : '';
     this.write(`- ${this.minutes.toFixed(1)} minutes: ${this.words()}${memory}; ${this.broken} broken\n`);
@@ -55,7 +55,7 @@ export class Report {
     this.write(`\nEnded after ${this.minutes.toFixed(1)} minutes (${why}): ${this.words()}. Broken: ${this.broken}. ${growth.words}\n`);
   }
 
-  /** From the first fifth of the samples to the last one: before that caches fill. */
+  /** Compares the first fifth of the samples with the last one. Earlier samples would include caches that still fill. */
   growth(): { readonly words: string; readonly isLeak: boolean } {
     const last = this.memory.at(-1);
     const first = this.memory[Math.floor(this.memory.length / 5)];

@@ -1,14 +1,14 @@
-/** What one round of something came to. */
+/** The result of one round. */
 export interface Round {
   /** `worlds` -> how many. */
   readonly counts: { readonly [what: string]: number };
   readonly broken: readonly Broken[];
-  /** Of the process that plays round after round, after a collection of garbage. */
+  /** Memory of the process that plays the rounds, after a garbage collection. */
   readonly memory?: Memory;
 }
 
 export interface Broken {
-  /** What was wrong, in words. */
+  /** The reason, in words. */
   readonly wrong: string;
   /** The command that plays it again. */
   readonly again: string;
@@ -19,12 +19,12 @@ export interface Memory {
   readonly heapMb: number;
 }
 
-/** Something that can be done for hours, one round after the other, each with seeds of its own. */
+/** Something that can run for hours, one round after the other, each with seeds of its own. */
 export interface Thing {
-  /** From this seed on; takes some seconds. Whatever goes wrong in it is part of its answer. */
+  /** Plays one round from this seed on; takes some seconds. Failures are part of the result. */
   round(seed: number): Promise<Round>;
-  /** How many seeds a round takes. */
+  /** The number of seeds per round. */
   readonly seeds: number;
-  /** Ends what is at work, so that `round` answers soon. */
+  /** Ends the running work, so that `round` resolves soon. */
   stop(): void;
 }

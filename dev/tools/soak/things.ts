@@ -7,7 +7,7 @@ import { worlds } from './worlds.ts';
 /** Goals of `npm run verify` that are worth hours, as far as they exist. */
 const goals: { readonly [name: string]: string } = { 'live kills': 'G9' };
 
-/** What is soaked, in turn: a new one is a file and a line here, or a goal and a line above. */
+/** Everything that a soak runs, in turn. A new one is a file and a line here, or a goal and a line above. */
 export const things: { readonly [name: string]: () => Thing } = {
   worlds,
   language,

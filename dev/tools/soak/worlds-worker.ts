@@ -1,14 +1,14 @@
 import { commandFor, simulate } from '../../../test/simulation/simulate.ts';
 import type { Broken, Memory } from './thing.ts';
 
-/** What became of one world. */
+/** The result of one world. */
 export interface WorldPlayed {
   readonly counts: { readonly [what: string]: number };
   readonly broken: readonly Broken[];
 }
 
-/** What a worker says: a world has ended, or all that it was asked for. */
-export type Told = { readonly played: WorldPlayed } | { readonly memory: Memory };
+/** A message of a worker: a world has ended, or all requested worlds have. */
+export type Message = { readonly played: WorldPlayed } | { readonly memory: Memory };
 
 async function playOne(seed: number): Promise<WorldPlayed> {
   try {
@@ -23,13 +23,13 @@ async function playOne(seed: number): Promise<WorldPlayed> {
   }
 }
 
-/** Plays worlds in one process for hours: what it does not give back shows in its memory. */
+/** Plays worlds in one process for hours: a leak shows in its memory. */
 async function play(first: number, runs: number): Promise<void> {
-  const tell = (told: Told) => void process.send?.(told);
-  for (let seed = first; seed < first + runs; seed++) tell({ played: await playOne(seed) });
+  const send = (message: Message) => void process.send?.(message);
+  for (let seed = first; seed < first + runs; seed++) send({ played: await playOne(seed) });
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
-  tell({ memory: { rssMb: Math.round(rss / 1e6), heapMb: Math.round(heapUsed / 1e6) } });
+  send({ memory: { rssMb: Math.round(rss / 1e6), heapMb: Math.round(heapUsed / 1e6) } });
 }
 
 process.on('message', ({ first, runs }: { first: number; runs: number }) => void play(first, runs));

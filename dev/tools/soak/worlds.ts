@@ -3,19 +3,19 @@ import { fileURLToPath } from 'node:url';
 import { commitLoaded } from '../commit.ts';
 import { root } from '../run.ts';
 import type { Broken, Round, Thing } from './thing.ts';
-import type { Told } from './worlds-worker.ts';
+import type { Message } from './worlds-worker.ts';
 
 const worker = fileURLToPath(new URL('worlds-worker.ts', import.meta.url));
 const seeds = 50;
-/** For one world, which takes a tenth of a second: longer is a loop without an end. */
+/** Time for one world, which normally takes a tenth of a second. A longer run is an endless loop. */
 const patienceMs = 180_000;
 
-/** Said here once more: this process loads nothing of what it tries, so that nothing can take it down. */
+/** Repeated here, because this process loads nothing of what it tries: so no change can crash it. */
 const againFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace # at ${commitLoaded()}`;
 
-/** Simulated worlds in a process of their own, which stays the same from round to round, unless a world takes it down. */
+/** Simulated worlds in a process of their own, which stays the same from round to round unless a world crashes it. */
 export function worlds(): Thing {
-  // Now, not when a law is broken: hours may have passed by then.
+  // Read now instead of when a law breaks, because hours may have passed by then.
   commitLoaded();
   let child: ChildProcess | undefined;
   let isStopped = false;
@@ -23,7 +23,7 @@ export function worlds(): Thing {
     child?.kill('SIGKILL');
     child = undefined;
   };
-  // Apart from this terminal's group: an interrupt goes to the soak alone, which ends its round itself.
+  // A process group of its own: an interrupt goes to the soak alone, which ends its round.
   const start = () => fork(worker, { cwd: root, execArgv: [...process.execArgv, '--expose-gc'], detached: true });
   return {
     seeds,
@@ -55,12 +55,12 @@ function roundOf(child: ChildProcess, first: number, onLost: (why: string, at: n
     };
     const timer = setTimeout(() => lost(`it did not end within ${patienceMs / 1000} s`), patienceMs);
     child.once('exit', (code, signal) => lost(`it ended with ${code ?? signal}`));
-    child.on('message', (told: Told) => {
-      if ('memory' in told) return end(told);
+    child.on('message', (message: Message) => {
+      if ('memory' in message) return end(message);
       timer.refresh();
       at += 1;
-      broken.push(...told.played.broken);
-      for (const [what, count] of Object.entries(told.played.counts)) counts[what] = (counts[what] ?? 0) + count;
+      broken.push(...message.played.broken);
+      for (const [what, count] of Object.entries(message.played.counts)) counts[what] = (counts[what] ?? 0) + count;
     });
     child.send({ first, runs: seeds });
   });

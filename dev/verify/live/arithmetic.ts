@@ -1,16 +1,16 @@
 import { quantile } from './recoveries.ts';
 
-/** One order of a live run: milliseconds since 1970. */
+/** One order of a live run, in milliseconds since 1970. */
 export interface Took {
   readonly client: string;
-  /** When it was to be submitted: a client that could not submit in time has waited, too. */
+  /** The planned time of submission. A client that could not submit in time has waited, too. */
   readonly dueAt: number;
-  /** Undefined where it has not come to its end. */
+  /** Undefined if the order has not ended. */
   readonly endedAt: number | undefined;
   readonly outcome: string | null;
 }
 
-/** How long orders took: whole milliseconds. An order that has no end counts as one that takes for ever: null. */
+/** Durations of orders in whole milliseconds. An order that has not ended counts as infinitely long: null. */
 export function timesOf(orders: readonly Took[]) {
   const rising = orders.map(({ dueAt, endedAt = Infinity }) => endedAt - dueAt).toSorted((a, b) => a - b);
   const at = (share: number): number | null => {
@@ -20,15 +20,16 @@ export function timesOf(orders: readonly Took[]) {
   return { orders: orders.length, p50Ms: at(0.5), p99Ms: at(0.99), slowestMs: at(1) };
 }
 
-/** How many times as long, to a hundredth; null where one of both is not known. */
+/** The quotient to a hundredth; null if either duration is unknown. */
 export const timesAsLong = (withIt: number | null, without: number | null): number | null =>
   withIt === null || without === null || without === 0 ? null : hundredths(withIt / without);
 
 export const hundredths = (value: number): number => Math.round(100 * value) / 100;
 
 /**
- * From the end of an outage until, for a whole window, as many orders ended as 95 of 100 of those that end before it: milliseconds.
- * Undefined where that never was. `endings` and the spans are milliseconds since 1970.
+ * Returns the milliseconds from the end of an outage until a whole window has 95 of 100 of the usual endings.
+ *
+ * Undefined if no window has. `endings` and the spans are milliseconds since 1970.
  */
 export function backAfter(
   endings: readonly number[],
@@ -46,15 +47,15 @@ export function backAfter(
   return undefined;
 }
 
-/** One call of a service, and whether it was answered as it should be. */
+/** One call of a service, and whether its answer was the right one. */
 export interface CallSeen {
   readonly at: number;
-  /** The idempotency key: what the call was for. */
+  /** The idempotency key of the call. */
   readonly key: string;
   readonly done: boolean;
 }
 
-/** Calls from then on, and how many of them were needed: one for each thing that was done, and not before. */
+/** Counts the calls from then on, and the needed ones among them: one for each effect that did not exist before. */
 export function callsFrom(calls: readonly CallSeen[], from: number) {
   const earlier = new Set(calls.filter(({ at, done }) => done && at < from).map(({ key }) => key));
   const later = calls.filter(({ at }) => at >= from);

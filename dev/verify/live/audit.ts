@@ -1,7 +1,7 @@
 import type { Embedded } from '#adapters/sqlite/open';
 import type { StateHead } from '#ports/records';
 
-/** One write to an order's state, as the data file itself noted it: what was there, and what was put in its place. */
+/** One write to an order's state as the data file recorded it: the state before and after. */
 export interface AuditedWrite {
   readonly before: StateHead;
   readonly after: StateHead;
@@ -9,7 +9,7 @@ export interface AuditedWrite {
   readonly at: number;
 }
 
-/** From now on the data file notes every write to a state in the write's own transaction, whichever process makes it. */
+/** Makes the data file record every write to a state in the write's own transaction, whichever process makes it. */
 export async function startAudit({ database }: Embedded): Promise<{ writes(): readonly AuditedWrite[] }> {
   await database.write(() => {
     database.prepare('CREATE TABLE audit (seq INTEGER PRIMARY KEY, at INTEGER, rev INTEGER, epoch INTEGER, before TEXT, after TEXT)').run();
@@ -33,7 +33,7 @@ export async function startAudit({ database }: Embedded): Promise<{ writes(): re
   };
 }
 
-/** Every write that was not made on what was there, or that took what another one had. */
+/** Yields every write that was based on an outdated state, or that took another host's lease. */
 export function* staleWritesIn(writes: readonly AuditedWrite[]): Generator<string> {
   for (const { before, after, at } of writes) {
     const name = `the write of ${after.orderId} at rev ${after.rev}`;

@@ -8,14 +8,14 @@ import { type FaultKind, type FaultProxy, type FaultRates, faultKinds, startFaul
 import type { Ground } from './kills.ts';
 
 const rates: FaultRates = { throttled: 0.02, conflict: 0.01, failed: 0.015, neverSent: 0.01, answerLost: 0.02, late: 0.01, twice: 0.015 };
-/** Of what is received and gets lost nobody knows for as long as it is hidden: not too often. */
+/** Rates for queues. A received message that gets lost stays invisible for its whole visibility timeout, so losses are rare. */
 const queueRates: FaultRates = { ...rates, answerLost: 0.01, twice: 0.01 };
 const outages = { everyMs: 8000, longestMs: 2500 };
 
 export const databases = { dynoxide: startDynoxide, dynamoDbLocal: startDynamoDbLocal } as const;
 export type DatabaseName = keyof typeof databases;
 
-/** DynamoDB, SQS and EventBridge in their protocols, behind proxies that break calls; and what they broke. */
+/** Runs DynamoDB, SQS and EventBridge in their protocols, behind proxies that break calls, and counts the broken calls. */
 export async function brokenCloud(ending: Ending, database: DatabaseName, seed: number): Promise<Ground & { landed(): Landed }> {
   const place = site(ending);
   const started = async <E extends Emulator>(emulator: Promise<E>): Promise<E> => {
@@ -52,7 +52,7 @@ export async function brokenCloud(ending: Ending, database: DatabaseName, seed: 
   return {
     place: { ...place, variables },
     store,
-    // Calls that are broken are made again, and that takes its time.
+    // Broken calls are repeated, which takes time.
     settings: { STEP_COMPLETE_WITHIN_SECONDS: '4' },
     startsAgain: true,
     alerts: () =>
@@ -69,7 +69,7 @@ export async function brokenCloud(ending: Ending, database: DatabaseName, seed: 
   };
 }
 
-/** What was broken, by kind and by call. */
+/** The broken calls, by kind and by call. */
 export interface Landed {
   readonly calls: number;
   readonly kinds: { readonly [kind in FaultKind]: { readonly [operation: string]: number } };

@@ -1,6 +1,6 @@
 import type { Ending } from '../../../test/processes/support.ts';
 
-/** What the work of a figure has started ends with it, whatever comes of it. */
+/** Runs the work of a figure, and ends everything that it has started, whatever the result. */
 export async function withEnding<T>(work: (ending: Ending) => Promise<T>): Promise<T> {
   const ends: (() => Promise<void>)[] = [];
   try {

@@ -7,30 +7,30 @@ import { atEnd, createRandom, type Ending, root, type Site, until, within } from
 import { startOperator } from './operator.ts';
 import { atWorkAt, coursesOf, quantile, recoveriesIn } from './recoveries.ts';
 
-/** Where orders are kept, as the hosts find it and as the witness sees it. */
+/** The storage of orders, as the hosts and the witness see it. */
 export interface Ground {
   readonly place: Site;
   readonly store: Pick<Store, 'load' | 'pages'>;
-  /** Orders of which it was announced that they are in Error. */
+  /** Ids of orders whose Error was announced. */
   alerts(): ReadonlySet<string>;
-  /** What its hosts are told beside what all hosts are. */
+  /** Settings of its hosts beside the common ones. */
   readonly settings?: { readonly [name: string]: string };
-  /** Hosts that cannot begin are begun again: what they need may be away for a while. */
+  /** Restarts hosts that cannot start: their dependencies may be unavailable for a while. */
   readonly startsAgain?: boolean;
-  /** From now on everything that the hosts need is there. */
+  /** From now on all dependencies of the hosts are available. */
   calm?(): Promise<void>;
 }
 
 export interface Plan {
   readonly kills: number;
   readonly orders: number;
-  /** Fewer are too few: some of those who come give up. */
+  /** Minimum number of orders: some of the customers give up. */
   readonly ordersMin: number;
-  /** Whoever would come while so many orders are at work waits outside: at most 100. */
+  /** Maximum number of running orders, at most 100. Further customers wait. */
   readonly atWorkMax: number;
-  /** Between two kills, on average. */
+  /** Average time between two kills. */
   readonly everyMs: number;
-  /** After so long nobody is killed any more, and nobody comes: what is lacking is told. */
+  /** The end of kills and submissions. The report names what is missing then. */
   readonly longestMs: number;
   readonly seed: number;
   progress(line: string): void;
@@ -38,17 +38,20 @@ export interface Plan {
 
 const size = 2;
 const indexes = Array.from({ length: size }, (_, index) => index);
-/** Every so often both die at once. */
+/** Share of kills that stop both hosts at once. */
 const bothShare = 0.05;
-/** So many are killed whether they have begun or not. */
-const unbornShare = 0.2;
-/** What a call of a service takes: long enough for many orders to be at work at the same time. */
+/** Share of kills that do not wait for the start of the host. */
+const killedAtStartShare = 0.2;
+/** Duration of a service call, long enough for many orders to run at the same time. */
 const latencyMs = 100;
-/** After the last kill. A service that was found away is tried once a minute, and then what waited for it comes little by little. */
+/**
+ * Time after the last kill. The circuit breaker probes an unavailable service once a minute, and then releases its orders
+ * gradually.
+ */
 const patienceMs = 300_000;
-/** So many kills may come before the orders that are due with them. */
+/** Kills that may happen before their share of the orders has arrived. */
 const aheadMax = 3;
-/** So many customers may wait for their answers at a time. */
+/** Customers that may wait for their answers at a time. */
 const waitingMax = 60;
 
 const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8')) as { order: { address: object } };
@@ -57,10 +60,10 @@ const orderOf = (index: number): object => {
   return index % 12 === 5 ? { ...order, address: { ...order.address, postalCode: '00000' } } : order;
 };
 
-/** From a kill to the next asking: the step's own time, the supervisor's next look, and a second for all that is to be done. */
+/** Time from a kill to the next request: the step timeout, the supervisor's period, and a second for the work itself. */
 export const recoveryMaxMs = 1000 * (Number(hurried.STEP_COMPLETE_WITHIN_SECONDS) + Number(hurried.SUPERVISOR_PERIOD_SECONDS) + 1);
 
-/** Two hosts take orders on the same data, and are killed again and again, one at a time or both. */
+/** Runs two hosts on the same data, and kills them again and again, one at a time or both. */
 export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Plan) {
   const { place } = ground;
   const random = createRandom(plan.seed);
@@ -77,11 +80,11 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
     () => [],
     (error: Error) => [error.message],
   );
-  // Those that have not by then are told of by name.
+  // The report names the orders that have not ended by then.
   await until('every order is at its end', async () => !(await farm.isAtWork()) && (await inError(farm)) === 0, patienceMs).catch(() => {});
   await operator.stop();
   const listed = await farm.list();
-  await untilTold(ground, listed, operator.decided).catch(() => {});
+  await untilAnnounced(ground, listed, operator.decided).catch(() => {});
   const ends = await Promise.all(indexes.map((index) => farm.stop(index)));
 
   const witnesses = { ...customers, decided: operator.decided, effects: shop.effects(), alerts: ground.alerts() };
@@ -98,7 +101,7 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
   return { problems, listed, courses, kills, customers, decided: operator.decided.size, farm };
 }
 
-/** When hosts were killed, while customers came: milliseconds since 1970. In the end all of them are up. */
+/** Kills hosts while customers submit orders, and returns the times in milliseconds since 1970. All hosts run in the end. */
 async function killing(farm: Farm, customers: Customers, plan: Plan, random: () => number): Promise<readonly number[]> {
   const kills: number[] = [];
   const up = indexes.map(() => Promise.resolve());
@@ -110,14 +113,14 @@ async function killing(farm: Farm, customers: Customers, plan: Plan, random: () 
     const room = Math.min(waitingMax - customers.waiting(), await roomFor(farm, plan.atWorkMax, pauseMs));
     customers.come(Math.min(due, customers.arrived() + room));
     await pause;
-    // Who kills ahead of the orders keeps a slow machine from ever taking them.
+    // Kills ahead of the orders would keep a slow machine from ever claiming them.
     if (customers.arrived() < ((kills.length - aheadMax) * plan.orders) / plan.kills) continue;
     for (const index of random() < bothShare ? indexes : [Math.floor(random() * size)]) {
-      // However slow the machine is, most lives have begun when they end.
-      if (random() >= unbornShare) await up[index];
+      // However slow the machine is, most hosts have started before they are killed.
+      if (random() >= killedAtStartShare) await up[index];
       kills.push(Date.now());
       await farm.kill(index);
-      up[index] = toldLater(farm.begin(index));
+      up[index] = rejectingLater(farm.begin(index));
     }
     if (kills.length % 25 === 0) plan.progress(`${kills.length} of ${plan.kills} kills, ${customers.answered.size} orders answered`);
   }
@@ -125,7 +128,7 @@ async function killing(farm: Farm, customers: Customers, plan: Plan, random: () 
   return kills;
 }
 
-/** How many more may come. A machine that has other things to do, and one that does not say so in time, is not asked for more. */
+/** Returns the number of further customers. A busy machine, or one that does not answer in time, gets none. */
 function roomFor(farm: Farm, atWorkMax: number, withinMs: number): Promise<number> {
   const atWork = farm.page('limit=100&state=Processing').then(
     ({ items }) => items.length,
@@ -134,8 +137,8 @@ function roomFor(farm: Farm, atWorkMax: number, withinMs: number): Promise<numbe
   return Promise.race([atWork, sleep(withinMs, atWorkMax)]).then((count) => Math.max(0, atWorkMax - count));
 }
 
-/** What fails meanwhile is told of when it is waited for. */
-function toldLater(work: Promise<void>): Promise<void> {
+/** Reports a rejection only when the caller awaits it. */
+function rejectingLater(work: Promise<void>): Promise<void> {
   work.catch(() => undefined);
   return work;
 }
@@ -143,13 +146,13 @@ function toldLater(work: Promise<void>): Promise<void> {
 const inError = async (farm: { page(query: string): Promise<{ readonly items: readonly unknown[] }> }): Promise<number> =>
   (await farm.page('limit=1&state=Error')).items.length;
 
-/** What a killed host had still to tell lies in the order's outbox, and is told when its time comes. */
-const untilTold = ({ alerts }: Ground, listed: readonly Shown[], decided: ReadonlySet<string>): Promise<unknown> =>
+/** A killed host leaves its unsent announcements in the order's outbox, and another host sends them when they are due. */
+const untilAnnounced = ({ alerts }: Ground, listed: readonly Shown[], decided: ReadonlySet<string>): Promise<unknown> =>
   until(
-    'everybody is told',
+    'every Error is announced',
     () => {
-      const told = alerts();
-      return listed.every(({ orderId, processState }) => told.has(orderId) || (processState !== 'Error' && !decided.has(orderId)));
+      const announced = alerts();
+      return listed.every(({ orderId, processState }) => announced.has(orderId) || (processState !== 'Error' && !decided.has(orderId)));
     },
     patienceMs,
   );
@@ -157,7 +160,7 @@ const untilTold = ({ alerts }: Ground, listed: readonly Shown[], decided: Readon
 type Customers = ReturnType<typeof createCustomers>;
 type Outcome = Awaited<ReturnType<typeof killAgainAndAgain>>;
 
-/** What is counted of a run, and what it lacks: in words, nothing where all is well. */
+/** Builds the report of a run: counts, and what is missing in words, empty if all is well. */
 export function reportOf(
   { problems, listed, courses, kills, customers, decided, farm }: Outcome,
   plan: Plan,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Farm } from '../../../test/processes/farm.ts';
 import { tokenFor } from '../../../test/processes/support.ts';
 
-/** A person who has every order in Error undone, and asks again where the line breaks. */
+/** An operator who compensates every order in Error, and repeats the call when the connection breaks. */
 export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
   const decided = new Set<string>();
   const problems = new Set<string>();
@@ -12,10 +12,10 @@ export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
     const authorization = `Bearer ${await tokenFor(data, 'operator')}`;
     const url = `${await farm.url()}/orders/${orderId}`;
     const { status: seen, headers } = await fetch(url, { headers: { authorization } });
-    // Who cannot see an order just now decides nothing on it.
+    // While the order cannot be read, the operator decides nothing.
     if (seen === 503) return;
     const body = JSON.stringify({ kind: 'compensate', reason: 'The address is none.' });
-    // From here on it may be carried out, whatever is answered.
+    // From here on the instruction may be carried out, whatever the answer.
     decided.add(orderId);
     const response = await fetch(`${url}/instructions`, {
       method: 'POST',
@@ -37,13 +37,13 @@ export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
       await sleep(500);
     }
   })();
-  // Told of when it is stopped.
+  // A rejection is reported when the operator is stopped.
   rounds.catch(() => undefined);
 
   return {
-    /** Orders that were to be undone. */
+    /** Orders that were to be compensated. */
     decided: decided as ReadonlySet<string>,
-    /** Answers that nobody should get. */
+    /** Answers that no caller should get. */
     problems: problems as ReadonlySet<string>,
     async stop(): Promise<void> {
       stopping = true;
@@ -52,7 +52,10 @@ export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
   };
 }
 
-/** Hosts are killed while they answer, and a store that is away is answered with 503; anything else is a fault. */
+/**
+ * Ignores broken connections and 503, because hosts are killed while they answer and a store may be unavailable. Any other
+ * answer is an error.
+ */
 function unlessUnreachable(error: unknown): undefined {
   const { name, message } = error as Error;
   if (name === 'TypeError' || message.includes('"code":"unavailable"')) return undefined;

@@ -6,25 +6,25 @@ import { backAfter, callsFrom, hundredths, type Took, timesAsLong, timesOf } fro
 import type { Place } from './traffic.ts';
 
 export interface Plan {
-  /** A hundredth to one: how long it goes on, against the whole form. */
+  /** Duration relative to the whole form, from 0.01 to 1. */
   readonly scale: number;
   readonly seed: number;
   progress(line: string): void;
 }
 
-/** What was counted, and what does not hold, in words. What depends on the machine is not judged. */
+/** The counts, and the violated properties in words. Times depend on the machine and are not judged. */
 export interface Live {
   readonly notHeld: readonly string[];
   readonly [count: string]: unknown;
 }
 
 const agents = ['inventory', 'payment', 'shipping', 'customer'] as const;
-/** An order is four requests and four replies: two messages more are a fifth of all. */
+/** An order is four requests and four replies, so two further messages are a fifth of all. */
 const poisonPerOrder = 2;
-/** With and without take turns: what else the machine has to do comes to both. */
+/** Rounds with and without the load alternate, so that other work on the machine affects both. */
 const turns = 2;
 
-/** Good orders at half of what the host can do, without and with a fifth of messages that nobody can process. */
+/** Sends orders at half of the host's capacity, without and with a fifth of messages that cannot be processed. */
 export async function poison(place: Place, { scale, seed, progress }: Plan): Promise<Live> {
   const capacity = await place.capacity();
   const perSecond = capacity / 2;
@@ -53,7 +53,10 @@ export async function poison(place: Place, { scale, seed, progress }: Plan): Pro
   };
 }
 
-/** On the queues of these agents; but for what only a newer version may know, which waits for it, and heartbeats, which are dropped. */
+/**
+ * Malformed messages on the queues of these agents, except messages that wait for a newer version, and heartbeats, which are
+ * dropped.
+ */
 function poisonOf(count: number, seed: number): readonly Malformed[] {
   const isMeant = ({ body }: Malformed): boolean => {
     const { v, type } = (jsonIn(body) ?? {}) as { readonly v?: unknown; readonly type?: unknown };
@@ -89,7 +92,7 @@ async function allDeadLetter({ open }: Place, count: number): Promise<number> {
   }
 }
 
-/** A service refuses everything for two minutes, while orders come as before. */
+/** A service refuses everything for two minutes, while orders arrive as before. */
 export async function outage(place: Place, { scale, progress }: Plan): Promise<Live> {
   const capacity = await place.capacity();
   const perSecond = Math.min(5, capacity / 4);
@@ -127,13 +130,13 @@ export async function outage(place: Place, { scale, progress }: Plan): Promise<L
 const quiet = Array.from({ length: 20 }, (_, index) => `quiet-${index + 1}`);
 const timesAsMuch = 100;
 
-/** Twenty clients at a fifth of what the host can do; then one beside them at a hundred times the load of each. */
+/** Runs twenty clients at a fifth of the host's capacity, then adds one client with a hundred times the load of each. */
 export async function noisy(place: Place, { scale, progress }: Plan): Promise<Live> {
   const capacity = await place.capacity();
   const each = capacity / 5 / quiet.length;
   const forMs = 30_000 * scale;
   const theQuiet = async () => {
-    // Not all at the same moment.
+    // The clients do not start at the same moment.
     const all = quiet.map((client, index) => sleep((1000 * index) / each / quiet.length).then(() => place.steadily(client, each, forMs)));
     return (await Promise.all(all)).flat();
   };

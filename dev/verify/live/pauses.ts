@@ -3,25 +3,30 @@ import type { Embedded } from '#adapters/sqlite/open';
 import type { JournalEntry } from '#roles/scheduler/instance';
 import { type Node, reaches } from '../../../test/processes/support.ts';
 
-/** One time that a node was stopped, and went on as if nothing had been. Milliseconds since 1970. */
+/** One pause of a node, which continued afterwards as if no time had passed. Milliseconds since 1970. */
 export interface Pause {
   readonly from: number;
   readonly to: number;
-  /** Its neighbour got the lease meanwhile. Not so where it was stopped in the middle of a write: then all others wait for it. */
+  /**
+   * Whether its neighbor got the lease meanwhile. It does not if the node was paused during a write, because all others wait
+   * for that.
+   */
   readonly takenOver: boolean;
-  /** What it tried with the lease that another one had meanwhile was refused. */
+  /** Whether the attempt with the lost lease was refused. */
   readonly refused: boolean;
 }
 
 export const leaseMs = 300;
-/** From three leases to four: longer than a step may take, too. */
+/** Three to four leases, which is also longer than a step may take. */
 const pauseMs = () => leaseMs * (3 + Math.random());
 const betweenMs = 150;
 const longLeaseMs = 10_000;
 
 /**
- * Stops one of the two nodes after the other, for longer than its leases last. Each time it holds an order that its
- * neighbour takes over; what it is told meanwhile it does when it goes on: as the holder that it was.
+ * Pauses one of the two nodes after the other, for longer than its leases last.
+ *
+ * Each time it holds an order that its neighbor takes over. Messages that arrive during the pause are processed when it
+ * continues, as if it still held the lease.
  */
 export async function pauseInTurn(
   pair: readonly [Node, Node],
@@ -53,7 +58,7 @@ export async function pauseInTurn(
   return pauses;
 }
 
-/** As soon as the other one's time is over; false where it never was until then. */
+/** Acquires the lease as soon as the other node's lease has ended; false if it had not by `until`. */
 async function takeOver(node: Node, orderId: string, until: number): Promise<boolean> {
   for (;;) {
     const refusal = await node.call('hold', orderId, longLeaseMs).then(
@@ -67,19 +72,19 @@ async function takeOver(node: Node, orderId: string, until: number): Promise<boo
   }
 }
 
-/** An order in Error, which a person may hold. */
+/** Submits an order that goes into Error, so that a test may hold its lease. */
 export async function heldOrder(node: Node, embedded: Embedded, key: string, order: object): Promise<string> {
   const orderId = await node.call('submit', key, order as never, 'fulfil-order');
   await reaches(embedded, orderId, 'Error');
   return orderId;
 }
 
-/** Every result that was taken though its step had been asked anew since. */
+/** Yields every accepted result of a step that had been requested again since. */
 export function* staleResultsIn(orderId: string, journal: readonly JournalEntry[]): Generator<string> {
-  const asked = new Map<string, string>();
+  const requested = new Map<string, string>();
   for (const entry of journal) {
-    if (entry.type === 'StepRequested') asked.set(entry.path, entry.attemptId);
-    if (entry.type !== 'ActivityClosed' || entry.attemptId === undefined || entry.attemptId === asked.get(entry.path)) continue;
-    yield `${orderId}: ${entry.path} took the answer to ${entry.attemptId}, and ${asked.get(entry.path)} had been asked`;
+    if (entry.type === 'StepRequested') requested.set(entry.path, entry.attemptId);
+    if (entry.type !== 'ActivityClosed' || entry.attemptId === undefined || entry.attemptId === requested.get(entry.path)) continue;
+    yield `${orderId}: ${entry.path} took the answer to ${entry.attemptId}, and ${requested.get(entry.path)} had been requested`;
   }
 }

@@ -20,39 +20,41 @@ export async function coursesOf(store: Pick<Store, 'load' | 'pages'>, orderIds: 
   return courses;
 }
 
-/** How long it took until work that was lost with its host was asked for again, by the journals: milliseconds, rising. */
+/** The time until work that was lost with its host was requested again, by the journals: milliseconds, rising. */
 export interface Recoveries {
   /**
-   * For each step that a kill interrupted, until it was asked for again, or answered after all. Time in which no host was up
-   * does not count. Where a second kill came between the noticing and the asking, the longer of both ways: from the first
-   * kill to the noticing, and from the second one to the asking.
+   * For each step that a kill interrupted, the time until its next request, or until its reply arrived after all. Time without
+   * any host does not count.
+   *
+   * If a second kill came between the discovery and the request, the longer of two times counts: from the first kill to the
+   * discovery, or from the second kill to the request.
    */
   readonly times: readonly number[];
-  /** The same with nothing left out: from the first kill. */
+  /** The same without exceptions: from the first kill. */
   readonly wholeTimes: readonly number[];
   /** How many were interrupted a second time. */
   readonly again: number;
-  /** Steps that ran out of time though nobody was killed meanwhile. */
+  /** Steps that expired although no host was killed meanwhile. */
   readonly withoutKill: number;
 }
 
 type Span = readonly [from: number, to: number];
 
-/** `kills`: when hosts were killed, milliseconds since 1970, rising. `unattended`: when none was up. */
+/** `kills`: when hosts were killed, milliseconds since 1970, rising. `unattended`: when no host ran. */
 export function recoveriesIn(courses: readonly Course[], kills: readonly number[], unattended: readonly Span[]): Recoveries {
   const [times, wholeTimes]: [number[], number[]] = [[], []];
   let [again, withoutKill] = [0, 0];
   const attended = (from: number, to: number): number => to - from - overlap([from, to], unattended);
   for (const { journal } of courses) {
-    const asked = new Map<string, number>();
+    const requested = new Map<string, number>();
     const interrupted = new Map<string, { readonly killed: number; readonly noticed: number }>();
     for (const entry of journal) {
       if (!('path' in entry) || entry.path === undefined) continue;
       const { path, at } = entry;
       const lost = interrupted.get(path);
       if (entry.type === 'DeadlineExpired') {
-        // The first kill since it was asked is the one that may have cost it.
-        const killed = firstWithin(kills, asked.get(path) ?? Infinity, at);
+        // The first kill after the request may have caused the expiry.
+        const killed = firstWithin(kills, requested.get(path) ?? Infinity, at);
         if (killed === undefined) withoutKill += 1;
         else if (!lost) interrupted.set(path, { killed, noticed: at });
         continue;
@@ -64,7 +66,7 @@ export function recoveriesIn(courses: readonly Course[], kills: readonly number[
         if (second !== undefined) again += 1;
       }
       interrupted.delete(path);
-      if (entry.type === 'StepRequested') asked.set(path, at);
+      if (entry.type === 'StepRequested') requested.set(path, at);
     }
   }
   return { times: rising(times), wholeTimes: rising(wholeTimes), again, withoutKill };
@@ -78,7 +80,7 @@ const firstWithin = (moments: readonly number[], from: number, to: number): numb
 const overlap = ([from, to]: Span, spans: readonly Span[]): number =>
   spans.reduce((sum, [begin, end]) => sum + Math.max(0, Math.min(to, end) - Math.max(from, begin)), 0);
 
-/** At how many of these moments an order was at work: begun, not finished, and in front of nobody. */
+/** Counts at how many of these moments an order was running: begun, not finished and not in Error. */
 export function atWorkAt(courses: readonly Course[], moments: readonly number[]): readonly number[] {
   const spans = courses.flatMap(({ journal }) => spansOf(journal));
   return moments.map((at) => spans.filter(([from, to]) => from <= at && at < to).length);
@@ -96,6 +98,6 @@ function spansOf(journal: readonly JournalEntry[]): readonly (readonly [number, 
   return from === undefined ? spans : [...spans, [from, Infinity]];
 }
 
-/** The value that so much of them does not exceed. */
+/** The value that this share of the sorted values does not exceed. */
 export const quantile = (sorted: readonly number[], share: number): number | null =>
   sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { atEnd, type Ending } from '../../../test/processes/support.ts';
 import type { CallSeen } from './arithmetic.ts';
 
-/** Stands before a service, hands on what it is asked, and remembers each call. */
+/** Starts a proxy before a service, which forwards and records each call. */
 export async function startRelay(ending: Ending, target: string): Promise<{ readonly url: string; readonly calls: readonly CallSeen[] }> {
   const calls: CallSeen[] = [];
   const agent = new http.Agent({ keepAlive: true });

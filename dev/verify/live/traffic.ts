@@ -6,11 +6,11 @@ import type { Took } from './arithmetic.ts';
 import { coursesOf } from './recoveries.ts';
 import { startRelay } from './relay.ts';
 
-/** What a call of a service takes. */
+/** Duration of a service call. */
 const latencyMs = 20;
-/** So many orders, so many of them at once, show what the host can do. */
+/** Orders, and how many run at once, to measure the capacity of the host. */
 const trial = { orders: 400, inFlight: 40 };
-/** Orders that have no end by then have none. */
+/** Orders without an end by then count as not ended. */
 const patienceMs = 180_000;
 
 const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8')) as { order: object };
@@ -47,7 +47,7 @@ export async function openPlace(ending: Ending) {
   let keys = 0;
   let toldToWait = 0;
 
-  /** Who is told to come again later does, under the same key. */
+  /** Submits an order. After a "come again later" it repeats the submission under the same key. */
   async function submit(client: string, dueAt: number): Promise<Submitted> {
     const headers = {
       authorization: `Bearer ${await tokenOf(client)}`,
@@ -65,21 +65,21 @@ export async function openPlace(ending: Ending) {
     throw new Error(`An order of ${client} was not taken within ${patienceMs / 1000} s.`);
   }
 
-  /** So many orders a second of one client, evenly, whatever becomes of them. */
+  /** Submits orders of one client at an even rate, whatever happens to them. */
   async function steadily(client: string, perSecond: number, forMs: number): Promise<readonly Submitted[]> {
     const start = Date.now();
     const all: Promise<Submitted>[] = [];
     for (let dueAt = start; dueAt < start + forMs; dueAt = start + (1000 * all.length) / perSecond) {
       await sleep(Math.max(0, dueAt - Date.now()));
       const submitted = submit(client, dueAt);
-      // Told of with the others.
+      // A rejection is reported with the others.
       submitted.catch(() => undefined);
       all.push(submitted);
     }
     return Promise.all(all);
   }
 
-  /** Waits until they have ended, or stand before a person, and says when. */
+  /** Waits until the orders have ended or are in Error, and returns the times. */
   async function ended(submitted: readonly Submitted[]): Promise<readonly Took[]> {
     const { store } = open();
     let waiting = submitted.map(({ orderId }) => orderId);
@@ -98,7 +98,7 @@ export async function openPlace(ending: Ending) {
     });
   }
 
-  /** Orders a second when there are always some at work, once the host is warm. */
+  /** Measures orders per second with a constant number of running orders, once the host is warm. */
   async function capacity(): Promise<number> {
     await tried();
     return tried();

@@ -4,46 +4,46 @@ const sqlite = 'lib/adapters/sqlite/store.ts';
 const draft = 'lib/roles/scheduler/order-transition.ts';
 const writer = 'lib/roles/scheduler/writer.ts';
 
-/** Who may write: claims, fences, leases. */
+/** Mistakes about the right to write: claims, fences, leases. */
 export const claims: readonly Mutant[] = [
   {
     name: 'claim without attribute_not_exists/lockedBy=null',
-    why: 'an order is claimed although somebody has it already',
+    why: 'a host claims an order although another host has claimed it',
     file: draft,
     find: "processState === 'Pending' && lockedBy === null && !suspended;",
     replace: "processState !== 'Processed' && !suspended;",
   },
   {
     name: 'claim without epoch+1',
-    why: 'only the first claim has a number of its own',
+    why: 'all claims after the first one share its epoch',
     file: draft,
     find: 'const epoch = this.record.epoch + 1;',
     replace: 'const epoch = this.record.epoch || 1;',
   },
   {
     name: 'finish without epoch check',
-    why: 'an answer to an asking of an earlier claim still counts',
+    why: 'a reply to a request of an earlier claim still counts',
     file: 'lib/core/advance.ts',
     find: 'local.epoch === builder.event.epoch && requestIdOf',
     replace: 'requestIdOf',
   },
   {
     name: 'finish checks lockedBy only (ABA)',
-    why: 'no write asks who has the order; the same mistake is a fence of the claim alone: what was written under it meanwhile is overwritten',
+    why: 'no write compares the owner; the equivalent mistake is a fence of the claim alone, which overwrites other writes under that claim',
     file: sqlite,
     find: 'AND epoch = ? AND rev = ?',
     replace: 'AND epoch = ? AND rev >= ?',
   },
   {
     name: 'renew without expiry check',
-    why: 'a lease that has run out is renewed, although others were at the order in between',
+    why: 'an expired lease is renewed, although another host had it in between',
     file: 'lib/roles/scheduler/lease.ts',
     find: 'head.heldBy === holder && (head.heldUntil ?? 0) > clock.now() ?',
     replace: 'head.heldBy === holder ?',
   },
   {
     name: 'clock used for fencing',
-    why: 'as long as its time is not over, by its own clock, a host takes the order for its own and overwrites what stands there',
+    why: 'a host overwrites the record as long as its own clock says that its lease lasts',
     file: writer,
     find: 'const write = await store.update(record, loaded.record, { ...prepared.sentWithWrite, overflow });',
     replace:
@@ -53,29 +53,29 @@ export const claims: readonly Mutant[] = [
 
 export const moreClaims: readonly Mutant[] = [
   {
-    name: 'orders go by whatever stands under their version',
-    why: 'a workflow that was edited under the same version is taken for the one with which the order began',
+    name: 'orders follow whatever definition their version has now',
+    why: 'a workflow that was edited under its version counts as the one with which the order began',
     file: 'lib/roles/definitions/pinning.ts',
     find: '!pinned || pinned === hashOf(definition)',
     replace: 'true',
   },
   {
     name: 'write without its fence',
-    why: 'whoever writes last wins',
+    why: 'the last writer wins',
     file: sqlite,
     find: 'AND epoch = ? AND rev = ?',
     replace: 'AND ? IS NOT NULL AND ? IS NOT NULL',
   },
   {
     name: 'lost race taken for a won one',
-    why: 'a refused write is treated as if it had been made',
+    why: 'a refused write counts as made',
     file: writer,
     find: "if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {",
     replace: "if (write.outcome === 'refused' && !write.current) {",
   },
   {
-    name: 'own write not known again',
-    why: 'the answer to a write is lost, and nobody looks whether it was his own that stands there',
+    name: 'own write not recognized',
+    why: 'when the answer to a write is lost, the host does not check whether the record is its own write',
     file: writer,
     find: "if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {",
     replace: "if (write.outcome === 'refused') {",

@@ -2,11 +2,11 @@ import type { Mutant } from './mutant.ts';
 
 const submission = 'lib/roles/submission/submission.ts';
 
-/** What comes in: orders, decisions, and records of other versions. */
+/** Mistakes about input: orders, instructions, and records of other versions. */
 export const entrance: readonly Mutant[] = [
   {
     name: 'submit two puts instead of one transaction',
-    why: 'an order and its state are written one after the other: who dies in between leaves half of it',
+    why: 'an order and its state are written one after the other: a crash in between leaves half of it',
     file: 'lib/adapters/sqlite/store.ts',
     find: "        insertState.run(...columns, state.blob, lastInsertRowid);\n        send(sentWithWrite);\n        return { outcome: 'written' as const };\n      });",
     replace:
@@ -14,42 +14,42 @@ export const entrance: readonly Mutant[] = [
   },
   {
     name: 'idempotency compares key only',
-    why: 'another order under a key that was used is answered as if it were the first',
+    why: 'another order under a used key is answered as if it were the first',
     file: submission,
     find: "return created.order.hash === digest ? { outcome: 'accepted', order: created.order, replayed: true } : { outcome: 'key-reused' };",
     replace: "return { outcome: 'accepted', order: created.order, replayed: true };",
   },
   {
     name: 'idempotency TTL shorter than retention',
-    why: 'the key of an order lives as long as the order; those of calls on it are forgotten while it still goes on',
+    why: 'the key of an order lives as long as the order, but keys of calls on it are forgotten while it still runs',
     file: 'lib/roles/operator/idempotency.ts',
     find: 'slice(-keysKept)',
     replace: 'slice(-1)',
   },
   {
     name: 'operator command without rev',
-    why: 'a decision is carried out on another state of the order than the one that was looked at',
+    why: 'an instruction is carried out on another revision of the order than the operator has read',
     file: 'lib/roles/operator/instruct.ts',
     find: 'if (ifMatch !== undefined && ifMatch !== rev)',
     replace: 'if (ifMatch !== undefined && ifMatch > rev)',
   },
   {
     name: 'definition looked up by "latest"',
-    why: 'an order goes on with the newest version of its workflow instead of its own',
+    why: 'an order continues with the newest version of its workflow instead of its own',
     file: 'lib/roles/scheduler/orders.ts',
     find: 'const program = definitions.programOf(record);',
     replace: 'const program = definitions.newest(record.workflow.name);',
   },
   {
     name: 'unknown schemaVersion treated as v1',
-    why: 'a record that a newer program wrote is read as if this one had',
+    why: 'a record of a newer program is read as if this one had written it',
     file: 'lib/adapters/sqlite/rows.ts',
     find: 'if (head?.schemaVersion !== 1) throw',
     replace: 'if (head === null) throw',
   },
   {
     name: 'client taken from body',
-    why: 'whoever posts a message is believed for which client he speaks',
+    why: 'the message decides for which client its sender submits',
     file: 'lib/roles/submission/queue-consumer.ts',
     find: 'if (!registered?.senders.includes(senderId)) throw',
     replace: 'if (!registered) throw',

@@ -4,8 +4,8 @@ import { type Mutant, mutated } from './mutant.ts';
 const root = new URL('../../../', import.meta.url);
 
 /**
- * From now on whoever loads the file gets it with the mistake in it; on the disk it stays as it is. Call it before anything
- * of the library is loaded. The answer tells whether the file has been loaded since.
+ * From now on every import of the file gets it with the mistake; the file on disk stays unchanged. Call this before anything
+ * of the library is loaded. The returned function says whether the file has been loaded since.
  */
 export function applyMutant(mutant: Mutant): () => boolean {
   const url = new URL(mutant.file, root).href;

@@ -11,7 +11,7 @@ import { compensation, moreCompensation } from './undoing.ts';
 /** The mistakes that the usual literature of this family of systems names. */
 export const classic: readonly Mutant[] = [...claims, ...supervision, ...sending, ...replies, ...compensation, ...entrance];
 
-/** Others that this protocol in particular could have. */
+/** Mistakes that are specific to this protocol. */
 export const further: readonly Mutant[] = [
   ...moreClaims,
   ...moreSupervision,

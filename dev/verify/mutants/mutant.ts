@@ -1,23 +1,23 @@
-/** A mistake that somebody might make: one place of the code, changed. */
+/** A plausible mistake: one place of the code, changed. */
 export interface Mutant {
   readonly name: string;
-  /** Which mistake it is, in words; where the protocol has no such place, what stands for it. */
+  /** The mistake in words. If the protocol has no such place, the text names the nearest one. */
   readonly why: string;
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
-  /** Stands exactly once in the file. */
+  /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Suites that catch it where the simulation does not run this code at all. */
+  /** Suites that catch it, if the simulation does not run this code. */
   readonly suites?: readonly string[];
 }
 
-/** A change that the code has outgrown proves nothing. */
+/** Thrown if the code has changed, because a mutant that does not fit proves nothing. */
 export class UnfittingMutant extends Error {
   override readonly name = 'UnfittingMutant';
 }
 
-/** The text with the mistake in it. */
+/** Returns the text with the mistake in it. */
 export function mutated({ name, file, find, replace }: Mutant, text: string): string {
   const [before, after, ...more] = text.split(find);
   if (before === undefined || after === undefined || more.length > 0)

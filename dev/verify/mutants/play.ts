@@ -2,15 +2,15 @@ import { applyMutant } from './hook.ts';
 import { classic, further } from './index.ts';
 
 /**
- * A process of its own for one mutant: `play.ts NAME FIRST RUNS` plays one world for each seed, up to the first in which a
- * law is broken, and prints what came of it.
+ * Runs one mutant in a process of its own: `play.ts NAME FIRST RUNS` plays one world for each seed until a law is broken, and
+ * prints the result.
  */
 export interface Played {
-  /** What was broken, in words; absent where nothing was. */
+  /** The broken law in words; absent if none was broken. */
   readonly wrong?: string;
-  /** Worlds up to there, that one included. */
+  /** The number of worlds up to that one. */
   readonly worlds: number;
-  /** Time on a processor, the start included. */
+  /** Processor time, including the start. */
   readonly cpuMs: number;
   /** Whether the file with the mistake was loaded at all. */
   readonly loaded: boolean;
@@ -23,9 +23,9 @@ const isLoaded = applyMutant(mutant);
 const { World } = await import('../../../test/simulation/world.ts');
 
 let worlds = 0;
-// What nobody awaits ends a function, too.
-process.on('uncaughtException', (error) => tell(`exception: ${error.stack}`));
-tell(await play());
+// A rejection that is never awaited ends a function, too.
+process.on('uncaughtException', (error) => print(`exception: ${error.stack}`));
+print(await play());
 
 async function play(): Promise<string | undefined> {
   for (let seed = Number(first); worlds < Number(runs); seed++) {
@@ -36,7 +36,7 @@ async function play(): Promise<string | undefined> {
   return undefined;
 }
 
-function tell(wrong: string | undefined): void {
+function print(wrong: string | undefined): void {
   const { user, system } = process.cpuUsage();
   const cpuMs = Math.round((user + system) / 1000);
   const played: Played = { ...(wrong === undefined ? {} : { wrong }), worlds, cpuMs, loaded: isLoaded() };

@@ -1,24 +1,24 @@
 import type { Mutant } from './mutant.ts';
 
-/** Orders that are forgotten, what they called, and others that come under their keys. */
+/** Mistakes about forgotten orders, their called orders, and new orders under their keys. */
 export const retention: readonly Mutant[] = [
   {
-    name: 'what was called is forgotten before its caller',
-    why: 'an order that was called is forgotten when its own time is over: its caller can neither undo it nor ask after its answer',
+    name: 'a called order is forgotten before its caller',
+    why: 'a called order is forgotten after its own retention: its caller can neither undo it nor request its result',
     file: 'lib/adapters/sqlite/forgetting.ts',
     find: 'const forgotten = found.filter(({ isKept }) => isKept === 0).slice(0, limit);',
     replace: 'const forgotten = found.slice(0, limit);',
   },
   {
-    name: 'a key that comes again has the effects of before',
-    why: 'an order under the key of one that is forgotten asks for effects under the keys of before: services have done them, and do nothing',
+    name: 'a reused key has the effects of the forgotten order',
+    why: 'a new order under the key of a forgotten one uses the same idempotency keys, so services do nothing',
     file: 'lib/roles/submission/submission.ts',
     find: '...(forgets || (await store.hasForgotten()) ? { firstGeneration: Math.floor(submittedAt / 1000) } : {}),',
     replace: '',
   },
   {
-    name: 'a key that comes again has the alerts of before',
-    why: 'announcements of an order under the key of one that is forgotten have its ids: subscribers drop them as repeated',
+    name: 'a reused key has the alerts of the forgotten order',
+    why: 'announcements of a new order under the key of a forgotten one have the same ids, so subscribers drop them as repetitions',
     file: 'lib/ports/records.ts',
     find: 'string => `${orderId}@${submittedAt}`;',
     replace: 'string => `${orderId}@${submittedAt > 0 ? 1 : 0}`;',

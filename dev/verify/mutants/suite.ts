@@ -1,7 +1,7 @@
 import { applyMutant } from './hook.ts';
 import { classic, further } from './index.ts';
 
-/** `suite.ts FILE [NAME]`: runs a file of tests on a mutant, or on the code as it is. Exit code 1 where a test fails. */
+/** `suite.ts FILE [NAME]` runs a test file on a mutant, or on the unchanged code. The exit code is 1 if a test fails. */
 const [file = '', name = ''] = process.argv.slice(2);
 const mutant = [...classic, ...further].find((each) => each.name === name);
 if (name !== '' && !mutant) throw new Error(`There is no mutant "${name}".`);

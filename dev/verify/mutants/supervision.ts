@@ -3,11 +3,11 @@ import type { Mutant } from './mutant.ts';
 const judge = 'lib/roles/supervisor/judge.ts';
 const act = 'lib/roles/supervisor/act.ts';
 
-/** What is late: resets, expiries, what is counted. */
+/** Mistakes about late steps: resets, expiries, counts. */
 export const supervision: readonly Mutant[] = [
   {
     name: 'reset without observed completeBy',
-    why: 'the reset is fenced by what stands there when it is written, not by the deadline that was seen to be over',
+    why: 'the reset is fenced by the current record instead of the deadline that was seen to have passed',
     file: act,
     find: 'const { outcome } = await store.patch({ ...next, rev: head.rev + 1 }, head);',
     replace:
@@ -15,7 +15,7 @@ export const supervision: readonly Mutant[] = [
   },
   {
     name: 'reset without epoch',
-    why: 'a reset leaves the epoch as it was, so answers to what was asked before still count',
+    why: 'a reset keeps the epoch, so replies to earlier requests still count',
     file: judge,
     find: '  epoch: head.epoch + 1,\n',
     replace: '',
@@ -29,7 +29,7 @@ export const supervision: readonly Mutant[] = [
   },
   {
     name: 'reset resets failureCount',
-    why: 'after a reset the failures before it are forgotten, so the threshold is never reached',
+    why: 'a reset forgets the earlier failures, so the threshold is never reached',
     file: judge,
     find: "  notes: [...head.notes, { at: now, type: 'OrderReset', failureCount: failures }],",
     replace: "  notes: [...head.notes, { at: now, type: 'OrderReset', failureCount: 0 }],",
@@ -43,21 +43,21 @@ export const supervision: readonly Mutant[] = [
   },
   {
     name: 'reset trusts GSI copy',
-    why: 'the record itself is always asked; the same mistake is to believe the worklist that its time is over',
+    why: 'the supervisor always reads the record itself; the equivalent mistake is to trust the deadline in the worklist',
     file: judge,
     find: '  if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt);\n',
     replace: '  now = Math.max(now, head.nextDueAt + clockToleranceMs);\n',
   },
   {
     name: 'retry counts throttle',
-    why: 'the engine itself counts no attempts against a throttle; a lock is what it must not count: a deadline that passes while somebody has the order to himself is counted as a failure',
+    why: 'the engine counts no attempts against a throttle; the equivalent mistake is to count a deadline that passes while another host holds the lease',
     file: judge,
     find: 'if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now)',
     replace: "if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now && head.nextDueFor.kind === 'timer')",
   },
   {
     name: 'poison counter not cleared',
-    why: 'what failed before a message was handled after all counts on: no law of the worlds reads it, since an outage may leave it as well',
+    why: 'failures before a success of a message still count: no law of the worlds reads them, since an outage may leave them as well',
     file: 'lib/roles/dead-letters/outcome.ts',
     find: 'change(delivery, () => undefined, begun?.counts)',
     replace: 'void begun',
@@ -68,14 +68,14 @@ export const supervision: readonly Mutant[] = [
 export const moreSupervision: readonly Mutant[] = [
   {
     name: 'failure counter not cleared',
-    why: 'the counter of failures is not cleared when a person has decided, so the next delay is at once too much',
+    why: "the failure count is not cleared after an operator's instruction, so the next delay exceeds the threshold",
     file: 'lib/core/engine/lateness.ts',
     find: 'if (late !== undefined || waitsUntil !== undefined) builder.put(path, rest);',
     replace: 'void [path, rest];',
   },
   {
-    name: 'poison given up, and not kept',
-    why: 'what nobody can process is taken off its queue, and never comes to the dead letters',
+    name: 'poison message dropped, and not kept',
+    why: 'a message that cannot be processed leaves its queue without becoming a dead letter',
     file: 'lib/roles/dead-letters/outcome.ts',
     find: 'await queues.send([{ queue: queueNames.deadLetters(queue), body: poison, ...groupOf(delivery) }]);',
     replace: 'void poison;',
@@ -88,23 +88,23 @@ export const moreSupervision: readonly Mutant[] = [
     replace: 'return head.nextDueAt - clockToleranceMs > now ? leave',
   },
   {
-    name: 'what was late is not asked again',
-    why: 'an expiry is counted, and nothing comes of it',
+    name: 'a late step is not requested again',
+    why: 'an expiry is counted, and no request follows',
     file: 'lib/roles/scheduler/order-transition.ts',
     find: "    this.applyEvent({ type: 'expired' });\n",
     replace: '',
   },
   {
     name: 'the next step inherits the count',
-    why: 'an expiry counts for the whole order, so that many steps which are late once each put it into Error',
+    why: 'an expiry counts for the whole order, so many steps that are late once each put it into Error',
     file: judge,
     find: 'const failures = (head.nextDueFor?.failures ?? 0) + 1;',
     replace: 'const failures = head.failureCount + 1;',
     suites: ['test/roles/supervisor/counting-steps.test.ts'],
   },
   {
-    name: 'what was late together is not counted together',
-    why: 'of steps that were requested in one instant and are late, one is counted, and all are requested again',
+    name: 'steps that are late together are not counted together',
+    why: 'of steps that were requested at the same time and are late, one is counted, and all are requested again',
     file: 'lib/core/engine/lateness.ts',
     find: 'steps.filter(({ local }) => local.completeBy === named?.local.completeBy)',
     replace: 'steps.filter((step) => step === named)',
@@ -119,7 +119,7 @@ export const moreSupervision: readonly Mutant[] = [
   },
   {
     name: 'order reset as a whole is never undone',
-    why: 'above the threshold an order that is reset as a whole, and is to be undone then, is asked again without end',
+    why: 'above the threshold, an order that is reset as a whole and should be undone is requested again without end',
     file: 'lib/roles/scheduler/order-transition.ts',
     find: "onExhausted === 'undo') this",
     replace: "onExhausted === 'undo' && recover === 'step') this",

@@ -3,7 +3,7 @@ import type { Plan } from './plan.ts';
 import { place } from './plan.ts';
 import { Player } from './player.ts';
 
-/** A world as it is without any change. */
+/** A world without any change. */
 export interface CleanWorld {
   readonly seed: number;
   readonly ms: number;
@@ -12,15 +12,15 @@ export interface CleanWorld {
   readonly happened: { readonly [what: string]: number };
 }
 
-/** What is known before anything is changed. */
+/** The results of all worlds without any change. */
 export interface Clean {
   readonly worlds: readonly CleanWorld[];
-  /** Mutant -> how often it is passed in each world, in the order of the worlds. */
+  /** Mutant -> how often each world passes its place, in the order of the worlds. */
   readonly passes: { readonly [mutant: string]: readonly number[] };
   readonly atLoading: readonly string[];
 }
 
-/** Plays the worlds from seed 1 on without any change; remembered until the code is another. */
+/** Plays the worlds from seed 1 on without any change. The result is kept until the code changes. */
 export async function cleanWorlds({ code }: Plan, count: number, progress: (line: string) => void): Promise<Clean> {
   const file = `${place}clean-${code}-${count}.json`;
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Clean;
@@ -41,10 +41,13 @@ export async function cleanWorlds({ code }: Plan, count: number, progress: (line
   return clean;
 }
 
-/** Half of what is caught is caught because nothing comes to rest: hours of supervisors that look again and again. */
+/** Half of the caught mutants are caught because their world never comes to rest: its supervisors make passes for hours. */
 const restless = 200_000;
 
-/** The worlds that pass it: first those that pass it often and take little time, also where it ends badly. */
+/**
+ * Returns the worlds that pass a mutant's place. Worlds that pass it often and take little time come first, also those in
+ * which an order fails.
+ */
 export function worldsFor(mutant: string, { worlds, passes }: Clean): readonly CleanWorld[] {
   const times = passes[mutant] ?? [];
   const cost = ({ ms, periodMs }: CleanWorld) => ms + restless / periodMs;

@@ -15,17 +15,20 @@ const options = {
   simulation: { type: 'boolean' },
   sample: { type: 'string' },
   seed: { type: 'string', default: '1' },
-  /** How many worlds there are, and how many a change is tried in at most. */
+  /** The number of worlds, and the maximum number in which one change is tried. */
   worlds: { type: 'string', default: '120' },
   unseen: { type: 'string', default: '40' },
   cores: { type: 'string', default: '1' },
-  /** What was caught with other code is taken for caught with this: after a new law only survivors are tried. */
+  /** Counts mutants that were caught with other code as caught, so that only survivors are tried after a new law. */
   'keep-caught': { type: 'boolean', default: false },
   page: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
-/** How many of the changes of stores, channels and roles the simulation catches by itself. Goes on where it was interrupted. */
+/**
+ * Counts the changes of stores, channels and roles that the simulation alone notices. An interrupted run continues where it
+ * stopped.
+ */
 export async function mutateUnderSimulation(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   if (values.help) return void process.stdout.write(help);
@@ -46,9 +49,9 @@ export async function mutateUnderSimulation(args: readonly string[]): Promise<vo
     const result = results.of(mutant.key, { keepCaught });
     return result ? [{ mutant, result }] : [];
   });
-  const told = summary(tried, clean.worlds.length, limits.unseenMax) + (tried.length < inFiles.length ? boundsOf(tried) : '');
-  process.stdout.write(`${survivors(tried)}\n\n${table(tried)}\n\n${told}\n`);
-  if (values.page) writePage([told, table(tried), survivors(tried)].join('\n\n'));
+  const text = summary(tried, clean.worlds.length, limits.unseenMax) + (tried.length < inFiles.length ? boundsOf(tried) : '');
+  process.stdout.write(`${survivors(tried)}\n\n${table(tried)}\n\n${text}\n`);
+  if (values.page) writePage([text, table(tried), survivors(tried)].join('\n\n'));
 }
 
 async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, limits: Limits, cores: number): Promise<void> {
@@ -65,7 +68,7 @@ async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, l
   const work = async (player: Player) => {
     for (let mutant = left[next++]; mutant && !isStopped; mutant = left[next++]) {
       const result = await tryMutant(player, mutant, clean, limits, lastCatch.get(mutant.file));
-      // Whatever stops this run may have stopped the worker.
+      // The signal that stops this run may also have stopped the worker.
       if (isStopped && result.status === 'lost') return;
       if (result.seed !== undefined) lastCatch.set(mutant.file, result.seed);
       results.add(result);

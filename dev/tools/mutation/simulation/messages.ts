@@ -1,30 +1,30 @@
-/** What came of one world. */
+/** The result of one world. */
 export interface Played {
   readonly seed: number;
-  /** Why it counts as caught, in words; undefined where everything held. */
+  /** The reason why the mutant counts as caught, in words; undefined if every law held. */
   readonly wrong: string | undefined;
-  /** Of processor time. */
+  /** Milliseconds of processor time. */
   readonly ms: number;
-  /** How often supervisors look. Where nothing comes to rest a world costs as much as they look. */
+  /** The period of the supervisors. The cost of a world that never comes to rest depends on it. */
   readonly periodMs: number;
-  /** The same where everything that could be seen from outside was the same. */
+  /** A hash of everything that an observer can see from outside. */
   readonly print: string;
   /** `outcome completed` -> how often. */
   readonly happened: { readonly [what: string]: number };
-  /** Mutant -> how often its place was passed; only where that was asked for. */
+  /** Mutant -> how often its place was passed; only on request. */
   readonly hits: { readonly [mutant: string]: number };
 }
 
-/** What a worker is asked for: a world with one change, or with none, and then with a count of what it passes. */
+/** A request to a worker: play a world with one change, or without one and count the places that it passes. */
 export interface Ask {
   readonly seed: number;
   readonly mutant: string | undefined;
 }
 
-/** What a worker says first: what is passed while modules are loaded, in no world at all. */
+/** The first message of a worker: the places that loading the modules passes, without any world. */
 export interface Loaded {
   readonly atLoading: { readonly [mutant: string]: number };
 }
 
-/** Says from time to time that the world still goes on, however slow the machine is. */
+/** Sent from time to time while a world runs, however slow the machine is. */
 export const sign = 'goes on';

@@ -8,13 +8,13 @@ export interface Tried {
   readonly result: Result;
 }
 
-/** Why survivors of one line of code are harmless, written by hand. Without `change` it is about all changes of that line. */
+/** The reason why survivors of one line are harmless, written by hand. Without `change` it covers all changes of that line. */
 interface Reason {
   readonly file: string;
   readonly line: string;
   readonly change?: string;
   readonly why: string;
-  /** It is not harmless: a law, a fault or a workflow is missing. */
+  /** The survivor is not harmless: a law, a fault or a workflow is missing. */
   readonly gap?: true;
 }
 
@@ -28,13 +28,13 @@ const reasonOf = ({ file, source, replacement }: Mutant): Reason | undefined => 
 
 const count = (tried: readonly Tried[], status: Result['status']): number => tried.filter(({ result }) => result.status === status).length;
 
-/** Caught of those that some world reaches. */
+/** Counts the caught mutants among those that some world reaches. */
 export function score(tried: readonly Tried[]): { readonly caught: number; readonly of: number } {
   const caught = count(tried, 'caught') + count(tried, 'lost');
   return { caught, of: caught + count(tried, 'survived') };
 }
 
-/** The same without survivors of which somebody has found out that they are harmless. */
+/** Counts the same without survivors that are known to be harmless. */
 export function scoreOfHarmful(tried: readonly Tried[]): { readonly caught: number; readonly of: number } {
   const { caught, of } = score(tried);
   const harmless = tried.filter(
@@ -43,7 +43,7 @@ export function scoreOfHarmful(tried: readonly Tried[]): { readonly caught: numb
   return { caught, of: of - harmless.length };
 }
 
-/** Wilson's interval of 95 %: what a sample says of all. */
+/** Returns Wilson's interval of 95 %: the range that a sample gives for all mutants. */
 export function interval({ caught, of }: { readonly caught: number; readonly of: number }): readonly [number, number] {
   if (of === 0) return [0, 1];
   const z = 1.96;
@@ -74,7 +74,7 @@ export function table(tried: readonly Tried[]): string {
   ].join('\n');
 }
 
-/** What caught how many. */
+/** Lists what caught how many mutants. */
 export function catchers(tried: readonly Tried[]): string {
   const byLaw = Map.groupBy(
     tried.filter(({ result }) => result.status === 'caught' || result.status === 'lost'),
@@ -89,7 +89,7 @@ const cell = (text: string): string => {
   return `\`${(short.length > 90 ? `${short.slice(0, 87)}...` : short).replaceAll('|', '\\|').replaceAll('`', "'") || ' '}\``;
 };
 
-/** What survived, each with its line, and the reason why that is harmless where somebody has found one. */
+/** Lists each survivor with its line, and with the reason why it is harmless, if that is known. */
 export function survivors(tried: readonly Tried[]): string {
   const lines = tried
     .filter(({ result }) => result.status === 'survived')
@@ -103,7 +103,7 @@ export function survivors(tried: readonly Tried[]): string {
   return ['| where | instead of | it says | seen in worlds | harmless because, or a gap |', '|---|---|---|---|---|', ...lines].join('\n');
 }
 
-/** Writes what a whole run came to between its two marks in `docs/internals/mutation.md`. */
+/** Writes the result of a whole run between its two marks in `docs/internals/mutation.md`. */
 export function writePage(text: string): void {
   const [begin, end] = ['<!-- simulation: begin -->', '<!-- simulation: end -->'];
   const whole = readFileSync(page, 'utf8');

@@ -4,7 +4,7 @@ import { chanceOf } from '../../../../test/simulation/random.ts';
 import { root } from '../../run.ts';
 import { type Change, instrument } from './instrument.mjs';
 
-/** Where everything that a run leaves behind lies: nothing of it is kept in the repository. */
+/** The folder for all files of a run. The repository keeps none of them. */
 export const place = `${root}.redress/mutation/simulation/`;
 export const sourcesFile = `${place}sources.json`;
 
@@ -12,10 +12,10 @@ export const sourcesFile = `${place}sources.json`;
 const folders = ['lib/roles/**/*.ts', 'lib/adapters/sqlite/*.ts', 'functions/!(api).ts'];
 const changed: readonly string[] = globSync(folders, { cwd: root }).sort();
 
-/** A change as it is remembered: the same one in the next run, as long as its file is the same. */
+/** A change with a key that stays the same as long as its file does. */
 export interface Mutant extends Change {
   readonly key: string;
-  /** What stands there now, on one line. */
+  /** The original code, on one line. */
   readonly original: string;
   /** The whole line on which it begins, without its indentation. */
   readonly source: string;
@@ -23,11 +23,11 @@ export interface Mutant extends Change {
 
 export interface Plan {
   readonly mutants: readonly Mutant[];
-  /** The same as long as neither what is changed nor what plays it is another. */
+  /** A hash of the changed code and of the code that plays it. */
   readonly code: string;
 }
 
-/** Makes every change, writes the sources for the workers, and says what there is to try. */
+/** Makes every change, writes the sources for the workers, and returns the plan. */
 export async function makePlan(): Promise<Plan> {
   const files = changed.map((name) => ({ name, content: readFileSync(`${root}${name}`, 'utf8') }));
   const { sources, mutants } = await instrument(files);
@@ -58,7 +58,7 @@ function hashOfCode(): string {
 const hash = (parts: readonly string[]): string =>
   parts.reduce((sum, part) => sum.update(part).update('\0'), createHash('sha256')).digest('hex');
 
-/** The same order for the same seed: whatever interrupts a run, what was tried until then is a sample of all. */
+/** Returns the same order for the same seed, so that an interrupted run has tried a sample of all mutants. */
 export function shuffled(mutants: readonly Mutant[], seed: number): readonly Mutant[] {
   const chance = chanceOf(seed);
   const lots = mutants.map((mutant) => ({ mutant, lot: chance.next() }));

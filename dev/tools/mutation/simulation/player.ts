@@ -4,17 +4,17 @@ import { root } from '../../run.ts';
 import { type Ask, type Loaded, type Played, sign } from './messages.ts';
 
 const file = fileURLToPath(new URL('worker.ts', import.meta.url));
-/** Between two signs that a world goes on: they come some ten times a second. */
+/** Maximum time between two signs of a running world. They normally come ten times a second. */
 const patienceMs = 60_000;
-/** What broken worlds leave behind in memory goes with the process. */
+/** The process is replaced after this many worlds, to free the memory that broken worlds leave behind. */
 const worldsMax = 4000;
 
-/** The worker did not answer in time, or is dead: a loop without an end, memory without an end, or a module that cannot be loaded. */
+/** The worker did not answer in time, or is dead: an endless loop, exhausted memory, or a module that does not load. */
 export class WorkerLost extends Error {
   override readonly name = 'WorkerLost';
 }
 
-/** A process that plays worlds, started anew when it is lost. */
+/** A process that plays worlds, and is restarted when it is lost. */
 export class Player {
   private child: ChildProcess | undefined;
   private readonly mutant: string | undefined;
@@ -36,7 +36,7 @@ export class Player {
   async start(): Promise<void> {
     if (this.child) return;
     const env = { ...process.env, ...(this.mutant === undefined ? {} : { MUTANT: this.mutant }) };
-    // Apart from this terminal's group: what interrupts the run must not look as if a change had taken the process down.
+    // A process group of its own, so that an interrupt of this run does not look like a crash that a change caused.
     this.child = fork(file, { cwd: root, env, detached: true, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
     this.atLoading = (await this.answer<Loaded>()).atLoading;
   }
@@ -49,13 +49,13 @@ export class Player {
   private answer<T>(): Promise<T> {
     const { child } = this;
     return new Promise((resolve, reject) => {
-      const settle = (then: () => void) => {
+      const finish = (then: () => void) => {
         clearTimeout(timer);
         child?.removeAllListeners();
         then();
       };
       const lose = (why: string) =>
-        settle(() => {
+        finish(() => {
           this.stop();
           reject(new WorkerLost(why));
         });
@@ -63,7 +63,7 @@ export class Player {
       child?.once('exit', (code, signal) => lose(`the process ended with ${code ?? signal}`));
       child?.on('message', (message) => {
         if (message === sign) timer.refresh();
-        else settle(() => resolve(message as T));
+        else finish(() => resolve(message as T));
       });
     });
   }

@@ -3,13 +3,13 @@ import { place } from './plan.ts';
 import type { Limits, Result } from './trial.ts';
 
 interface Line extends Result {
-  /** Of the code that it was tried with. */
+  /** A hash of the code with which it was tried. */
   readonly code: string;
-  /** In how many worlds it was tried at most: a survivor of few is no survivor of many. */
+  /** The maximum number of worlds. A survivor of few worlds may not survive many. */
   readonly limits: string;
 }
 
-/** All results so far, one line each, kept as they come: an interrupted run goes on where it was. */
+/** All results so far, one per line, appended as they come, so that an interrupted run continues where it stopped. */
 export class Results {
   private readonly file = `${place}results.jsonl`;
   private readonly byKey = new Map<string, Line>();
@@ -21,7 +21,7 @@ export class Results {
     this.limits = `${worldsMax}/${unseenMax}`;
     if (!existsSync(this.file)) return;
     for (const text of readFileSync(this.file, 'utf8').split('\n')) {
-      // The last line may be half of one.
+      // The last line may be incomplete.
       if (text.endsWith('}')) this.remember(JSON.parse(text) as Line);
     }
   }
@@ -30,7 +30,7 @@ export class Results {
     this.byKey.set(line.key, line);
   }
 
-  /** What is known of it. With other code around it, what was caught then is taken for caught only where that is wanted. */
+  /** Returns the known result of a mutant. A result with other code counts only if it was caught and `keepCaught` is set. */
   of(key: string, { keepCaught }: { readonly keepCaught: boolean }): Result | undefined {
     const line = this.byKey.get(key);
     if (line?.status === 'caught') return keepCaught || line.code === this.code ? line : undefined;

@@ -4,28 +4,28 @@ import type { Played } from './messages.ts';
 import type { Mutant } from './plan.ts';
 import { Player, WorkerLost } from './player.ts';
 
-/** What came of a change. */
+/** The result of one change. */
 export interface Result {
   readonly key: string;
-  /** `caught`: by a law, an exception, or because too little got done. `lost`: it never came back. */
+  /** `caught`: by a law, by an exception, or because too little happens. `lost`: the worker did not come back. */
   readonly status: 'caught' | 'lost' | 'survived' | 'not reached';
-  /** What was wrong, in words. */
+  /** The reason, in words. */
   readonly wrong?: string;
   readonly seed?: number;
-  /** How many worlds it was tried in, and in how many of them anything at all could be seen. */
+  /** The number of worlds that were tried, and the number in which anything was visible from outside. */
   readonly worlds: number;
   readonly changed: number;
-  /** Of processor time. */
+  /** Milliseconds of processor time. */
   readonly ms: number;
 }
 
 export interface Limits {
   readonly worldsMax: number;
-  /** After so many worlds in which nothing could be seen it is given up: it counts as survived. */
+  /** After this many worlds without a visible difference, the mutant counts as survived. */
   readonly unseenMax: number;
 }
 
-/** Plays worlds with one change until something is wrong. `first` is a world that caught one nearby. */
+/** Plays worlds with one change until something is wrong. `first` is a world that caught a change nearby. */
 export async function tryMutant(player: Player, mutant: Mutant, clean: Clean, limits: Limits, first?: number): Promise<Result> {
   const own = clean.passes[mutant.id] === undefined && clean.atLoading.includes(mutant.id) ? new Player(mutant.id) : undefined;
   const all = own ? clean.worlds : worldsFor(mutant.id, clean);
@@ -55,7 +55,10 @@ export async function tryMutant(player: Player, mutant: Mutant, clean: Clean, li
   return result(unusual === undefined ? { status: 'survived' } : { status: 'caught', wrong: unusual });
 }
 
-/** A world in which nothing gets done breaks no law, nor one in which everything is done ten times: what really happened is counted. */
+/**
+ * Finds counts that differ greatly from the usual ones, because a world in which nothing happens, or everything ten times,
+ * breaks no law.
+ */
 function unusualIn(tried: readonly { readonly world: CleanWorld; readonly played: Played }[]): string | undefined {
   const usual = sum(tried.map(({ world }) => world.happened));
   const now = sum(tried.map(({ played }) => played.happened));
@@ -66,7 +69,7 @@ function unusualIn(tried: readonly { readonly world: CleanWorld; readonly played
   return `too ${after < before ? 'little' : 'much'} happens: ${what} ${after} times instead of ${before}`;
 }
 
-/** Less than a third of what is usual, or nothing at all, of what is usual so often that chance alone does not do that. */
+/** Whether a frequent event happens less than a third as often as usual, or not at all. The limits rule out chance. */
 const isMissed = (usual: number, now: number): boolean => (usual >= 60 && now < usual / 3) || (usual >= 20 && now === 0);
 
 function sum(counts: readonly Played['happened'][]): { readonly [what: string]: number } {

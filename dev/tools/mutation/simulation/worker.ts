@@ -8,13 +8,13 @@ import { type Ask, type Played, sign } from './messages.ts';
 import { sourcesFile } from './plan.ts';
 
 /**
- * Plays worlds with one change of the code after another, without being started anew for each: a change costs no more
- * than the worlds that it is tried in. What runs only at loading gets a worker of its own, with `MUTANT` set.
+ * Plays worlds with one change of the code after another in one process, so that a change costs no more than its worlds. Code
+ * that runs only at loading gets a worker of its own, with `MUTANT` set.
  */
 interface Mutation {
   active: string | undefined;
   hits: { [mutant: string]: number } | undefined;
-  /** How often the change was passed; far too often is a loop without an end. */
+  /** Counts how often the change was passed. An extreme count means an endless loop. */
   hit(): true;
 }
 const silence = 'nothing comes to rest: three hours in which nothing happens';
@@ -44,11 +44,11 @@ const { World } = await import('../../../../test/simulation/world.ts');
 const atLoading = mutation.hits ?? {};
 let seen = createHash('sha256');
 
-/** Three sweeps that find nothing: without any change no world is silent for more than one hour. */
+/** Three sweeps that find nothing. Without a change, no world is silent for more than an hour. */
 const silenceMaxMs = 3 * 3_600_000;
 const stepsPerSign = 2000;
 
-/** Notes everything that can be seen from outside: a change that leaves all of it the same makes no difference. */
+/** Records everything that is visible from outside. A change with the same record makes no difference. */
 class WatchedWorld extends World {
   private lastSeen = 0;
 
@@ -76,7 +76,7 @@ process.on('unhandledRejection', (error) => {
   thrown ??= error;
 });
 
-/** Of this process: on a machine with other work on it the clock says little. */
+/** Processor time of this process: on a shared machine the clock says little. */
 const cpuMs = (): number => process.cpuUsage().user / 1000;
 
 async function play({ seed, mutant }: Ask): Promise<Played> {

@@ -1,18 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A system that was started as a user starts it, and what it printed. */
-export interface Life {
+/** A system that was started as by a user, and its output. */
+export interface RunningSystem {
   readonly url: string;
   readonly output: () => string;
-  /** SIGTERM to what was started, not to its children; resolves with the exit code. */
+  /** Sends SIGTERM to the started process, not to its children. Resolves with the exit code. */
   end(): Promise<number | null>;
 }
 
 const readyWithinMs = 300_000;
 
 /** Starts a command and waits for its `ready URL` line. */
-export async function startLife(command: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<Life> {
+export async function startSystem(
+  command: string,
+  args: readonly string[],
+  options: { cwd: string; env: NodeJS.ProcessEnv },
+): Promise<RunningSystem> {
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -40,7 +44,7 @@ async function readyUrl(child: ChildProcess, output: () => string): Promise<stri
   throw new Error(`It was not ready in time:\n${output()}`);
 }
 
-/** Posts one order and waits until it is at an end. */
+/** Posts one order and waits until it has ended. */
 export async function oneOrder(url: string, token: string, body: unknown): Promise<{ processState: string; outcome: string | null }> {
   const authorization = `Bearer ${token}`;
   const posted = await fetch(`${url}/orders`, {
