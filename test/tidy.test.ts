@@ -156,7 +156,7 @@ describe('the repository is tidy', () => {
     assert.deepEqual(broken, []);
   });
 
-  for (const folder of ['', 'dev/tools/mutation/']) {
+  for (const folder of ['', 'dev/tools/mutation/', 'dev/tools/user-projects/']) {
     test(`versions in ${folder}package.json are exact, and its lockfile names only the public registry`, () => {
       const { dependencies, devDependencies } = JSON.parse(read(`${folder}package.json`)) as { [key: string]: { [name: string]: string } };
       const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(

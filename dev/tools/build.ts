@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs';
+import { buildCommonJs } from './commonjs.ts';
 import { installed, root, run } from './run.ts';
 
 /** `npm run build` writes the package's JavaScript and types to `dist/`, because Node runs no TypeScript inside node_modules. */
 rmSync(`${root}dist`, { recursive: true, force: true });
 process.exitCode = await run(installed('tsc'), ['-p', 'tsconfig.build.json']);
+if (process.exitCode === 0) await buildCommonJs(`${root}dist`);

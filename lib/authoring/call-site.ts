@@ -2,12 +2,15 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Folder of this package's own code: its stack frames do not help users. */
-const ownFolder = new URL('../', import.meta.url).href;
+const ownFolder = fileURLToPath(new URL('../', import.meta.url));
 
 /** Returns the first place of a stack trace in the user's code, such as `app.ts:12:5`; undefined if it has none. */
 export function placeIn(stack: string | undefined): string | undefined {
-  for (const [, url = '', at = ''] of (stack ?? '').matchAll(/^\s+at .*?\(?(file:\/\/\S+?):(\d+:\d+)\)?$/gm))
-    if (!url.startsWith(ownFolder) && !url.includes('/node_modules/')) return `${shortPath(url)}:${at}`;
+  // Frames of ES modules have file URLs; frames of CommonJS and of some test runners have paths.
+  for (const [, place = '', at = ''] of (stack ?? '').matchAll(/^\s+at .*?\(?((?:file:\/\/|\/|[A-Z]:\\)[^()]*?):(\d+:\d+)\)?$/gm)) {
+    const path = place.startsWith('file:') ? fileURLToPath(place) : place;
+    if (!path.startsWith(ownFolder) && !/[/\\]node_modules[/\\]/.test(path)) return `${shortPath(path)}:${at}`;
+  }
   return undefined;
 }
 
