@@ -3,6 +3,7 @@ import { hasCalls } from '#core/checks/calls';
 import { workflowsAgent } from '#core/data/child-order';
 import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { Definitions } from '#ports/definitions';
+import { collections, type DocumentCount } from '#ports/documents';
 import { queueNames, timeText } from '#ports/messages';
 import type { QueueDepth } from '#ports/queues';
 import { closeChannel, openChannel, type Turned } from '#roles/channels/operate';
@@ -70,14 +71,27 @@ const shutQueueOf = (name: string, definitions: Definitions): string => (isPair(
 async function channelView(name: string, { queues, store, clock, definitions }: Call['api']) {
   const now = clock.now();
   const depthOf = async (queue: string) => depthView(await queues.depth(queue));
-  const [state, requests, replies, breaker] = await Promise.all([
+  const [state, deadLetters, requests, replies, breaker] = await Promise.all([
     channelState(name, store),
+    store.countDocuments(collections.deadLetters(name), deadLettersMax),
     depthOf(shutQueueOf(name, definitions)),
     isPair(name, definitions) ? depthOf(queueNames.replies(name)) : undefined,
     isAgent(name, definitions) ? store.breaker(name).then((found) => breakerView(found, now)) : undefined,
   ]);
-  return { name, ...stateView(state, now), requests, ...(replies ? { replies } : {}), ...(breaker ? { breaker } : {}) };
+  return {
+    name,
+    ...stateView(state, now),
+    ...countView(deadLetters),
+    requests,
+    ...(replies ? { replies } : {}),
+    ...(breaker ? { breaker } : {}),
+  };
 }
+
+/** Most dead letters that are counted for one channel. */
+const deadLettersMax = 100;
+
+const countView = ({ count, more }: DocumentCount) => ({ deadLetters: count, ...(more ? { moreDeadLetters: true } : {}) });
 
 /** A channel that was never closed has no `since`, `by` and `reason`. */
 function stateView(state: ChannelState | undefined, now: number) {

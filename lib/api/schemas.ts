@@ -299,6 +299,8 @@ export const ChannelState = z.strictObject({
   by: z.string().optional().describe('the operator who opened or closed it, or engine'),
   reason: z.string().optional(),
   letsGo: z.boolean().optional().describe('the channel is open, and some waiting messages are not released yet'),
+  deadLetters: z.int().min(0).max(100).describe('how many of its messages are dead letters, at most 100'),
+  moreDeadLetters: z.literal(true).optional().describe('there are more dead letters than were counted'),
   requests: Depth.describe('the depth of the request queue, or of the only queue'),
   replies: Depth.optional(),
   /** The circuit breaker of the service behind the agent. */

@@ -9,6 +9,8 @@ export interface ChannelView {
   readonly by?: string;
   readonly reason?: string;
   readonly letsGo?: boolean;
+  readonly deadLetters: number;
+  readonly moreDeadLetters?: true;
   readonly requests: QueueDepth;
   readonly replies?: QueueDepth;
   readonly breaker?: {
@@ -19,6 +21,9 @@ export interface ChannelView {
     readonly backSince?: string;
   };
 }
+
+/** Formats the number of dead letters: `100+` if there are more than the API counts. */
+export const deadLettersText = ({ deadLetters, moreDeadLetters }: ChannelView): string => `${deadLetters}${moreDeadLetters ? '+' : ''}`;
 
 export const channelPath = (name: string): string => `/channels/${encodeURIComponent(name)}`;
 

@@ -21,8 +21,16 @@ export interface Documents {
   document(collection: string, id: string): Promise<Document | undefined>;
   /** Returns at most `limit` documents in the order of their ids, after the id `after`. */
   documents(collection: string, after: string | undefined, limit: number): Promise<readonly Document[]>;
+  /** Counts a collection up to `limit`, or as far as one read of the store reaches. It returns no contents. */
+  countDocuments(collection: string, limit: number): Promise<DocumentCount>;
   putDocument(document: Document, loadedRev: number): Promise<DocumentWrite>;
   removeDocument(collection: string, id: string, loadedRev: number): Promise<DocumentWrite>;
+}
+
+/** The number of documents in a collection. `more`: the collection is larger than was counted. */
+export interface DocumentCount {
+  readonly count: number;
+  readonly more: boolean;
 }
 
 export type DocumentWrite = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: Document | null };

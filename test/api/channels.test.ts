@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { collections } from '#ports/documents';
+import { listOf } from '../support/workflows.ts';
 import { startApi } from './support.ts';
 
 const operator = { as: 'operator' } as const;
@@ -24,6 +26,22 @@ test('F-108: when an operator closes a channel, it shows who, when and why; afte
   assert.partialDeepStrictEqual(opened.json, { open: true, by: 'olga', letsGo: true });
   await clock.advance(60_000);
   assert.partialDeepStrictEqual(await channel(), { open: true, letsGo: false });
+});
+
+test('F-120: each channel shows the number of its dead letters, and from 100 on that there are more', async () => {
+  const { ask, store } = startApi();
+  const counted = async () => {
+    const { json } = await ask('GET', '/channels', operator);
+    const channels = json.items as { name: string; deadLetters: number; moreDeadLetters?: true }[];
+    return channels.flatMap(({ name, deadLetters, moreDeadLetters }) => (deadLetters > 0 ? [{ name, deadLetters, moreDeadLetters }] : []));
+  };
+  const put = (index: number) =>
+    store.putDocument({ collection: collections.deadLetters('payment'), id: `m${index}`, rev: 1, content: {} }, 0);
+  assert.deepEqual(await counted(), []);
+  await Promise.all(listOf(100, put));
+  assert.deepEqual(await counted(), [{ name: 'payment', deadLetters: 100, moreDeadLetters: undefined }]);
+  await put(100);
+  assert.deepEqual(await counted(), [{ name: 'payment', deadLetters: 100, moreDeadLetters: true }]);
 });
 
 test('F-108: opening an open channel or closing a closed one is a conflict; an unknown channel is not found', async () => {

@@ -31,6 +31,7 @@ describe('dead letters at the command line', () => {
     const message = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'by-message', order: { item: 7, card: 'good' } };
     const id = await deadLetter('submissions', message);
     assert.match((await system.redress(['dead-letter', 'list'])).out, new RegExp(`submissions +${id} +submission +It is none`));
+    assert.match((await system.redress(['channel', 'status'])).out, /submissions +open( +\S+)* +1 *\n/);
     const shown = await system.redress(['dead-letter', 'show', 'submissions', id]);
     assert.match(shown.out, /^.*sent 2026-01-01T.*\nIt is none that this queue takes\.\n1 failures:\n/);
     const refused = await system.redress(['dead-letter', 'resubmit', 'submissions', id, '--reason', 'again']);

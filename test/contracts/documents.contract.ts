@@ -57,6 +57,22 @@ export function documentsContract(name: string, open: () => Opened | Promise<Ope
     assert.deepEqual(pages, [ids.slice(0, 10), ids.slice(10, 20), ids.slice(20)]);
   });
 
+  it('F-120: a collection is counted up to a limit, and the count says whether there are more', async ({ store, other }) => {
+    assert.deepEqual(await store.countDocuments(bank, 3), { count: 0, more: false });
+    for (const id of ['m1', 'm2', 'm3']) await store.putDocument(message(id), 0);
+    await store.putDocument(message('m4', 1, { collection: collections.deadLetters('mail') }), 0);
+    assert.deepEqual(await other.countDocuments(bank, 4), { count: 3, more: false });
+    assert.deepEqual(await other.countDocuments(bank, 3), { count: 3, more: false });
+    assert.deepEqual(await other.countDocuments(bank, 2), { count: 2, more: true });
+  });
+
+  it('F-120: a collection of large documents is counted in part, and the count says that there may be more', async ({ store }) => {
+    for (const id of listOf(5, (index) => `m${index}`))
+      await store.putDocument(message(id, 1, { content: { text: 'x'.repeat(350_000) } }), 0);
+    const { count, more } = await store.countDocuments(bank, 100);
+    assert.ok(more ? count > 0 && count < 5 : count === 5, `${count} counted${more ? ', and more' : ''}`);
+  });
+
   it('a document is removed once, by a caller that has read its current rev', async ({ store, other }) => {
     await store.putDocument(message('m1'), 0);
     await store.putDocument(message('m1', 2), 1);

@@ -5,6 +5,7 @@ import type { Database } from './database.ts';
 export function sqliteDocuments(database: Database): Documents {
   const selectOne = database.prepare('SELECT record FROM documents WHERE collection = ? AND id = ?');
   const selectSome = database.prepare('SELECT record FROM documents WHERE collection = ? AND id > ? ORDER BY id LIMIT ?');
+  const countSome = database.prepare('SELECT count(*) AS count FROM (SELECT 1 FROM documents WHERE collection = ? LIMIT ?)');
   const insert = database.prepare(
     'INSERT INTO documents (rev, expiresAt, record, collection, id) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
@@ -18,6 +19,10 @@ export function sqliteDocuments(database: Database): Documents {
   return {
     document: async (collection, id) => one(collection, id),
     documents: async (collection, after, limit) => selectSome.all(collection, after ?? '', limit).map((row) => documentOf(row) as Document),
+    async countDocuments(collection, limit) {
+      const { count } = countSome.get(collection, limit + 1) as { count: number };
+      return { count: Math.min(count, limit), more: count > limit };
+    },
     putDocument: (document, loadedRev) =>
       database.write(() => {
         const { collection, id, rev, expiresAt = null } = document;

@@ -1,9 +1,9 @@
-import { type ChannelView, channelText } from '#cli/channels';
+import { type ChannelView, channelText, deadLettersText } from '#cli/channels';
 import type { CliCommand } from '#cli/command';
 import { listed } from '#cli/orders';
 import { spanText, table } from '#cli/text';
 
-/** Lists the channels: open or closed, and their queue depths. */
+/** Lists the channels: open or closed, their queue depths and their dead letters. */
 export const channelStatus: CliCommand = {
   name: 'channel status',
   summary: 'List channels: open or closed, queue depths',
@@ -18,10 +18,11 @@ export const channelStatus: CliCommand = {
       channel.replies === undefined ? '' : String(channel.replies.visible),
       spanText(channel.requests.oldestAgeMs),
       String(channel.failuresInRow),
+      deadLettersText(channel),
       channel.open ? '' : (channel.reason ?? ''),
     ]);
     cli.print({ items }, () =>
-      table(['channel', 'is', 'since', 'waiting', 'answers', 'oldest', 'failures in a row', 'why'], rows, cli.paint),
+      table(['channel', 'is', 'since', 'waiting', 'answers', 'oldest', 'failures in a row', 'dead letters', 'why'], rows, cli.paint),
     );
   },
 };

@@ -1,7 +1,7 @@
 import type { Document, Documents } from '#ports/documents';
 import { absent, atRev } from './conditions.ts';
 import type { Item } from './items.ts';
-import { collect, get, query } from './reads.ts';
+import { collect, countPage, get, query } from './reads.ts';
 import { expiryAttribute, type Table } from './table.ts';
 import { type Answer, deleteIf, putIf } from './update-if.ts';
 
@@ -25,6 +25,11 @@ export function dynamoDbDocuments(table: Table, attempt: <T>(work: () => Promise
         const input = { KeyConditionExpression: condition, ExpressionAttributeValues: values, ConsistentRead: true, Limit: limit };
         return collect(query(table, input), documentOf, limit);
       }),
+    // A page ends after a megabyte, so a collection of large documents may have more than are counted here.
+    async countDocuments(collection, limit) {
+      const { count, more } = await attempt(() => countPage(table, collection, limit + 1));
+      return { count: Math.min(count, limit), more: more || count > limit };
+    },
     async putDocument(document, loadedRev) {
       const item = itemOf(document);
       return written(await attempt(() => putIf(table, item, loadedRev === 0 ? absent : atRev(loadedRev))), item.record);

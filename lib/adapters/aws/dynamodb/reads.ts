@@ -52,6 +52,18 @@ export async function* query({ client, table }: Table, input: Unpaged<QueryComma
   } while (start);
 }
 
+/** Counts the items of a partition within one page of a query. `more`: the page did not reach the end of the partition. */
+export async function countPage(
+  { client, table }: Table,
+  partition: string,
+  limit: number,
+): Promise<{ readonly count: number; readonly more: boolean }> {
+  const condition = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': partition } };
+  const input = { TableName: table, ...condition, ConsistentRead: true, Select: 'COUNT', Limit: limit } as const;
+  const { Count: count = 0, LastEvaluatedKey: last } = await client.send(new QueryCommand(input));
+  return { count, more: last !== undefined };
+}
+
 /** Returns one page of a whole table after a position, and the next position. */
 export async function scanned(
   { client, table }: Table,
