@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { timeText } from '#ports/messages';
 import { announcedAs, type StateRecord } from '#ports/records';
 import { type Law, on } from './law.ts';
@@ -31,17 +32,15 @@ function wrongIn(
   if (!/^(its|it) .+$/.test(message) && type === 'RecordUnreadable') return `cannot be read, since: ${message}`;
   const note = notes.at(-1);
   const wasError = before.processState === 'Error' ? { before: 'Error' } : {};
-  if (JSON.stringify(note) !== JSON.stringify({ at: updatedAt, type: 'RecordUnreadable', reason: message, ...wasError }))
+  if (!isDeepStrictEqual(note, { at: updatedAt, type: 'RecordUnreadable', reason: message, ...wasError }))
     return `notes ${JSON.stringify(note)}`;
   const about = { class: faultClass, type, before: before.processState, after: 'Error', failureCount, message };
   const wanted = [
     ['Service Exception', `${announced}#${errorGen}/service`],
     ['Order In Error', `${announced}#${errorGen}`],
-  ].map(([detailType, id]) =>
-    JSON.stringify({ id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(updatedAt), ...about } }),
-  );
-  const told = outbox.slice(before.outbox.length).map((entry) => JSON.stringify(entry));
-  if (told.join(' ') !== wanted.join(' ')) return `tells ${told.join(' ')} instead of ${wanted.join(' ')}`;
+  ].map(([detailType, id]) => ({ id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(updatedAt), ...about } }));
+  const told = outbox.slice(before.outbox.length);
+  if (!isDeepStrictEqual(told, wanted)) return `tells ${JSON.stringify(told)} instead of ${JSON.stringify(wanted)}`;
   return due.nextDueFor?.kind === 'outbox' && due.worklist === 'due'
     ? undefined
     : `is due for ${JSON.stringify(due.nextDueFor)} in ${due.worklist}`;
@@ -53,5 +52,5 @@ function wrongInNotice(id: string, { id: own, orderId, at, ...detail }: { readon
     own === id && id.replace(/@\d+/, '') === `${orderId}/unreadable` && !Number.isNaN(Date.parse(String(at))) && String(message).length > 5;
   const about = { class: 'basic-failure', type: 'RecordUnreadable', before: after, after, failureCount: 0, message };
   const isKnown = before === 'unknown' || before === 'Processed';
-  return isWhole && isKnown && JSON.stringify(detail) === JSON.stringify(about) ? undefined : `${id} says ${JSON.stringify(detail)}`;
+  return isWhole && isKnown && isDeepStrictEqual(detail, about) ? undefined : `${id} says ${JSON.stringify(detail)}`;
 }
