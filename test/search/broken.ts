@@ -52,9 +52,9 @@ export const broken: readonly Broken[] = [
   },
   {
     what: 'an order is claimed without a new epoch',
-    file: 'lib/roles/scheduler/order-transition.ts',
-    line: 'const epoch = this.record.epoch + 1;',
-    instead: 'const epoch = Math.max(1, this.record.epoch);',
+    file: 'lib/roles/scheduler/draft.ts',
+    line: 'const epoch = draft.record.epoch + 1;',
+    instead: 'const epoch = Math.max(1, draft.record.epoch);',
     scenario: { ...small, workflow: 'by-order', hurries: 1 },
   },
   {

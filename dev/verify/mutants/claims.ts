@@ -1,7 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
 const sqlite = 'lib/adapters/sqlite/store.ts';
-const draft = 'lib/roles/scheduler/order-transition.ts';
+const draft = 'lib/roles/scheduler/draft.ts';
+const applyMessage = 'lib/roles/scheduler/apply-message.ts';
 const writer = 'lib/roles/scheduler/writer.ts';
 
 /** Mistakes about the right to write: claims, fences, leases. */
@@ -9,7 +10,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim without attribute_not_exists/lockedBy=null',
     why: 'a host claims an order although another host has claimed it',
-    file: draft,
+    file: applyMessage,
     find: "processState === 'Pending' && lockedBy === null && !suspended;",
     replace: "processState !== 'Processed' && !suspended;",
   },
@@ -17,8 +18,8 @@ export const claims: readonly Mutant[] = [
     name: 'claim without epoch+1',
     why: 'all claims after the first one share its epoch',
     file: draft,
-    find: 'const epoch = this.record.epoch + 1;',
-    replace: 'const epoch = this.record.epoch || 1;',
+    find: 'const epoch = draft.record.epoch + 1;',
+    replace: 'const epoch = draft.record.epoch || 1;',
   },
   {
     name: 'finish without epoch check',

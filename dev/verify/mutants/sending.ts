@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const scheduler = 'lib/roles/scheduler/scheduler.ts';
 const outboxThenSend = 'lib/roles/scheduler/outbox-then-send.ts';
-const draft = 'lib/roles/scheduler/order-transition.ts';
+const plannedWrite = 'lib/roles/scheduler/planned-write.ts';
 const batch = 'lib/roles/dead-letters/batch.ts';
 
 /** Mistakes about writing first and sending after: the outbox, acknowledgements, notifications of clients and people. */
@@ -67,24 +67,24 @@ export const sending: readonly Mutant[] = [
   {
     name: 'alert id without errorGen',
     why: 'the second alert of an order has the id of the first, and counts as a repetition',
-    file: draft,
-    find: `\`\${announcedAs(this.record)}#\${errorGen}\`, this.detailOf(fault)`,
-    replace: 'announcedAs(this.record), this.detailOf(fault)',
+    file: plannedWrite,
+    find: `\`\${announcedAs(inError.record)}#\${errorGen}\`, detailOf(inError, fault)`,
+    replace: 'announcedAs(inError.record), detailOf(inError, fault)',
   },
   {
     name: 'response after terminal',
     why: 'a client that was notified of the end of its order is notified afterwards that it is delayed',
-    file: draft,
-    find: "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n",
+    file: plannedWrite,
+    find: "sendStatus(announced, outcome === 'completed' ? 'completed' : 'failed')",
     replace:
-      "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n      if (this.record.errorGen > 0) this.status('delayed');\n",
+      "[sendStatus(announced, outcome === 'completed' ? 'completed' : 'failed')].map((sent) => sent.record.errorGen > 0 ? sendStatus(sent, 'delayed') : sent)[0] as Draft",
   },
   {
     name: '`failed` sent in HELD',
     why: 'the client of an order that waits for a person is notified that it has failed',
-    file: draft,
-    find: "this.status('delayed');",
-    replace: "this.status('failed');",
+    file: plannedWrite,
+    find: "sendStatus(announce(draft, 'Workflow Terminated', id, detailOf(draft, fault)), 'delayed')",
+    replace: "sendStatus(announce(draft, 'Workflow Terminated', id, detailOf(draft, fault)), 'failed')",
   },
   {
     name: 'PutEvents FailedEntryCount ignored',
@@ -159,10 +159,10 @@ export const moreSending: readonly Mutant[] = [
   {
     name: 'client notified twice of the end',
     why: 'the end is sent once more under another number',
-    file: draft,
-    find: "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n",
+    file: plannedWrite,
+    find: "sendStatus(announced, outcome === 'completed' ? 'completed' : 'failed')",
     replace:
-      "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n      this.status(outcome === 'completed' ? 'completed' : 'failed');\n",
+      "sendStatus(sendStatus(announced, outcome === 'completed' ? 'completed' : 'failed'), outcome === 'completed' ? 'completed' : 'failed')",
   },
   {
     name: 'journal pages not written',

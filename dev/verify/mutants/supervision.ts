@@ -90,9 +90,9 @@ export const moreSupervision: readonly Mutant[] = [
   {
     name: 'a late step is not requested again',
     why: 'an expiry is counted, and no request follows',
-    file: 'lib/roles/scheduler/order-transition.ts',
-    find: "    this.applyEvent({ type: 'expired' });\n",
-    replace: '',
+    file: 'lib/roles/scheduler/supervisor-notes.ts',
+    find: "applyEvent(dealWithExhaustion(draft), { type: 'expired' })",
+    replace: 'dealWithExhaustion(draft)',
   },
   {
     name: 'the next step inherits the count',
@@ -120,8 +120,8 @@ export const moreSupervision: readonly Mutant[] = [
   {
     name: 'order reset as a whole is never undone',
     why: 'above the threshold, an order that is reset as a whole and should be undone is requested again without end',
-    file: 'lib/roles/scheduler/order-transition.ts',
-    find: "onExhausted === 'undo') this",
-    replace: "onExhausted === 'undo' && recover === 'step') this",
+    file: 'lib/roles/scheduler/supervisor-notes.ts',
+    find: "onExhausted === 'undo') return",
+    replace: "onExhausted === 'undo' && recover === 'step') return",
   },
 ];

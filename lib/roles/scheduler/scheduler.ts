@@ -123,12 +123,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
 
     async create(order, { claim, preventStart, ...pinned }) {
-      const { name, version } = order.workflow;
-      const program = definitions.program(name, version);
-      if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
       const now = clock.now();
-      const record = newRecord(order, program.definition, { ...pinned, hash: hashOf(program.definition) });
-      const loaded: Loaded = { program, order, record, instance: decodeInstance(record) };
+      const loaded = newOrder(definitions, order, pinned);
       const planned = fittingNew(loaded, preventStart ? 'never' : claim ? 'now' : 'later', now, settings);
       return writer.create(loaded, planned, now, claim || preventStart ? [] : [wakeUpOf(order, now)]);
     },
@@ -143,6 +139,14 @@ function countIgnored(telemetry: Telemetry, orderId: string, incoming: readonly 
     telemetry.count('staleReply');
     telemetry.log('debug', 'ignored stale reply', { orderId, requestId: each.requestId });
   }
+}
+
+function newOrder(definitions: Definitions, order: OrderRecord, pinned: Pinned): Loaded {
+  const { name, version } = order.workflow;
+  const program = definitions.program(name, version);
+  if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
+  const record = newRecord(order, program.definition, { ...pinned, hash: hashOf(program.definition) });
+  return { program, order, record, instance: decodeInstance(record) };
 }
 
 function fittingNew(loaded: Loaded, begin: Beginning, now: number, settings: Settings): PlannedWrite {

@@ -1,8 +1,11 @@
 import type { Program } from '#core/definition/program';
 import type { StateRecord } from '#ports/records';
+import { applyMessage, claim } from './apply-message.ts';
 import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.ts';
+import { addFacts, applyEvent, failureCountOf, newDraft, sendStatus } from './draft.ts';
 import type { Instance } from './instance.ts';
-import { OrderTransition } from './order-transition.ts';
+import { plannedWrite } from './planned-write.ts';
+import { blockLikeRecord, requestOverdue, takeNotes, wake } from './supervisor-notes.ts';
 import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
 
 /** Applies messages to an order; returns undefined when they change nothing. Pure, like the core. */
@@ -12,13 +15,10 @@ export function transition(
   now: number,
   settings: Settings,
 ): PlannedWrite | NeedsPage | undefined {
-  const order = new OrderTransition(loaded, now, settings);
-  order.takeNotes();
-  order.catchUp();
-  for (const each of incoming) order.take(each);
-  order.requestOverdue();
-  order.wake();
-  return order.neededPage() ?? order.finish();
+  const upToDate = blockLikeRecord(takeNotes(newDraft(loaded, now, settings)));
+  const draft = wake(requestOverdue(incoming.reduce(applyMessage, upToDate)));
+  if (draft.needs !== undefined) return { needs: draft.needs };
+  return draft.changed ? plannedWrite(draft) : undefined;
 }
 
 /** The start of a new order: in the write that creates it, at a later claim, or never. */
@@ -26,17 +26,18 @@ export type Beginning = 'now' | 'later' | 'never';
 
 /** Plans a new order: claimed, left Pending, or canceled before it begins. */
 export function newTransition(loaded: Loaded, begin: Beginning, now: number, settings: Settings): PlannedWrite {
-  const order = new OrderTransition(loaded, now, settings);
-  order.note({ type: 'OrderSubmitted', workflow: `${loaded.order.workflow.name}@${loaded.order.workflow.version}` });
-  order.status('received');
-  if (begin === 'now') order.claim();
-  if (begin === 'never') order.cancel();
-  return order.finish(true) as PlannedWrite;
+  const { name, version } = loaded.order.workflow;
+  const submitted = addFacts(newDraft(loaded, now, settings), [{ type: 'OrderSubmitted', workflow: `${name}@${version}` }]);
+  const received = sendStatus(submitted, 'received');
+  if (begin === 'now') return plannedWrite(claim(received));
+  return plannedWrite(begin === 'never' ? applyEvent(received, { type: 'canceled', outcome: 'canceled' }) : received);
 }
 
 /** Returns an otherwise unchanged order with the supervisor's notes. */
-export const withNotes = (loaded: Loaded, now: number, settings: Settings): Pick<PlannedWrite, 'record' | 'instance'> =>
-  new OrderTransition(loaded, now, settings).withNotes();
+export function withNotes(loaded: Loaded, now: number, settings: Settings): Pick<PlannedWrite, 'record' | 'instance'> {
+  const draft = takeNotes(newDraft(loaded, now, settings));
+  return { record: { ...draft.record, failureCount: failureCountOf(draft) }, instance: draft.instance };
+}
 
 /** Sets the deadline and the worklist entry of a record. Its outbox must be complete, because it may be due, too. */
 export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {

@@ -74,16 +74,9 @@ export function createWriter(options: WriterOptions): Writer {
       return 'lost';
     }
     const saved = { ...loaded, record, instance };
-    report(saved, loaded);
+    report(options, saved, loaded);
     await (leavesUnsent ? sendOrLeave(saved, () => prepared.send(saved)) : prepared.send(saved));
     return 'written';
-  }
-
-  /** Logs the new journal lines. Reports each fault that blocks the order once, also if the supervisor moved the order to Error. */
-  function report({ order: { orderId }, record, instance }: Loaded, before: Loaded | undefined): void {
-    logJournal(telemetry, orderId, instance, before?.instance.seq ?? 0);
-    const { blocked } = instance.state;
-    if (blocked && !isQuestion(blocked.fault) && blocked !== before?.instance.state.blocked) options.onTerminated?.(orderId, record);
   }
 
   async function sendOrLeave({ record, instance }: Loaded, send: () => Promise<void>): Promise<void> {
@@ -114,9 +107,16 @@ export function createWriter(options: WriterOptions): Writer {
       const created = await store.create(order, record, { ...sentWithWrite, overflow });
       if (created.outcome !== 'written') return created;
       const saved = { program, order, record, instance };
-      report(saved, undefined);
+      report(options, saved, undefined);
       await sendOrLeave(saved, () => send(saved));
       return created;
     },
   };
+}
+
+/** Logs the new journal lines. Reports each fault that blocks the order once, also if the supervisor moved the order to Error. */
+function report({ telemetry, onTerminated }: WriterOptions, { order, record, instance }: Loaded, before: Loaded | undefined): void {
+  logJournal(telemetry, order.orderId, instance, before?.instance.seq ?? 0);
+  const { blocked } = instance.state;
+  if (blocked && !isQuestion(blocked.fault) && blocked !== before?.instance.state.blocked) onTerminated?.(order.orderId, record);
 }

@@ -1,0 +1,100 @@
+import type { StateRecord } from '#ports/records';
+import { contentOf } from '#roles/operator/event-content';
+import { withKey } from '#roles/operator/idempotency';
+import type { Instruction, Signal } from '#roles/operator/instruction';
+import { thawedDue } from './deadlines.ts';
+import { addFacts, applyEvent, current, type Draft, lock, patchRecord } from './draft.ts';
+import { secretsOf } from './redaction.ts';
+import { isForAgent, isValid, replied } from './replies.ts';
+import { blockLikeRecord } from './supervisor-notes.ts';
+import type { Incoming } from './types.ts';
+
+/** Applies one message to the order, and notes whether the message changed something. */
+export function applyMessage(draft: Draft, message: Incoming): Draft {
+  const applied = appliedMessage(draft, message);
+  if (message.type === 'wake-up') return applied;
+  // Suspending an unclaimed order changes its record, but not its instance.
+  const isTaken = applied.instance.state !== draft.instance.state || message.type === 'instruction';
+  return isTaken ? { ...applied, taken: [...applied.taken, message.id] } : applied;
+}
+
+function appliedMessage(draft: Draft, message: Incoming): Draft {
+  const { settings } = draft;
+  switch (message.type) {
+    case 'reply': {
+      const order = current(draft);
+      const isExpected = isForAgent(order, message) && isValid(order, message, settings);
+      return isExpected ? applyEvent(draft, replied(order, message, secretsOf(order), settings)) : draft;
+    }
+    case 'heartbeat': {
+      const { requestId, completeBy } = message;
+      return isForAgent(current(draft), message) ? applyEvent(draft, { type: 'heartbeat', requestId, completeBy }) : draft;
+    }
+    case 'instruction':
+      return instruct(draft, message.instruction, message.key);
+    case 'signal':
+      return signal(draft, message.signal, message.key);
+    case 'compensate':
+      return compensateForCaller(draft);
+    case 'wake-up': {
+      const changed = draft.changed || draft.loaded.record.notes.length > 0;
+      const woken = { ...draft, wakeUps: [...draft.wakeUps, message.id], changed };
+      return isUnclaimed(draft.record) ? claim(woken) : woken;
+    }
+  }
+}
+
+/** Moves a Pending order to Processing in one write: claims it, then starts it or continues it after a reset. */
+export function claim(draft: Draft): Draft {
+  const locked = lock(draft);
+  return locked.instance.state.phase === 'initialized' ? start(locked) : applyEvent(locked, { type: 'reclaimed' });
+}
+
+function start(draft: Draft): Draft {
+  const called = draft.loaded.order.caller ? { called: true as const } : {};
+  return applyEvent(draft, { type: 'started', stepMs: draft.record.stepMs, ...called });
+}
+
+/** Applies a signal. Unlike an instruction, it leaves an order in Error there; the order keeps the signal. */
+function signal(draft: Draft, { name, payload }: Signal, key: string | undefined): Draft {
+  const keyed = { ...draft, instance: withKey(draft.instance, key) };
+  const isToClaim = isUnclaimed(keyed.record) && keyed.instance.state.phase === 'running';
+  return applyEvent(isToClaim ? claim(keyed) : keyed, { type: 'signaled', name, payload });
+}
+
+function instruct(draft: Draft, instruction: Instruction, key: string | undefined): Draft {
+  const { by, reason, kind } = instruction;
+  const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [{ type: 'InstructionGiven', kind, by, reason }]);
+  if (kind === 'suspend') {
+    const suspended = patchRecord(noted, { suspended: true });
+    return applyEvent(suspended, contentOf(instruction, suspended.instance.state));
+  }
+  if (kind === 'resume') return resume(noted);
+  const freed = patchRecord(noted, { processState: 'Processing', fault: null, suspended: false });
+  // An order that went into Error unclaimed, or after a reset, is claimed by this instruction.
+  const claimed = freed.record.lockedBy === null ? lock(freed) : freed;
+  if (kind === 'resubmit' && claimed.instance.state.phase === 'initialized') return start(claimed);
+  return applyEvent(claimed, contentOf(instruction, claimed.instance.state));
+}
+
+/** Resumes the order, and claims it if it is unclaimed. If it went into Error meanwhile, it becomes blocked. */
+function resume(draft: Draft): Draft {
+  const { phase, suspendedAt = draft.now } = draft.instance.state;
+  const nextDueFor = thawedDue(draft.record.nextDueFor, Math.max(0, draft.now - suspendedAt));
+  const thawed = patchRecord(draft, { suspended: false, nextDueFor });
+  const isFree = isUnclaimed(thawed.record);
+  if (isFree && phase === 'initialized') return claim(thawed);
+  const resumed = applyEvent(isFree ? lock(thawed) : thawed, { type: 'resumed' });
+  return blockLikeRecord(isFree ? applyEvent(resumed, { type: 'reclaimed' }) : resumed);
+}
+
+/** Begins to undo a completed order for its caller. The order is Processing until its effects are undone. */
+function compensateForCaller(draft: Draft): Draft {
+  const { phase, outcome, called } = draft.instance.state;
+  if (phase !== 'closed' || outcome !== 'completed' || !called) return draft;
+  return applyEvent(patchRecord(lock(draft), { outcome: null }), { type: 'compensatedByCaller' });
+}
+
+/** Whether a scheduler may claim the order: it is Pending, unclaimed and not suspended. */
+const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean =>
+  processState === 'Pending' && lockedBy === null && !suspended;

@@ -1,0 +1,123 @@
+import { advance } from '#core/advance';
+import type { Command } from '#core/data/command';
+import type { Event, EventContent } from '#core/data/event';
+import { engineFault, engineFaults, type Fault } from '#core/data/fault';
+import { type Json, type JsonObject, utf8Bytes } from '#core/data/json';
+import { masked, secretTexts, withoutTexts } from '#core/definition/secrets';
+import { mostLate } from '#core/engine/lateness';
+import type { ByteBudget } from '#core/engine/transition';
+import type { StatusKind } from '#ports/messages';
+import { announcedAs, type DetailType, type FaultSummary, type OutboxEntry, type StateRecord, subjectOf } from '#ports/records';
+import { type Instance, journal, type OrderFact } from './instance.ts';
+import { alertDetail, announcementOf, statusOf } from './order-messages.ts';
+import { secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
+import { withoutSecrets } from './replies.ts';
+import type { Loaded, Settings } from './types.ts';
+
+/** An order while messages are applied to it: its record and instance so far, and the messages that follow. */
+export interface Draft {
+  readonly loaded: Loaded;
+  readonly now: number;
+  readonly settings: Settings;
+  readonly record: StateRecord;
+  readonly instance: Instance;
+  readonly commands: readonly Command[];
+  /** Entries that this transition adds to the record's outbox. */
+  readonly outbox: readonly OutboxEntry[];
+  /** Ids of the messages that changed something, and ids of wake-ups. */
+  readonly taken: readonly string[];
+  readonly wakeUps: readonly string[];
+  /** Whether the order must be written. */
+  readonly changed: boolean;
+  /** The undo page that must be read before the next event can be applied. */
+  readonly needs?: number;
+}
+
+export const newDraft = (loaded: Loaded, now: number, settings: Settings): Draft => {
+  const { record, instance } = loaded;
+  return { loaded, now, settings, record, instance, commands: [], outbox: [], taken: [], wakeUps: [], changed: false };
+};
+
+/** Changes attributes of the record. */
+export const patchRecord = (draft: Draft, change: Partial<StateRecord>): Draft => ({
+  ...draft,
+  record: { ...draft.record, ...change },
+  changed: true,
+});
+
+/** Adds facts to the journal. */
+export const addFacts = (draft: Draft, facts: readonly OrderFact[]): Draft =>
+  facts.length === 0 ? draft : { ...draft, instance: journal(draft.instance, facts, draft.now), changed: true };
+
+export const addToOutbox = (draft: Draft, entries: readonly OutboxEntry[]): Draft => ({ ...draft, outbox: [...draft.outbox, ...entries] });
+
+export const announce = (draft: Draft, detailType: DetailType, id: string, detail: JsonObject): Draft =>
+  addToOutbox(draft, [announcementOf(draft.record, detailType, id, detail, draft.now)]);
+
+/** Sends the client a status message if the client has a response queue. */
+export function sendStatus(draft: Draft, status: StatusKind): Draft {
+  const { responseChannel, statusSeq } = draft.record;
+  if (responseChannel === null) return draft;
+  const next = patchRecord(draft, { statusSeq: statusSeq + 1 });
+  return addToOutbox(next, [statusOf(next.record, draft.loaded.order, responseChannel, status, draft.now)]);
+}
+
+/** Claims the order for this host. */
+export function lock(draft: Draft): Draft {
+  const epoch = draft.record.epoch + 1;
+  const locked = patchRecord(draft, { epoch, lockedBy: draft.settings.hostId, processState: 'Processing' });
+  return addFacts(locked, [{ type: 'OrderClaimed', epoch }]);
+}
+
+/** Has the core apply an event. While an undo page is missing, no event is applied: the caller reads the page and begins again. */
+export function applyEvent(draft: Draft, event: EventContent): Draft {
+  if (draft.needs !== undefined) return draft;
+  const { program, order, undoPages: pages = new Map() } = draft.loaded;
+  const happened = { ...event, at: draft.now, epoch: draft.record.epoch } as Event;
+  const { state, commands, facts, needs } = advance(program, subjectOf(order), draft.instance.state, happened, {
+    pages,
+    byteBudget: remainingByteBudget(draft),
+  });
+  if (needs !== undefined) return { ...draft, needs };
+  if (state === draft.instance.state && facts.length === 0) return draft;
+  const advanced: Draft = { ...draft, instance: { ...draft.instance, state }, changed: true };
+  const secrets = secretsOf(current(advanced));
+  const journaled = addFacts(
+    advanced,
+    facts.map((fact) => redacted(advanced, fact, secrets)),
+  );
+  const next: Draft = { ...journaled, commands: [...journaled.commands, ...commands] };
+  return facts.reduce<Draft>((each, fact) => (fact.type === 'UndoFailed' && fact.stuck ? announceStuck(each, fact) : each), next);
+}
+
+/** Returns the byte budget that is left for the next event. */
+function remainingByteBudget({ settings: { byteBudget }, instance, loaded }: Draft): ByteBudget | undefined {
+  if (!byteBudget) return undefined;
+  const added = instance.tail.filter(({ seq }) => seq > loaded.instance.seq) as unknown as readonly Json[];
+  return { ...byteBudget, journal: byteBudget.journal - utf8Bytes(added) };
+}
+
+/** Removes secrets from a fact, because everyone who may read the order sees its journal. */
+function redacted({ loaded }: Draft, fact: OrderFact, secrets: readonly string[]): OrderFact {
+  if ('fault' in fact && fact.fault) return { ...fact, fault: withoutSecrets(fact.fault, secrets) };
+  if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
+  const pointers = secretOutputAt(loaded.program, fact.path);
+  return { ...fact, output: withoutTexts(masked(fact.output, pointers), [...secrets, ...secretTexts(fact.output, pointers)]) };
+}
+
+/** Announces that an undo keeps failing, so that an operator looks for the cause. The scheduler continues to retry it. */
+function announceStuck(draft: Draft, { path, attemptId, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): Draft {
+  const summary = summaryIn(draft, fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
+  const failureCount = Number(attemptId.slice(attemptId.lastIndexOf('.') + 1));
+  const detail = alertDetail(summary, { source: path, before: 'Compensating', after: 'Compensating', failureCount });
+  return announce(draft, 'Compensation Stuck', `${announcedAs(draft.record)}/stuck/${path}/${attemptId}`, detail);
+}
+
+/** Returns the order as the draft has it so far. */
+export const current = ({ loaded, record, instance }: Draft): Loaded => ({ ...loaded, record, instance });
+
+/** Returns a fault for the record and its alerts, without secrets. */
+export const summaryIn = (draft: Draft, fault: Fault): FaultSummary => summaryOf(withoutSecrets(fault, secretsOf(current(draft))));
+
+/** Returns how often the step that failed most often was late. */
+export const failureCountOf = ({ loaded, instance }: Draft): number => mostLate(loaded.program, instance.state);

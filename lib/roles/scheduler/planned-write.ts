@@ -1,0 +1,94 @@
+import type { StepState } from '#core/activities/step';
+import type { CancelCommand, RequestCommand } from '#core/data/command';
+import { type Fault, isQuestion } from '#core/data/fault';
+import { requestIdOf } from '#core/data/ids';
+import type { JsonObject } from '#core/data/json';
+import { violations } from '#core/engine/invariants';
+import { InvariantError } from '#ports/errors';
+import { announcedAs } from '#ports/records';
+import { timesOf } from './deadlines.ts';
+import { addFacts, addToOutbox, announce, type Draft, failureCountOf, patchRecord, sendStatus, summaryIn } from './draft.ts';
+import { alertDetail, callerReplyOf, processedId } from './order-messages.ts';
+import type { PlannedWrite } from './types.ts';
+
+/** Turns a draft into one write: copies the core's phase to the record, and collects the messages that follow. */
+export function plannedWrite(draft: Draft): PlannedWrite {
+  const recorded = recordBlocked(recordClosed(draft));
+  refuseViolations(recorded);
+  const { loaded, record, commands, outbox, taken, wakeUps } = recorded;
+  const requests = commands.filter((command): command is RequestCommand => command.type === 'request' && isOutstanding(recorded, command));
+  const instance = { ...recorded.instance, lastRequested: requests.map(({ path }) => path) };
+  return {
+    record: {
+      ...record,
+      ...timesOf(loaded.program, instance.state),
+      failureCount: failureCountOf(recorded),
+      lastBy: [...taken, ...wakeUps],
+      outbox: [...record.outbox, ...outbox],
+      updatedAt: draft.now,
+    },
+    instance,
+    requests,
+    cancels: commands.filter((command): command is CancelCommand => command.type === 'cancel'),
+    wakeUps: commands.flatMap((command) => (command.type === 'wake' ? [command.at] : [])),
+    outbox,
+    taken,
+  };
+}
+
+/** Moves a closed order to Processed, and reports its outcome to its client and its caller. */
+function recordClosed(draft: Draft): Draft {
+  const { phase, outcome = 'completed' } = draft.instance.state;
+  if (phase !== 'closed' || draft.record.processState === 'Processed') return draft;
+  const processed = patchRecord(draft, { processState: 'Processed', outcome, fault: null, lockedBy: null });
+  const noted = addFacts(processed, [{ type: 'OrderProcessed', outcome }]);
+  const { order } = draft.loaded;
+  const announced = draft.settings.announceProcessed
+    ? announce(noted, 'Order Processed', processedId(noted.record, order, outcome), { outcome })
+    : noted;
+  const reported = sendStatus(announced, outcome === 'completed' ? 'completed' : 'failed');
+  return addToOutbox(reported, callerReplyOf(reported.record, order, reported.instance.state, draft.now));
+}
+
+/** Moves a blocked order to Error. An order that is in Error already gets the present fault. */
+function recordBlocked(draft: Draft): Draft {
+  const { blocked } = draft.instance.state;
+  if (!blocked) return draft;
+  const inError =
+    draft.record.processState === 'Error'
+      ? patchRecord(draft, { fault: summaryIn(draft, blocked.fault) })
+      : enterError(draft, blocked.fault);
+  return blocked === draft.loaded.instance.state.blocked ? inError : announceTerminated(inError, blocked.fault);
+}
+
+/** Moves the order to Error. The alert is part of the same write, so neither exists without the other. */
+function enterError(draft: Draft, fault: Fault): Draft {
+  const errorGen = draft.record.errorGen + 1;
+  const inError = patchRecord(draft, { processState: 'Error', errorGen, fault: summaryIn(draft, fault) });
+  return announce(inError, 'Order In Error', `${announcedAs(inError.record)}#${errorGen}`, detailOf(inError, fault));
+}
+
+/** Announces once that no handler takes the fault, also if the supervisor moved the order to Error. */
+function announceTerminated(draft: Draft, fault: Fault): Draft {
+  // A question to a person is part of the workflow, not a failure.
+  if (isQuestion(fault)) return sendStatus(draft, 'delayed');
+  const id = `${announcedAs(draft.record)}#${draft.record.errorGen}/terminated`;
+  return sendStatus(announce(draft, 'Workflow Terminated', id, detailOf(draft, fault)), 'delayed');
+}
+
+function detailOf(draft: Draft, fault: Fault): JsonObject {
+  const { instance, record } = draft.loaded;
+  const before = instance.state.phase === 'running' ? 'Processing' : record.processState;
+  return alertDetail(summaryIn(draft, fault), { before, after: 'Error', failureCount: failureCountOf(draft) });
+}
+
+/** Whether a request must be sent: a later event of this transition may have closed or repeated its step. */
+function isOutstanding({ instance, record }: Draft, { path, requestId }: RequestCommand): boolean {
+  const local = instance.state.activities[path]?.local as StepState | undefined;
+  return local?.phase === 'requested' && requestIdOf(record.orderId, path, local) === requestId;
+}
+
+function refuseViolations({ loaded, instance, record }: Draft): void {
+  const wrong = violations(loaded.program, instance.state);
+  if (wrong.length > 0) throw new InvariantError(`Order ${record.orderId} would violate an invariant: ${wrong.join('; ')}.`);
+}
