@@ -1,7 +1,8 @@
 import { templatesInTurn } from '#core/activities/for-each';
 import { answersLater, behaviorOf } from '#core/activities/index';
 import type { Template } from '#core/definition/definition';
-import { type Expression, parseExpression, type Read } from '#core/definition/expression';
+import { type Expression, parseExpression } from '#core/definition/expression';
+import type { Read } from '#core/definition/expression-guard';
 import { expressionsIn } from '#core/definition/program';
 import { Certain } from './definitely-set.ts';
 import { whyUncertain } from './maybe-unset.ts';
