@@ -87,7 +87,7 @@ export const broken: readonly Broken[] = [
   },
   {
     what: 'the late answer of a canceled step is dropped',
-    file: 'lib/core/advance.ts',
+    file: 'lib/core/engine/reply.ts',
     line: ".mode === 'cancel') return answerCanceled(builder, path, reply);",
     instead: ".mode === 'cancel') return builder.close(path, { result: 'Canceled' });",
     scenario: { ...small, cancels: true },

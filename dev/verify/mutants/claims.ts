@@ -24,7 +24,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'finish without epoch check',
     why: 'a reply to a request of an earlier claim still counts',
-    file: 'lib/core/advance.ts',
+    file: 'lib/core/engine/reply.ts',
     find: 'local.epoch === builder.event.epoch && requestIdOf',
     replace: 'requestIdOf',
   },

@@ -1,20 +1,20 @@
 import type { Mutant } from './mutant.ts';
 
-const advance = 'lib/core/advance.ts';
+const reply = 'lib/core/engine/reply.ts';
 
 /** Mistakes about which replies count, and how often. */
 export const replies: readonly Mutant[] = [
   {
     name: 'reply accepted by path only (no requestId)',
     why: 'the reply to an earlier request of a step counts as the reply to the latest one',
-    file: advance,
+    file: reply,
     find: 'return local.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, local) === requestId ? path : undefined;',
     replace: 'return local.epoch === builder.event.epoch ? path : undefined;',
   },
   {
     name: 'duplicate reply advances',
     why: 'each request has its own id, so a copy finds nothing to answer, unless the check for answered requests is missing',
-    file: advance,
+    file: reply,
     find: "if (local?.phase !== 'requested') return undefined;",
     replace: 'if (local === undefined) return undefined;',
   },
@@ -60,7 +60,7 @@ export const moreReplies: readonly Mutant[] = [
   {
     name: 'a reply that settles an unknown outcome is dropped',
     why: 'the reply of an earlier attempt that succeeded is ignored, although no later attempt can learn that',
-    file: 'lib/core/advance.ts',
+    file: reply,
     find: 'return isBlocked || isOnce ? path : undefined;',
     replace: 'return isBlocked && isOnce ? path : undefined;',
   },

@@ -101,7 +101,7 @@ export const moreCompensation: readonly Mutant[] = [
   {
     name: 'outcome looked up while the effect may still happen',
     why: '"not found" is trusted although an earlier request may still arrive',
-    file: 'lib/core/advance.ts',
+    file: 'lib/core/engine/reply.ts',
     find: "return mode === 'confirm' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);",
     replace: "return mode === 'confirm' && until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);",
   },

@@ -1,0 +1,48 @@
+import type { StepState } from '#core/activities/step';
+import type { Event } from '#core/data/event';
+import { type Fault, isQuestion } from '#core/data/fault';
+import { isRemote, rootPath } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import { isHandled } from './fault-routing.ts';
+import { propagateFault, raise } from './lifecycle.ts';
+import { noAnswer } from './no-answer.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
+
+/** Blocks the order. It is in Error already, so a person decides, whatever its handlers say. */
+export function exhaust(builder: TransitionBuilder, { path, fault }: Extract<Event, { type: 'exhausted' }>): void {
+  const late =
+    path !== undefined && builder.state.activities[path]
+      ? path
+      : Object.keys(builder.state.activities).find((each) => isRemote(nodeAt(builder.program, each)));
+  const at = late ?? rootPath;
+  const local = builder.local(at) as StepState | undefined;
+  const raised = { ...(fault ?? noAnswerTo(builder, at)), source: at };
+  // An undo, a confirmation or a cancellation continues after the resubmission, as do waits and handlers. They keep
+  // their state.
+  if (isRemote(builder.node(at)) && builder.activity(at)?.status === 'Executing' && !local?.mode) builder.faulting(at, raised, true);
+  builder.block(at, raised);
+}
+
+/** Raises a fault for a step whose reply is overdue, so that its handlers decide. */
+export function overdue(builder: TransitionBuilder, path: string): void {
+  const local = builder.local(path) as StepState | undefined;
+  // A step whose agent replied "not now" is treated as if the agent had not replied.
+  const waits = local?.phase === 'requested' || local?.phase === 'failedForNow';
+  if (waits && !local.mode && local.completeBy <= builder.event.at) raise(builder, path, noAnswerTo(builder, path));
+}
+
+function noAnswerTo(builder: TransitionBuilder, path: string): Fault {
+  const node = builder.node(path);
+  return noAnswer(node.activity === 'step' ? node : {}, (builder.local(path) ?? {}) as Partial<StepState>);
+}
+
+/** Blocks for the first of several simultaneous faults. The others wait until a person has dealt with it. */
+export function blockOrContinue(builder: TransitionBuilder): void {
+  for (const path of [builder.blockingPath() ?? rootPath, ...Object.keys(builder.state.activities)]) {
+    const { fault, awaitsPerson: waits } = builder.activity(path) ?? {};
+    if (!fault || !waits || builder.state.phase !== 'running') continue;
+    if (isQuestion(fault) || !isHandled(builder, path, fault)) return builder.block(path, fault);
+    propagateFault(builder, path, fault);
+    builder.drain();
+  }
+}

@@ -1,0 +1,63 @@
+import { isDefiniteRefusal, type StepState } from '#core/activities/step';
+import type { StepReply } from '#core/data/event';
+import { isRemote } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import { endWait } from './lateness.ts';
+import { leaveUnknown } from './lifecycle.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
+
+/** Wakes each activity whose timer may be over: a delay, a retry, a wait that has ended. */
+export function wakeAll(builder: TransitionBuilder): void {
+  for (const path of Object.keys(builder.state.activities)) wake(builder, path);
+}
+
+function wake(builder: TransitionBuilder, path: string): void {
+  const activity = builder.activity(path);
+  if (!activity || !builder.continues()) return;
+  const local = activity.local as StepState;
+  if (activity.waitsUntil !== undefined && !local.mode) {
+    if (!waitsLong(builder, path) && !activity.awaitsPerson) repeat(builder, path);
+  } else if (isRemote(builder.node(path)) && local?.mode === 'cancel') {
+    if (local.phase === 'requested' && builder.event.at >= local.completeBy) leaveUnknown(builder, path, local);
+  } else if (activity.status === 'Executing' || local?.mode) {
+    builder.apply(path, builder.behavior(path).woken?.(builder.node(path), activity.local, builder.context(path)));
+  }
+  builder.drain();
+}
+
+/** Repeats each open step that the test finds due, unless it waits for a person. */
+export function repeatWhere(builder: TransitionBuilder, isDue: (local: StepState) => boolean): void {
+  for (const [path, activity] of Object.entries(builder.state.activities)) {
+    if (!isRemote(nodeAt(builder.program, path)) || activity.reply || activity.local === undefined) continue;
+    if (builder.event.type === 'expired' && waitsLong(builder, path)) continue;
+    if (builder.continues() && builder.activity(path) && !builder.activity(path)?.awaitsPerson && isDue(activity.local as StepState))
+      repeat(builder, path);
+  }
+}
+
+/** Whether a step over its failure limit is still in its pause. The pause never exceeds the step's own time limit. */
+function waitsLong(builder: TransitionBuilder, path: string): boolean {
+  const { limit = Infinity } = (builder.local(path) ?? {}) as Partial<StepState>;
+  return Math.min(builder.activity(path)?.waitsUntil ?? 0, limit) > builder.event.at;
+}
+
+/** After a new claim, repeats every step that the former claim left open, under the same idempotency keys. */
+export function reclaim(builder: TransitionBuilder): void {
+  repeatWhere(builder, ({ epoch, mode }) => epoch !== builder.event.epoch && mode !== 'cancel');
+  if (builder.state.phase === 'running') wakeAll(builder);
+}
+
+/**
+ * Executes an activity again. `late` is the reply that arrived while the order was blocked: after a definite refusal
+ * the next attempt is a new effect.
+ */
+export function repeat(builder: TransitionBuilder, path: string, late?: StepReply): void {
+  endWait(builder, path);
+  const behavior = builder.behavior(path);
+  const node = builder.node(path);
+  const refused = late !== undefined && isDefiniteRefusal(late);
+  const local = refused ? { ...(builder.local(path) as StepState), phase: 'refused' } : builder.local(path);
+  const context = builder.context(path);
+  builder.apply(path, local === undefined ? behavior.execute(node, context) : behavior.repeat?.(node, local, context));
+  builder.drain();
+}

@@ -1,0 +1,120 @@
+import { isDefiniteRefusal, refusedOutput, type StepState } from '#core/activities/step';
+import { workflowsAgent } from '#core/data/child-order';
+import type { Event, StepReply } from '#core/data/event';
+import { attemptIdOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from '#core/data/ids';
+import { isRemote } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import { answerCanceled } from './lifecycle.ts';
+import { recordable } from './size-limit.ts';
+import { orderTime } from './suspension.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
+
+type Replied = Extract<Event, { type: 'replied' }>;
+
+/** Applies a reply, on time or late, to the step that requested it. */
+export function reply(builder: TransitionBuilder, event: Replied): void {
+  const donePath = lateSuccess(builder, event);
+  if (donePath !== undefined) return takeReply(builder, donePath, event.reply);
+  const path = requestedPath(builder, event.requestId);
+  if (path === undefined || (!isCalled(builder, path) && orderTime(builder, event.sentAt) > (builder.local(path) as StepState).completeBy))
+    return;
+
+  const isBlocked = builder.state.phase !== 'running';
+  if (isTooEarly(builder, path, event))
+    return isBlocked ? undefined : builder.setLocal(path, pausedUntil(builder.local(path) as StepState, builder.event.at, event));
+  takeReply(builder, path, event.reply);
+}
+
+function takeReply(builder: TransitionBuilder, path: string, given: StepReply): void {
+  if (builder.state.phase === 'running') answer(builder, path, given);
+  else builder.record(path, recordable(builder, path, given));
+}
+
+/** Whether a "not found" is too early to count: the last request may still have been on its way to the service at that time. */
+function isTooEarly(builder: TransitionBuilder, path: string, { sentAt, clocksApartMs = 0, reply }: Replied): boolean {
+  const { mode, until } = builder.local(path) as StepState;
+  return mode === 'confirm' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
+}
+
+/**
+ * Returns the state of a step that repeats its lookup once the last request has had its time. If our clock already
+ * shows that time, the agent's clock is behind: the step waits as long as the agent's clock still needs.
+ */
+function pausedUntil(local: StepState, at: number, { sentAt, clocksApartMs = 0 }: Replied): StepState {
+  const dueAt = (local.until ?? local.completeBy) + clocksApartMs;
+  return { ...local, phase: 'waitingToRetry', completeBy: dueAt > at ? dueAt : at + dueAt - sentAt };
+}
+
+/** Hands a reply to the step. A reply to a canceled step only decides whether its work must be undone. */
+export function answer(builder: TransitionBuilder, path: string, reply: StepReply): void {
+  const activity = builder.activity(path);
+  if (!activity) return;
+  if (activity.reply) builder.setLocal(path, activity.local);
+  if ((activity.local as StepState).mode === 'cancel') return answerCanceled(builder, path, reply);
+  builder.apply(path, builder.behavior(path).replied?.(builder.node(path), activity.local, reply, builder.context(path)));
+  builder.drain();
+}
+
+/** Hands the replies to their steps that came while the order was blocked or suspended. */
+export function answerRecorded(builder: TransitionBuilder): void {
+  for (const [path, { reply: recorded }] of Object.entries(builder.state.activities)) {
+    if (recorded && builder.continues() && builder.activity(path)?.reply) answer(builder, path, recorded);
+  }
+}
+
+/** Returns the path of the step whose open request has this id. Replies to other attempts, or to another epoch, are ignored. */
+function requestedPath(builder: TransitionBuilder, requestId: string): string | undefined {
+  const path = stepOfRequest(builder.subject.orderId, requestId);
+  const activity = path === undefined ? undefined : builder.state.activities[path];
+  if (path === undefined || !activity || activity.reply) return undefined;
+  const local = activity.local as StepState | undefined;
+  if (local?.phase !== 'requested') return undefined;
+  // A called order ends once, however often its caller has requested it: the reply belongs to the effect, not to one
+  // attempt.
+  if (isCalled(builder, path)) return generationOf(requestId) === local.generation ? path : undefined;
+  return local.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, local) === requestId ? path : undefined;
+}
+
+/**
+ * Returns the path of a step that any of its attempts has done, however late the reply. A late success counts in two
+ * cases. First, if no later attempt can find out the outcome: the operation runs at most once, or the step is blocked
+ * because its outcome is unknown. Second, if the order needs only the outcome: an undo, a confirmation, or a canceled
+ * step.
+ */
+function lateSuccess(builder: TransitionBuilder, { requestId, reply: given }: Replied): string | undefined {
+  const path = stepOfRequest(builder.subject.orderId, requestId);
+  const activity = path === undefined ? undefined : builder.state.activities[path];
+  if (path === undefined || !activity || activity.reply || given.status !== 'succeeded' || refusedOutput(given.output)) return undefined;
+  const local = activity.local as StepState | undefined;
+  const node = builder.node(path);
+  if (!local || !isRemote(node)) return undefined;
+  // The order is blocked because this very output does not fit into the state.
+  if (recordable(builder, path, given) !== given) return undefined;
+  if (generationOf(requestId) !== local.generation || attemptOf(requestId) > local.attempt) return undefined;
+  if (local.mode) return local.phase === 'requested' || local.phase === 'waitingToRetry' ? path : undefined;
+  const isBlocked = local.phase === 'unknown' && activity.awaitsPerson === true;
+  const isOnce = node.activity === 'step' && node.atMostOnce === true && local.phase === 'requested';
+  return isBlocked || isOnce ? path : undefined;
+}
+
+/** Whether the engine itself answers: the step calls another order. */
+const isCalled = (builder: TransitionBuilder, path: string): boolean => {
+  const node = builder.node(path);
+  return isRemote(node) && node.agent === workflowsAgent;
+};
+
+/** Extends the wait for a step whose agent reports that it still works, up to the step's `longestSeconds`. */
+export function extend(builder: TransitionBuilder, event: Extract<Event, { type: 'heartbeat' }>): void {
+  const path = requestedPath(builder, event.requestId);
+  if (path === undefined || builder.state.phase === 'blocked') return;
+  const step = nodeAt(builder.program, path);
+  const local = builder.local(path) as StepState;
+  // A heartbeat does not extend the wait for a canceled attempt.
+  if (local.mode === 'cancel') return;
+  const longestMs = isRemote(step) ? (step.longestSeconds ?? 0) * 1000 : 0;
+  const completeBy = Math.min(event.completeBy, local.since + longestMs, builder.state.endBy ?? Infinity, local.limit ?? Infinity);
+  if (completeBy <= local.completeBy) return;
+
+  builder.setLocal(path, { ...local, completeBy });
+  builder.fact({ type: 'StepExtended', path, attemptId: attemptIdOf(local), completeBy });
+}

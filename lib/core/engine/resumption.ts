@@ -1,0 +1,60 @@
+import type { StepState } from '#core/activities/step';
+import { blockOrContinue } from './blocking.ts';
+import { forgetLate } from './lateness.ts';
+import { cancel, endOrder } from './lifecycle.ts';
+import { repeat, repeatWhere, wakeAll } from './repetition.ts';
+import { answer, answerRecorded } from './reply.ts';
+import { deliverSignals } from './signal.ts';
+import { restoreTimes } from './suspension.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
+
+/**
+ * Repeats the failed activity first, unless a late success has arrived. Then come the events recorded meanwhile, and
+ * then the expired steps. If the activity fails again at once, the others still run as far as they can before the order
+ * is blocked again.
+ */
+export function resubmit(builder: TransitionBuilder, path: string, completeWithinSeconds: number | undefined): void {
+  const { at, epoch } = builder.event;
+  forgetLate(builder);
+  const failed = builder.activity(path);
+  builder.unblock(path, completeWithinSeconds);
+  builder.continuesWhileBlocked = true;
+  const { mode } = (failed?.local ?? {}) as Partial<StepState>;
+  if (failed?.awaitsPerson && failed.reply?.status === 'succeeded') answer(builder, path, failed.reply);
+  else if (failed?.awaitsPerson || (!failed?.reply && (mode === 'undo' || mode === 'confirm'))) repeat(builder, path, failed?.reply);
+
+  const waits = ({ phase }: StepState) => phase === 'requested' || phase === 'failedForNow';
+  continueAll(builder, (local) => !local.mode && waits(local) && (local.completeBy <= at || local.epoch !== epoch));
+}
+
+/** Resumes a suspended order. Late steps stay with the supervisor: it has not counted them yet, or its next event repeats them. */
+export function resume(builder: TransitionBuilder): void {
+  restoreTimes(builder);
+  builder.continuesWhileBlocked = true;
+  continueAll(builder, () => false);
+}
+
+/** Applies the recorded replies and signals, then repeats open requests, then wakes whatever is due. */
+function continueAll(builder: TransitionBuilder, isRequestedAgain: (local: StepState) => boolean): void {
+  answerRecorded(builder);
+  deliverSignals(builder);
+  repeatWhere(builder, isRequestedAgain);
+  if (builder.state.phase === 'running') wakeAll(builder);
+  builder.continuesWhileBlocked = false;
+  blockOrContinue(builder);
+}
+
+/** Ends the order. Whatever blocked it is given up first; replies that came meanwhile then count as the work of its steps. */
+export function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' | 'compensated'): void {
+  restoreTimes(builder);
+  forgetLate(builder);
+  const { blocked, activities } = builder.state;
+  const waiting = Object.keys(activities).filter((path) => activities[path]?.awaitsPerson);
+  if (blocked) builder.unblock(blocked.path);
+  endOrder(builder, outcome);
+  // An activity that cleans up continues, but without the steps that waited for a person.
+  for (const path of waiting) cancel(builder, path);
+  builder.drain();
+  answerRecorded(builder);
+  deliverSignals(builder);
+}
