@@ -4,16 +4,17 @@ import { rootPath } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
 import { blockOrContinue, exhaust, overdue } from '#core/engine/blocking';
 import { markCompensated } from '#core/engine/compensation';
+import { compensateForCaller, terminate } from '#core/engine/ending';
+import { runJobs } from '#core/engine/jobs';
 import { countLate, forgetLate } from '#core/engine/lateness';
-import { applyOutcome, askPerson, compensateForCaller, notifyParent, terminate } from '#core/engine/lifecycle';
 import { reclaim, repeatWhere, wakeAll } from '#core/engine/repetition';
 import { extend, reply } from '#core/engine/reply';
 import { endFromOutside, resubmit, resume } from '#core/engine/resumption';
 import { signal } from '#core/engine/signal';
-import { refused } from '#core/engine/size-limit';
 import { restoreTimes, suspend } from '#core/engine/suspension';
 import type { Inputs, Subject, Transition } from '#core/engine/transition';
 import { TransitionBuilder } from '#core/engine/transition-builder';
+import { execute } from '#core/engine/verbs';
 
 export type { Inputs, Subject, Transition } from '#core/engine/transition';
 
@@ -22,14 +23,12 @@ export type { Inputs, Subject, Transition } from '#core/engine/transition';
  * fault. A repeated or late event returns the same state object, without commands or facts.
  */
 export function advance(program: Program, subject: Subject, state: State, event: Event, inputs: Inputs = {}): Transition {
-  const builder = new TransitionBuilder(program, subject, state, event, rules, inputs);
+  const builder = new TransitionBuilder(program, subject, state, event, inputs);
   applyEvent(builder, event);
-  builder.drain();
+  runJobs(builder);
   if (builder.blockingPath() !== undefined) blockOrContinue(builder);
   return builder.finish();
 }
-
-const rules = { applyOutcome, notifyParent, block: askPerson, refused };
 
 function applyEvent(builder: TransitionBuilder, event: Event): void {
   const { state } = builder;
@@ -84,5 +83,5 @@ function start(builder: TransitionBuilder, { stepMs, called }: Extract<Event, { 
     ...(called ? { called } : {}),
     ...(completeWithinSeconds ? { endBy: builder.event.at + completeWithinSeconds * 1000 } : {}),
   });
-  builder.execute(rootPath);
+  execute(builder, rootPath);
 }

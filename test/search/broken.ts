@@ -66,9 +66,9 @@ export const broken: readonly Broken[] = [
   },
   {
     what: 'what nobody knows the outcome of is taken for not done',
-    file: 'lib/core/engine/lifecycle.ts',
+    file: 'lib/core/engine/cancellation.ts',
     line: 'if (canBeUndone(builder, path) && isRemote(node)) return confirm(',
-    instead: "if (local.epoch > 0) return builder.close(path, { result: 'Canceled' }); else if (isRemote(node)) return confirm(",
+    instead: "if (local.epoch > 0) return close(builder, path, { result: 'Canceled' }); else if (isRemote(node)) return confirm(",
     scenario: { ...small, cancels: true, hurries: 1 },
   },
   {
@@ -87,9 +87,10 @@ export const broken: readonly Broken[] = [
   },
   {
     what: 'the late answer of a canceled step is dropped',
-    file: 'lib/core/engine/reply.ts',
-    line: ".mode === 'cancel') return answerCanceled(builder, path, reply);",
-    instead: ".mode === 'cancel') return builder.close(path, { result: 'Canceled' });",
+    file: 'lib/core/engine/cancellation.ts',
+    line: "  if (reply.status === 'succeeded') {",
+    instead:
+      "  if (reply.status !== undefined) return close(builder, path, { result: 'Canceled' });\n  if (reply.status === 'succeeded') {",
     scenario: { ...small, cancels: true },
   },
   {

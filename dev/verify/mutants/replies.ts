@@ -21,9 +21,9 @@ export const replies: readonly Mutant[] = [
   {
     name: 'late reply after cancel dropped (leak of a done effect)',
     why: 'a canceled step that was done after all is not undone',
-    file: 'lib/core/engine/lifecycle.ts',
+    file: 'lib/core/engine/cancellation.ts',
     find: 'if (canBeUndone(builder, path)) return undoLate(builder, path, local, reply.output);',
-    replace: "if (canBeUndone(builder, path)) return builder.close(path, { result: 'Canceled' });",
+    replace: "if (canBeUndone(builder, path)) return close(builder, path, { result: 'Canceled' });",
   },
 ];
 

@@ -1,6 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
-const lifecycle = 'lib/core/engine/lifecycle.ts';
+const cancellation = 'lib/core/engine/cancellation.ts';
+const faults = 'lib/core/engine/fault-propagation.ts';
+const jobs = 'lib/core/engine/jobs.ts';
 const undoing = 'lib/core/engine/compensation.ts';
 /** Both lines, because without only one of them hardly anything changes. */
 const confirmedAndLate = `if (message.confirming) return preventStart(message);
@@ -20,7 +22,7 @@ export const compensation: readonly Mutant[] = [
   {
     name: 'compensates failed step',
     why: 'a refused step is recorded as done',
-    file: lifecycle,
+    file: faults,
     find: "if (local.phase === 'refused') noteRefused(builder, path, local);\n    else",
     replace: "if (local.phase === 'refused') noteDone(builder, path, local, null);\n    else",
   },
@@ -42,9 +44,9 @@ export const compensation: readonly Mutant[] = [
   {
     name: 'handler before siblings closed',
     why: 'a handler begins while siblings of the failed branch are still running',
-    file: lifecycle,
-    find: 'if (!activity || builder.hasChildren(path) || builder.cleanUp(path)) return;',
-    replace: "if (!activity || (activity.status !== 'Faulting' && builder.hasChildren(path)) || builder.cleanUp(path)) return;",
+    file: jobs,
+    find: 'if (!activity || builder.hasChildren(path) || cleanUp(builder, path)) return;',
+    replace: "if (!activity || (activity.status !== 'Faulting' && builder.hasChildren(path)) || cleanUp(builder, path)) return;",
   },
   {
     name: 'handler match by declaration wrong order',
@@ -73,9 +75,9 @@ export const moreCompensation: readonly Mutant[] = [
   {
     name: 'unknown outcome counts as not done',
     why: 'a step that never replied counts as one without an effect',
-    file: lifecycle,
-    find: '    else noteUnknown(builder, path, local);\n  }\n  builder.close',
-    replace: '    else noteRefused(builder, path, local);\n  }\n  builder.close',
+    file: faults,
+    find: '    else noteUnknown(builder, path, local);\n  }\n  close',
+    replace: '    else noteRefused(builder, path, local);\n  }\n  close',
   },
   {
     name: 'undoing a call leaves the called order',
@@ -108,7 +110,7 @@ export const moreCompensation: readonly Mutant[] = [
   {
     name: 'canceled work is started again at once',
     why: 'a canceled step with an unknown outcome is requested again while it may still be running',
-    file: lifecycle,
+    file: cancellation,
     find: "if (runsAgain && local.mode === 'cancel' && local.completeBy > builder.event.at) return waitForCompleteBy(builder, path, local, reply);",
     replace: '',
   },

@@ -3,8 +3,9 @@ import type { Event } from '#core/data/event';
 import { type Fault, isQuestion } from '#core/data/fault';
 import { isRemote, rootPath } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
+import { propagateFault, raise } from './fault-propagation.ts';
 import { isHandled } from './fault-routing.ts';
-import { propagateFault, raise } from './lifecycle.ts';
+import { runJobs } from './jobs.ts';
 import { noAnswer } from './no-answer.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
@@ -20,7 +21,7 @@ export function exhaust(builder: TransitionBuilder, { path, fault }: Extract<Eve
   // An undo, a confirmation or a cancellation continues after the resubmission, as do waits and handlers. They keep
   // their state.
   if (isRemote(builder.node(at)) && builder.activity(at)?.status === 'Executing' && !local?.mode) builder.faulting(at, raised, true);
-  builder.block(at, raised);
+  block(builder, at, raised);
 }
 
 /** Raises a fault for a step whose reply is overdue, so that its handlers decide. */
@@ -41,8 +42,23 @@ export function blockOrContinue(builder: TransitionBuilder): void {
   for (const path of [builder.blockingPath() ?? rootPath, ...Object.keys(builder.state.activities)]) {
     const { fault, awaitsPerson: waits } = builder.activity(path) ?? {};
     if (!fault || !waits || builder.state.phase !== 'running') continue;
-    if (isQuestion(fault) || !isHandled(builder, path, fault)) return builder.block(path, fault);
+    if (isQuestion(fault) || !isHandled(builder, path, fault)) return block(builder, path, fault);
     propagateFault(builder, path, fault);
-    builder.drain();
+    runJobs(builder);
   }
+}
+
+function block(builder: TransitionBuilder, path: string, fault: Fault): void {
+  builder.set({ phase: 'blocked', blocked: { path, fault, at: builder.event.at } });
+  builder.fact({ type: 'OrderBlocked', path, fault });
+}
+
+/** Ends the block. The order gets a new time limit if one is given. */
+export function unblock(builder: TransitionBuilder, path: string, completeWithinSeconds?: number): void {
+  const { blocked: _, ...state } = builder.state;
+  const endBy = completeWithinSeconds === undefined ? {} : { endBy: builder.event.at + completeWithinSeconds * 1000 };
+  builder.replaceState({ ...state, phase: 'running', ...endBy });
+  const { awaitsPerson, fault: _fault, ...activity } = builder.activity(path) ?? { status: 'Executing' as const };
+  if (awaitsPerson) builder.put(path, { ...activity, status: 'Executing' });
+  builder.fact({ type: 'OrderUnblocked', path });
 }

@@ -6,6 +6,7 @@ import type { Template } from '#core/definition/definition';
 import { rootPath } from '#core/definition/definition';
 import { fill, parentOf, relocated, scopeOf } from '#core/definition/program';
 import type { Context, StepMemo } from './behavior.ts';
+import { handlerAround } from './fault-routing.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
 /**
@@ -53,7 +54,7 @@ export class ActivityContext implements Context {
   }
 
   get caught(): Fault | undefined {
-    const handler = this.builder.handlerAround(this.path);
+    const handler = handlerAround(this.builder, this.path);
     const at = handler === undefined ? undefined : parentOf(handler);
     return at === undefined ? undefined : this.builder.activity(at)?.fault;
   }
@@ -89,7 +90,7 @@ export class ActivityContext implements Context {
         const [found] = [...program.nodes].filter(([, node]) => node.name === name);
         return found ? relocated(found[0], this.path) : rootPath;
       }
-      const handler = this.builder.handlerAround(this.path);
+      const handler = handlerAround(this.builder, this.path);
       return (handler === undefined ? undefined : parentOf(handler)) ?? rootPath;
     };
   }

@@ -1,5 +1,6 @@
 import { type Fault, isKindOf } from '#core/data/fault';
 import type { FaultHandler } from '#core/definition/definition';
+import { parentOf } from '#core/definition/program';
 import type { TransitionBuilder } from './transition-builder.ts';
 
 /**
@@ -48,3 +49,10 @@ export function isRetried(builder: TransitionBuilder, path: string, fault: Fault
 
 export const handlerFor = (builder: TransitionBuilder, path: string, fault: Fault): FaultHandler | undefined =>
   builder.node(path).faultHandlers?.find((handler) => isKindOf(fault.type, handler.fault));
+
+/** Returns the body of the nearest running handler around an activity. */
+export function handlerAround(builder: TransitionBuilder, at: string): string | undefined {
+  for (let path = at, around = parentOf(path); around !== undefined; path = around, around = parentOf(path))
+    if (builder.activity(around)?.handling) return path;
+  return undefined;
+}

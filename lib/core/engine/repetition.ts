@@ -2,9 +2,11 @@ import { isDefiniteRefusal, type StepState } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
+import { leaveUnknown } from './cancellation.ts';
+import { runJobs } from './jobs.ts';
 import { endWait } from './lateness.ts';
-import { leaveUnknown } from './lifecycle.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
+import { apply } from './verbs.ts';
 
 /** Wakes each activity whose timer may be over: a delay, a retry, a wait that has ended. */
 export function wakeAll(builder: TransitionBuilder): void {
@@ -20,9 +22,9 @@ function wake(builder: TransitionBuilder, path: string): void {
   } else if (isRemote(builder.node(path)) && local?.mode === 'cancel') {
     if (local.phase === 'requested' && builder.event.at >= local.completeBy) leaveUnknown(builder, path, local);
   } else if (activity.status === 'Executing' || local?.mode) {
-    builder.apply(path, builder.behavior(path).woken?.(builder.node(path), activity.local, builder.context(path)));
+    apply(builder, path, builder.behavior(path).woken?.(builder.node(path), activity.local, builder.context(path)));
   }
-  builder.drain();
+  runJobs(builder);
 }
 
 /** Repeats each open step that the test finds due, unless it waits for a person. */
@@ -56,8 +58,8 @@ export function repeat(builder: TransitionBuilder, path: string, late?: StepRepl
   const behavior = builder.behavior(path);
   const node = builder.node(path);
   const refused = late !== undefined && isDefiniteRefusal(late);
-  const local = refused ? { ...(builder.local(path) as StepState), phase: 'refused' } : builder.local(path);
+  const local = refused ? { ...builder.step(path), phase: 'refused' } : builder.local(path);
   const context = builder.context(path);
-  builder.apply(path, local === undefined ? behavior.execute(node, context) : behavior.repeat?.(node, local, context));
-  builder.drain();
+  apply(builder, path, local === undefined ? behavior.execute(node, context) : behavior.repeat?.(node, local, context));
+  runJobs(builder);
 }

@@ -4,10 +4,12 @@ import type { Event, StepReply } from '#core/data/event';
 import { attemptIdOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from '#core/data/ids';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
-import { answerCanceled } from './lifecycle.ts';
+import { answerCanceled } from './cancellation.ts';
+import { runJobs } from './jobs.ts';
 import { recordable } from './size-limit.ts';
 import { orderTime } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
+import { apply } from './verbs.ts';
 
 type Replied = Extract<Event, { type: 'replied' }>;
 
@@ -16,23 +18,28 @@ export function reply(builder: TransitionBuilder, event: Replied): void {
   const donePath = lateSuccess(builder, event);
   if (donePath !== undefined) return takeReply(builder, donePath, event.reply);
   const path = requestedPath(builder, event.requestId);
-  if (path === undefined || (!isCalled(builder, path) && orderTime(builder, event.sentAt) > (builder.local(path) as StepState).completeBy))
-    return;
+  if (path === undefined || (!isCalled(builder, path) && orderTime(builder, event.sentAt) > builder.step(path).completeBy)) return;
 
   const isBlocked = builder.state.phase !== 'running';
   if (isTooEarly(builder, path, event))
-    return isBlocked ? undefined : builder.setLocal(path, pausedUntil(builder.local(path) as StepState, builder.event.at, event));
+    return isBlocked ? undefined : builder.setLocal(path, pausedUntil(builder.step(path), builder.event.at, event));
   takeReply(builder, path, event.reply);
 }
 
 function takeReply(builder: TransitionBuilder, path: string, given: StepReply): void {
   if (builder.state.phase === 'running') answer(builder, path, given);
-  else builder.record(path, recordable(builder, path, given));
+  else record(builder, path, recordable(builder, path, given));
+}
+
+/** Keeps the reply to a step of an order that is blocked or suspended. */
+function record(builder: TransitionBuilder, path: string, reply: StepReply): void {
+  builder.patch(path, { reply });
+  builder.fact({ type: 'ReplyRecorded', path, attemptId: attemptIdOf(builder.step(path)), status: reply.status });
 }
 
 /** Whether a "not found" is too early to count: the last request may still have been on its way to the service at that time. */
 function isTooEarly(builder: TransitionBuilder, path: string, { sentAt, clocksApartMs = 0, reply }: Replied): boolean {
-  const { mode, until } = builder.local(path) as StepState;
+  const { mode, until } = builder.step(path);
   return mode === 'confirm' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
 }
 
@@ -50,9 +57,9 @@ export function answer(builder: TransitionBuilder, path: string, reply: StepRepl
   const activity = builder.activity(path);
   if (!activity) return;
   if (activity.reply) builder.setLocal(path, activity.local);
-  if ((activity.local as StepState).mode === 'cancel') return answerCanceled(builder, path, reply);
-  builder.apply(path, builder.behavior(path).replied?.(builder.node(path), activity.local, reply, builder.context(path)));
-  builder.drain();
+  if (builder.step(path).mode === 'cancel') return answerCanceled(builder, path, reply);
+  apply(builder, path, builder.behavior(path).replied?.(builder.node(path), activity.local, reply, builder.context(path)));
+  runJobs(builder);
 }
 
 /** Hands the replies to their steps that came while the order was blocked or suspended. */
@@ -108,7 +115,7 @@ export function extend(builder: TransitionBuilder, event: Extract<Event, { type:
   const path = requestedPath(builder, event.requestId);
   if (path === undefined || builder.state.phase === 'blocked') return;
   const step = nodeAt(builder.program, path);
-  const local = builder.local(path) as StepState;
+  const local = builder.step(path);
   // A heartbeat does not extend the wait for a canceled attempt.
   if (local.mode === 'cancel') return;
   const longestMs = isRemote(step) ? (step.longestSeconds ?? 0) * 1000 : 0;

@@ -1,7 +1,9 @@
 import type { StepState } from '#core/activities/step';
-import { blockOrContinue } from './blocking.ts';
+import { blockOrContinue, unblock } from './blocking.ts';
+import { cancel } from './cancellation.ts';
+import { endOrder } from './ending.ts';
+import { runJobs } from './jobs.ts';
 import { forgetLate } from './lateness.ts';
-import { cancel, endOrder } from './lifecycle.ts';
 import { repeat, repeatWhere, wakeAll } from './repetition.ts';
 import { answer, answerRecorded } from './reply.ts';
 import { deliverSignals } from './signal.ts';
@@ -17,7 +19,7 @@ export function resubmit(builder: TransitionBuilder, path: string, completeWithi
   const { at, epoch } = builder.event;
   forgetLate(builder);
   const failed = builder.activity(path);
-  builder.unblock(path, completeWithinSeconds);
+  unblock(builder, path, completeWithinSeconds);
   builder.continuesWhileBlocked = true;
   const { mode } = (failed?.local ?? {}) as Partial<StepState>;
   if (failed?.awaitsPerson && failed.reply?.status === 'succeeded') answer(builder, path, failed.reply);
@@ -50,11 +52,12 @@ export function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' |
   forgetLate(builder);
   const { blocked, activities } = builder.state;
   const waiting = Object.keys(activities).filter((path) => activities[path]?.awaitsPerson);
-  if (blocked) builder.unblock(blocked.path);
+  if (blocked) unblock(builder, blocked.path);
   endOrder(builder, outcome);
+  runJobs(builder);
   // An activity that cleans up continues, but without the steps that waited for a person.
   for (const path of waiting) cancel(builder, path);
-  builder.drain();
+  runJobs(builder);
   answerRecorded(builder);
   deliverSignals(builder);
 }

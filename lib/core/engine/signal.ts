@@ -1,8 +1,10 @@
 import type { Event } from '#core/data/event';
 import { limits } from '#core/definition/definition';
+import { runJobs } from './jobs.ts';
 import { withSignal } from './memory.ts';
 import { isKept } from './size-limit.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
+import { apply } from './verbs.ts';
 
 /** Delivers a signal to the oldest activity that waits for it. Otherwise the state keeps it, as long as there is room. */
 export function signal(builder: TransitionBuilder, { name, payload }: Extract<Event, { type: 'signaled' }>): void {
@@ -11,7 +13,8 @@ export function signal(builder: TransitionBuilder, { name, payload }: Extract<Ev
   if (waiting === undefined && ((builder.state.signals ?? []).length >= limits.signalsMax || !isKept(builder, payload))) return;
   builder.fact({ type: 'SignalReceived', name, ...(waiting === undefined ? {} : { path: waiting }) });
   if (waiting === undefined) return builder.replaceState(withSignal(builder.state, { name, payload }));
-  builder.apply(
+  apply(
+    builder,
     waiting,
     builder.behavior(waiting).signaled?.(builder.node(waiting), builder.local(waiting), payload, builder.context(waiting)),
   );
@@ -32,7 +35,7 @@ export function deliverSignals(builder: TransitionBuilder): void {
     const next = builder
       .behavior(waiting)
       .signaled?.(builder.node(waiting), builder.local(waiting), kept.payload, builder.context(waiting));
-    builder.apply(waiting, { ...next, takeSignal: kept });
-    builder.drain();
+    apply(builder, waiting, { ...next, takeSignal: kept });
+    runJobs(builder);
   }
 }

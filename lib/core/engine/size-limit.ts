@@ -6,9 +6,10 @@ import { type Json, utf8Bytes } from '#core/data/json';
 import { isRemote, limits } from '#core/definition/definition';
 import { definitionPath } from '#core/definition/program';
 import type { Next } from './behavior.ts';
-import { undoInput } from './compensation.ts';
+import { handlerAround } from './fault-routing.ts';
 import { isRetried } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
+import { undoInput } from './undo-list.ts';
 
 /**
  * Returns a fault instead of an outcome that would make the state too large. Undefined if it fits, or without a byte
@@ -123,7 +124,7 @@ function bytesOfOutput(builder: TransitionBuilder, path: string, output: Json): 
 
 function tooLargeAt(builder: TransitionBuilder, path: string, { what, value, bytes, said = 0 }: Added): Fault | undefined {
   const { byteBudget } = builder;
-  const isHandling = builder.handlerAround(path) !== undefined || builder.state.ending !== undefined;
+  const isHandling = handlerAround(builder, path) !== undefined || builder.state.ending !== undefined;
   if (!byteBudget || (isHandling && bytes <= smallMax && said <= smallMax)) return undefined;
   const state = bytes <= 0 ? 0 : builder.bytes() + bytes;
   const journal = said <= 0 ? 0 : builder.factBytes + said;

@@ -1,6 +1,7 @@
 import type { StepState } from '#core/activities/step';
 import { attemptIdOf } from '#core/data/ids';
 import { isRemote } from '#core/definition/definition';
+import { requestWakeUp } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
 /** Stops the time of an order. Replies and signals are recorded, and no activity starts. */
@@ -22,7 +23,7 @@ function postpone(builder: TransitionBuilder, path: string, byMs: number): void 
   const local = builder.behavior(path).postponed?.(before, byMs) ?? before;
   const waitsUntil = builder.activity(path)?.waitsUntil;
   builder.patch(path, { local, ...(waitsUntil === undefined ? {} : { waitsUntil: waitsUntil + byMs }) });
-  builder.wakeLater(path);
+  requestWakeUp(builder, path);
   if (!isRemote(builder.node(path)) || reply || (local as StepState).phase !== 'requested') return;
   builder.fact({ type: 'StepExtended', path, attemptId: attemptIdOf(local as StepState), completeBy: (local as StepState).completeBy });
 }

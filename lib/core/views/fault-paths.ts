@@ -80,7 +80,7 @@ const declaredFault = (type: string): Raised => ({ type, permanent: !isTransient
 
 /**
  * Returns the path of one fault, by the same rules as the engine: `isHandled` in `fault-routing.ts`, `childrenClosed`
- * in `lifecycle.ts`.
+ * in `fault-propagation.ts`.
  */
 export function faultPathOf(program: Program, path: string, fault: Raised, origin: FaultPath['origin']): FaultPath {
   const { retries, end } = wayOf(program, path, fault);

@@ -1,0 +1,88 @@
+import { faultIn, isDefiniteRefusal, isRunToConfirm, possibleUntil, type StepState } from '#core/activities/step';
+import type { StepReply } from '#core/data/event';
+import { attemptIdOf } from '#core/data/ids';
+import { isRemote } from '#core/definition/definition';
+import { close } from './closing.ts';
+import { confirm, undoLate } from './compensation.ts';
+import { requestCancel } from './requests.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
+import { canBeUndone, noteDone, noteRefused, noteUnknown } from './undo-list.ts';
+
+/** Cancels an activity and everything inside it. An undo and a confirmation continue to their end. */
+export function cancel(builder: TransitionBuilder, path: string): void {
+  const activity = builder.activity(path);
+  if (!activity || activity.status === 'Canceling' || activity.status === 'Compensating') return;
+  const node = builder.node(path);
+  if (isRemote(node)) return cancelStep(builder, path);
+  // The child that is about to start must be open first, or its clean-up would be lost.
+  if (builder.behavior(path).cancel && builder.isStarting(path)) return builder.later({ do: 'cancel', path });
+
+  const cleanUp =
+    activity.status === 'Executing' ? builder.behavior(path).cancel?.(node, activity.local, builder.context(path)) : undefined;
+  builder.canceling(path);
+  if (cleanUp) builder.patch(path, { cleanUp: cleanUp.run });
+  cancelChildren(builder, path);
+}
+
+/** Cancels all open children. The last one to close continues its parent. */
+export function cancelChildren(builder: TransitionBuilder, path: string): void {
+  const children = builder.children(path);
+  // An activity that cleans up is not interrupted.
+  if (!builder.activity(path)?.cleaning) for (const child of children) cancel(builder, child);
+  if (children.length === 0) builder.later({ do: 'childrenClosed', path });
+}
+
+/** Cancels a step and tells its agent. The step stays open until its reply or its deadline, because a completed step must be undone. */
+function cancelStep(builder: TransitionBuilder, path: string): void {
+  const local = builder.stepAt(path);
+  const { reply } = builder.activity(path) ?? {};
+  // A running undo continues to its end, as does a confirmation.
+  if (local?.mode && !local.replacesFormer) return;
+  builder.canceling(path);
+  if (local?.mode) return;
+  if (!local || local.attempt === 0) return close(builder, path, { result: 'Canceled' });
+  if (reply) return answerCanceled(builder, path, reply);
+  if (local.phase === 'requested' && local.completeBy > builder.event.at) {
+    builder.setLocal(path, { ...local, mode: 'cancel' });
+    return requestCancel(builder, path, local);
+  }
+  if (local.phase === 'refused') return closeRefused(builder, path, local);
+  leaveUnknown(builder, path, local);
+}
+
+function closeRefused(builder: TransitionBuilder, path: string, local: StepState): void {
+  noteRefused(builder, path, local);
+  close(builder, path, { result: 'Canceled' });
+}
+
+/** Handles the reply to a canceled step. A completed step is undone before it closes. */
+export function answerCanceled(builder: TransitionBuilder, path: string, reply: StepReply): void {
+  const local = builder.step(path);
+  if (reply.status === 'succeeded') {
+    builder.fact({ type: 'LateResult', path, attemptId: attemptIdOf(local) });
+    if (canBeUndone(builder, path)) return undoLate(builder, path, local, reply.output);
+    noteDone(builder, path, local, reply.output);
+    return close(builder, path, { result: 'Canceled' });
+  }
+  if (isDefiniteRefusal(reply)) return closeRefused(builder, path, local);
+  const node = builder.node(path);
+  const runsAgain = canBeUndone(builder, path) && isRemote(node) && isRunToConfirm(node);
+  if (runsAgain && local.mode === 'cancel' && local.completeBy > builder.event.at) return waitForCompleteBy(builder, path, local, reply);
+  leaveUnknown(builder, path, local);
+}
+
+/** Keeps a canceled step open until its deadline: its agent may still be working, so it must not run again before. */
+function waitForCompleteBy(builder: TransitionBuilder, path: string, local: StepState, reply: StepReply): void {
+  if (local.agentStopped) return;
+  if (reply.status !== 'succeeded') builder.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(local), fault: faultIn(reply) });
+  builder.setLocal(path, { ...local, agentStopped: true });
+}
+
+/** Leaves a step whose deadline has passed or whose reply is inconclusive. Its outcome is confirmed if it can be undone. */
+export function leaveUnknown(builder: TransitionBuilder, path: string, local: StepState): void {
+  const node = builder.node(path);
+  if (canBeUndone(builder, path) && isRemote(node)) return confirm(builder, path, { ...local, until: possibleUntil(node, local) });
+  builder.fact({ type: 'OutcomeUnknown', path, attemptId: attemptIdOf(local) });
+  noteUnknown(builder, path, local);
+  close(builder, path, { result: 'Canceled' });
+}

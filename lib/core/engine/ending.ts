@@ -1,0 +1,46 @@
+import { rootPath } from '#core/definition/definition';
+import type { Closing } from './behavior.ts';
+import { cancel } from './cancellation.ts';
+import { undoNext } from './compensation.ts';
+import { requestCancel } from './requests.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
+
+/** Ends the order after its root activity has closed. If it ends early, all its completed work is undone first. */
+export function rootClosed(builder: TransitionBuilder, closing: Closing): void {
+  // A called order passes an unhandled fault to its caller, after it has undone all its work.
+  if (closing.result === 'Faulted') builder.set({ ending: { outcome: 'compensated', fault: closing.fault } });
+  const { ending, compensated, undone } = builder.state;
+  if (ending) {
+    builder.put(rootPath, { status: 'Compensating', local: { scope: rootPath } });
+    return undoNext(builder, rootPath);
+  }
+  if (closing.result === 'Canceled') return builder.end('terminated');
+  builder.end(!compensated ? 'completed' : undone ? 'compensated' : 'rejected');
+}
+
+/**
+ * Ends the order as it is and ignores later replies. It cancels open requests, but not undos: a finished undo is better
+ * than a half-done one.
+ */
+export function terminate(builder: TransitionBuilder): void {
+  for (const [path, { reply }] of Object.entries(builder.state.activities)) {
+    const step = builder.stepAt(path);
+    const isOutstanding = step?.phase === 'requested' && !reply && step.completeBy > builder.event.at;
+    if (isOutstanding && step.mode !== 'undo' && step.mode !== 'cancel') requestCancel(builder, path, step);
+  }
+  builder.end('terminated');
+}
+
+/** Cancels all open activities. After the root has closed, `rootClosed` undoes all completed work. */
+export function endOrder(builder: TransitionBuilder, outcome: 'canceled' | 'compensated'): void {
+  builder.set({ ending: { outcome } });
+  if (builder.activity(rootPath)) cancel(builder, rootPath);
+  else builder.next({ do: 'rootClosed', closing: { result: 'Canceled' } });
+}
+
+/** Undoes a completed order for its caller. */
+export function compensateForCaller(builder: TransitionBuilder): void {
+  const { outcome: _, ...state } = builder.state;
+  builder.replaceState({ ...state, phase: 'running', compensatedByCaller: true, ending: { outcome: 'compensated' } });
+  builder.next({ do: 'rootClosed', closing: { result: 'Canceled' } });
+}

@@ -1,0 +1,24 @@
+import type { Closing, Start } from './behavior.ts';
+
+/**
+ * The rest of a transition, as data. `jobs.ts` carries it out. A queue instead of recursion: ten thousand activities
+ * that close at once must not overflow the stack.
+ */
+export type Job =
+  /** An activity starts one of its children. */
+  | { readonly do: 'startChild'; readonly path: string; readonly start: Start }
+  /** An activity starts again with its present input. */
+  | { readonly do: 'start'; readonly path: string }
+  | { readonly do: 'cancel'; readonly path: string }
+  | { readonly do: 'childClosed'; readonly path: string; readonly child: string; readonly closing: Closing }
+  | { readonly do: 'rootClosed'; readonly closing: Closing }
+  /** An activity in fault or in cancellation has no open child any more. */
+  | { readonly do: 'childrenClosed'; readonly path: string }
+  /** An activity that waited for another one to undo a part of its scope looks again. */
+  | { readonly do: 'undoNextIfIdle'; readonly path: string }
+  /** Every activity that undoes a scope looks whether it waited for this. */
+  | { readonly do: 'continueUndoing' }
+  /** The scope of an activity has no work left to undo. */
+  | { readonly do: 'undone'; readonly path: string }
+  /** The outputs of a turn that has closed are no longer read. */
+  | { readonly do: 'forgetTurn'; readonly turn: string };

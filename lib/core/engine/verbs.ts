@@ -1,0 +1,90 @@
+import { runsAgain } from '#core/activities/index';
+import type { StepState } from '#core/activities/step';
+import type { Fault } from '#core/data/fault';
+import { attemptIdOf } from '#core/data/ids';
+import { isRemote } from '#core/definition/definition';
+import type { Closing, Next } from './behavior.ts';
+import { cancel } from './cancellation.ts';
+import { close } from './closing.ts';
+import { replaceFormer, restartedAfterReplacing, undoLate, undoNext } from './compensation.ts';
+import { terminate } from './ending.ts';
+import { askPerson, raise } from './fault-propagation.ts';
+import { isHandled, isUsedUp } from './fault-routing.ts';
+import { restarted, variablesOf, withoutSignal } from './memory.ts';
+import { requestWakeUp, sendRequests } from './requests.ts';
+import { refused } from './size-limit.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
+import { canBeUndone, noteDone, noteRefused, noteUndone, noteWhole } from './undo-list.ts';
+
+/** Starts an activity. The journal gets an `ActivityStarted` unless the activity sends a request, which has its own fact. */
+export function execute(builder: TransitionBuilder, path: string): void {
+  const node = builder.node(path);
+  const behavior = builder.behavior(path);
+  const vars = runsAgain(node) ? variablesOf(builder.state, node) : undefined;
+  const { pagedUndo } = builder.state;
+  const above = pagedUndo && behavior.children(node).length > 0 ? { above: pagedUndo.top } : {};
+  builder.put(path, { status: 'Executing', ...(vars ? { vars } : {}), ...above });
+  const next = behavior.execute(node, builder.context(path));
+  if (!next.request) builder.fact({ type: 'ActivityStarted', path });
+  apply(builder, path, next);
+}
+
+/** Carries out the outcome of a behavior. The order of these lines is the order in which things happen. */
+export function apply(builder: TransitionBuilder, path: string, wanted: Next<unknown> | undefined): void {
+  if (wanted === undefined) return;
+  const next = refused(builder, path, wanted) ?? wanted;
+  if (next.raise && next.onlyIfHandled && waits(builder, path, { ...next.raise, source: path })) return failForNow(builder, path, next);
+  if (next.state !== undefined) builder.setLocal(path, next.state);
+  if (next.takeSignal) builder.replaceState(withoutSignal(builder.state, next.takeSignal));
+  if (next.question) askPerson(builder, path, next.question);
+  if (next.assign) builder.set({ vars: { ...builder.state.vars, ...next.assign } });
+  sendRequests(builder, path, next);
+  if (next.resetsVariables) builder.replaceState(restarted(builder.program, builder.state, path));
+  for (const start of next.run ?? []) builder.later({ do: 'startChild', path, start });
+  builder.startedCount += next.run?.length ?? 0;
+  applyOutcome(builder, path, next);
+  if (next.state !== undefined && !next.undoNext) requestWakeUp(builder, path);
+}
+
+/** Applies the part of an outcome that ends activities: closing, faults and cancellation, by the rules of Windows Workflow (WF). */
+function applyOutcome(builder: TransitionBuilder, path: string, next: Next<unknown>): void {
+  if (next.raise) raise(builder, path, next.raise);
+  if (next.close) recordAndClose(builder, path, next.close);
+  if (next.cancelChildren) {
+    builder.stop(path);
+    for (const child of builder.children(path)) cancel(builder, child);
+  }
+  if (next.undoNext) undoNext(builder, path);
+  const irreplaceable = next.replacesFormer ? replaceFormer(builder, path) : undefined;
+  if (irreplaceable) raise(builder, path, irreplaceable);
+  if (next.terminate) terminate(builder);
+}
+
+/** Whether a step whose agent answered "not now" waits for its deadline: nothing handles the fault before. */
+const waits = (builder: TransitionBuilder, path: string, fault: Fault): boolean =>
+  !isHandled(builder, path, fault, true) && !isUsedUp(builder, path, fault);
+
+function failForNow(builder: TransitionBuilder, path: string, { state, raise }: Next<unknown>): void {
+  builder.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(builder.step(path)), fault: raise as Fault });
+  builder.setLocal(path, state);
+}
+
+/** Closes an activity. The work of a step is recorded before the step leaves the state. */
+function recordAndClose(builder: TransitionBuilder, path: string, closing: Closing): void {
+  const local = builder.stepAt(path);
+  if (local?.mode === 'confirm') return closeConfirmed(builder, path, local, closing);
+  if (local?.mode === 'undo') noteUndone(builder, path);
+  if (local?.mode === undefined && local && closing.result === 'Succeeded') noteDone(builder, path, local, closing.output);
+  if (!isRemote(builder.node(path)) && closing.result === 'Succeeded') noteWhole(builder, path);
+  close(builder, path, closing);
+}
+
+/** Closes a step whose outcome is now definite. The activity that waited for it continues. A canceled step that was done is undone. */
+function closeConfirmed(builder: TransitionBuilder, path: string, local: StepState, closing: Closing): void {
+  const done = closing.result === 'Succeeded';
+  if (done && canBeUndone(builder, path) && builder.activity(path)?.status === 'Canceling')
+    return undoLate(builder, path, local, closing.output ?? null);
+  if (done) noteDone(builder, path, local, closing.output);
+  else noteRefused(builder, path, local);
+  if (!restartedAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
+}
