@@ -120,7 +120,9 @@ export class FaultLaw {
     if (fact.type === 'RunFailed') this.taken(fact.path, fact.fault);
     if (fact.type === 'ActivityClosed') this.closed(fact.path, fact.result);
     const isHeld = fact.type === 'OrderBlocked' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
-    if (isHeld || fact.type === 'AttemptFailed') {
+    // The reply to a canceled step raises no fault.
+    const isForNow = fact.type === 'AttemptFailed' && !isCanceled(fact.path, turn);
+    if (isHeld || isForNow) {
       const taker = takerOf(this.program, this.known, fact.path, fact.fault, behind(fact, turn));
       assert.ok(taker === undefined || (taker.nowhere && !isHeld), `${fact.fault.type} of ${fact.path} waits, though it has a handler`);
     }
