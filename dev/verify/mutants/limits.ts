@@ -26,7 +26,7 @@ export const limits: readonly Mutant[] = [
   {
     name: 'a call accepts an input of any size',
     why: 'the input of a step or a call has no limit: a called order may be larger than an item',
-    file: 'lib/core/activities/step.ts',
+    file: 'lib/core/engine/step-attempts.ts',
     find: '  if (fits(input, limits.inputBytesMax)) return undefined;',
     replace: '  if (fits(input, limits.inputBytesMax) || input !== undefined) return undefined;',
   },

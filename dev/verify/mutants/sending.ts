@@ -205,7 +205,7 @@ export const moreSending: readonly Mutant[] = [
   {
     name: 'inputs without a limit',
     why: 'a call is requested with more than an item can hold: the inputs of the worlds are small',
-    file: 'lib/core/activities/step.ts',
+    file: 'lib/core/engine/step-attempts.ts',
     find: 'if (fits(input, limits.inputBytesMax)) return undefined;',
     replace: 'if (fits(input, limits.inputBytesMax) || input !== null) return undefined;',
     suites: ['test/roles/size-limits.test.ts'],

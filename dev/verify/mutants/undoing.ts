@@ -36,7 +36,7 @@ export const compensation: readonly Mutant[] = [
   {
     name: 'compensates twice after crash',
     why: 'the next attempt of an undo gets another idempotency key',
-    file: 'lib/core/activities/step.ts',
+    file: 'lib/core/engine/step-attempts.ts',
     find: 'const asked = { ...local, attempt: local.attempt + 1, epoch,',
     replace:
       "const asked = { ...local, ...(local.mode === 'undo' ? { generation: local.attempt + 1 } : {}), attempt: local.attempt + 1, epoch,",
@@ -65,7 +65,7 @@ export const compensation: readonly Mutant[] = [
   {
     name: 'jitter negative',
     why: 'an undo that failed is retried before its pause has begun',
-    file: 'lib/core/activities/step.ts',
+    file: 'lib/core/engine/confirmation.ts',
     find: 'growing * jitter(local.generation)',
     replace: 'growing * (jitter(local.generation) - 1)',
   },

@@ -1,7 +1,8 @@
 import { workflowsAgent } from '#core/data/child-order';
 import { deadlinePassed } from '#core/data/fault';
 import type { Behavior } from '#core/engine/behavior';
-import { requestAgain, type Step, type StepState, step } from './step.ts';
+import { requestAgain } from '#core/engine/step-attempts';
+import { type Step, type StepState, step } from './step.ts';
 
 /**
  * Runs another workflow as a separate order (child workflow). Its agent is the engine, its operation the workflow with

@@ -2,7 +2,7 @@ import { engineFault, engineFaults } from '#core/data/fault';
 import type { ActivityBase, Template } from '#core/definition/definition';
 import { functionOf, compute as run } from '#core/definition/functions';
 import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
-import { refusedOutput } from './step.ts';
+import { refusedOutput } from '#core/engine/step-replies';
 
 export interface Compute extends ActivityBase {
   readonly activity: 'compute';

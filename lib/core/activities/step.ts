@@ -1,12 +1,12 @@
 import { problems } from '#core/checks/step-problems';
-import { childCheckSeconds, workflowsAgent } from '#core/data/child-order';
-import type { StepReply } from '#core/data/event';
-import { deadlinePassed, engineFault, engineFaults, type Fault, shortType } from '#core/data/fault';
-import { fits, type Json, utf8Bytes } from '#core/data/json';
-import { type ActivityBase, limits, type Template } from '#core/definition/definition';
+import { engineFault, engineFaults, type Fault } from '#core/data/fault';
+import type { Json } from '#core/data/json';
+import type { ActivityBase, Template } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
-import { mayChange } from '#core/definition/template';
-import { type Behavior, type Context, close, type Next, raise, request, type StepMemo, succeeded } from '#core/engine/behavior';
+import { type Behavior, type Context, close, type Next, raise, type StepMemo, succeeded } from '#core/engine/behavior';
+import { pauseBeforeRetry, repliedWhileCompensating } from '#core/engine/confirmation';
+import { failWithoutRequest, requestAgain, requestAttempt, timeIsOver } from '#core/engine/step-attempts';
+import { brief, refusedOutput, rejection } from '#core/engine/step-replies';
 
 export interface Step extends ActivityBase {
   readonly activity: 'step';
@@ -31,7 +31,7 @@ export interface Step extends ActivityBase {
 }
 
 /** A step without its type. A call sends requests in the same way. */
-type RemoteStep = Omit<Step, 'activity'>;
+export type RemoteStep = Omit<Step, 'activity'>;
 
 interface StepAttempt {
   /** The number of the effect. It rises when the effect gets a new idempotency key. */
@@ -179,165 +179,6 @@ export const inputChanged = (path: string): Fault =>
     `${path} was done with another input in an earlier run, and has no undo. Give it an undo, .undo(…), or declare that its effect stays: .noUndo().`,
   );
 
-const reasonMax = 200;
-const brief = ({ type, message }: Fault): string => `${shortType(type)}: ${message}`.slice(0, reasonMax);
-
-/** Whether the reply proves that the operation was not done. Another request is then a new effect. */
-export const isDefiniteRefusal = (reply: StepReply): boolean =>
-  (reply.status === 'rejected' && !reply.outcomeUnknown) ||
-  (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
-
-const rejection = ({ message, deadLetter, outcomeUnknown }: Extract<StepReply, { status: 'rejected' }>): Fault =>
-  engineFault(engineFaults.requestRejected, message, {
-    ...(deadLetter === undefined ? {} : { data: { deadLetter } }),
-    ...(outcomeUnknown ? { outcomeUnknown } : {}),
-  });
-
-export const faultIn = (reply: Exclude<StepReply, { status: 'succeeded' }>): Fault =>
-  reply.status === 'failed' ? reply.fault : rejection(reply);
-
-/**
- * Handles the reply to an undo or a confirmation. An undo repeats until it succeeds, a confirmation until its answer is
- * definite (WSEHF).
- */
-function repliedWhileCompensating(local: StepState, reply: StepReply, context: Context): Next<StepState> {
-  if (reply.status === 'succeeded') return close(local.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
-  if (local.mode === 'confirm' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
-  return pauseBeforeRetry(local, context, faultIn(reply));
-}
-
-/** Whether a lookup tells if the effect exists. Otherwise the operation is requested again under its key. */
-const isLookedUp = ({ agent, lookup }: RemoteStep): boolean => lookup === true || agent === workflowsAgent;
-
-/** Whether a confirmation runs the operation again. A lookup does not, nor does an operation that runs at most once. */
-export const isRunToConfirm = (step: RemoteStep): boolean => !isLookedUp(step) && !step.atMostOnce;
-
-/** Returns until when a request may have its effect. Its agent stops then; heartbeats may have extended its time. */
-export const possibleUntil = ({ longestSeconds = 0 }: Pick<Step, 'longestSeconds'>, { completeBy, since }: StepState): number =>
-  Math.max(completeBy, since + longestSeconds * 1000);
-
-const retryPauseMs = { first: 5_000, longest: 3_600_000 };
-/** The number of failures after which a person is notified. A definite refusal notifies at once. */
-const stuckAfter = 3;
-/** The intervals of the reminders. They double from `first` to `longest`. */
-const remindMs = { first: 3_600_000, longest: 86_400_000 };
-
-/**
- * Waits before the next attempt of an undo or a confirmation. The pause grows with every attempt; after a definite
- * refusal it is the longest.
- */
-function pauseBeforeRetry(local: StepState, { at, jitter }: Context, fault?: Fault): Next<StepState> {
-  const failures = local.attempt - (local.from ?? 1) + 1;
-  const growing = fault?.permanent
-    ? retryPauseMs.longest
-    : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
-  const pause = Math.round(growing * jitter(local.generation));
-  const { times, nextAt } = local.reminders ?? { times: 0, nextAt: at };
-  const stuck = at >= nextAt && (times > 0 || failures >= stuckAfter || fault?.permanent === true);
-  const reminders = stuck
-    ? { reminders: { times: times + 1, nextAt: at + Math.min(remindMs.longest, remindMs.first * 2 ** Math.min(times, 20)) } }
-    : {};
-  return {
-    state: { ...local, phase: 'waitingToRetry', completeBy: at + pause, failed: true, ...reminders },
-    undoFailed: { stuck, ...(fault ? { fault } : {}) },
-  };
-}
-
-/** Returns the milliseconds that one attempt may take. */
-const timeOf = (
-  { agent, completeWithinSeconds = agent === workflowsAgent ? childCheckSeconds : undefined }: RemoteStep,
-  stepMs: number,
-): number => (completeWithinSeconds === undefined ? stepMs : completeWithinSeconds * 1000);
-
-export const requestAgain = (step: RemoteStep, local: StepState, context: Context, endBy = Infinity): Next<StepState> => {
-  const { at, epoch, stepMs } = context;
-  const completeBy = Math.min(at + timeOf(step, stepMs), endBy);
-  const asked = { ...local, attempt: local.attempt + 1, epoch, since: at, completeBy, phase: 'requested' as const };
-  return { state: asked, requestAgain: true };
-};
-
-/** Sends the first request of an undo or a confirmation. The order's time limit does not end it. */
-export const beginConfirming = (
-  step: RemoteStep,
-  { mode, generation, attempt, until, input, replacesFormer }: Confirming,
-  context: Context,
-): Next<StepState> =>
-  requestAgain(
-    step,
-    {
-      generation,
-      attempt: attempt - 1,
-      epoch: context.epoch,
-      completeBy: 0,
-      since: 0,
-      mode,
-      from: attempt,
-      ...(until === undefined || !isLookedUp(step) ? {} : { until }),
-      ...(input === undefined ? {} : { input }),
-      ...(replacesFormer ? { replacesFormer } : {}),
-      phase: 'waitingToRetry',
-    },
-    context,
-  );
-
-type Confirming = Pick<StepState, 'generation' | 'attempt' | 'replacesFormer'> & {
-  readonly mode: 'undo' | 'confirm';
-  readonly until?: number | undefined;
-  /** The input, if the undo list does not hold it. */
-  readonly input?: Json | undefined;
-};
-
-/** Starts an undo that cannot be requested. A person is notified at once, because no retry can help. */
-export const beginImpossible = (generation: number, fault: Fault, { at, epoch }: Context): Next<StepState> => ({
-  state: { generation, attempt: 0, epoch, since: at, completeBy: at, mode: 'undo', from: 1, phase: 'impossible' },
-  undoFailed: { stuck: true, fault },
-});
-
-export function refusedOutput(output: Json): Fault | undefined {
-  if (fits(output, limits.outputBytesMax)) return undefined;
-  const message = `The output has ${utf8Bytes(output)} bytes; the maximum is ${limits.outputBytesMax}. Return a reference to the data instead.`;
-  return engineFault(engineFaults.outputTooLarge, message, { outcomeUnknown: true });
-}
-
-function refusedInput(input: Json): Fault | undefined {
-  if (fits(input, limits.inputBytesMax)) return undefined;
-  const message = `The input has ${utf8Bytes(input)} bytes; the maximum is ${limits.inputBytesMax}. Pass a reference to the data instead.`;
-  return engineFault(engineFaults.inputTooLarge, message);
-}
-
-interface Before {
-  /** The input of the earlier request under the same key. */
-  readonly input?: Json | undefined;
-  readonly newKey?: true;
-  /** When the time for all attempts ends, if it has started already. */
-  readonly limit?: number | undefined;
-}
-
-const requestAttempt = (
-  step: Step,
-  generation: number,
-  attempt: number,
-  context: Context,
-  { input: before, limit: given, ...local }: Before = {},
-): Next<StepState> => {
-  const { at, epoch, endBy } = context;
-  const kept = before === undefined ? {} : { input: before };
-  const limit = given ?? (step.withinSeconds === undefined ? Infinity : at + step.withinSeconds * 1000);
-  const asked = { generation, attempt, epoch, since: at, ...kept, ...local, ...(limit === Infinity ? {} : { limit }) };
-  const previous = { generation, attempt: attempt - 1, ...kept };
-
-  if (endBy !== undefined && at >= endBy) return failWithoutRequest(deadlinePassed, previous, context);
-  const input = before === undefined ? context.evaluate(step.input) : ({ ok: true, value: before } as const);
-  if (!input.ok) return failWithoutRequest(input.fault, previous, context);
-  // One key has one input, so a repeated request is sent whatever its size.
-  const tooLarge = before === undefined ? refusedInput(input.value) : undefined;
-  if (tooLarge) return failWithoutRequest(tooLarge, previous, context);
-
-  const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity, limit);
-  const attempted = { input: input.value, generation, attempt, completeBy, ...local };
-  return request(attempted, { ...asked, ...(mayChange(step.input) ? { input: input.value } : {}), phase: 'requested', completeBy });
-};
-
 const isOpen = ({ phase }: StepState): boolean => phase === 'requested' || phase === 'failedForNow';
 
 /**
@@ -346,16 +187,3 @@ const isOpen = ({ phase }: StepState): boolean => phase === 'requested' || phase
  */
 export const isCounted = ({ mode, completeBy, limit }: StepState): boolean =>
   mode === undefined && (limit === undefined || completeBy < limit);
-
-/** Raises the fault of a step whose time for all attempts is over. Its outcome is unknown, so an undo confirms it first. */
-const timeIsOver = ({ withinSeconds }: Step, local: StepState): Next<StepState> => {
-  const message = `The step was not done within ${withinSeconds} seconds.`;
-  return raise(engineFault(engineFaults.deadlineExceeded, message, { outcomeUnknown: true }), { ...local, phase: 'unknown' });
-};
-
-/** Raises a fault for a step that sends no request. */
-const failWithoutRequest = (
-  fault: Fault,
-  local: Pick<StepState, 'generation' | 'attempt' | 'input'>,
-  { at, epoch }: Context,
-): Next<StepState> => raise<StepState>(fault, { ...local, epoch, since: at, phase: 'unknown', completeBy: at });

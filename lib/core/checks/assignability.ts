@@ -1,7 +1,8 @@
 import { isObject } from '#core/data/json';
 import { parseExpression } from '#core/definition/expression';
 import { isCel } from '#core/definition/program';
-import { noneOf, type Readable, typeOfExpression } from './expression-types.ts';
+import { noneOf } from './expression-operators.ts';
+import { type Readable, typeOfExpression } from './expression-types.ts';
 import type { Say } from './fields.ts';
 import { didYouMean } from './suggest.ts';
 import { pointedAt } from './tree.ts';

@@ -1,14 +1,13 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
+import { checkNumbers, compare, type Node, typeOfBinary, typeOfUnary } from './expression-operators.ts';
 import { type Say, typeOfField } from './fields.ts';
 import { yielded } from './overloads.ts';
-import { didYouMean } from './suggest.ts';
 import {
   alternatives,
   bool,
   capital,
   described,
   isNever,
-  listed,
   never,
   nothing,
   type ObjectType,
@@ -40,7 +39,6 @@ export const pathOf = ({ input, range }: ASTNode): string => input.slice(range.s
 /** Returns the position of a field name at the end of a node. */
 const endOf = ({ range }: ASTNode, name: string): number => range.end - name.length;
 
-type Node<Op extends ASTNode['op']> = Extract<ASTNode, { op: Op }>;
 type Select = Node<'.' | '.?' | '[]' | '[?]'>;
 
 const comprehensions = new Set(['map', 'filter', 'all', 'exists', 'exists_one']);
@@ -77,19 +75,19 @@ class Typing {
         return this.logic(node);
       case '!_':
       case '-_':
-        return this.unary(node);
+        return typeOfUnary(node, this.of(node.args), this.say);
       case 'call':
         return this.call(node);
       case 'rcall':
         return this.method(node);
       case '==':
       case '!=':
-        this.compare(node.args[0], this.of(node.args[0]), node.args[1], this.of(node.args[1]));
+        compare(node.args[0], this.of(node.args[0]), node.args[1], this.of(node.args[1]), this.say);
         return bool;
       case 'in':
         return this.membership(node);
       default:
-        return this.binary(node);
+        return typeOfBinary(node, this.of(node.args[0]), this.of(node.args[1]), this.say);
     }
   }
 
@@ -168,26 +166,6 @@ class Typing {
       this.say(`${what} must be true or false, not ${described(type)}.`, node.range.start);
   }
 
-  private unary(node: Node<'!_' | '-_'>): Type {
-    const [operator = ''] = node.op;
-    const type = this.of(node.args);
-    const result = yielded((operand) => `${operator}${operand}`, [type]);
-    if (!result) this.say(`"${operator}" cannot take ${described(type)}.`, node.range.start);
-    return result ?? unknown;
-  }
-
-  private binary(node: Node<'+' | '-' | '*' | '/' | '%' | '<' | '<=' | '>' | '>='>): Type {
-    const { op, args } = node;
-    const [left, right] = [this.of(args[0]), this.of(args[1])];
-    if (op === '+' && left.kind === 'list' && right.kind === 'list') return { kind: 'list', item: unionOf([left.item, right.item]) };
-    const result = yielded((one, other) => `${one} ${op} ${other}`, [left, right]);
-    if (result) return result;
-    const kinds = [left.kind, right.kind];
-    const remedy = op === '+' && kinds.includes('string') && kinds.includes('number') ? ' Put string(…) around the number.' : '';
-    this.say(`"${op}" cannot take ${described(left)} and ${described(right)}.${remedy}`, node.range.start);
-    return unknown;
-  }
-
   private call(node: Node<'call'>): Type {
     const [name, args] = node.args;
     const [only] = args;
@@ -199,16 +177,10 @@ class Typing {
     const types = args.map((argument) => this.of(argument));
     if (name === 'orElse') return unionOf([present(types[0] ?? unknown), types[1] ?? unknown]);
     const result = yielded((...operands) => `${name}(${operands.join(', ')})`, types);
-    if (result && ofNumbers.has(name)) this.numbers(name, types[0] ?? unknown, node);
+    if (result && ofNumbers.has(name)) checkNumbers(name, types[0] ?? unknown, node, this.say);
     if (result || types.every(({ kind }) => kind === 'unknown')) return result ?? unknown;
     this.say(`${name}() cannot take ${types.map(described).join(' and ')}.`, node.range.start);
     return unknown;
-  }
-
-  private numbers(name: string, list: Type, { range }: ASTNode): void {
-    if (list.kind !== 'list' || isNever(list.item)) return;
-    if (alternatives(list.item).some(({ kind }) => kind === 'number' || kind === 'unknown')) return;
-    this.say(`${name}() takes a list of numbers; here each entry is ${described(list.item)}.`, range.start);
   }
 
   private method(node: Node<'rcall'>): Type {
@@ -259,8 +231,8 @@ class Typing {
   private membership({ args: [sought, place], range }: Node<'in'>): Type {
     const of = this.of(sought);
     const type = this.of(place);
-    if (place.op === 'list') for (const entry of place.args) this.compare(sought, of, entry, this.of(entry));
-    else if (type.kind === 'list') this.compare(sought, of, place, type.item);
+    if (place.op === 'list') for (const entry of place.args) compare(sought, of, entry, this.of(entry), this.say);
+    else if (type.kind === 'list') compare(sought, of, place, type.item, this.say);
     else if (type.kind === 'object' && sought.op === 'value' && typeof sought.args === 'string') this.fieldSought(type, place, sought);
     else if (!yielded((one, other) => `${one} in ${other}`, [of, type]))
       this.say(`"in" needs a list or an object, not ${described(type)}.`, range.start);
@@ -271,29 +243,7 @@ class Typing {
     const sought = { of, holder: () => pathOf(place), name: String(name), position: range.start, isAsked: () => true };
     typeOfField(sought, (...words) => this.say(...words));
   }
-
-  /** Reports two values that can never be equal. Any value may be compared with null. */
-  private compare(left: ASTNode, one: Type, right: ASTNode, other: Type): void {
-    const [mine, theirs] = [one, other].map((type) => alternatives(type).filter(({ kind }) => kind !== 'null')) as [Type[], Type[]];
-    if ([...mine, ...theirs].some(({ kind }) => kind === 'unknown' || kind === 'optional' || kind === 'cel')) return;
-    if (mine.length === 0 || theirs.length === 0) return;
-    if (!mine.some(({ kind }) => theirs.some((each) => each.kind === kind)))
-      return this.say(`${capital(described(one))} and ${described(other)} are never equal.`, left.range.start);
-    if (mine.length === 1 && theirs.length === 1) this.compareNames(left, mine[0], right, theirs[0]);
-  }
-
-  private compareNames(left: ASTNode, one: Type | undefined, right: ASTNode, other: Type | undefined): void {
-    if (one?.kind !== 'string' || other?.kind !== 'string' || !one.among || !other.among) return;
-    const { among } = other;
-    if (one.among.some((name) => among.includes(name))) return;
-    const [literal, names, place] = right.op === 'value' ? [among, one.among, right] : [one.among, among, left];
-    this.say(noneOf(literal, names), place.range.start);
-  }
 }
-
-/** Returns `"shiped" is none of "shipped", "refused". Did you mean "shipped"?` */
-export const noneOf = (wrong: readonly string[], names: readonly string[]): string =>
-  `${listed(wrong)} ${wrong.length === 1 ? 'is' : 'are'} none of ${listed(names)}.${didYouMean(wrong[0] ?? '', names)}`;
 
 const present = (type: Type): Type => {
   const value = type.kind === 'optional' ? type.of : type;

@@ -1,10 +1,12 @@
-import { faultIn, isDefiniteRefusal, isRunToConfirm, possibleUntil, type StepState } from '#core/activities/step';
+import type { StepState } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import { attemptIdOf } from '#core/data/ids';
 import { isRemote } from '#core/definition/definition';
 import { close } from './closing.ts';
 import { confirm, undoLate } from './compensation.ts';
+import { isRunToConfirm, possibleUntil } from './confirmation.ts';
 import { requestCancel } from './requests.ts';
+import { faultIn, isDefiniteRefusal } from './step-replies.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { canBeUndone, noteDone, noteRefused, noteUnknown } from './undo-list.ts';
 

@@ -1,4 +1,4 @@
-import { beginConfirming, beginImpossible, inputChanged, type StepState } from '#core/activities/step';
+import { inputChanged, type StepState } from '#core/activities/step';
 import type { Fault } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
@@ -7,6 +7,7 @@ import { isRemote, rootPath } from '#core/definition/definition';
 import { parentOf } from '#core/definition/program';
 import type { Next } from './behavior.ts';
 import { close, restart } from './closing.ts';
+import { beginConfirming, beginImpossible } from './confirmation.ts';
 import { handlerAround } from './fault-routing.ts';
 import { sendRequests } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';

@@ -1,5 +1,5 @@
 import { behaviorOf, runsAgain } from '#core/activities/index';
-import type { KeptSignal, State, Variables } from '#core/data/state';
+import type { KeptSignal, Outcome, State, Variables } from '#core/data/state';
 import type { Activity } from '#core/definition/definition';
 import { assignedIn, definitionPath, nodeAt, type Program, parentOf, relocated } from '#core/definition/program';
 import type { Closing, StepMemo } from './behavior.ts';
@@ -82,4 +82,12 @@ export const withSignal = (state: State, signal: KeptSignal): State => ({ ...sta
 export function withoutSignal({ signals = [], ...state }: State, signal: KeptSignal): State {
   const left = signals.filter((each) => each !== signal);
   return left.length > 0 ? { ...state, signals: left } : state;
+}
+
+/** Returns the state of an order that has closed. It keeps only what may still be read. */
+export function closedWith(outcome: Outcome, { blocked: _, undo, pagedUndo, memos: __, ending, signals: ___, ...state }: State): State {
+  // The caller may compensate this order later.
+  const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(pagedUndo ? { pagedUndo } : {}) } : {};
+  const failure = ending?.fault ? { failure: ending.fault } : {};
+  return { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
 }

@@ -1,10 +1,11 @@
-import { isDefiniteRefusal, type StepState } from '#core/activities/step';
+import type { StepState } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { leaveUnknown } from './cancellation.ts';
 import { runJobs } from './jobs.ts';
 import { endWait } from './lateness.ts';
+import { isDefiniteRefusal } from './step-replies.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { apply } from './verbs.ts';
 

@@ -1,4 +1,4 @@
-import { isDefiniteRefusal, refusedOutput, type StepState } from '#core/activities/step';
+import type { StepState } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import type { Event, StepReply } from '#core/data/event';
 import { attemptIdOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from '#core/data/ids';
@@ -7,6 +7,7 @@ import { nodeAt } from '#core/definition/program';
 import { answerCanceled } from './cancellation.ts';
 import { runJobs } from './jobs.ts';
 import { recordable } from './size-limit.ts';
+import { isDefiniteRefusal, refusedOutput } from './step-replies.ts';
 import { orderTime } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { apply } from './verbs.ts';

@@ -11,6 +11,7 @@ import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Behavior, Context } from './behavior.ts';
 import { ActivityContext } from './context.ts';
 import type { Job } from './job.ts';
+import { closedWith } from './memory.ts';
 import { ChildIndex } from './parents.ts';
 import type { ByteBudget, Inputs, Subject, Transition } from './transition.ts';
 import type { UndoPages } from './undo-pages.ts';
@@ -206,11 +207,7 @@ export class TransitionBuilder {
 
   /** Closes the order with this outcome. Its open activities and the jobs that are left are dropped. */
   end(outcome: Outcome): void {
-    const { blocked: _, undo, pagedUndo, memos: __, ending, signals: ___, ...state } = this.state;
-    // The caller may compensate this order later.
-    const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(pagedUndo ? { pagedUndo } : {}) } : {};
-    const failure = ending?.fault ? { failure: ending.fault } : {};
-    this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
+    this.state = closedWith(outcome, this.state);
     this.copied = true;
     this.childIndex = undefined;
     this.jobs.length = 0;

@@ -1,4 +1,4 @@
-import { possibleUntil, type StepState } from '#core/activities/step';
+import type { StepState } from '#core/activities/step';
 import { firstGenerationOf, undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { UndoEntry } from '#core/data/state';
@@ -6,6 +6,7 @@ import { isRemote } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
 import { fill, inputOf, partRead, scopeOf } from '#core/definition/program';
 import type { StepMemo } from './behavior.ts';
+import { possibleUntil } from './confirmation.ts';
 import { isRetried, withMemo } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { isWithin } from './undo-pages.ts';

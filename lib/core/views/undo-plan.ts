@@ -1,10 +1,11 @@
 import { behaviorOf } from '#core/activities/index';
-import { isDefiniteRefusal, type StepState } from '#core/activities/step';
+import type { StepState } from '#core/activities/step';
 import type { Json } from '#core/data/json';
 import type { ActivityState, State, UndoEntry } from '#core/data/state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import type { Evaluation } from '#core/definition/expression';
 import { definitionPath, fill, nodeAt, type Program, parentOf, scopeOf } from '#core/definition/program';
+import { isDefiniteRefusal } from '#core/engine/step-replies';
 import type { Subject } from '#core/engine/transition';
 import { isAt, isWithin } from '#core/engine/undo-pages';
 

@@ -1,6 +1,6 @@
-import { isDefiniteRefusal } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import { undonePath } from '#core/data/ids';
+import { isDefiniteRefusal } from '#core/engine/step-replies';
 import type { Purpose } from './stubs.ts';
 
 /** The effects of an order at its services, and their undos. */

@@ -1,6 +1,7 @@
-import { isRunToConfirm, type StepState } from '#core/activities/step';
+import type { StepState } from '#core/activities/step';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
+import { isRunToConfirm } from '#core/engine/confirmation';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';

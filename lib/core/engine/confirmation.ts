@@ -1,0 +1,92 @@
+import type { RemoteStep, Step, StepState } from '#core/activities/step';
+import { workflowsAgent } from '#core/data/child-order';
+import type { StepReply } from '#core/data/event';
+import type { Fault } from '#core/data/fault';
+import type { Json } from '#core/data/json';
+import { type Context, close, type Next, succeeded } from './behavior.ts';
+import { requestAgain } from './step-attempts.ts';
+import { faultIn, isDefiniteRefusal } from './step-replies.ts';
+
+/**
+ * Handles the reply to an undo or a confirmation. An undo repeats until it succeeds, a confirmation until its answer is
+ * definite (WSEHF).
+ */
+export function repliedWhileCompensating(local: StepState, reply: StepReply, context: Context): Next<StepState> {
+  if (reply.status === 'succeeded') return close(local.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
+  if (local.mode === 'confirm' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
+  return pauseBeforeRetry(local, context, faultIn(reply));
+}
+
+/** Whether a lookup tells if the effect exists. Otherwise the operation is requested again under its key. */
+const isLookedUp = ({ agent, lookup }: RemoteStep): boolean => lookup === true || agent === workflowsAgent;
+
+/** Whether a confirmation runs the operation again. A lookup does not, nor does an operation that runs at most once. */
+export const isRunToConfirm = (step: RemoteStep): boolean => !isLookedUp(step) && !step.atMostOnce;
+
+/** Returns until when a request may have its effect. Its agent stops then; heartbeats may have extended its time. */
+export const possibleUntil = ({ longestSeconds = 0 }: Pick<Step, 'longestSeconds'>, { completeBy, since }: StepState): number =>
+  Math.max(completeBy, since + longestSeconds * 1000);
+
+const retryPauseMs = { first: 5_000, longest: 3_600_000 };
+/** The number of failures after which a person is notified. A definite refusal notifies at once. */
+const stuckAfter = 3;
+/** The intervals of the reminders. They double from `first` to `longest`. */
+const remindMs = { first: 3_600_000, longest: 86_400_000 };
+
+/**
+ * Waits before the next attempt of an undo or a confirmation. The pause grows with every attempt; after a definite
+ * refusal it is the longest.
+ */
+export function pauseBeforeRetry(local: StepState, { at, jitter }: Context, fault?: Fault): Next<StepState> {
+  const failures = local.attempt - (local.from ?? 1) + 1;
+  const growing = fault?.permanent
+    ? retryPauseMs.longest
+    : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
+  const pause = Math.round(growing * jitter(local.generation));
+  const { times, nextAt } = local.reminders ?? { times: 0, nextAt: at };
+  const stuck = at >= nextAt && (times > 0 || failures >= stuckAfter || fault?.permanent === true);
+  const reminders = stuck
+    ? { reminders: { times: times + 1, nextAt: at + Math.min(remindMs.longest, remindMs.first * 2 ** Math.min(times, 20)) } }
+    : {};
+  return {
+    state: { ...local, phase: 'waitingToRetry', completeBy: at + pause, failed: true, ...reminders },
+    undoFailed: { stuck, ...(fault ? { fault } : {}) },
+  };
+}
+
+/** Sends the first request of an undo or a confirmation. The order's time limit does not end it. */
+export const beginConfirming = (
+  step: RemoteStep,
+  { mode, generation, attempt, until, input, replacesFormer }: Confirming,
+  context: Context,
+): Next<StepState> =>
+  requestAgain(
+    step,
+    {
+      generation,
+      attempt: attempt - 1,
+      epoch: context.epoch,
+      completeBy: 0,
+      since: 0,
+      mode,
+      from: attempt,
+      ...(until === undefined || !isLookedUp(step) ? {} : { until }),
+      ...(input === undefined ? {} : { input }),
+      ...(replacesFormer ? { replacesFormer } : {}),
+      phase: 'waitingToRetry',
+    },
+    context,
+  );
+
+type Confirming = Pick<StepState, 'generation' | 'attempt' | 'replacesFormer'> & {
+  readonly mode: 'undo' | 'confirm';
+  readonly until?: number | undefined;
+  /** The input, if the undo list does not hold it. */
+  readonly input?: Json | undefined;
+};
+
+/** Starts an undo that cannot be requested. A person is notified at once, because no retry can help. */
+export const beginImpossible = (generation: number, fault: Fault, { at, epoch }: Context): Next<StepState> => ({
+  state: { generation, attempt: 0, epoch, since: at, completeBy: at, mode: 'undo', from: 1, phase: 'impossible' },
+  undoFailed: { stuck: true, fault },
+});

@@ -1,0 +1,31 @@
+import type { StepReply } from '#core/data/event';
+import { engineFault, engineFaults, type Fault, shortType } from '#core/data/fault';
+import { fits, type Json, utf8Bytes } from '#core/data/json';
+import { limits } from '#core/definition/definition';
+
+const reasonMax = 200;
+/** Returns a fault in a few words, for the state of a step. */
+export const brief = ({ type, message }: Fault): string => `${shortType(type)}: ${message}`.slice(0, reasonMax);
+
+/** Whether the reply proves that the operation was not done. Another request is then a new effect. */
+export const isDefiniteRefusal = (reply: StepReply): boolean =>
+  (reply.status === 'rejected' && !reply.outcomeUnknown) ||
+  (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
+
+/** Returns the fault of a request that its agent rejected. */
+export const rejection = ({ message, deadLetter, outcomeUnknown }: Extract<StepReply, { status: 'rejected' }>): Fault =>
+  engineFault(engineFaults.requestRejected, message, {
+    ...(deadLetter === undefined ? {} : { data: { deadLetter } }),
+    ...(outcomeUnknown ? { outcomeUnknown } : {}),
+  });
+
+/** Returns the fault of a reply that is no success. */
+export const faultIn = (reply: Exclude<StepReply, { status: 'succeeded' }>): Fault =>
+  reply.status === 'failed' ? reply.fault : rejection(reply);
+
+/** Returns a fault if an output is larger than the state may store. */
+export function refusedOutput(output: Json): Fault | undefined {
+  if (fits(output, limits.outputBytesMax)) return undefined;
+  const message = `The output has ${utf8Bytes(output)} bytes; the maximum is ${limits.outputBytesMax}. Return a reference to the data instead.`;
+  return engineFault(engineFaults.outputTooLarge, message, { outcomeUnknown: true });
+}
