@@ -9,7 +9,7 @@ import type { ActivityState } from '#core/data/state';
 import { registerActivity } from '#core/definition/custom';
 import { type Activity, limits, type WorkflowDefinition } from '#core/definition/definition';
 import { wakeAtOf } from '#core/definition/program';
-import type { Behavior } from '#core/engine/behavior';
+import { type Behavior, close, run } from '#core/engine/behavior';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -63,8 +63,8 @@ const plain: Behavior<{ activity: string; name: string } & { do: Activity }, und
   children: ({ do: body }) => [body],
   templates: () => [],
   reruns: true,
-  execute: ({ do: body }) => ({ run: [body.name] }),
-  childClosed: (_, __, closing) => ({ close: closing }),
+  execute: ({ do: body }) => run([body.name], undefined),
+  childClosed: (_, __, closing) => close(closing),
 };
 registerActivity('test:plain', plain as unknown as Behavior);
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Json } from '#core/data/json';
 import { registerActivity } from '#core/definition/custom';
 import { type Activity, limits, type Template } from '#core/definition/definition';
-import type { Behavior } from '#core/engine/behavior';
+import { type Behavior, close, run } from '#core/engine/behavior';
 import { mayTakeSignal, signalsAhead, takesSignalNow } from '#core/views/reachable';
 import { after } from '../support/journal.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
@@ -21,8 +21,8 @@ const tell = (from: string): Activity => step('tell', { input: { $cel: `steps.${
 const tidy: Behavior<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
   children: ({ do: body, last }) => [body, last],
   templates: () => [],
-  execute: ({ do: body }) => ({ state: {}, run: [body.name] }),
-  childClosed: (_, __, closing) => ({ close: closing }),
+  execute: ({ do: body }) => run([body.name], {}),
+  childClosed: (_, __, closing) => close(closing),
   cancel: ({ last }) => ({ run: [last.name] }),
 };
 registerActivity('test:tidy', tidy as unknown as Behavior);

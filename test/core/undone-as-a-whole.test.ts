@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Step } from '#core/activities/step';
 import { registerActivity } from '#core/definition/custom';
 import type { Activity, WorkflowDefinition } from '#core/definition/definition';
-import type { Behavior } from '#core/engine/behavior';
+import { type Behavior, close, run } from '#core/engine/behavior';
 import { after } from '../support/journal.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { parallel, sequence, step, workflow } from '../support/workflows.ts';
@@ -12,8 +12,8 @@ import { parallel, sequence, step, workflow } from '../support/workflows.ts';
 const ensure: Behavior<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
   children: ({ do: body, last }) => [body, last],
   templates: () => [],
-  execute: ({ do: body }) => ({ state: {}, run: [body.name] }),
-  childClosed: (_, __, closing) => ({ close: closing }),
+  execute: ({ do: body }) => run([body.name], {}),
+  childClosed: (_, __, closing) => close(closing),
   handleFault: ({ last }) => ({ run: [last.name] }),
   cancel: ({ last }) => ({ run: [last.name] }),
 };

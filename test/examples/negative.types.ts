@@ -483,8 +483,12 @@ export const callerForgotten = defineWorkflow(
     sequence(inventory.reserve({ orderId, items: order.items })),
 );
 
-const ensure = defineActivity<object, object, 'do' | 'last'>('negative:ensure', ['do', 'last'], { execute: () => ({}) });
-const lock = defineLeafActivity<{ readonly key: string }, object, 'Fraud'>('negative:lock', { execute: () => ({}) }, { faults: [Fraud] });
+const ensure = defineActivity<object, object, 'do' | 'last'>('negative:ensure', ['do', 'last'], { execute: () => ({ verb: 'terminate' }) });
+const lock = defineLeafActivity<{ readonly key: string }, object, 'Fraud'>(
+  'negative:lock',
+  { execute: () => ({ verb: 'terminate' }) },
+  { faults: [Fraud] },
+);
 
 export const wrongOwn = defineWorkflow('wrong-own', { version: 1, order: Order, toOperator: [Refused, Fraud] }, ({ order, orderId }) => {
   const reserve = inventory.reserve({ orderId, items: order.items });
@@ -497,7 +501,7 @@ export const wrongOwn = defineWorkflow('wrong-own', { version: 1, order: Order, 
   // @ts-expect-error a handler for what no part raises: AddressInvalid
   ensure({}, { do: reserve, last: sequence() }).on(AddressInvalid, () => sequence());
   // @ts-expect-error a name without a namespace: 'ensure'
-  defineActivity('ensure', [], { execute: () => ({}) });
+  defineActivity('ensure', [], { execute: () => ({ verb: 'terminate' }) });
 
   faultsAre(ensure({}, { do: reserve, last: lock({ key: 'x' }) })).exactly<'Refused/OutOfStock' | 'Fraud'>(true);
   faultsAre(call(shipOne, { sku: 'tea', address: order.address })).exactly<'Refused/OutOfStock' | 'AddressInvalid'>(true);

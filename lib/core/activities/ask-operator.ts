@@ -26,7 +26,7 @@ export const askOperator: Behavior<AskOperator, Record<string, never>> = {
 
     const message = typeof text.value === 'string' ? text.value : JSON.stringify(text.value);
     const data = more ? { data: more.value } : {};
-    return { state: {}, question: { type: operatorAsked, class: 'expected', permanent: true, message, ...data } };
+    return { verb: 'ask', state: {}, question: { type: operatorAsked, class: 'expected', permanent: true, message, ...data } };
   },
   repeat: (_, __, { answer }) => close(succeeded(answer ?? null)),
 };

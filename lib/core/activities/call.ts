@@ -1,6 +1,6 @@
 import { workflowsAgent } from '#core/data/child-order';
 import { deadlinePassed } from '#core/data/fault';
-import type { Behavior } from '#core/engine/behavior';
+import { type Behavior, raise } from '#core/engine/behavior';
 import { requestAgain } from '#core/engine/step-attempts';
 import { type Step, type StepState, step } from './step.ts';
 
@@ -31,7 +31,7 @@ export const call: Behavior<Call, StepState> = {
     if (local.mode !== undefined) return step.woken?.(asStep(call), local, context);
     if (context.at < local.completeBy || !isOpen(local)) return undefined;
     const { at, endBy } = context;
-    if (endBy !== undefined && at >= endBy) return { state: { ...local, phase: 'unknown' }, raise: deadlinePassed };
+    if (endBy !== undefined && at >= endBy) return raise(deadlinePassed, { ...local, phase: 'unknown' });
     return requestAgain(call, local, context, endBy);
   },
   wakeAt: (local) => (local.mode === undefined && isOpen(local) ? local.completeBy : step.wakeAt?.(local)),

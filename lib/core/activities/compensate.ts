@@ -1,5 +1,5 @@
 import type { ActivityBase } from '#core/definition/definition';
-import type { Behavior } from '#core/engine/behavior';
+import { type Behavior, undoNext } from '#core/engine/behavior';
 
 export interface Compensate extends ActivityBase {
   readonly activity: 'compensate';
@@ -16,6 +16,6 @@ export interface CompensateState {
 export const compensate: Behavior<Compensate, CompensateState> = {
   children: () => [],
   templates: () => [],
-  execute: ({ scope }, { scopePath }) => ({ state: { scope: scopePath(scope) }, undoNext: true }),
-  childClosed: (_, state) => ({ state, undoNext: true }),
+  execute: ({ scope }, { scopePath }) => undoNext({ scope: scopePath(scope) }),
+  childClosed: (_, state) => undoNext(state),
 };

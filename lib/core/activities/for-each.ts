@@ -4,7 +4,7 @@ import { type Condition, conditionOf } from '#core/definition/condition';
 import type { Activity, ActivityBase, Template } from '#core/definition/definition';
 import { limits } from '#core/definition/definition';
 import { mayChange } from '#core/definition/template';
-import { type Behavior, type Context, close, type Evaluated, type Next, raise, succeeded, wait } from '#core/engine/behavior';
+import { type Behavior, type Context, close, type Evaluated, type Next, raise, run, succeeded, wait } from '#core/engine/behavior';
 
 export interface ForEach extends ActivityBase {
   readonly activity: 'forEach';
@@ -101,7 +101,7 @@ function decide(loop: ForEach, { undecided: _, rests: __, ...state }: ForEachSta
   if (!isEnough.ok) return raise(isEnough.fault, { ...state, undecided: true });
   if (!isEnough.holds) return startTurns(loop, state, context);
 
-  return open === 0 ? closed(loop, state) : { state: { ...state, next: count, stopped: true }, cancelChildren: true };
+  return open === 0 ? closed(loop, state) : { verb: 'cancelChildren', state: { ...state, next: count, stopped: true } };
 }
 
 function startTurns(loop: ForEach, { rests: _, ...state }: ForEachState, { portion, at }: Context): Next<ForEachState> {
@@ -109,8 +109,8 @@ function startTurns(loop: ForEach, { rests: _, ...state }: ForEachState, { porti
   if (open === 0 && next === count) return closed(loop, state);
   const wanted = Math.max(0, Math.min(count - next, (loop.maxConcurrency ?? limits.concurrencyDefault) - open));
   const length = Math.min(wanted, portion);
-  const run = Array.from({ length }, (_, offset) => ({ name: loop.do.name, index: next + offset }));
-  return { state: { ...state, next: next + length, open: open + length, ...(length < wanted ? { rests: at } : {}) }, run };
+  const turns = Array.from({ length }, (_, offset) => ({ name: loop.do.name, index: next + offset }));
+  return run(turns, { ...state, next: next + length, open: open + length, ...(length < wanted ? { rests: at } : {}) });
 }
 
 const notAList = (value: unknown): Fault =>

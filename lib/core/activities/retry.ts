@@ -1,6 +1,6 @@
 import { type Fault, isKindOf } from '#core/data/fault';
 import { type Activity, type ActivityBase, secondsProblem } from '#core/definition/definition';
-import { type Behavior, close, type Next, run, wait } from '#core/engine/behavior';
+import { type Behavior, close, type Next, run, undoNext, wait } from '#core/engine/behavior';
 
 export interface Retry extends ActivityBase {
   readonly activity: 'retry';
@@ -38,10 +38,10 @@ export const retry: Behavior<Retry, RetryState> = {
   retries: (retry, { phase, attempt }, fault) => phase === 'trying' && attempt <= retry.retries && isRetried(retry, fault),
   isUsedUp: (retry, { phase, attempt }, fault) => phase === 'trying' && attempt > retry.retries && isRetried(retry, fault),
   childFaulted: (retry, { attempt }, _, { at, path }) =>
-    retry.undoFirst ? { state: { phase: 'undoing', attempt, scope: path }, undoNext: true } : tryLater(retry, attempt, at),
+    retry.undoFirst ? undoNext<RetryState>({ phase: 'undoing', attempt, scope: path }) : tryLater(retry, attempt, at),
 
   childClosed(_, state, closing) {
-    if (state.phase === 'undoing') return { state, undoNext: true };
+    if (state.phase === 'undoing') return undoNext(state);
     return close(closing);
   },
   undone: (retry, { attempt }, { at }) => tryLater(retry, attempt, at),

@@ -3,7 +3,7 @@ import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import type { Json } from '#core/data/json';
 import type { ActivityBase, Template } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
-import { type Behavior, type Context, close, type Next, raise, type StepMemo, succeeded } from '#core/engine/behavior';
+import { type Behavior, type Context, close, type Next, raise, type StepMemo, succeeded, wait } from '#core/engine/behavior';
 import { pauseBeforeRetry, repliedWhileCompensating } from '#core/engine/confirmation';
 import { failWithoutRequest, requestAgain, requestAttempt, timeIsOver } from '#core/engine/step-attempts';
 import { brief, refusedOutput, rejection } from '#core/engine/step-replies';
@@ -98,7 +98,7 @@ export const step: Behavior<Step, StepState> = {
 
   repeat(step, local, context) {
     const { phase, generation, attempt, input } = local;
-    if (phase === 'impossible') return { state: { ...local, epoch: context.epoch } };
+    if (phase === 'impossible') return wait({ ...local, epoch: context.epoch });
     // The step sent no request, so the memo of its earlier runs still decides.
     if (attempt === 0 && context.memo) return begin(step, context);
     if (local.mode) return requestAgain(step, local, context);
@@ -170,7 +170,7 @@ function replaceFormerRun(step: Step, { outcome, generation, attempt }: StepMemo
   if (outcome === 'done' && step.noUndo) return requestAttempt(step, generation + 1, 1, context);
   if (outcome === 'done' && !step.undo) return failWithoutRequest(inputChanged(context.path), { generation, attempt: 0 }, context);
   const { epoch, at } = context;
-  return { state: { generation, attempt, epoch, since: at, completeBy: at, phase: 'unknown' }, replacesFormer: true };
+  return { verb: 'replaceFormer', state: { generation, attempt, epoch, since: at, completeBy: at, phase: 'unknown' } };
 }
 
 export const inputChanged = (path: string): Fault =>

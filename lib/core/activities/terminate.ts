@@ -9,5 +9,5 @@ export interface Terminate extends ActivityBase {
 export const terminate: Behavior<Terminate, never> = {
   children: () => [],
   templates: () => [],
-  execute: () => ({ terminate: true }),
+  execute: () => ({ verb: 'terminate' }),
 };

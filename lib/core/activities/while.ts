@@ -2,7 +2,7 @@ import { engineFault, engineFaults } from '#core/data/fault';
 import { conditionOf } from '#core/definition/condition';
 import type { Activity, ActivityBase, Template } from '#core/definition/definition';
 import { limits } from '#core/definition/definition';
-import { type Behavior, type Context, close, type Next, raise, succeeded, wait } from '#core/engine/behavior';
+import { type Behavior, type Context, close, type Next, raise, run, succeeded, wait } from '#core/engine/behavior';
 
 export interface While extends ActivityBase {
   readonly activity: 'while';
@@ -49,5 +49,5 @@ function turn({ condition, do: body, maxTurns = limits.turnsMax }: While, number
       state,
     );
 
-  return { state, run: [{ name: body.name, index: number }] };
+  return run([{ name: body.name, index: number }], state);
 }

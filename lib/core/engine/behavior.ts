@@ -44,42 +44,67 @@ export interface StepMemo {
   readonly inputHash?: string;
 }
 
-/**
- * The outcome of one call of a behavior, made by the verbs `run`, `wait`, `request`, `close` and `raise`. A behavior
- * returns `undefined` for a repeated or late event: nothing happens.
- */
-export interface Next<S> {
+interface NextOf<Verb extends string, S> {
+  readonly verb: Verb;
+  /** The new local state of the activity. */
   readonly state?: S;
-  /** The children to start, in this order. */
-  readonly run?: readonly Start[];
-  /** Variables that its child sets are reset to their values before the first run. */
-  readonly resetsVariables?: boolean;
-  /** Cancels all open children. */
-  readonly cancelChildren?: boolean;
-  /** Undoes the newest completed work in `state.scope`. If none is left, the activity continues with `undone`, or closes. */
-  readonly undoNext?: boolean;
-  readonly assign?: { readonly [variable: string]: Json };
-  /** The part of its state that is new and may be too large, and the state to use instead, given the fault. */
-  readonly collects?: { readonly value: Json; readonly otherwise: (fault: Fault) => S };
   /** Takes this kept signal. */
   readonly takeSignal?: KeptSignal;
-  /** Blocks the order for this question to a person. */
-  readonly question?: Fault;
-  /** Ends the order at once. */
-  readonly terminate?: boolean;
-  readonly request?: Attempt;
-  readonly close?: Closing;
-  /** Searches a handler for this fault at once. If none matches, the order is blocked as it is. */
-  readonly raise?: Fault;
-  /** Raises the fault only if something handles it. Otherwise the activity waits as before. */
-  readonly onlyIfHandled?: boolean;
-  /** Requests the step's open operation again, with the same input. */
-  readonly requestAgain?: boolean;
-  /** The step has another input than in an earlier run. That run's effect is confirmed and undone, then the step starts again. */
-  readonly replacesFormer?: boolean;
+  /** The part of its state that is new and may be too large, and the state to use instead, given the fault. */
+  readonly collects?: { readonly value: Json; readonly otherwise: (fault: Fault) => S };
+}
+
+/** Starts children, in this order. */
+interface Run<S> extends NextOf<'run', S> {
+  readonly run: readonly Start[];
+  /** Variables that its child sets are reset to their values before the first run. */
+  readonly resetsVariables?: boolean;
+}
+
+interface Wait<S> extends NextOf<'wait', S> {
   /** An undo, or the confirmation before it, has failed and will be repeated. */
   readonly undoFailed?: { readonly stuck: boolean; readonly fault?: Fault };
 }
+
+interface Request<S> extends NextOf<'request', S> {
+  readonly request: Attempt;
+}
+
+interface Close<S> extends NextOf<'close', S> {
+  readonly close: Closing;
+  readonly assign?: { readonly [variable: string]: Json };
+}
+
+/** Searches a handler for this fault at once. If none matches, the order is blocked as it is. */
+interface Raise<S> extends NextOf<'raise', S> {
+  readonly raise: Fault;
+  /** Raises the fault only if something handles it. Otherwise the activity waits as before. */
+  readonly onlyIfHandled?: boolean;
+}
+
+/** Blocks the order for this question to a person. */
+interface Ask<S> extends NextOf<'ask', S> {
+  readonly question: Fault;
+}
+
+/** The outcome of one call of a behavior: one verb. A behavior returns `undefined` for a repeated or late event: nothing happens. */
+export type Next<S> =
+  | Run<S>
+  | Wait<S>
+  | Request<S>
+  /** Requests the step's open operation again, with the same input. */
+  | NextOf<'requestAgain', S>
+  | Close<S>
+  | Raise<S>
+  | Ask<S>
+  /** Cancels all open children. */
+  | NextOf<'cancelChildren', S>
+  /** Undoes the newest completed work in `state.scope`. If none is left, the activity continues with `undone`, or closes. */
+  | NextOf<'undoNext', S>
+  /** The step has another input than in an earlier run. That run's effect is confirmed and undone, then the step starts again. */
+  | NextOf<'replaceFormer', S>
+  /** Ends the order at once. */
+  | NextOf<'terminate', S>;
 
 /** The view of a behavior beyond its activity and state: the time, and the values of expressions. */
 export interface Context {
@@ -168,10 +193,15 @@ export interface Behavior<A extends ActivityBase = ActivityBase, S = unknown> {
   readonly postponed?: (state: S, byMs: number) => S;
 }
 
-export const run = <S>(children: readonly Start[], state: S): Next<S> => ({ state, run: children });
-export const wait = <S>(state: S): Next<S> => ({ state });
-export const request = <S>(attempt: Attempt, state: S): Next<S> => ({ state, request: attempt });
-export const close = (closing: Closing): Next<never> => ({ close: closing });
-export const raise = <S = never>(fault: Fault, state?: S): Next<S> => (state === undefined ? { raise: fault } : { raise: fault, state });
+export const run = <S>(children: readonly Start[], state: S): Run<S> => ({ verb: 'run', state, run: children });
+export const wait = <S>(state: S): Wait<S> => ({ verb: 'wait', state });
+export const request = <S>(attempt: Attempt, state: S): Request<S> => ({ verb: 'request', state, request: attempt });
+export const close = (closing: Closing): Close<never> => ({ verb: 'close', close: closing });
+export const raise = <S = never>(fault: Fault, state?: S): Raise<S> => ({
+  verb: 'raise',
+  raise: fault,
+  ...(state === undefined ? {} : { state }),
+});
+export const undoNext = <S>(state: S): NextOf<'undoNext', S> => ({ verb: 'undoNext', state });
 
 export const succeeded = (output?: Json): Closing => (output === undefined ? { result: 'Succeeded' } : { result: 'Succeeded', output });

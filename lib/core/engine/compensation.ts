@@ -5,7 +5,6 @@ import type { Json } from '#core/data/json';
 import type { State, UndoEntry } from '#core/data/state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import { parentOf } from '#core/definition/program';
-import type { Next } from './behavior.ts';
 import { close, restart } from './closing.ts';
 import { beginConfirming, beginImpossible } from './confirmation.ts';
 import { handlerAround } from './fault-routing.ts';
@@ -84,8 +83,8 @@ function undo(builder: TransitionBuilder, { path, generation, fault }: UndoEntry
   begin(builder, at, beginConfirming(node.undo, { mode: 'undo', generation, attempt: 1 }, builder.context(at)));
 }
 
-/** Begins an undo or a confirmation. It takes no other verb than a request, and no limit of size refuses it. */
-function begin(builder: TransitionBuilder, path: string, next: Next<StepState>): void {
+/** Begins an undo or a confirmation. No limit of size refuses it. */
+function begin(builder: TransitionBuilder, path: string, next: Parameters<typeof sendRequests>[2] & { readonly state?: StepState }): void {
   builder.setLocal(path, next.state);
   sendRequests(builder, path, next);
 }

@@ -3,7 +3,7 @@ import { workflowsAgent } from '#core/data/child-order';
 import type { StepReply } from '#core/data/event';
 import type { Fault } from '#core/data/fault';
 import type { Json } from '#core/data/json';
-import { type Context, close, type Next, succeeded } from './behavior.ts';
+import { type Context, close, type Next, succeeded, wait } from './behavior.ts';
 import { requestAgain } from './step-attempts.ts';
 import { faultIn, isDefiniteRefusal } from './step-replies.ts';
 
@@ -49,7 +49,7 @@ export function pauseBeforeRetry(local: StepState, { at, jitter }: Context, faul
     ? { reminders: { times: times + 1, nextAt: at + Math.min(remindMs.longest, remindMs.first * 2 ** Math.min(times, 20)) } }
     : {};
   return {
-    state: { ...local, phase: 'waitingToRetry', completeBy: at + pause, failed: true, ...reminders },
+    ...wait<StepState>({ ...local, phase: 'waitingToRetry', completeBy: at + pause, failed: true, ...reminders }),
     undoFailed: { stuck, ...(fault ? { fault } : {}) },
   };
 }
@@ -59,7 +59,7 @@ export const beginConfirming = (
   step: RemoteStep,
   { mode, generation, attempt, until, input, replacesFormer }: Confirming,
   context: Context,
-): Next<StepState> =>
+) =>
   requestAgain(
     step,
     {
@@ -86,7 +86,7 @@ type Confirming = Pick<StepState, 'generation' | 'attempt' | 'replacesFormer'> &
 };
 
 /** Starts an undo that cannot be requested. A person is notified at once, because no retry can help. */
-export const beginImpossible = (generation: number, fault: Fault, { at, epoch }: Context): Next<StepState> => ({
-  state: { generation, attempt: 0, epoch, since: at, completeBy: at, mode: 'undo', from: 1, phase: 'impossible' },
+export const beginImpossible = (generation: number, fault: Fault, { at, epoch }: Context) => ({
+  ...wait<StepState>({ generation, attempt: 0, epoch, since: at, completeBy: at, mode: 'undo', from: 1, phase: 'impossible' }),
   undoFailed: { stuck: true, fault },
 });

@@ -1,7 +1,7 @@
 import { runsAgain } from '#core/activities/index';
 import { ranTwice } from '#core/data/fault';
 import { isRemote } from '#core/definition/definition';
-import { type Closing, childPath, type Start, succeeded } from './behavior.ts';
+import { type Closing, childPath, raise, type Start, succeeded } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { close, notifyParent } from './closing.ts';
 import { continueUndoing, isIdle, isUndoing, restartedAfterReplacing, undoNext } from './compensation.ts';
@@ -48,7 +48,7 @@ function startChild(builder: TransitionBuilder, path: string, start: Start): voi
   const child = childPath(path, start);
   if (builder.isStopped(path)) return notifyParent(builder, child, path, { result: 'Canceled' });
   if (hasRun(builder, path, child))
-    return apply(builder, path, { raise: ranTwice(path, builder.node(path).activity, builder.node(child).name) });
+    return apply(builder, path, raise(ranTwice(path, builder.node(path).activity, builder.node(child).name)));
   execute(builder, child);
 }
 

@@ -7,11 +7,15 @@ import { inputOf } from '#core/definition/program';
 import type { Attempt, Next } from './behavior.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** Carries out the part of an outcome that leaves the order: a request to an agent, and the report of an undo that failed. */
-export function sendRequests(builder: TransitionBuilder, path: string, { undoFailed, request, requestAgain }: Next<unknown>): void {
-  if (undoFailed) builder.fact({ type: 'UndoFailed', path, attemptId: attemptIdOf(builder.step(path)), ...undoFailed });
-  if (request) sendAttempt(builder, path, request);
-  if (requestAgain) sendAgain(builder, path);
+/** Carries out the verbs of a step that sends a request, or waits before it sends the next one. */
+export function sendRequests(
+  builder: TransitionBuilder,
+  path: string,
+  next: Extract<Next<unknown>, { verb: 'wait' | 'request' | 'requestAgain' }>,
+): void {
+  if (next.verb === 'request') return sendAttempt(builder, path, next.request);
+  if (next.verb === 'requestAgain') return sendAgain(builder, path);
+  if (next.undoFailed) builder.fact({ type: 'UndoFailed', path, attemptId: attemptIdOf(builder.step(path)), ...next.undoFailed });
 }
 
 function sendAttempt(builder: TransitionBuilder, path: string, { input, ...attempt }: Attempt): void {

@@ -35,7 +35,7 @@ export function deliverSignals(builder: TransitionBuilder): void {
     const next = builder
       .behavior(waiting)
       .signaled?.(builder.node(waiting), builder.local(waiting), kept.payload, builder.context(waiting));
-    apply(builder, waiting, { ...next, takeSignal: kept });
+    apply(builder, waiting, next && { ...next, takeSignal: kept });
     runJobs(builder);
   }
 }

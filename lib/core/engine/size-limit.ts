@@ -5,7 +5,7 @@ import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { type Json, utf8Bytes } from '#core/data/json';
 import { isRemote, limits } from '#core/definition/definition';
 import { definitionPath } from '#core/definition/program';
-import type { Next } from './behavior.ts';
+import { type Next, raise } from './behavior.ts';
 import { handlerAround } from './fault-routing.ts';
 import { isRetried } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
@@ -17,9 +17,9 @@ import { undoInput } from './undo-list.ts';
  */
 export function refused(builder: TransitionBuilder, path: string, next: Next<unknown>): Next<unknown> | undefined {
   if (builder.byteBudget === undefined) return undefined;
-  const said = isRemote(builder.node(path)) ? undefined : (next.raise ?? next.question);
+  const said = isRemote(builder.node(path)) ? undefined : saidBy(next);
   if (said && !said.type.startsWith('Engine/')) return refusedFault(builder, path, said, next);
-  if (next.raise && !next.collects) return undefined;
+  if (next.verb === 'raise' && !next.collects) return undefined;
   const node = builder.node(path);
   const local = builder.local(path) as StepState | undefined;
   // An undo or a confirmation repeats until it is done. A fault would stop it.
@@ -27,12 +27,18 @@ export function refused(builder: TransitionBuilder, path: string, next: Next<unk
   const added = addedBy(builder, path, next);
   const fault = added && tooLargeAt(builder, path, added);
   if (!fault) return undefined;
-  if (next.collects) return { raise: fault, state: next.collects.otherwise(fault) };
-  if (!isRemote(node)) return { raise: fault, ...(local === undefined ? {} : { state: local }) };
+  if (next.collects) return raise(fault, next.collects.otherwise(fault));
+  if (!isRemote(node)) return raise(fault, local);
   // The output came from an earlier run and is not requested again. It cannot be refused either.
-  if (next.close) return local && { raise: { ...fault, outcomeUnknown: true }, state: { ...local, phase: 'unknown' } };
+  if (next.verb === 'close') return local && raise({ ...fault, outcomeUnknown: true }, { ...local, phase: 'unknown' });
   const requested = next.state as StepState;
-  return { raise: fault, state: { ...requested, attempt: requested.attempt - 1, phase: 'unknown', completeBy: builder.event.at } };
+  return raise(fault, { ...requested, attempt: requested.attempt - 1, phase: 'unknown', completeBy: builder.event.at });
+}
+
+/** Returns the fault or the question that this outcome says. */
+function saidBy(next: Next<unknown>): Fault | undefined {
+  if (next.verb === 'raise') return next.raise;
+  return next.verb === 'ask' ? next.question : undefined;
 }
 
 /** How often a fault or question is stored: at its activity, as the reason of the block, and in notifications. */
@@ -45,7 +51,7 @@ function refusedFault(builder: TransitionBuilder, path: string, said: Fault, { s
   const bytes = utf8Bytes(value);
   const added = { what: 'Its fault or question', value, bytes: copiesOfFault * bytes, said: linesOfFault * bytes };
   const fault = bytes <= smallMax ? undefined : tooLargeAt(builder, path, added);
-  return fault && { raise: fault, ...(state === undefined ? {} : { state }) };
+  return fault && raise(fault, state);
 }
 
 /** Returns a reply that is only recorded, because its order is blocked. A fault replaces it if it does not fit. */
@@ -69,27 +75,26 @@ interface Added {
 }
 
 function addedBy(builder: TransitionBuilder, path: string, next: Next<unknown>): Added | undefined {
-  const { assign, close, request, state, takeSignal, run, collects } = next;
+  const { state, takeSignal, collects } = next;
   const node = builder.node(path);
   if (collects) return { what: 'The new entry of the collected list', value: collects.value, bytes: utf8Bytes(collects.value) };
-  if (assign) {
+  if (next.verb === 'close' && next.assign) {
+    const { assign } = next;
     const before = Object.keys(assign).map((name) => builder.state.vars?.[name] ?? null);
     return { what: 'The assigned value', value: assign, bytes: utf8Bytes(assign) - utf8Bytes(before), said: linesOf(path) };
   }
   // Other activities pass on the output of their children, and no expression reads it from them.
-  if (close?.result === 'Succeeded' && close.output !== undefined && answersLater(node)) {
+  if (next.verb === 'close' && next.close.result === 'Succeeded' && next.close.output !== undefined && answersLater(node)) {
     const freed = takeSignal ? utf8Bytes(takeSignal.payload) : 0;
-    const { kept, said } = bytesOfOutput(builder, path, close.output);
-    return { what: isRemote(node) ? 'The reply' : 'Its output', value: close.output, bytes: kept - freed, said };
+    const { kept, said } = bytesOfOutput(builder, path, next.close.output);
+    return { what: isRemote(node) ? 'The reply' : 'Its output', value: next.close.output, bytes: kept - freed, said };
   }
   // Each of them may send a request, and its state then counts as well.
-  if (run && run.length > 1)
-    return {
-      what: `The start of ${run.length} activities`,
-      bytes: run.length * (beginsBytes + path.length),
-      said: run.length * linesOf(path),
-    };
-  const begins = isRemote(node) ? request !== undefined : builder.local(path) === undefined;
+  if (next.verb === 'run' && next.run.length > 1) {
+    const { length } = next.run;
+    return { what: `The start of ${length} activities`, bytes: length * (beginsBytes + path.length), said: length * linesOf(path) };
+  }
+  const begins = isRemote(node) ? next.verb === 'request' : builder.local(path) === undefined;
   if (state === undefined || !begins) return undefined;
   const value = state as Json;
   const grows = utf8Bytes(value) - utf8Bytes((builder.local(path) ?? null) as Json);

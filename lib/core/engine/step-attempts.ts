@@ -13,11 +13,11 @@ const timeOf = (
 ): number => (completeWithinSeconds === undefined ? stepMs : completeWithinSeconds * 1000);
 
 /** Requests the open operation of a step again, with the same input under the same key. */
-export const requestAgain = (step: RemoteStep, local: StepState, context: Context, endBy = Infinity): Next<StepState> => {
+export const requestAgain = (step: RemoteStep, local: StepState, context: Context, endBy = Infinity) => {
   const { at, epoch, stepMs } = context;
   const completeBy = Math.min(at + timeOf(step, stepMs), endBy);
   const asked = { ...local, attempt: local.attempt + 1, epoch, since: at, completeBy, phase: 'requested' as const };
-  return { state: asked, requestAgain: true };
+  return { verb: 'requestAgain' as const, state: asked };
 };
 
 function refusedInput(input: Json): Fault | undefined {

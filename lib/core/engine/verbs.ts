@@ -25,7 +25,7 @@ export function execute(builder: TransitionBuilder, path: string): void {
   const above = pagedUndo && behavior.children(node).length > 0 ? { above: pagedUndo.top } : {};
   builder.put(path, { status: 'Executing', ...(vars ? { vars } : {}), ...above });
   const next = behavior.execute(node, builder.context(path));
-  if (!next.request) builder.fact({ type: 'ActivityStarted', path });
+  if (next.verb !== 'request') builder.fact({ type: 'ActivityStarted', path });
   apply(builder, path, next);
 }
 
@@ -33,39 +33,54 @@ export function execute(builder: TransitionBuilder, path: string): void {
 export function apply(builder: TransitionBuilder, path: string, wanted: Next<unknown> | undefined): void {
   if (wanted === undefined) return;
   const next = refused(builder, path, wanted) ?? wanted;
-  if (next.raise && next.onlyIfHandled && waits(builder, path, { ...next.raise, source: path })) return failForNow(builder, path, next);
+  if (next.verb === 'raise' && next.onlyIfHandled && waits(builder, path, { ...next.raise, source: path }))
+    return failForNow(builder, path, next);
   if (next.state !== undefined) builder.setLocal(path, next.state);
   if (next.takeSignal) builder.replaceState(withoutSignal(builder.state, next.takeSignal));
-  if (next.question) askPerson(builder, path, next.question);
-  if (next.assign) builder.set({ vars: { ...builder.state.vars, ...next.assign } });
-  sendRequests(builder, path, next);
-  if (next.resetsVariables) builder.replaceState(restarted(builder.program, builder.state, path));
-  for (const start of next.run ?? []) builder.later({ do: 'startChild', path, start });
-  builder.startedCount += next.run?.length ?? 0;
-  applyOutcome(builder, path, next);
-  if (next.state !== undefined && !next.undoNext) requestWakeUp(builder, path);
+  carryOut(builder, path, next);
+  if (next.state !== undefined && next.verb !== 'undoNext') requestWakeUp(builder, path);
 }
 
-/** Applies the part of an outcome that ends activities: closing, faults and cancellation, by the rules of Windows Workflow (WF). */
-function applyOutcome(builder: TransitionBuilder, path: string, next: Next<unknown>): void {
-  if (next.raise) raise(builder, path, next.raise);
-  if (next.close) recordAndClose(builder, path, next.close);
-  if (next.cancelChildren) {
-    builder.stop(path);
-    for (const child of builder.children(path)) cancel(builder, child);
+/** Carries out the verb. Closing, faults and cancellation follow the rules of Windows Workflow (WF). */
+function carryOut(builder: TransitionBuilder, path: string, next: Next<unknown>): void {
+  switch (next.verb) {
+    case 'run':
+      if (next.resetsVariables) builder.replaceState(restarted(builder.program, builder.state, path));
+      for (const start of next.run) builder.later({ do: 'startChild', path, start });
+      builder.startedCount += next.run.length;
+      return;
+    case 'wait':
+    case 'request':
+    case 'requestAgain':
+      return sendRequests(builder, path, next);
+    case 'close':
+      if (next.assign) builder.set({ vars: { ...builder.state.vars, ...next.assign } });
+      return recordAndClose(builder, path, next.close);
+    case 'raise':
+      return raise(builder, path, next.raise);
+    case 'ask':
+      return askPerson(builder, path, next.question);
+    case 'cancelChildren':
+      builder.stop(path);
+      for (const child of builder.children(path)) cancel(builder, child);
+      return;
+    case 'undoNext':
+      return undoNext(builder, path);
+    case 'replaceFormer': {
+      const irreplaceable = replaceFormer(builder, path);
+      return irreplaceable && raise(builder, path, irreplaceable);
+    }
+    case 'terminate':
+      return terminate(builder);
   }
-  if (next.undoNext) undoNext(builder, path);
-  const irreplaceable = next.replacesFormer ? replaceFormer(builder, path) : undefined;
-  if (irreplaceable) raise(builder, path, irreplaceable);
-  if (next.terminate) terminate(builder);
 }
 
 /** Whether a step whose agent answered "not now" waits for its deadline: nothing handles the fault before. */
 const waits = (builder: TransitionBuilder, path: string, fault: Fault): boolean =>
   !isHandled(builder, path, fault, true) && !isUsedUp(builder, path, fault);
 
-function failForNow(builder: TransitionBuilder, path: string, { state, raise }: Next<unknown>): void {
-  builder.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(builder.step(path)), fault: raise as Fault });
+function failForNow(builder: TransitionBuilder, path: string, { state, raise }: Extract<Next<unknown>, { verb: 'raise' }>): void {
+  builder.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(builder.step(path)), fault: raise });
   builder.setLocal(path, state);
 }
 
