@@ -33,6 +33,9 @@ export const expiredBy = (seconds: number): Condition => ({
   values: { ':nowSeconds': seconds },
 });
 
+/** The key is free: it has no item, or an expired one. */
+export const unused = (nowSeconds: number): Condition => anyOf(absent, expiredBy(nowSeconds));
+
 /** The item has no expiry. */
 export const endless: Condition = { expression: 'attribute_not_exists(#expiresAt)', names: { '#expiresAt': 'expiresAt' }, values: {} };
 

@@ -1,12 +1,13 @@
 import type { Document, Documents } from '#ports/documents';
 import { absent, atRev } from './conditions.ts';
+import type { StoreContext } from './context.ts';
 import type { Item } from './items.ts';
 import { collect, countPage, get, query } from './reads.ts';
-import { expiryAttribute, type Table } from './table.ts';
+import { expiryAttribute } from './table.ts';
 import { type Answer, deleteIf, putIf } from './update-if.ts';
 
 /** Stores documents in the table of the orders: a collection is a partition. */
-export function dynamoDbDocuments(table: Table, attempt: <T>(work: () => Promise<T>) => Promise<T>): Documents {
+export function dynamoDbDocuments({ table, attempt }: StoreContext): Documents {
   /** If the response to a write was lost, the SDK's retry finds the own text and is refused. That counts as written. */
   const written = (answer: Answer, text: string | undefined) =>
     answer.outcome === 'written' || (answer.current?.['record'] ?? undefined) === text

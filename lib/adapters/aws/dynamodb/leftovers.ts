@@ -12,6 +12,7 @@ import {
   present,
   sameSubmission,
 } from './conditions.ts';
+import type { StoreContext } from './context.ts';
 import type { Item } from './items.ts';
 import { calledIn, intentPartitionOf, type Key, keys, orderIdIn, partitionOf } from './keys.ts';
 import { collect, get, query } from './reads.ts';
@@ -38,12 +39,10 @@ export interface Leftovers {
   discard(submission: Item, nowSeconds: number): Promise<void>;
 }
 
-type Attempt = <T>(work: () => Promise<T>) => Promise<T>;
-
 /** The limit of a transaction: 4 MB of items of 400 KB, one of them the submission. */
 const discardedAtOnce = 9;
 
-export function leftoversIn(table: Table, attempt: Attempt): Leftovers {
+export function leftoversIn({ table, attempt }: StoreContext): Leftovers {
   const isSet = async (key: Key, change: Parameters<typeof setIf>[2], when: Condition): Promise<boolean> =>
     (await attempt(() => setIf(table, key, change, allOf(present, when)))).outcome === 'written';
   const setEnd = (key: Key, rev: number, expiresAt: number) => isSet(key, { set: { expiresAt, expiresAtRev: rev } }, endSetUpTo(rev));

@@ -1,116 +1,57 @@
-import { type OrderRecord, type StateHead, shardCount } from '#ports/records';
-import type { ListPosition, OrderFilter } from '#ports/store';
-import type { Item } from './items.ts';
-import {
-  clientDayKey,
-  clientReferenceKey,
-  dayOf,
-  dayShardKey,
-  errorShardKey,
-  listedIdIn,
-  listedKey,
-  partitions,
-  timeIn,
-  timeKey,
-  timeMax,
-} from './keys.ts';
-import { query } from './reads.ts';
-import { type IndexShape, indexes, type Table } from './table.ts';
+import { UnreadableRecordError } from '#ports/errors';
+import type { OrderRecord, StateHead } from '#ports/records';
+import type { ListPosition, OrderFilter, OrderPage, Store } from '#ports/store';
+import { candidates } from './candidates.ts';
+import type { StoreContext } from './context.ts';
+import { headOf, orderOf } from './items.ts';
+import { type Key, keys } from './keys.ts';
+import { getAll } from './reads.ts';
 
-/** A part of an index, from one sort key to another, both included. */
-interface Range {
-  readonly from: string;
-  readonly to: string;
-}
+type Listed = OrderPage['items'][number];
 
-/**
- * Yields positions of orders that may match a filter, newest first, from a position on. It uses one index: by reference, orders in Error,
- * days of the client, or all days by shard. The items decide on the other conditions. A position without an order ends each day, so that a
- * walk over empty days can stop there and continue later.
- */
-export async function* candidates(table: Table, filter: OrderFilter, after: ListPosition | undefined): AsyncGenerator<ListPosition> {
-  const range = rangeOf(filter, after);
-  const behind = after && listedKey(after.submittedAt, after.orderId);
-  for await (const key of listedKeys(table, filter, range)) if (key !== behind) yield placeIn(key);
-}
+/** Orders read at once for a list: two items each, within the 100 items of a batch. */
+const listChunk = 50;
+/** After that many orders the page ends, and the caller may continue. */
+const lookedMaxDefault = 1000;
 
-const placeIn = (key: string): ListPosition => ({ submittedAt: timeIn(key), orderId: listedIdIn(key) });
-
-/**
- * Chooses the narrowest index. A reference names a few orders of one client, in one partition. Orders in Error are few, so they need no
- * days; a client's own index would hold all orders that it ever finished.
- */
-async function* listedKeys(table: Table, { client, reference, state }: OrderFilter, range: Range): AsyncGenerator<string> {
-  if (client !== undefined && reference !== undefined)
-    return yield* entries(table, indexes.byReference, clientReferenceKey(client, reference), range);
-  if (state === 'Error') return yield* newestFirst(shards.map((shard) => entries(table, indexes.inError, errorShardKey(shard), range)));
-  for await (const day of days(table, range)) {
-    if (client !== undefined) yield* entries(table, indexes.byClient, clientDayKey(client, day), range);
-    else yield* newestFirst(shards.map((shard) => entries(table, indexes.byDay, dayShardKey(day, shard), range)));
-    yield listedKey(Date.parse(day), '');
+/** Lists orders: an index proposes candidates, and their items decide. */
+export function dynamoDbListing(context: StoreContext, lookedMax = lookedMaxDefault): Pick<Store, 'list'> {
+  async function list(filter: OrderFilter, after: ListPosition | undefined, limit: number): Promise<OrderPage> {
+    const found: Listed[] = [];
+    const stream = candidates(context.table, filter, after);
+    let last: ListPosition | undefined;
+    // A filter without an index discards most orders, so later reads are larger.
+    for (
+      let looked = 0, wanted = Math.min(listChunk, limit);
+      found.length < limit && looked < lookedMax;
+      wanted = Math.min(listChunk, lookedMax - looked)
+    ) {
+      const places = await nextOf(stream, wanted);
+      const ids = places.flatMap(({ orderId }) => (orderId === '' ? [] : [orderId]));
+      found.push(...(await meant(context, ids, filter)));
+      looked += places.length;
+      last = places.length < wanted ? undefined : places.at(-1);
+      if (!last) break;
+    }
+    return pageOf(found, limit, last);
   }
+  return { list: (filter, after, limit) => context.attempt(() => list(filter, after, limit)) };
 }
 
-const shards = Array.from({ length: shardCount }, (_, shard) => shard);
-
-/** Returns the range of sort keys. A time without an id sorts before all ids of that time. */
-function rangeOf({ submittedAfter = -1, submittedBefore = timeMax }: OrderFilter, after: ListPosition | undefined): Range {
-  const before = timeKey(submittedBefore);
-  const behind = after && listedKey(after.submittedAt, after.orderId);
-  return { from: timeKey(submittedAfter + 1), to: behind !== undefined && behind < before ? behind : before };
-}
-
-/** Yields the days with orders, newest first. */
-async function* days(table: Table, { from, to }: Range): AsyncGenerator<string> {
-  const dayIn = (key: string): string => dayOf(timeIn(key));
-  const query = { partition: 'pk', value: partitions.calendar, sort: 'sk', from: dayIn(from), to: dayIn(to), limit: 100 };
-  for await (const item of descending(table, query)) yield String(item['sk']);
-}
-
-const pageSize = 25;
-
-async function* entries(table: Table, { name, partition, sort }: IndexShape, value: string, { from, to }: Range): AsyncGenerator<string> {
-  if (from > to) return;
-  for await (const item of descending(table, { index: name, partition, value, sort, from, to, limit: pageSize })) yield String(item[sort]);
-}
-
-interface Descending extends Range {
-  readonly index?: string;
-  readonly partition: string;
-  readonly value: string;
-  readonly sort: string;
-  /** Entries read at a time. */
-  readonly limit: number;
-}
-
-const descending = (table: Table, { index, partition, value, sort, from, to, limit }: Descending): AsyncGenerator<Item> =>
-  query(table, {
-    IndexName: index,
-    KeyConditionExpression: '#partition = :partition AND #sort BETWEEN :from AND :to',
-    ExpressionAttributeNames: { '#partition': partition, '#sort': sort },
-    ExpressionAttributeValues: { ':partition': value, ':from': from, ':to': to },
-    ScanIndexForward: false,
-    Limit: limit,
+/** Returns the orders that match a filter. An unreadable order is left out. */
+async function meant({ table, retry, isLive }: StoreContext, ids: readonly string[], filter: OrderFilter): Promise<readonly Listed[]> {
+  const wanted = ids.map((id) => [keys.order(id), keys.state(id)] as const);
+  const items = await getAll(table, wanted.flat(), { ...retry, consistent: false });
+  const found = new Map(items.map((item) => [textOf(item as unknown as Key), item]));
+  return wanted.flatMap(([orderKey, stateKey]) => {
+    const [order, state] = [found.get(textOf(orderKey)), found.get(textOf(stateKey))];
+    const listed = order && isLive(state) ? unlessUnreadable(() => ({ order: orderOf(order), state: headOf(state) })) : undefined;
+    return listed && isMeant(filter, listed.order, listed.state) ? [listed] : [];
   });
-
-/** Merges sorted streams into one. */
-async function* newestFirst(streams: readonly AsyncGenerator<string>[]): AsyncGenerator<string> {
-  const heads = await Promise.all(streams.map((stream) => stream.next()));
-  for (;;) {
-    const newest = heads.reduce(
-      (best, head, index) => (!head.done && (best < 0 || head.value > (heads[best] as IteratorYieldResult<string>).value) ? index : best),
-      -1,
-    );
-    const head = heads[newest];
-    const stream = streams[newest];
-    if (!head || head.done || !stream) return;
-    yield head.value;
-    heads[newest] = await stream.next();
-  }
 }
 
 /** Whether an order matches the filter by its items. The index only proposes it. */
-export const isMeant = (filter: OrderFilter, order: OrderRecord, state: StateHead): boolean =>
+const isMeant = (filter: OrderFilter, order: OrderRecord, state: StateHead): boolean =>
   (filter.client === undefined || order.client === filter.client) &&
   (filter.reference === undefined || order.reference === filter.reference) &&
   (filter.state === undefined || state.processState === filter.state) &&
@@ -119,3 +60,33 @@ export const isMeant = (filter: OrderFilter, order: OrderRecord, state: StateHea
   (filter.fault === undefined || state.fault?.type === filter.fault) &&
   (filter.submittedAfter === undefined || order.submittedAt > filter.submittedAfter) &&
   (filter.submittedBefore === undefined || order.submittedAt < filter.submittedBefore);
+
+const textOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
+
+/** Returns a page of a list. Orders read beyond the limit are read again for the next page. */
+function pageOf(found: readonly Listed[], limit: number, last: ListPosition | undefined): OrderPage {
+  const items = found.slice(0, limit);
+  const end = found.length > limit ? items.at(-1)?.order : undefined;
+  const next = end ? { submittedAt: end.submittedAt, orderId: end.orderId } : last;
+  return { items, ...(next ? { next } : {}) };
+}
+
+/** Returns the next items of a stream, which remains open. */
+async function nextOf<T>(stream: AsyncIterator<T>, count: number): Promise<readonly T[]> {
+  const taken: T[] = [];
+  while (taken.length < count) {
+    const next = await stream.next();
+    if (next.done) break;
+    taken.push(next.value);
+  }
+  return taken;
+}
+
+function unlessUnreadable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnreadableRecordError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Item } from './items.ts';
+import { type RetryOptions, withRetries } from './retry.ts';
+import type { Table } from './table.ts';
+
+export interface DynamoDbStoreOptions extends Table, RetryOptions {
+  /** How long finished orders are kept; without it, forever. DynamoDB's time-to-live deletes them. */
+  readonly retentionMs?: number | undefined;
+  /** Orders examined for one page of a list, whether the filter keeps them or not. */
+  readonly lookedMax?: number;
+}
+
+/** The table, time and retries that all parts of the store share. */
+export interface StoreContext {
+  readonly table: Table;
+  readonly retry: RetryOptions;
+  readonly retentionMs: number | undefined;
+  /** Does the work, and repeats it after a conflict. Rejects as `withRetries` does. */
+  attempt<T>(work: () => Promise<T>): Promise<T>;
+  nowSeconds(): number;
+  /** Whether an item counts as present. DynamoDB may delete an expired item days late. */
+  isLive(item: Item | null | undefined): item is Item;
+}
+
+export function storeContext({ client, table, clock, random, retentionMs }: DynamoDbStoreOptions): StoreContext {
+  const retry: RetryOptions = { clock, ...(random ? { random } : {}) };
+  const nowSeconds = (): number => clock.now() / 1000;
+  return {
+    table: { client, table },
+    retry,
+    retentionMs,
+    attempt: (work) => withRetries(work, retry),
+    nowSeconds,
+    isLive: (item): item is Item => !!item && !(Number(item['expiresAt']) < nowSeconds()),
+  };
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import type { StateHead } from '#ports/records';
+import type { Fence, Store, Write } from '#ports/store';
+import { allOf, type Condition, endless, fencedBy } from './conditions.ts';
+import type { StoreContext } from './context.ts';
+import { headChange, type Item, stateItem, stateOf } from './items.ts';
+import { keys } from './keys.ts';
+import { leftoversIn } from './leftovers.ts';
+import { overflowItems } from './pages.ts';
+import { callerOf, expireRest, expiryOf, keepsWhatItCalled } from './retention.ts';
+import { type Answer, putAllIf, putIf, setIf } from './update-if.ts';
+
+/** Replaces states, if no other write happened since the load. */
+export const dynamoDbOrderWrites = (context: StoreContext): Pick<Store, 'update' | 'patch'> => ({
+  update(state, when, { overflow }) {
+    const pages = overflowItems(state.orderId, when.rev, overflow);
+    return writeFenced(context, state, when, (expiresAt, condition) => {
+      const item = stateItem(state, expiresAt);
+      return pages.length === 0 ? putIf(context.table, item, condition) : putAllIf(context.table, item, pages, condition);
+    });
+  },
+
+  patch(head, when) {
+    const patchId = randomBytes(6).toString('base64url');
+    const write: FencedWrite = (expiresAt, condition) => {
+      const { set, remove } = headChange(head, expiresAt);
+      return setIf(context.table, keys.state(head.orderId), { set: { ...set, patchId }, remove }, condition);
+    };
+    return writeFenced(context, head, when, write, patchId);
+  },
+});
+
+type FencedWrite = (expiresAt: number | undefined, when: Condition) => Promise<Answer>;
+
+/** Writes a state with the expiry that it should have now, then gives the same expiry to the order's other records. */
+async function writeFenced(context: StoreContext, head: StateHead, when: Fence, write: FencedWrite, patchId?: string): Promise<Write> {
+  const { attempt, isLive } = context;
+  const rest = leftoversIn(context);
+  // If the response to our write was lost, the retry is refused and finds our own write. That counts as written.
+  const settled = (answer: Answer): Answer =>
+    answer.outcome === 'refused' && patchId !== undefined && answer.current?.['patchId'] === patchId ? { outcome: 'written' } : answer;
+  const due = expiryOf(context, head);
+  const caller = due === undefined ? undefined : await callerOf(context, head.orderId);
+  const expiresAt = caller !== undefined && (await keepsWhatItCalled(context, caller)) ? undefined : due;
+  const fence = fencedBy(when);
+  // An order that continues must first remove the expiry of its other records. Without an expiry, one write suffices.
+  let answer = settled(await attempt(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence)));
+  if (expiresAt === undefined && answer.outcome === 'refused' && isLive(answer.current) && isAt(answer.current, when)) {
+    const isWhole = await rest.keep(head.orderId, head.rev);
+    answer = settled(await attempt(() => write(undefined, isWhole ? fence : allOf(fence, endless))));
+  }
+  if (answer.outcome === 'refused') return { outcome: 'refused', current: isLive(answer.current) ? stateOf(answer.current) : null };
+  // The caller may have ended meanwhile, and have seen this order still running.
+  if (due !== undefined && expiresAt === undefined && caller !== undefined && !(await keepsWhatItCalled(context, caller)))
+    await rest.release(head.orderId, due).catch(() => undefined);
+  if (expiresAt !== undefined) await expireRest(context, { ...keys.state(head.orderId), rev: head.rev, expiresAt });
+  return answer;
+}
+
+const isAt = (item: Item, { epoch, rev }: Fence): boolean => item['epoch'] === epoch && item['rev'] === rev;
