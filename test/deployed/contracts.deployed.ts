@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CreateQueueCommand, DeleteQueueCommand } from '@aws-sdk/client-sqs';
-import { sqsQueues } from '#adapters/aws/sqs';
+import { sqsQueues } from '#adapters/aws/sqs/queues';
 import { systemClock } from '#ports/clock';
 import { openDynamoDbStore } from '../adapters/aws/support.ts';
 import { storeContract } from '../contracts/store.contract.ts';

@@ -13,7 +13,7 @@ import type { Store } from '#ports/store';
 import { lambdaConsumers } from './event-source-mappings.ts';
 import { eventBridgePublisher } from './eventbridge.ts';
 import { type Meter, meteredQueues, meteredStore } from './meter.ts';
-import { sqsQueues } from './sqs.ts';
+import { sqsQueues } from './sqs/queues.ts';
 
 /** Names of the deployed resources. The SDK itself reads endpoints (`AWS_ENDPOINT_URL*`) and credentials. */
 export interface AwsConfig {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import type { SendMessageBatchRequestEntry, SQSClient } from '@aws-sdk/client-sqs';
 import { createMeter, type Meter } from '#adapters/aws/meter';
-import { sqsQueues } from '#adapters/aws/sqs';
+import { sqsQueues } from '#adapters/aws/sqs/queues';
 import { systemClock } from '#ports/clock';
 import type { Outgoing, Queues } from '#ports/queues';
 import { startFauxqs } from '../../support/emulators.ts';

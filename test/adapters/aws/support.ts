@@ -6,7 +6,7 @@ import { dynamoDbStore } from '#adapters/aws/dynamodb/store';
 import { expiryAttribute, tableShape } from '#adapters/aws/dynamodb/table';
 import { eventBridgePublisher } from '#adapters/aws/eventbridge';
 import { type AwsClients, openClients } from '#adapters/aws/open';
-import { sqsQueues } from '#adapters/aws/sqs';
+import { sqsQueues } from '#adapters/aws/sqs/queues';
 import { openEmbedded } from '#adapters/sqlite/open';
 import { type Clock, type ManualClock, manualClock, systemClock } from '#ports/clock';
 import type { Announcement } from '#ports/event-bus';
