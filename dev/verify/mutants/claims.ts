@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-const sqlite = 'lib/adapters/sqlite/store.ts';
+const sqlite = 'lib/adapters/sqlite/order-writes.ts';
 const draft = 'lib/roles/scheduler/draft.ts';
 const applyMessage = 'lib/roles/scheduler/apply-message.ts';
 const writer = 'lib/roles/scheduler/writer.ts';

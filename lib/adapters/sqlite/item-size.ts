@@ -12,3 +12,10 @@ export function refuseTooLarge(what: string, ...texts: readonly string[]): void 
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   if (bytes > itemBytesMax) throw new StoreRefusesError(`${what} has ${bytes} bytes. The limit for one item is ${itemBytesMax} bytes.`);
 }
+
+/** Returns a part of an order as JSON text. Throws StoreRefusesError above the limit. */
+export function fittingText(what: string, orderId: string, value: object): string {
+  const text = JSON.stringify(value);
+  refuseTooLarge(`${what} of order ${orderId}`, text);
+  return text;
+}

@@ -11,13 +11,9 @@ interface Place extends ListPosition {
   readonly isMeant: number;
 }
 
-/** Lists orders, and sweeps through all of them. */
-export function sqliteListing(database: Database, lookedMax = lookedMaxDefault): Pick<Store, 'list' | 'sweep'> {
+/** Lists orders. */
+export function sqliteListing(database: Database, lookedMax = lookedMaxDefault): Pick<Store, 'list'> {
   const selectListed = database.prepare('SELECT o.record, s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.id = ?');
-  const selectSwept = database.prepare(
-    `SELECT o.id, o.orderId, s.processState = 'Processed' AND s.worklist IS NULL AS isOver
-     FROM orders o JOIN states s ON s.id = o.id WHERE o.id > ? ORDER BY o.id LIMIT ?`,
-  );
 
   const listed = ({ id, orderId }: Place): OrderPage['items'] => {
     const row = selectListed.get(id) as { record: string; head: string } | undefined;
@@ -39,13 +35,6 @@ export function sqliteListing(database: Database, lookedMax = lookedMaxDefault):
       const last = found.length > limit ? page.at(-1) : places.length === looked ? places.at(-1) : undefined;
       const next = last && { submittedAt: last.submittedAt, orderId: last.orderId };
       return { items: page.flatMap(listed), ...(next ? { next } : {}) };
-    },
-
-    async sweep(after, limit) {
-      const found = selectSwept.all(Number(after) || 0, limit) as unknown as readonly { id: number; orderId: string; isOver: number }[];
-      const ids = found.filter(({ isOver }) => isOver === 0).map(({ orderId }) => orderId);
-      const last = found.length === limit ? found.at(-1) : undefined;
-      return { ids, ...(last ? { next: String(last.id) } : {}) };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { unknownVersion } from '#ports/errors';
-import type { OrderRecord, StateHead } from '#ports/records';
+import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '#ports/records';
 import { recordIn } from '#ports/util/json';
 
 /** Returns the head of a state; throws UnreadableRecordError, which concerns this order alone. */
@@ -10,3 +10,20 @@ export function headOf(orderId: string, text: string): StateHead {
 }
 
 export const orderOf = (orderId: string, row: unknown): OrderRecord => recordIn(orderId, (row as { record: string }).record);
+
+type StateColumns = [number, number, string, string | null, number | null, number | null, number | null, string];
+
+/** Returns the columns of a state, except for its instance. The last one is the head as JSON text. */
+export const columnsOf = (state: StateHead | StateRecord): StateColumns => {
+  const { blob: _, ...head } = state as StateRecord;
+  return [
+    state.rev,
+    state.epoch,
+    state.processState,
+    state.worklist,
+    state.worklist === null ? null : shardOf(state.orderId),
+    state.worklistAt,
+    state.processState === 'Processed' ? state.updatedAt : null,
+    JSON.stringify(head),
+  ];
+};

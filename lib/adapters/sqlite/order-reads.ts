@@ -1,0 +1,57 @@
+import { stateBehind } from '#ports/errors';
+import type { OrderRecord, StateHead, StateRecord } from '#ports/records';
+import type { Database } from './database.ts';
+import { headOf, orderOf } from './rows.ts';
+
+/** Reads of one order. They are synchronous, so that a write can use them within its transaction. */
+export interface OrderReads {
+  order(orderId: string): OrderRecord;
+  both(orderId: string): { readonly order: OrderRecord; readonly state: StateRecord } | undefined;
+  head(orderId: string): StateHead | undefined;
+  /** Keeps a new order in memory, because its steps read it soon. */
+  remember(order: OrderRecord): void;
+}
+
+const recentMax = 1000;
+
+export function orderReads(database: Database): OrderReads {
+  const selectOrder = database.prepare('SELECT record FROM orders WHERE orderId = ?');
+  const selectState = database.prepare(
+    'SELECT o.submittedAt, s.head, s.blob FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?',
+  );
+  const selectHead = database.prepare('SELECT s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
+
+  const stored = (orderId: string): OrderRecord => orderOf(orderId, selectOrder.get(orderId));
+
+  /**
+   * Recently read orders. Orders never change, so steps need not read and parse them again. A different submission time means a different
+   * order: the first was deleted, and its key was used again.
+   */
+  const recent = new Map<string, OrderRecord>();
+  const recentOrder = (orderId: string, submittedAt: number): OrderRecord => {
+    const known = recent.get(orderId);
+    const order = known?.submittedAt === submittedAt ? known : stored(orderId);
+    recent.delete(orderId);
+    recent.set(orderId, order);
+    for (const oldest of recent.keys()) {
+      if (recent.size <= recentMax) break;
+      recent.delete(oldest);
+    }
+    return order;
+  };
+
+  return {
+    order: stored,
+    both(orderId) {
+      const row = selectState.get(orderId) as { submittedAt: number; head: string; blob: string } | undefined;
+      if (!row) return undefined;
+      const order = recentOrder(orderId, row.submittedAt);
+      return { order, state: { ...stateBehind(order, () => headOf(orderId, row.head)), blob: row.blob } };
+    },
+    head(orderId) {
+      const row = selectHead.get(orderId) as { head: string } | undefined;
+      return row && headOf(orderId, row.head);
+    },
+    remember: (order) => void recent.set(order.orderId, order),
+  };
+}

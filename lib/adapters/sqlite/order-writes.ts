@@ -1,0 +1,80 @@
+import type { SentWithWrite, Store, Write } from '#ports/store';
+import type { Database } from './database.ts';
+import { fittingText, refuseTooLarge } from './item-size.ts';
+import type { OrderReads } from './order-reads.ts';
+import type { PagesWithin } from './pages.ts';
+import { columnsOf } from './rows.ts';
+
+export interface OrderWritesOptions {
+  readonly database: Database;
+  readonly orders: OrderReads;
+  readonly pages: PagesWithin;
+  /** Sends within the open transaction. */
+  send(sentWithWrite: SentWithWrite): void;
+}
+
+/** Creates orders: both records, pages and messages in one transaction, or the earlier order as the answer. */
+export function sqliteCreation({ database, orders, pages, send }: OrderWritesOptions): Pick<Store, 'create'> {
+  const insertOrder = database.prepare(
+    'INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const insertState = database.prepare(
+    'INSERT INTO states (rev, epoch, processState, worklist, shard, worklistAt, finishedAt, head, blob, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  );
+
+  return {
+    async create(order, state, sentWithWrite) {
+      const { orderId, client, reference = null, submittedAt } = order;
+      const answer = await database.write(() => {
+        const record = fittingText('The record', orderId, order);
+        const { changes, lastInsertRowid } = insertOrder.run(orderId, client, reference, submittedAt, record);
+        if (Number(changes) === 0) return { outcome: 'exists' as const, order: orders.order(orderId) };
+        const columns = columnsOf(state);
+        refuseTooLarge(`The state of order ${orderId}`, String(columns.at(-1)), state.blob);
+        pages.putOverflow(orderId, state.rev - 1, sentWithWrite.overflow);
+        insertState.run(...columns, state.blob, lastInsertRowid);
+        send(sentWithWrite);
+        return { outcome: 'written' as const };
+      });
+      if (answer.outcome === 'written') orders.remember(order);
+      return answer;
+    },
+  };
+}
+
+/** Replaces states with their pages and messages in one transaction, if no other write happened since the load. */
+export function sqliteOrderWrites({ database, orders, pages, send }: OrderWritesOptions): Pick<Store, 'update' | 'patch'> {
+  const columns = 'rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, head = ?';
+  const fenced = 'WHERE id = (SELECT id FROM orders WHERE orderId = ?) AND epoch = ? AND rev = ?';
+  const updateState = database.prepare(`UPDATE states SET ${columns}, blob = ? ${fenced}`);
+  const patchState = database.prepare(`UPDATE states SET ${columns} ${fenced}`);
+
+  const conditional = (orderId: string, changes: () => number | bigint, sentWithWrite: SentWithWrite): Promise<Write> =>
+    database.write<Write>(() => {
+      if (Number(changes()) === 0) return { outcome: 'refused', current: orders.both(orderId)?.state ?? null };
+      send(sentWithWrite);
+      return { outcome: 'written' };
+    });
+
+  return {
+    update: (state, { epoch, rev }, sentWithWrite) => {
+      const { orderId, blob } = state;
+      const changes = (): number | bigint => {
+        if (sentWithWrite.page) pages.putPage(orderId, rev, sentWithWrite.page);
+        if (sentWithWrite.undoPage) pages.putUndoPage(orderId, rev, sentWithWrite.undoPage);
+        const columns = columnsOf(state);
+        refuseTooLarge(`The state of order ${orderId}`, String(columns.at(-1)), blob);
+        const { changes } = updateState.run(...columns, blob, orderId, epoch, rev);
+        if (changes > 0) pages.putOverflow(orderId, rev, sentWithWrite.overflow);
+        return changes;
+      };
+      return conditional(orderId, changes, sentWithWrite);
+    },
+
+    patch: (head, { epoch, rev }) =>
+      conditional(head.orderId, () => patchState.run(...columnsOf(head), head.orderId, epoch, rev).changes, {
+        messages: [],
+        announcements: [],
+      }),
+  };
+}
