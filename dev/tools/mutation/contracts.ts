@@ -8,6 +8,9 @@ import { makePlan, shuffled } from './simulation/plan.ts';
 /** Code that no world runs, and the tests that cover it. */
 const about: { readonly [file: string]: readonly string[] } = {
   'lib/adapters/sqlite/queues.ts': ['test/contracts/embedded.mutants.ts'],
+  'lib/adapters/sqlite/messages.ts': ['test/contracts/embedded.mutants.ts'],
+  'lib/adapters/sqlite/waiters.ts': ['test/contracts/embedded.mutants.ts'],
+  'lib/adapters/sqlite/polling.ts': ['test/contracts/embedded.mutants.ts'],
   'lib/adapters/sqlite/event-bus.ts': ['test/contracts/embedded.mutants.ts'],
   'lib/adapters/sqlite/database.ts': ['test/contracts/database.test.ts'],
 };
