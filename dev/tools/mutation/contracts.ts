@@ -13,6 +13,9 @@ const about: { readonly [file: string]: readonly string[] } = {
   'lib/adapters/sqlite/polling.ts': ['test/contracts/embedded.mutants.ts'],
   'lib/adapters/sqlite/event-bus.ts': ['test/contracts/embedded.mutants.ts'],
   'lib/adapters/sqlite/database.ts': ['test/contracts/database.test.ts'],
+  'lib/adapters/sqlite/connection.ts': ['test/contracts/database.test.ts'],
+  'lib/adapters/sqlite/data-file.ts': ['test/contracts/database.test.ts'],
+  'lib/adapters/sqlite/group-commit.ts': ['test/contracts/database.test.ts'],
 };
 const hook = fileURLToPath(new URL('contracts-hook.ts', import.meta.url));
 const patienceMs = 240_000;
