@@ -1,4 +1,4 @@
-import { answering, call, defineWorkflow, forEach, sequence } from 'redress';
+import { call, defineWorkflow, forEach, sequence, withOutput } from 'redress';
 import * as z from 'zod';
 import { customer, inventory, OutOfStock, shipping } from './agents.ts';
 
@@ -8,7 +8,7 @@ export const shipOne = defineWorkflow(
   ({ order }) => {
     const reserve = inventory.reserve({ sku: order.sku }).undo(({ reservationId }) => inventory.release({ reservationId }));
 
-    return answering(sequence(reserve, shipping.ship({ sku: order.sku })), { reservation: reserve.output.reservationId });
+    return withOutput(sequence(reserve, shipping.ship({ sku: order.sku })), { reservation: reserve.output.reservationId });
   },
 );
 

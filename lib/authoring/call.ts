@@ -1,23 +1,26 @@
-import { resultVariable, workflowsAgent } from '#core/data/child-order';
+import { outputVariable, workflowsAgent } from '#core/data/child-order';
 import { workflowRef } from '#core/definition/workflow-ref';
-import { type Activity, recordedIn, type Shape } from './activity.ts';
-import { assign, variable } from './basic-activities.ts';
+import { type Activity, leaf, recordedIn, type Shape } from './activity.ts';
 import { sequence } from './blocks.ts';
 import { composite } from './composite.ts';
 import type { In, ValueOf } from './expression.ts';
 import { recordStep, type StepActivity } from './step.ts';
 import type { Workflow } from './workflow.ts';
 
-declare const answer: unique symbol;
+declare const output: unique symbol;
 
-/** The type of a workflow's answer to its caller. */
-export interface Answering<out R> {
-  readonly [answer]?: () => R;
+/** The type of a workflow's output. */
+export interface WithOutput<out R> {
+  readonly [output]?: () => R;
 }
 
-/** Adds the workflow's answer to its caller: a literal, an expression, or a mixture. It wraps the whole workflow. */
-export const answering = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & Answering<ValueOf<V>> => {
-  const result = assign(variable<unknown>(resultVariable), value as In<unknown>);
+/**
+ * Gives a workflow its output: a literal, an expression, or a mixture of both, of at most 16 KB and without secret fields. It wraps the
+ * whole workflow. The output is computed when the activity has succeeded, and only a completed order has one. The client reads it as
+ * `output` of the order, a calling workflow as `.output` of its `call`.
+ */
+export const withOutput = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & WithOutput<ValueOf<V>> => {
+  const result = leaf<never>({ activity: 'assign', name: 'output', variable: outputVariable, value });
   const { shape, fixed } = recordedIn(activity);
   const isPlain = shape.activity === 'sequence' && !fixed && !('undo' in shape);
   // Extending the sequence saves one level in the step paths, and its handlers still compensate the whole order.
@@ -31,7 +34,7 @@ const called = Symbol('called workflow');
 export const calledBy = (shape: object): Workflow | undefined => (shape as { readonly [called]?: Workflow })[called];
 
 /**
- * Runs another workflow as a called order with this body. It succeeds when that order completes; `.output` is its answer. It fails after
+ * Runs another workflow as a called order with this body. It succeeds when that order completes; `.output` is its output. It fails after
  * the called order is undone: with one of its `toCaller` faults, or with `ChildNotCompleted`. Its undo compensates the called order,
  * unless `.undo(…)` names another step.
  */

@@ -5,7 +5,7 @@ import { exprVersion } from '#core/definition/expression';
 import { workflowRef } from '#core/definition/workflow-ref';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
-import { type Answering, calledBy } from './call.ts';
+import { calledBy, type WithOutput } from './call.ts';
 import { catalogOf } from './catalog.ts';
 import { type ChannelPolicies, channelProblems } from './channel-policy.ts';
 import { isComposite } from './composite.ts';
@@ -18,7 +18,7 @@ import type { HostListeners, RuntimeService } from './services.ts';
 
 declare const types: unique symbol;
 
-/** A workflow, with the types of its input and its answer, and the faults that reach its caller. */
+/** A workflow, with the types of its input and its output, and the faults that reach its caller. */
 export type Workflow<I = unknown, R = unknown, C extends string = never> = WorkflowDefinition & {
   readonly [types]?: { readonly input: (input: I) => void; readonly answer: R; readonly faults: C };
 };
@@ -52,7 +52,7 @@ interface Options<O extends z.ZodType, P extends string, C extends string> {
 export function defineWorkflow<O extends z.ZodType, F extends string, P extends string = never, C extends string = never, R = unknown>(
   name: string,
   { order, toOperator = [], toCaller = [], ...options }: Options<O, P, C>,
-  build: (context: { order: Ref<z.output<O>>; orderId: Expr<string> }) => Activity<F> & Answering<R> & Complete<NoInfer<F>, P | C>,
+  build: (context: { order: Ref<z.output<O>>; orderId: Expr<string> }) => Activity<F> & WithOutput<R> & Complete<NoInfer<F>, P | C>,
 ): Workflow<z.input<O>, R, C> {
   const title = `${name}@${options.version}`;
   const schema = checkedSchemaOf(order, `${title} order`);

@@ -62,7 +62,7 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
       return state.phase === 'closed' && state.outcome === 'completed' && state.called ? compensateForCaller(builder) : undefined;
     case 'canceled':
       if (state.phase === 'initialized') return builder.end(event.outcome);
-      return isOpen(state) ? endFromOutside(builder, event.outcome) : undefined;
+      return isOpen(state) ? endFromOutside(builder, event.outcome, event.late) : undefined;
     case 'terminated':
       restoreTimes(builder);
       return state.phase === 'closed' ? undefined : terminate(builder);

@@ -1,6 +1,5 @@
 import {
   AnyFault,
-  answering,
   askOperator,
   assign,
   ChildNotCompleted,
@@ -24,6 +23,7 @@ import {
   variable,
   waitFor,
   when,
+  withOutput,
 } from 'redress';
 import * as z from 'zod';
 import { bank, CardDeclined, carrier, hotel, ledger, mail, NoRoom, OutOfStock, Refused, stock } from './agents.ts';
@@ -98,7 +98,7 @@ export const lines = defineWorkflow(
 
 export const stay = defineWorkflow('stay', { ...version, toCaller: [NoRoom] }, ({ order }) => {
   const night = hotel.book({ what: order.item }).undo(({ id }) => hotel.cancel({ id }));
-  return answering(night, { room: night.output.id });
+  return withOutput(night, { room: night.output.id });
 });
 
 /** The order that it has called is undone. */

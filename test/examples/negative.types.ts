@@ -6,7 +6,6 @@ import {
   type Activity,
   AnyFault,
   and,
-  answering,
   askOperator,
   assign,
   atLeast,
@@ -48,6 +47,7 @@ import {
   variables,
   waitFor,
   when,
+  withOutput,
 } from 'redress';
 import * as z from 'zod';
 
@@ -405,7 +405,7 @@ const shipOne = defineWorkflow(
   { version: 1, order: z.object({ sku: z.string(), address: Address }), toCaller: [OutOfStock, AddressInvalid] },
   ({ order, orderId }) => {
     const ship = shipping.ship({ orderId, address: order.address });
-    return answering(ship, { parcel: ship.output.shipmentId });
+    return withOutput(ship, { parcel: ship.output.shipmentId });
   },
 );
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import {
   type App,
-  answering,
   ChildNotCompleted,
   call,
   cel,
@@ -17,6 +16,7 @@ import {
   sequence,
   type WorkflowDefinition,
   when,
+  withOutput,
 } from 'redress';
 import * as z from 'zod';
 import type { Request } from '#ports/messages';
@@ -54,7 +54,7 @@ const stay = defineWorkflow('stay', { version: 1, order: z.object({ city: z.stri
     .book({ city: order.city, what: 'hotel' })
     .named('hotel')
     .undo(({ id }) => desk.cancel({ id }));
-  return answering(sequence(flight, hotel), { room: hotel.output.id });
+  return withOutput(sequence(flight, hotel), { room: hotel.output.id });
 });
 
 const trip = defineWorkflow('trip', { version: 1, order: Trip }, ({ order }) => {

@@ -1,5 +1,4 @@
 import {
-  answering,
   askOperator,
   assign,
   ChildNotCompleted,
@@ -27,6 +26,7 @@ import {
   variable,
   waitFor,
   when,
+  withOutput,
 } from 'redress';
 import * as z from 'zod';
 import { AddressInvalid, CardDeclined, charge, enter, Item, OutOfStock, post, print, Refused, reserve, ship, tell } from './shop.ts';
@@ -206,7 +206,7 @@ export const printing = defineWorkflow('printing', { version: 1, order: Item }, 
 /** A called workflow; the names of its steps differ from those of its callers. */
 export const stay = defineWorkflow('stay', { version: 1, order: Item, toCaller: [OutOfStock] }, ({ order }) => {
   const night = reserve(order.item, 'night');
-  return answering(sequence(night, tell(order.item, 'welcome')), { room: night.output.id });
+  return withOutput(sequence(night, tell(order.item, 'welcome')), { room: night.output.id });
 });
 
 export const trip = defineWorkflow('trip', { version: 1, order: Item }, ({ order }) =>

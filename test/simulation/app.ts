@@ -1,6 +1,5 @@
 import {
   type App,
-  answering,
   askOperator,
   type Call,
   ChildNotCompleted,
@@ -29,6 +28,7 @@ import {
   succeeded,
   wait,
   waitFor,
+  withOutput,
 } from 'redress';
 import * as z from 'zod';
 import type { Definitions } from '#ports/definitions';
@@ -150,7 +150,7 @@ const stay = defineWorkflow('stay', { version: 1, order: Body, toCaller: [NoRoom
     .book({ what: order.item })
     .named('second')
     .undo(({ id, key }) => hotel.cancel({ id, code: key.code }));
-  return answering(sequence(night, second), { room: night.output.id });
+  return withOutput(sequence(night, second), { room: night.output.id });
 });
 
 /** Nobody calls it yet: those who call the older one go on with that. */
@@ -159,7 +159,7 @@ const stayLater = defineWorkflow('stay', { version: 2, order: Body, toCaller: [N
     .book({ what: order.item })
     .named('room')
     .undo(({ id, key }) => hotel.cancel({ id, code: key.code }));
-  return answering(sequence(mail.tell({ what: order.item }).noUndo(), room), { room: room.output.id });
+  return withOutput(sequence(mail.tell({ what: order.item }).noUndo(), room), { room: room.output.id });
 });
 
 const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>

@@ -4,6 +4,7 @@ import { exprVersion } from '#core/definition/expression';
 import { checkHandlers } from './handlers.ts';
 import { checkUndoing } from './missing-undo.ts';
 import { checkReads } from './reads.ts';
+import { checkOutput } from './secret-output.ts';
 import { everyIn, type Report, treeOf } from './tree.ts';
 import { checkTypes } from './type-check.ts';
 
@@ -54,5 +55,6 @@ export function check(definition: WorkflowDefinition, catalog?: Catalog): readon
   checkTypes(all, definition.order, catalog, report);
   checkHandlers(root, [...(definition.toOperator ?? []), ...(definition.toCaller ?? [])], report);
   checkUndoing(root, report);
+  checkOutput(all, definition.order, report);
   return problems;
 }

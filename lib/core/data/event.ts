@@ -52,8 +52,11 @@ export type Event = EventBase &
     | { readonly type: 'exhausted'; readonly path?: string; readonly fault?: Fault }
     /** A step is overdue beyond its failure limit, and its workflow handles that as a fault. */
     | { readonly type: 'overdue'; readonly path: string }
-    /** A client or an operator cancels what runs and undoes what was done. Only an operator gives `compensated`. */
-    | { readonly type: 'canceled'; readonly outcome: 'canceled' | 'compensated' }
+    /**
+     * The open work is canceled, and the completed work is undone: for a client or an operator, or for a step above its failure limit.
+     * `late` is the path of that step. A client never gives `compensated`.
+     */
+    | { readonly type: 'canceled'; readonly outcome: 'canceled' | 'compensated'; readonly late?: string }
     /** An operator ended the order as it is, without compensation. */
     | { readonly type: 'terminated' }
     /** An operator resubmits the failed step, or answers a question. `completeWithinSeconds` gives the order a new time limit. */

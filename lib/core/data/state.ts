@@ -143,6 +143,8 @@ export interface State {
   readonly ending?: Ending;
   /** The order was compensated by its own handler. */
   readonly compensated?: true;
+  /** Why the order does not complete: the fault that its handler compensated it for, or for which it was blocked when it was ended. */
+  readonly cause?: Fault;
   /** At least one step has been undone. */
   readonly undone?: true;
   /** Present once closed. */

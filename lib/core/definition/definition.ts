@@ -99,6 +99,8 @@ export const limits = {
   secondsMax: 366 * 24 * 3600,
   /** UTF-8 bytes of one step's output as JSON. */
   outputBytesMax: 256 * 1024,
+  /** UTF-8 bytes of the output of a workflow as JSON. Every answer about the order contains it. */
+  orderOutputBytesMax: 16 * 1024,
   /** UTF-8 bytes of one instance's state item. */
   stateBytesMax: 350 * 1024,
   /**

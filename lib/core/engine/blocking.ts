@@ -32,9 +32,11 @@ export function overdue(builder: TransitionBuilder, path: string): void {
   if (waits && !local.mode && local.completeBy <= builder.event.at) raise(builder, path, noAnswerTo(builder, path));
 }
 
-function noAnswerTo(builder: TransitionBuilder, path: string): Fault {
+/** Returns the fault of a step whose reply is overdue. */
+export function noAnswerTo(builder: TransitionBuilder, path: string): Fault {
   const node = builder.node(path);
-  return noAnswer(node.activity === 'step' ? node : {}, (builder.local(path) ?? {}) as Partial<StepState>);
+  const fault = noAnswer(node.activity === 'step' ? node : {}, (builder.local(path) ?? {}) as Partial<StepState>);
+  return { ...fault, source: path };
 }
 
 /** Blocks for the first of several simultaneous faults. The others wait until a person has dealt with it. */

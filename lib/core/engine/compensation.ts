@@ -64,7 +64,7 @@ export const isUndoing = (builder: TransitionBuilder, path: string): boolean =>
   (builder.local(path) as { scope?: string } | undefined)?.scope !== undefined;
 
 function nothingLeft(builder: TransitionBuilder, path: string, scope: string): void {
-  if (scope === rootPath && builder.node(path).activity === 'compensate') builder.set({ compensated: true });
+  if (scope === rootPath && builder.node(path).activity === 'compensate') compensatedByHandler(builder, path);
   const { ending } = builder.state;
   const activity = builder.activity(path);
   if (!activity) return;
@@ -72,6 +72,11 @@ function nothingLeft(builder: TransitionBuilder, path: string, scope: string): v
   if (activity.status === 'Canceling') return close(builder, path, { result: 'Canceled' });
   if (builder.behavior(path).undone) builder.next({ do: 'undone', path });
   else close(builder, path, { result: 'Succeeded' });
+}
+
+function compensatedByHandler(builder: TransitionBuilder, path: string): void {
+  const { caught } = builder.context(path);
+  builder.set({ compensated: true, ...(caught ? { cause: caught } : {}) });
 }
 
 function undo(builder: TransitionBuilder, { path, generation, fault }: UndoEntry, parent: string): void {

@@ -1,3 +1,4 @@
+import { type Fault, isQuestion } from '#core/data/fault';
 import { rootPath } from '#core/definition/definition';
 import type { Closing } from './behavior.ts';
 import { cancel } from './cancellation.ts';
@@ -8,7 +9,7 @@ import type { TransitionBuilder } from './transition-builder.ts';
 /** Ends the order after its root activity has closed. If it ends early, all its completed work is undone first. */
 export function rootClosed(builder: TransitionBuilder, closing: Closing): void {
   // A called order passes an unhandled fault to its caller, after it has undone all its work.
-  if (closing.result === 'Faulted') builder.set({ ending: { outcome: 'compensated', fault: closing.fault } });
+  if (closing.result === 'Faulted') builder.set({ ending: { outcome: 'compensated', fault: closing.fault }, cause: closing.fault });
   const { ending, compensated, undone } = builder.state;
   if (ending) {
     builder.put(rootPath, { status: 'Compensating', local: { scope: rootPath } });
@@ -28,7 +29,13 @@ export function terminate(builder: TransitionBuilder): void {
     const isOutstanding = step?.phase === 'requested' && !reply && step.completeBy > builder.event.at;
     if (isOutstanding && step.mode !== 'undo' && step.mode !== 'cancel') requestCancel(builder, path, step);
   }
+  keepCause(builder, builder.state.blocked?.fault);
   builder.end('terminated');
+}
+
+/** Keeps the fault for which the order ends, if there is one. A question to a person is not a fault. */
+export function keepCause(builder: TransitionBuilder, cause: Fault | undefined): void {
+  if (cause && !isQuestion(cause)) builder.set({ cause });
 }
 
 /** Cancels all open activities. After the root has closed, `rootClosed` undoes all completed work. */

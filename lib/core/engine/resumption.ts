@@ -1,7 +1,7 @@
 import type { StepState } from '#core/activities/step';
-import { blockOrContinue, unblock } from './blocking.ts';
+import { blockOrContinue, noAnswerTo, unblock } from './blocking.ts';
 import { cancel } from './cancellation.ts';
-import { endOrder } from './ending.ts';
+import { endOrder, keepCause } from './ending.ts';
 import { runJobs } from './jobs.ts';
 import { forgetLate } from './lateness.ts';
 import { repeat, repeatWhere, wakeAll } from './repetition.ts';
@@ -47,10 +47,11 @@ function continueAll(builder: TransitionBuilder, isRequestedAgain: (local: StepS
 }
 
 /** Ends the order. Whatever blocked it is given up first; replies that came meanwhile then count as the work of its steps. */
-export function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' | 'compensated'): void {
+export function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' | 'compensated', late?: string): void {
   restoreTimes(builder);
   forgetLate(builder);
   const { blocked, activities } = builder.state;
+  keepCause(builder, late === undefined ? blocked?.fault : noAnswerTo(builder, late));
   const waiting = Object.keys(activities).filter((path) => activities[path]?.awaitsPerson);
   if (blocked) unblock(builder, blocked.path);
   endOrder(builder, outcome);

@@ -1,4 +1,4 @@
-import { resultVariable } from '#core/data/child-order';
+import { outputOf } from '#core/data/child-order';
 import { engineFaults, shortType } from '#core/data/fault';
 import type { Json, JsonObject } from '#core/data/json';
 import type { State } from '#core/data/state';
@@ -21,8 +21,9 @@ export function replyToCall({ caller, orderId }: OrderRecord, state: State, now:
   return caller && state.phase === 'closed' ? replyTo(caller, resultOf(orderId, state), now) : undefined;
 }
 
-function resultOf(orderId: string, { outcome, failure, vars }: State): Reply['result'] {
-  if (outcome === 'completed') return { status: 'succeeded', output: vars?.[resultVariable] ?? null };
+function resultOf(orderId: string, state: State): Reply['result'] {
+  const { outcome, failure } = state;
+  if (outcome === 'completed') return { status: 'succeeded', output: outputOf(state) ?? null };
   const { type, message, data } = failure ?? {
     type: engineFaults.childNotCompleted,
     message: `The called order ${orderId} ended as ${outcome}.`,

@@ -10,7 +10,7 @@ import type { StatusKind } from '#ports/messages';
 import { announcedAs, type DetailType, type FaultSummary, type OutboxEntry, type StateRecord, subjectOf } from '#ports/records';
 import { type Instance, journal, type OrderFact } from './instance.ts';
 import { alertDetail, announcementOf, statusOf } from './order-messages.ts';
-import { secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
+import { outputWithoutSecrets, secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
 import { withoutSecrets } from './replies.ts';
 import type { Loaded, Settings } from './types.ts';
 
@@ -59,7 +59,8 @@ export function sendStatus(draft: Draft, status: StatusKind): Draft {
   const { responseChannel, statusSeq } = draft.record;
   if (responseChannel === null) return draft;
   const next = patchRecord(draft, { statusSeq: statusSeq + 1 });
-  return addToOutbox(next, [statusOf(next.record, draft.loaded.order, responseChannel, status, draft.now)]);
+  const output = outputWithoutSecrets(current(draft));
+  return addToOutbox(next, [statusOf(next.record, draft.loaded.order, responseChannel, { status, output }, draft.now)]);
 }
 
 /** Claims the order for this host. */

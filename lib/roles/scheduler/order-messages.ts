@@ -1,4 +1,4 @@
-import { fits, type JsonObject } from '#core/data/json';
+import { fits, type Json, type JsonObject } from '#core/data/json';
 import type { State } from '#core/data/state';
 import { queueNames, type StatusKind, timeText } from '#ports/messages';
 import {
@@ -17,10 +17,34 @@ export function announcementOf({ orderId }: StateRecord, detailType: DetailType,
   return { id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(now), ...detail } };
 }
 
-/** Builds a status message for the client's response queue, numbered by `statusSeq` of the record. */
-export function statusOf(record: StateRecord, { reference }: OrderRecord, channel: string, status: StatusKind, now: number): OutboxEntry {
-  const { statusSeq: seq, outcome, orderId } = record;
-  const about = { orderId, ...(reference === undefined ? {} : { reference }), seq, status, ...(outcome ? { outcome } : {}) };
+/** What a status message says about an order, besides its record. */
+interface Reported {
+  readonly status: StatusKind;
+  /** The output of a completed order, without secrets. */
+  readonly output?: Json | undefined;
+}
+
+/**
+ * Builds a status message for the client's response queue, numbered by `statusSeq` of the record. A client sees only the type of the fault
+ * that blocked or ended the order.
+ */
+export function statusOf(
+  record: StateRecord,
+  { reference }: OrderRecord,
+  channel: string,
+  { status, output }: Reported,
+  now: number,
+): OutboxEntry {
+  const { statusSeq: seq, outcome, orderId, fault } = record;
+  const about = {
+    orderId,
+    ...(reference === undefined ? {} : { reference }),
+    seq,
+    status,
+    ...(outcome ? { outcome } : {}),
+    ...(output === undefined ? {} : { output }),
+    ...(fault ? { fault: { type: fault.type } } : {}),
+  };
   return { id: `${orderId}/status/${seq}`, kind: 'status', channel, message: { v: 1, type: 'status', ...about, at: timeText(now) } };
 }
 

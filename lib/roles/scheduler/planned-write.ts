@@ -36,11 +36,12 @@ export function plannedWrite(draft: Draft): PlannedWrite {
   };
 }
 
-/** Moves a closed order to Processed, and reports its outcome to its client and its caller. */
+/** Moves a closed order to Processed with the fault that led to its outcome, and reports the outcome to its client and its caller. */
 function recordClosed(draft: Draft): Draft {
-  const { phase, outcome = 'completed' } = draft.instance.state;
+  const { phase, outcome = 'completed', cause } = draft.instance.state;
   if (phase !== 'closed' || draft.record.processState === 'Processed') return draft;
-  const processed = patchRecord(draft, { processState: 'Processed', outcome, fault: null, lockedBy: null });
+  const fault = cause && outcome !== 'completed' ? summaryIn(draft, cause) : null;
+  const processed = patchRecord(draft, { processState: 'Processed', outcome, fault, lockedBy: null });
   const noted = addFacts(processed, [{ type: 'OrderProcessed', outcome }]);
   const { order } = draft.loaded;
   const announced = draft.settings.announceProcessed

@@ -1,4 +1,6 @@
+import { outputOf } from '#core/data/child-order';
 import { type Fault, shortType } from '#core/data/fault';
+import type { Json } from '#core/data/json';
 import { isRemote, type Template } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
 import { definitionPath, expressionsIn, nodeAt, type Program } from '#core/definition/program';
@@ -7,13 +9,21 @@ import type { UndoPlan } from '#core/views/undo-plan';
 import type { FaultSummary } from '#ports/records';
 import type { Loaded } from './types.ts';
 
+type Instantiated = Pick<Loaded, 'program' | 'order' | 'instance'>;
+
 /** Returns the secret texts of the order's body and its outputs. Services often quote their input in error messages. */
-export const secretsOf = ({ program, order, instance: { state } }: Loaded): readonly string[] => [
+export const secretsOf = ({ program, order, instance: { state } }: Instantiated): readonly string[] => [
   ...secretTexts(order.body, secretPointers(program.definition.order)),
   ...Object.entries(state.outputs).flatMap(([path, output]) => secretTexts(output, secretOutputAt(program, path))),
   // The output of a late reply is kept only in the input of its undo.
   ...(state.undo ?? []).flatMap(({ path, input }) => (input === undefined ? [] : secretTexts(input, secretInputAt(program, path)))),
 ];
+
+/** Returns the output of a completed order as its client sees it; undefined if the order has none. */
+export function outputWithoutSecrets(loaded: Instantiated): Json | undefined {
+  const output = outputOf(loaded.instance.state);
+  return output === undefined ? undefined : withoutTexts(output, secretsOf(loaded));
+}
 
 export const secretOutputAt = (program: Program, path: string): readonly string[] => {
   const node = nodeAt(program, path);

@@ -50,7 +50,8 @@ function dealWithExhaustion(draft: Draft): Draft {
   const exhausted = workingSteps(draft.loaded.program, draft.instance.state).filter(
     ({ local, activity: { late = 0 } }) => late > maxFailures && local.completeBy <= draft.now,
   );
-  if (exhausted.length > 0 && onExhausted === 'undo') return applyEvent(draft, { type: 'canceled', outcome: 'compensated' });
+  const [first] = exhausted;
+  if (first && onExhausted === 'undo') return applyEvent(draft, { type: 'canceled', outcome: 'compensated', late: first.path });
   if (onExhausted !== 'fault' || recover !== 'step') return draft;
   return exhausted.reduce((each, { path }) => applyEvent(each, { type: 'overdue', path }), draft);
 }

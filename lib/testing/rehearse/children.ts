@@ -1,5 +1,5 @@
 import { calledIn } from '#authoring/workflow';
-import { resultVariable } from '#core/data/child-order';
+import { outputOf } from '#core/data/child-order';
 import type { RequestCommand } from '#core/data/command';
 import type { StepReply } from '#core/data/event';
 import { engineFault, engineFaults } from '#core/data/fault';
@@ -80,6 +80,6 @@ export class Children {
 
 function replyOf({ name, state }: Player, purpose: Purpose): StepReply {
   if (purpose === 'undo') return { status: 'succeeded', output: null };
-  if (state.outcome === 'completed') return { status: 'succeeded', output: state.vars?.[resultVariable] ?? null };
+  if (state.outcome === 'completed') return { status: 'succeeded', output: outputOf(state) ?? null };
   return state.failure ? { status: 'failed', fault: state.failure } : notCompleted(`${name} ended as ${state.outcome}.`);
 }

@@ -40,8 +40,10 @@ export type RehearsedOutcome = Outcome | 'blocked' | 'waits' | 'stuck';
 
 export interface Rehearsal {
   readonly outcome: RehearsedOutcome;
-  /** Why the order is blocked: a fault, or a question without an answer. */
+  /** Why the order is blocked, or did not complete: a fault, or a question without an answer. */
   readonly fault: Fault | undefined;
+  /** The output of a completed order, if its workflow has one. */
+  readonly output: Json | undefined;
   /** All requests to agents and workflows, in the order of their answers. */
   readonly steps: readonly RehearsedStep[];
   /** All waits for signals and answers of people, whether they came or not. */

@@ -69,7 +69,7 @@ export class Supervision {
       const waitMs = longWaitSeconds === undefined ? longWaitMs : longWaitSeconds * 1000;
       return { events: [{ ...counted, waitsUntil: at + waitMs }, { type: 'expired' }], newClaim: false };
     }
-    if (onExhausted === 'undo') return now(counted, { type: 'canceled', outcome: 'compensated' });
+    if (onExhausted === 'undo') return now(counted, { type: 'canceled', outcome: 'compensated', ...(late === undefined ? {} : { late }) });
     if (onExhausted === 'fault' && late !== undefined) return now(counted, { type: 'overdue', path: late });
     return now(counted, { type: 'exhausted', ...place });
   }

@@ -1,4 +1,4 @@
-import { workflowsAgent } from '#core/data/child-order';
+import { outputOf, workflowsAgent } from '#core/data/child-order';
 import type { Command, RequestCommand } from '#core/data/command';
 import type { EventContent, StepReply } from '#core/data/event';
 import { engineFaults, isQuestion, shortType } from '#core/data/fault';
@@ -206,6 +206,7 @@ export class World {
     return {
       outcome,
       fault,
+      output: outputOf(state),
       steps,
       waits: this.outside.waits,
       undone: effects.undone,
@@ -220,8 +221,8 @@ export class World {
   }
 
   private ending(): Pick<Rehearsal, 'outcome' | 'fault'> & { readonly end: string } {
-    const { phase, outcome = 'completed' } = this.main.state;
-    if (phase === 'closed') return { outcome, end: outcome, fault: undefined };
+    const { phase, outcome = 'completed', cause } = this.main.state;
+    if (phase === 'closed') return { outcome, end: outcome, fault: cause };
     const blocks = this.players.find(({ state }) => state.blocked);
     if (blocks?.state.blocked) {
       const { path, fault } = blocks.state.blocked;

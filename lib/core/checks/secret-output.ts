@@ -1,0 +1,111 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { outputVariable } from '#core/data/child-order';
+import type { JsonObject } from '#core/data/json';
+import { type Activity, isRemote, type Template } from '#core/definition/definition';
+import { parseExpression } from '#core/definition/expression';
+import { childNodes } from '#core/definition/expression-guard';
+import { expressionsIn } from '#core/definition/program';
+import { secretPointers } from '#core/definition/secrets';
+import { pathOf } from './expression-types.ts';
+import type { Placed, Report } from './tree.ts';
+
+/** Checks that the output of a workflow reads no field that is marked secret: its client and its caller see the output. */
+export function checkOutput(all: readonly Placed[], order: JsonObject, report: Report): void {
+  const secrets = new Secrets(
+    all.map(({ node }) => node),
+    secretPointers(order),
+  );
+  for (const { node, path } of all) {
+    const read = node.activity === 'assign' && node.variable === outputVariable ? secrets.readIn(node.value) : undefined;
+    if (read !== undefined)
+      report(path, `The output of the workflow reads ${read}, which holds a secret. Leave the secret field out of the output.`);
+  }
+}
+
+/** A read of an expression: `order.card` is the root `order` and the field `card`. `*` stands for an entry that is computed. */
+interface Chain {
+  readonly text: string;
+  readonly root: string;
+  readonly fields: readonly string[];
+}
+
+class Secrets {
+  private readonly nodes: readonly Activity[];
+  private readonly ofOrder: readonly string[];
+  /** Templates that are being searched: a variable may be computed from itself. */
+  private readonly searched = new Set<Template>();
+
+  constructor(nodes: readonly Activity[], ofOrder: readonly string[]) {
+    this.nodes = nodes;
+    this.ofOrder = ofOrder;
+  }
+
+  /** Returns the first read of a secret in a template, as written; undefined if there is none. */
+  readIn(template: Template): string | undefined {
+    if (this.searched.has(template)) return undefined;
+    this.searched.add(template);
+    const found = [...expressionsIn(template)]
+      .flatMap(({ text }) => {
+        const parsed = parseExpression(text);
+        return parsed.ok ? chainsIn(parsed.expression.ast) : [];
+      })
+      .find((chain) => this.isSecret(chain));
+    this.searched.delete(template);
+    return found?.text;
+  }
+
+  private isSecret({ root, fields }: Chain): boolean {
+    if (root === 'order') return touches(this.ofOrder, fields);
+    const [name, ...rest] = fields;
+    const named = this.nodes.filter((node) =>
+      root === 'vars' ? node.activity === 'assign' && node.variable === name : node.name === name,
+    );
+    return named.some((node) => touches(this.pointersOf(node, root), root === 'steps' ? rest : []));
+  }
+
+  /** Returns pointers to the secret parts of what others read of an activity. A value computed from a secret is a secret as a whole. */
+  private pointersOf(node: Activity, root: string): readonly string[] {
+    const whole = (template: Template | undefined) => (template !== undefined && this.readIn(template) !== undefined ? [''] : []);
+    if (isRemote(node)) return root === 'steps' ? (node.secretOutput ?? []) : [];
+    switch (node.activity) {
+      case 'assign':
+        return root === 'vars' ? whole(node.value) : [];
+      case 'waitFor':
+        return secretPointers(node.payload);
+      case 'askOperator':
+        return secretPointers(node.answer);
+      case 'compute':
+        return whole(node.input);
+      case 'forEach':
+        return whole(root === 'each' ? node.list : node.collect);
+      default:
+        return [];
+    }
+  }
+}
+
+/** Whether a secret lies in, at or around the field that is read. */
+const touches = (pointers: readonly string[], fields: readonly string[]): boolean =>
+  pointers.some((pointer) => {
+    const parts = pointer.split('/').slice(1);
+    return fields.every((field, index) => {
+      const part = parts[index];
+      return part === undefined || part === '*' || field === '*' || part === field;
+    });
+  });
+
+function chainsIn(node: ASTNode): readonly Chain[] {
+  const chain = chainOf(node);
+  return chain ? [chain] : childNodes(node).flatMap(chainsIn);
+}
+
+const roots: ReadonlySet<string> = new Set(['order', 'steps', 'vars', 'each']);
+
+function chainOf(node: ASTNode): Chain | undefined {
+  if (node.op === 'id') return roots.has(node.args) ? { text: node.args, root: node.args, fields: [] } : undefined;
+  if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
+  const [of, key] = node.args;
+  const before = chainOf(of);
+  const field = typeof key === 'string' ? key : key.op === 'value' ? String(key.args) : '*';
+  return before && { ...before, text: pathOf(node), fields: [...before.fields, field] };
+}
