@@ -12,7 +12,8 @@ import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { ChannelCloseBody, ChannelOpenBody, PageQuery } from './schemas.ts';
+import type { ChannelCloseBody, ChannelOpenBody } from './schemas/channels.ts';
+import type { PageQuery } from './schemas/common.ts';
 
 /** Lists the agents' queue pairs with their circuit breakers, and the engine's own queues. */
 export async function listChannels({ api, caller, query }: Call<z.output<typeof PageQuery>>): Promise<Answer | Refusal> {
