@@ -17,7 +17,7 @@ export function cancel(builder: TransitionBuilder, path: string): void {
   const node = builder.node(path);
   if (isRemote(node)) return cancelStep(builder, path);
   // The child that is about to start must be open first, or its clean-up would be lost.
-  if (builder.behavior(path).cancel && builder.isStarting(path)) return builder.later({ do: 'cancel', path });
+  if (builder.behavior(path).cancel && builder.jobs.isStarting(path)) return builder.jobs.later({ do: 'cancel', path });
 
   const cleanUp =
     activity.status === 'Executing' ? builder.behavior(path).cancel?.(node, activity.local, builder.context(path)) : undefined;
@@ -31,7 +31,7 @@ export function cancelChildren(builder: TransitionBuilder, path: string): void {
   const children = builder.children(path);
   // An activity that cleans up is not interrupted.
   if (!builder.activity(path)?.cleaning) for (const child of children) cancel(builder, child);
-  if (children.length === 0) builder.later({ do: 'childrenClosed', path });
+  if (children.length === 0) builder.jobs.later({ do: 'childrenClosed', path });
 }
 
 /** Cancels a step and tells its agent. The step stays open until its reply or its deadline, because a completed step must be undone. */

@@ -53,7 +53,7 @@ function floorOf(builder: TransitionBuilder, scope: string): number {
 /** Continues every activity that undoes a scope and waited for another one to finish a part of it. */
 export function continueUndoing(builder: TransitionBuilder): void {
   for (const path of Object.keys(builder.state.activities)) {
-    if (isIdle(builder, path)) builder.later({ do: 'undoNextIfIdle', path });
+    if (isIdle(builder, path)) builder.jobs.later({ do: 'undoNextIfIdle', path });
   }
 }
 
@@ -70,7 +70,7 @@ function nothingLeft(builder: TransitionBuilder, path: string, scope: string): v
   if (!activity) return;
   if (activity.status === 'Compensating' && ending) return builder.end(ending.fault && !builder.state.undone ? 'rejected' : ending.outcome);
   if (activity.status === 'Canceling') return close(builder, path, { result: 'Canceled' });
-  if (builder.behavior(path).undone) builder.next({ do: 'undone', path });
+  if (builder.behavior(path).undone) builder.jobs.next({ do: 'undone', path });
   else close(builder, path, { result: 'Succeeded' });
 }
 

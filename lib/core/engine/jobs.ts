@@ -46,7 +46,7 @@ function runJob(builder: TransitionBuilder, job: Job): void {
 function startChild(builder: TransitionBuilder, path: string, start: Start): void {
   if (builder.activity(path)?.status !== 'Executing') return;
   const child = childPath(path, start);
-  if (builder.isStopped(path)) return notifyParent(builder, child, path, { result: 'Canceled' });
+  if (builder.jobs.skipsChildrenOf(path)) return notifyParent(builder, child, path, { result: 'Canceled' });
   if (hasRun(builder, path, child))
     return apply(builder, path, raise(ranTwice(path, builder.node(path).activity, builder.node(child).name)));
   execute(builder, child);
@@ -67,7 +67,7 @@ function childClosed(builder: TransitionBuilder, path: string, child: string, cl
   const activity = builder.activity(path);
   if (!activity) return;
   const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
-  if (turn?.startsWith(`${path}[`)) builder.later({ do: 'forgetTurn', turn });
+  if (turn?.startsWith(`${path}[`)) builder.jobs.later({ do: 'forgetTurn', turn });
   if (activity.status === 'Compensating') return undoNext(builder, path);
   if (isRemote(builder.node(path))) return lateUndone(builder, path, closing);
   if (activity.status === 'Canceling') return isUndoing(builder, path) ? undoNext(builder, path) : childrenClosed(builder, path);

@@ -46,7 +46,7 @@ function carryOut(builder: TransitionBuilder, path: string, next: Next<unknown>)
   switch (next.verb) {
     case 'run':
       if (next.resetsVariables) builder.replaceState(restarted(builder.program, builder.state, path));
-      for (const start of next.run) builder.later({ do: 'startChild', path, start });
+      for (const start of next.run) builder.jobs.later({ do: 'startChild', path, start });
       builder.startedCount += next.run.length;
       return;
     case 'wait':
@@ -61,7 +61,7 @@ function carryOut(builder: TransitionBuilder, path: string, next: Next<unknown>)
     case 'ask':
       return askPerson(builder, path, next.question);
     case 'cancelChildren':
-      builder.stop(path);
+      builder.jobs.skipChildrenOf(path);
       for (const child of builder.children(path)) cancel(builder, child);
       return;
     case 'undoNext':
