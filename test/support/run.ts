@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { StepState } from '#core/activities/step';
 import { advance, type Transition } from '#core/advance';
 import { workflowsAgent } from '#core/data/child-order';
 import type { RequestCommand } from '#core/data/command';
@@ -9,6 +8,7 @@ import { requestIdOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoPage } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote, type WorkflowDefinition } from '#core/definition/definition';
 import { nodeAt, type Program, programOf } from '#core/definition/program';
 import { violations } from '#core/engine/invariants';

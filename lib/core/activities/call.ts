@@ -1,8 +1,9 @@
 import { workflowsAgent } from '#core/data/child-order';
 import { deadlinePassed } from '#core/data/fault';
+import type { StepState } from '#core/data/step-state';
 import { type Behavior, raise } from '#core/engine/behavior';
 import { requestAgain } from '#core/engine/step-attempts';
-import { type Step, type StepState, step } from './step.ts';
+import { type Step, step } from './step.ts';
 
 /**
  * Runs another workflow as a separate order (child workflow). Its agent is the engine, its operation the workflow with

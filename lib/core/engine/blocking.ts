@@ -1,6 +1,6 @@
-import type { StepState } from '#core/activities/step';
 import type { Event } from '#core/data/event';
 import { type Fault, isQuestion } from '#core/data/fault';
+import type { StepState } from '#core/data/step-state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { propagateFault, raise } from './fault-propagation.ts';

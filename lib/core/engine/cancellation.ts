@@ -1,6 +1,6 @@
-import type { StepState } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import { attemptIdOf } from '#core/data/ids';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { close } from './closing.ts';
 import { confirm, undoLate } from './compensation.ts';

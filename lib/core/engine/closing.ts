@@ -1,8 +1,8 @@
 import { runsAgain } from '#core/activities/index';
 import { attemptIdOf } from '#core/data/ids';
 import { closedFact } from '#core/data/journal';
+import type { Closing } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
-import type { Closing } from './behavior.ts';
 import { withOutput, withoutMemo, withoutReadOutputs } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 

@@ -1,8 +1,9 @@
-import { inputChanged, type StepState } from '#core/activities/step';
+import { inputChanged } from '#core/activities/step';
 import type { Fault } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { State, UndoEntry } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import { parentOf } from '#core/definition/program';
 import { close, restart } from './closing.ts';

@@ -1,8 +1,9 @@
-import type { RemoteStep, Step, StepState } from '#core/activities/step';
+import type { RemoteStep, Step } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import type { StepReply } from '#core/data/event';
 import type { Fault } from '#core/data/fault';
 import type { Json } from '#core/data/json';
+import type { StepState } from '#core/data/step-state';
 import { type Context, close, type Next, succeeded, wait } from './behavior.ts';
 import { requestAgain } from './step-attempts.ts';
 import { faultIn, isDefiniteRefusal } from './step-replies.ts';

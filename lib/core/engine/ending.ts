@@ -1,5 +1,5 @@
+import type { Closing } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
-import type { Closing } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { undoNext } from './compensation.ts';
 import { requestCancel } from './requests.ts';

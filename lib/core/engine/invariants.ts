@@ -1,5 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import type { State } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 

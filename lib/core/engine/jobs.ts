@@ -1,7 +1,9 @@
 import { runsAgain } from '#core/activities/index';
 import { ranTwice } from '#core/data/fault';
+import { childPath, type Start } from '#core/data/ids';
+import type { Closing } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
-import { type Closing, childPath, raise, type Start, succeeded } from './behavior.ts';
+import { raise, succeeded } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { close, notifyParent } from './closing.ts';
 import { continueUndoing, isIdle, isUndoing, restartedAfterReplacing, undoNext } from './compensation.ts';

@@ -1,5 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import type { ActivityState, State } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { nodeAt, type Program } from '#core/definition/program';
 import type { TransitionBuilder } from './transition-builder.ts';
 

@@ -1,5 +1,6 @@
-import type { Step, StepState } from '#core/activities/step';
+import type { Step } from '#core/activities/step';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
+import type { StepState } from '#core/data/step-state';
 
 /** Returns the fault of an attempt that got no reply, or only "not now", before its time limit. */
 export function noAnswer({ atMostOnce = false }: Pick<Step, 'atMostOnce'>, { phase, reason }: Partial<StepState>): Fault {

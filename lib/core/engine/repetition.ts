@@ -1,5 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { leaveUnknown } from './cancellation.ts';

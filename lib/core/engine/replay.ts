@@ -1,9 +1,9 @@
-import type { StepState } from '#core/activities/step';
 import { engineFaults, type Fault, isKindOf } from '#core/data/fault';
 import { firstGenerationOf, undonePath } from '#core/data/ids';
 import type { CoreFact, Fact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoEntry } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { type Activity, isRemote, type Template } from '#core/definition/definition';
 import { definitionPath, fill, nodeAt, type Program, scopeOf } from '#core/definition/program';
 import { mask } from '#core/definition/secrets';

@@ -1,7 +1,7 @@
-import type { StepState } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import type { Event, StepReply } from '#core/data/event';
 import { attemptIdOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from '#core/data/ids';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { answerCanceled } from './cancellation.ts';

@@ -1,4 +1,4 @@
-import type { StepState } from '#core/activities/step';
+import type { StepState } from '#core/data/step-state';
 import { blockOrContinue, unblock } from './blocking.ts';
 import { cancel } from './cancellation.ts';
 import { endOrder } from './ending.ts';

@@ -1,8 +1,8 @@
 import { answersLater } from '#core/activities/index';
-import type { StepState } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { type Json, utf8Bytes } from '#core/data/json';
+import type { StepState } from '#core/data/step-state';
 import { isRemote, limits } from '#core/definition/definition';
 import { definitionPath } from '#core/definition/program';
 import { type Next, raise } from './behavior.ts';

@@ -1,7 +1,8 @@
-import type { RemoteStep, Step, StepState } from '#core/activities/step';
+import type { RemoteStep, Step } from '#core/activities/step';
 import { childCheckSeconds, workflowsAgent } from '#core/data/child-order';
 import { deadlinePassed, engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { fits, type Json, utf8Bytes } from '#core/data/json';
+import type { StepState } from '#core/data/step-state';
 import { limits } from '#core/definition/definition';
 import { mayChange } from '#core/definition/template';
 import { type Context, type Next, raise, request } from './behavior.ts';

@@ -1,5 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import { attemptIdOf } from '#core/data/ids';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { requestWakeUp } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';

@@ -1,11 +1,11 @@
 import { behaviorOf } from '#core/activities/index';
-import type { StepState } from '#core/activities/step';
 import type { Command } from '#core/data/command';
 import type { Event } from '#core/data/event';
 import type { Fault } from '#core/data/fault';
 import type { CoreFact } from '#core/data/journal';
 import { type Json, utf8Bytes } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { type Activity, isRemote, limits } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Behavior, Context } from './behavior.ts';

@@ -1,9 +1,10 @@
 import { runsAgain } from '#core/activities/index';
-import type { StepState } from '#core/activities/step';
 import type { Fault } from '#core/data/fault';
 import { attemptIdOf } from '#core/data/ids';
+import type { Closing } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
-import type { Closing, Next } from './behavior.ts';
+import type { Next } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { close } from './closing.ts';
 import { replaceFormer, restartedAfterReplacing, undoLate, undoNext } from './compensation.ts';

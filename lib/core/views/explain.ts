@@ -1,7 +1,7 @@
-import type { StepState } from '#core/activities/step';
 import { isQuestion, shortType } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
 import type { Outcome, State } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 

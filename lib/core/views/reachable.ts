@@ -3,10 +3,10 @@ import { behaviorOf } from '#core/activities/index';
 import type { RetryState } from '#core/activities/retry';
 import type { SequenceState } from '#core/activities/sequence';
 import { isKindOf } from '#core/data/fault';
+import type { Start } from '#core/data/ids';
 import type { ActivityState, State } from '#core/data/state';
 import { type Activity, rootPath } from '#core/definition/definition';
 import { definitionPath, type Program } from '#core/definition/program';
-import type { Start } from '#core/engine/behavior';
 
 /**
  * Returns the paths of the definition whose activities are open or may still start. All other activities never run

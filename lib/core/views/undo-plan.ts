@@ -1,7 +1,7 @@
 import { behaviorOf } from '#core/activities/index';
-import type { StepState } from '#core/activities/step';
 import type { Json } from '#core/data/json';
 import type { ActivityState, State, UndoEntry } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import type { Evaluation } from '#core/definition/expression';
 import { definitionPath, fill, nodeAt, type Program, parentOf, scopeOf } from '#core/definition/program';

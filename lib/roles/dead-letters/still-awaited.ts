@@ -1,6 +1,6 @@
-import type { StepState } from '#core/activities/step';
 import { generationOf, idempotencyKeyOf, requestIdOf } from '#core/data/ids';
 import type { JsonObject } from '#core/data/json';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import type { Definitions } from '#ports/definitions';

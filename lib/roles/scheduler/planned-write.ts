@@ -1,8 +1,8 @@
-import type { StepState } from '#core/activities/step';
 import type { CancelCommand, RequestCommand } from '#core/data/command';
 import { type Fault, isQuestion } from '#core/data/fault';
 import { requestIdOf } from '#core/data/ids';
 import type { JsonObject } from '#core/data/json';
+import type { StepState } from '#core/data/step-state';
 import { violations } from '#core/engine/invariants';
 import { InvariantError } from '#ports/errors';
 import { announcedAs } from '#ports/records';

@@ -1,5 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import { type RequestCommand, requestCommand } from '#core/data/command';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { inputOf, nodeAt } from '#core/definition/program';
 import type { Loaded } from './types.ts';

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { StepState } from '#core/activities/step';
 import { advance, type Transition } from '#core/advance';
 import type { RequestCommand } from '#core/data/command';
 import type { Event, EventContent } from '#core/data/event';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { nodeAt, type Program, programOf } from '#core/definition/program';
 import type { Purpose } from './stubs.ts';

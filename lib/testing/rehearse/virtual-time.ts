@@ -1,6 +1,7 @@
-import { isCounted, type StepState } from '#core/activities/step';
+import { isCounted } from '#core/activities/step';
 import type { EventContent } from '#core/data/event';
 import type { State } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { nodeAt, type Program, wakeAtOf } from '#core/definition/program';
 import { mostLate, workingSteps } from '#core/engine/lateness';
 import { longWaitMs } from '#roles/scheduler/deadlines';
