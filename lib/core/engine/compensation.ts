@@ -5,20 +5,20 @@ import type { Json } from '#core/data/json';
 import type { State, UndoEntry } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
 import { isRemote, rootPath } from '#core/definition/definition';
-import { parentOf } from '#core/definition/program';
+import { type Program, parentOf, stepAt } from '#core/definition/program';
 import { close, restart } from './closing.ts';
 import { beginConfirming, beginImpossible } from './confirmation.ts';
 import { handlerAround } from './fault-routing.ts';
 import { sendRequests } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { isKnownDone, noteDone, noteRefused, noteUndone } from './undo-list.ts';
-import { pageIn, type Reach, reaches } from './undo-pages.ts';
+import { pageIn, type Reach, reaches, undoneScope } from './undo-pages.ts';
 
 /** Undoes the newest work left in the scope of the activity at this path. If none is left, that activity continues. */
 export function undoNext(builder: TransitionBuilder, path: string): void {
-  const { scope } = builder.local(path) as { readonly scope: string };
+  const scope = undoneScope(builder.activity(path));
   // A handler does not undo its own work. An outer scope may undo it later.
-  const entry = newestOf(builder, { scope, own: handlerAround(builder, path) });
+  const entry = scope === undefined ? undefined : newestOf(builder, { scope, own: handlerAround(builder, path) });
   if (entry === 'not known yet') return;
   if (!entry) return nothingLeft(builder, path, scope);
   // Another activity already undoes or confirms this step. When that closes, `continueUndoing` calls this function
@@ -61,10 +61,9 @@ export function continueUndoing(builder: TransitionBuilder): void {
 export const isIdle = (builder: TransitionBuilder, path: string): boolean => isUndoing(builder, path) && !builder.hasChildren(path);
 
 /** Whether an activity undoes a scope. If it is canceled meanwhile, it still continues until no work is left. */
-export const isUndoing = (builder: TransitionBuilder, path: string): boolean =>
-  (builder.local(path) as { scope?: string } | undefined)?.scope !== undefined;
+export const isUndoing = (builder: TransitionBuilder, path: string): boolean => undoneScope(builder.activity(path)) !== undefined;
 
-function nothingLeft(builder: TransitionBuilder, path: string, scope: string): void {
+function nothingLeft(builder: TransitionBuilder, path: string, scope: string | undefined): void {
   if (scope === rootPath && builder.node(path).activity === 'compensate') builder.set({ compensated: true });
   const { ending } = builder.state;
   const activity = builder.activity(path);
@@ -144,11 +143,11 @@ export function undoLate(builder: TransitionBuilder, path: string, local: StepSt
 }
 
 /** Returns the steps whose undo keeps failing, or whose outcome cannot be confirmed. */
-export const failingUndos = ({ activities }: State): readonly string[] =>
-  Object.entries(activities).flatMap(([path, { local }]) => {
-    const { mode, failed } = (local ?? {}) as Partial<StepState>;
-    if (!failed) return [];
-    return mode === 'undo' ? [undonePath(path)] : mode === 'confirm' ? [path] : [];
+export const failingUndos = (program: Program, state: State): readonly string[] =>
+  Object.keys(state.activities).flatMap((path) => {
+    const step = stepAt(program, state, path);
+    if (!step?.failed) return [];
+    return step.mode === 'undo' ? [undonePath(path)] : step.mode === 'confirm' ? [path] : [];
   });
 
 /** Marks an undo that keeps failing as done by a person, or as unnecessary. */

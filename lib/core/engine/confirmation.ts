@@ -25,8 +25,10 @@ const isLookedUp = ({ agent, lookup }: RemoteStep): boolean => lookup === true |
 export const isRunToConfirm = (step: RemoteStep): boolean => !isLookedUp(step) && !step.atMostOnce;
 
 /** Returns until when a request may have its effect. Its agent stops then; heartbeats may have extended its time. */
-export const possibleUntil = ({ longestSeconds = 0 }: Pick<Step, 'longestSeconds'>, { completeBy, since }: StepState): number =>
-  Math.max(completeBy, since + longestSeconds * 1000);
+export const possibleUntil = (
+  { longestSeconds = 0 }: Pick<Step, 'longestSeconds'>,
+  { completeBy, since }: Pick<StepState, 'completeBy' | 'since'>,
+): number => Math.max(completeBy, since + longestSeconds * 1000);
 
 const retryPauseMs = { first: 5_000, longest: 3_600_000 };
 /** The number of failures after which a person is notified. A definite refusal notifies at once. */

@@ -1,7 +1,8 @@
 import { runsAgain } from '#core/activities/index';
 import { ranTwice } from '#core/data/fault';
 import { childPath, type Start } from '#core/data/ids';
-import type { Closing } from '#core/data/state';
+import { isObject } from '#core/data/json';
+import type { ActivityState, Closing } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { raise, succeeded } from './behavior.ts';
 import { cancel } from './cancellation.ts';
@@ -82,11 +83,17 @@ function childClosed(builder: TransitionBuilder, path: string, child: string, cl
   const context = behavior.repeats ? builder.context(path, child) : builder.context(path);
   if (closing.result !== 'Faulted') return apply(builder, path, behavior.childClosed?.(node, activity.local, closing, context));
   if (isRetried(builder, path, closing.fault)) {
-    builder.fact({ type: 'RunFailed', path, attempt: (activity.local as { attempt?: number }).attempt ?? 1, fault: closing.fault });
+    builder.fact({ type: 'RunFailed', path, attempt: runNumber(activity), fault: closing.fault });
     return apply(builder, path, behavior.childFaulted?.(node, activity.local, closing.fault, context));
   }
   builder.fact({ type: 'ActivityFaulting', path, child });
   fail(builder, path, closing.fault);
+}
+
+/** Returns the number of the present run, which a retry or a custom activity like it keeps as `attempt`. */
+function runNumber({ local }: ActivityState): number {
+  const attempt = isObject(local) ? local['attempt'] : undefined;
+  return typeof attempt === 'number' ? attempt : 1;
 }
 
 function lateUndone(builder: TransitionBuilder, path: string, closing: Closing): void {

@@ -3,7 +3,6 @@ import { firstGenerationOf, undonePath } from '#core/data/ids';
 import type { CoreFact, Fact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoEntry } from '#core/data/state';
-import type { StepState } from '#core/data/step-state';
 import { type Activity, isRemote, type Template } from '#core/definition/definition';
 import { definitionPath, fill, nodeAt, type Program, scopeOf } from '#core/definition/program';
 import { mask } from '#core/definition/secrets';
@@ -72,7 +71,7 @@ export class Replay {
     const node = nodeAt(this.program, path);
     if (!isRemote(node) || !node.undo) return;
     const asked = this.filled(node.input, path);
-    const until = possibleUntil(node, { completeBy, since } as StepState);
+    const until = possibleUntil(node, { completeBy, since });
     this.put({ path, generation, attempt, ...(asked === undefined ? {} : { requestInput: asked }), until });
   }
 

@@ -75,12 +75,12 @@ function requestedPath(builder: TransitionBuilder, requestId: string): string | 
   const path = stepOfRequest(builder.subject.orderId, requestId);
   const activity = path === undefined ? undefined : builder.state.activities[path];
   if (path === undefined || !activity || activity.reply) return undefined;
-  const local = activity.local as StepState | undefined;
-  if (local?.phase !== 'requested') return undefined;
+  const step = builder.stepAt(path);
+  if (step?.phase !== 'requested') return undefined;
   // A called order ends once, however often its caller has requested it: the reply belongs to the effect, not to one
   // attempt.
-  if (isCalled(builder, path)) return generationOf(requestId) === local.generation ? path : undefined;
-  return local.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, local) === requestId ? path : undefined;
+  if (isCalled(builder, path)) return generationOf(requestId) === step.generation ? path : undefined;
+  return step.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, step) === requestId ? path : undefined;
 }
 
 /**
@@ -93,15 +93,15 @@ function lateSuccess(builder: TransitionBuilder, { requestId, reply: given }: Re
   const path = stepOfRequest(builder.subject.orderId, requestId);
   const activity = path === undefined ? undefined : builder.state.activities[path];
   if (path === undefined || !activity || activity.reply || given.status !== 'succeeded' || refusedOutput(given.output)) return undefined;
-  const local = activity.local as StepState | undefined;
-  const node = builder.node(path);
-  if (!local || !isRemote(node)) return undefined;
+  const step = builder.stepAt(path);
+  if (!step) return undefined;
   // The order is blocked because this very output does not fit into the state.
   if (recordable(builder, path, given) !== given) return undefined;
-  if (generationOf(requestId) !== local.generation || attemptOf(requestId) > local.attempt) return undefined;
-  if (local.mode) return local.phase === 'requested' || local.phase === 'waitingToRetry' ? path : undefined;
-  const isBlocked = local.phase === 'unknown' && activity.awaitsPerson === true;
-  const isOnce = node.activity === 'step' && node.atMostOnce === true && local.phase === 'requested';
+  if (generationOf(requestId) !== step.generation || attemptOf(requestId) > step.attempt) return undefined;
+  if (step.mode) return step.phase === 'requested' || step.phase === 'waitingToRetry' ? path : undefined;
+  const node = builder.node(path);
+  const isBlocked = step.phase === 'unknown' && activity.awaitsPerson === true;
+  const isOnce = node.activity === 'step' && node.atMostOnce === true && step.phase === 'requested';
   return isBlocked || isOnce ? path : undefined;
 }
 

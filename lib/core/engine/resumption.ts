@@ -19,9 +19,9 @@ export function resubmit(builder: TransitionBuilder, path: string, completeWithi
   const { at, epoch } = builder.event;
   forgetLate(builder);
   const failed = builder.activity(path);
+  const mode = builder.stepAt(path)?.mode;
   unblock(builder, path, completeWithinSeconds);
   builder.continuesWhileBlocked = true;
-  const { mode } = (failed?.local ?? {}) as Partial<StepState>;
   if (failed?.awaitsPerson && failed.reply?.status === 'succeeded') answer(builder, path, failed.reply);
   else if (failed?.awaitsPerson || (!failed?.reply && (mode === 'undo' || mode === 'confirm'))) repeat(builder, path, failed?.reply);
 

@@ -6,8 +6,8 @@ import type { CoreFact } from '#core/data/journal';
 import { type Json, utf8Bytes } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
-import { type Activity, isRemote, limits } from '#core/definition/definition';
-import { nodeAt, type Program, parentOf } from '#core/definition/program';
+import { type Activity, limits } from '#core/definition/definition';
+import { nodeAt, type Program, parentOf, stepAt } from '#core/definition/program';
 import type { Behavior, Context } from './behavior.ts';
 import { ActivityContext } from './context.ts';
 import type { Job } from './job.ts';
@@ -72,8 +72,7 @@ export class TransitionBuilder {
 
   /** Returns the local state of a step or call that has one. Undefined for every other activity. */
   stepAt(path: string): StepState | undefined {
-    const local = this.local(path);
-    return local !== undefined && isRemote(this.node(path)) ? (local as StepState) : undefined;
+    return stepAt(this.program, this.state, path);
   }
 
   /** Returns the local state of a step or call that is known to have one. */

@@ -1,6 +1,8 @@
+import { localOf, stepOf } from '#core/activities/index';
 import { isQuestion, shortType } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
-import type { Outcome, State } from '#core/data/state';
+import { isObject } from '#core/data/json';
+import type { ActivityState, Outcome, State } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
@@ -54,17 +56,28 @@ function blockedText({ activities }: State, { path, fault }: NonNullable<State['
 
 /** Returns what one activity waits for; undefined if other activities have to continue first. */
 function waitOf(program: Program, state: State, path: string, now: number | undefined, childOf?: ChildOf): string | undefined {
-  const { local } = state.activities[path] ?? {};
+  const activity = state.activities[path];
   const node = nodeAt(program, path);
-  if (local === undefined) return undefined;
-  if (node.activity === 'call' && isAtWork(local as StepState)) return callText(node, path, local as StepState, childOf);
-  if (isRemote(node)) return stepText(node, state, path, local as StepState, now);
-  const { until, attempt = 1 } = local as { readonly until?: number; readonly attempt?: number };
-  if (node.activity === 'waitFor')
-    return `waits for the signal ${node.signal}${until === undefined ? '' : ` until ${timeText(until, now)}`} at ${path}`;
+  const step = stepOf(node, activity);
+  if (node.activity === 'call' && step && isAtWork(step)) return callText(node, path, step, childOf);
+  if (isRemote(node)) return step && stepText(node, state, path, step, now);
+  if (node.activity === 'waitFor') {
+    const local = localOf(node, activity);
+    return (
+      local && `waits for the signal ${node.signal}${local.until === undefined ? '' : ` until ${timeText(local.until, now)}`} at ${path}`
+    );
+  }
+  const until = untilOf(activity);
   if (until === undefined) return undefined;
   if (node.activity !== 'retry') return `waits ${lengthText(until, now)} at ${path}`;
+  const { attempt = 1 } = localOf(node, activity) ?? {};
   return `waits ${lengthText(until, now)} before it runs ${path} once more, after ${attempt === 1 ? 'one failure' : `${attempt} failures`}`;
+}
+
+/** Returns the end of a pause, which a built-in or a custom activity keeps as `until`. */
+function untilOf(activity: ActivityState | undefined): number | undefined {
+  const until = isObject(activity?.local) ? activity.local['until'] : undefined;
+  return typeof until === 'number' ? until : undefined;
 }
 
 const isAtWork = ({ mode, phase }: StepState): boolean => mode === undefined && (phase === 'requested' || phase === 'failedForNow');

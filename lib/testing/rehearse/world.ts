@@ -114,7 +114,7 @@ export class World {
     if (command.type === 'cancel' && command.agent === workflowsAgent)
       return void this.inbox.push(() => this.children.cancel(command.idempotencyKey));
     if (command.type !== 'request') return;
-    const local = player.local(command.path);
+    const local = player.stepAt(command.path);
     if (local?.phase !== 'requested' || requestIdOf(player.orderId, command.path, local) !== command.requestId) return;
     const purpose = local.mode === 'undo' || local.mode === 'confirm' ? local.mode : 'do';
     this.inbox.push(() => this.serve(player, command, purpose));
@@ -136,7 +136,7 @@ export class World {
     if (afterMs === 0) return arrives(reply);
     // A long operation sends heartbeats while it runs. An agent sends no reply after the deadline.
     this.happen(player, { type: 'heartbeat', requestId: ask.requestId, completeBy: this.now + afterMs + 1 });
-    const completeBy = isCall ? Infinity : (player.local(ask.path)?.completeBy ?? 0);
+    const completeBy = isCall ? Infinity : (player.stepAt(ask.path)?.completeBy ?? 0);
     if (this.now + afterMs >= completeBy) return arrives('silence');
     // The outcome is unknown until the operation answers.
     this.effects.note(path, purpose, 'silence');
