@@ -9,12 +9,6 @@ interface StepAttempt {
   readonly completeBy: number;
   /** When it was requested: `longestSeconds` counts from here. */
   readonly since: number;
-  /**
-   * The purpose of the request, if it is not the operation itself. `undo`: repeated until it succeeds. `confirm`: finds
-   * out whether the step was done, under the same key, until the answer is definite. `cancel`: no new request, but a
-   * reply may still come.
-   */
-  readonly mode?: 'undo' | 'confirm' | 'cancel';
   /** The input of the request, if a second evaluation could differ: one key has one input. */
   readonly input?: Json;
   /** The first attempt of an undo or a confirmation. Retry pauses grow from there. */
@@ -37,7 +31,9 @@ interface StepAttempt {
   readonly newKey?: true;
 }
 
-export type StepState = StepAttempt & {
+/** The request of the operation itself. */
+interface Operating {
+  readonly mode?: never;
   readonly phase:
     | 'requested'
     /** The agent replied "not now". The step waits for its deadline, as if the agent had not replied. */
@@ -45,14 +41,49 @@ export type StepState = StepAttempt & {
     /** The agent refused. Another request is a new effect. */
     | 'refused'
     /** The outcome is unknown, although the agent replied or the time is over. */
-    | 'unknown'
-    /** An undo or a confirmation failed. It is requested again at `completeBy`. */
+    | 'unknown';
+}
+
+/** The request of an undo. It is repeated until it succeeds. */
+interface Undoing {
+  readonly mode: 'undo';
+  readonly phase:
+    | 'requested'
+    /** It failed, and is requested again at `completeBy`. */
     | 'waitingToRetry'
-    /** The step was done although it was canceled. Its undo is running. */
-    | 'undoing'
-    /** The input of the undo could not be evaluated. It is never requested, and waits for a person. */
+    /** Its input could not be evaluated. It is never requested, and waits for a person. */
     | 'impossible';
-};
+}
+
+/** The request that finds out whether the step was done, under the same key. It is repeated until the answer is definite. */
+interface Confirming {
+  readonly mode: 'confirm';
+  readonly phase:
+    | 'requested'
+    /** It failed, and is requested again at `completeBy`. */
+    | 'waitingToRetry';
+}
+
+/** A canceled step. It sends no new request, but a reply may still come. */
+interface Canceling {
+  readonly mode: 'cancel';
+  readonly phase:
+    | 'requested'
+    /** The step was done, although it was canceled or its input has changed. Its undo is running. */
+    | 'undoing';
+}
+
+/** A step that requests its own operation. */
+export type OperatingStep = StepAttempt & Operating;
+
+/** A step that undoes, or finds out whether there is anything to undo. */
+export type CompensatingStep = StepAttempt & (Undoing | Confirming);
+
+/** The local state of a step or a call: its request, the purpose of that request (`mode`), and how far it is (`phase`). */
+export type StepState = OperatingStep | CompensatingStep | (StepAttempt & Canceling);
+
+/** Whether a reply may still decide the present request. */
+export const awaitsReply = ({ phase }: StepState): boolean => phase === 'requested' || phase === 'failedForNow';
 
 /** The result of a step's earlier runs inside a retry. Its key shows which effect must not be repeated. */
 export interface StepMemo {

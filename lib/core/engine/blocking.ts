@@ -1,5 +1,6 @@
 import type { Event } from '#core/data/event';
 import { type Fault, isQuestion } from '#core/data/fault';
+import { awaitsReply } from '#core/data/step-state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { propagateFault, raise } from './fault-propagation.ts';
@@ -27,8 +28,7 @@ export function exhaust(builder: TransitionBuilder, { path, fault }: Extract<Eve
 export function overdue(builder: TransitionBuilder, path: string): void {
   const step = builder.stepAt(path);
   // A step whose agent replied "not now" is treated as if the agent had not replied.
-  const waits = step?.phase === 'requested' || step?.phase === 'failedForNow';
-  if (waits && !step.mode && step.completeBy <= builder.event.at) raise(builder, path, noAnswerTo(builder, path));
+  if (step && awaitsReply(step) && !step.mode && step.completeBy <= builder.event.at) raise(builder, path, noAnswerTo(builder, path));
 }
 
 function noAnswerTo(builder: TransitionBuilder, path: string): Fault {

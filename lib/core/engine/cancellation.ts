@@ -45,7 +45,7 @@ function cancelStep(builder: TransitionBuilder, path: string): void {
   if (!local || local.attempt === 0) return close(builder, path, { result: 'Canceled' });
   if (reply) return answerCanceled(builder, path, reply);
   if (local.phase === 'requested' && local.completeBy > builder.event.at) {
-    builder.setLocal(path, { ...local, mode: 'cancel' });
+    builder.setStep(path, { ...local, mode: 'cancel', phase: 'requested' });
     return requestCancel(builder, path, local);
   }
   if (local.phase === 'refused') return closeRefused(builder, path, local);
@@ -77,7 +77,7 @@ export function answerCanceled(builder: TransitionBuilder, path: string, reply: 
 function waitForCompleteBy(builder: TransitionBuilder, path: string, local: StepState, reply: StepReply): void {
   if (local.agentStopped) return;
   if (reply.status !== 'succeeded') builder.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(local), fault: faultIn(reply) });
-  builder.setLocal(path, { ...local, agentStopped: true });
+  builder.setStep(path, { ...local, agentStopped: true });
 }
 
 /** Leaves a step whose deadline has passed or whose reply is inconclusive. Its outcome is confirmed if it can be undone. */

@@ -121,7 +121,7 @@ export function replaceFormer(builder: TransitionBuilder, path: string): Fault |
     return undefined;
   }
   const entry = builder.state.undo?.find((each) => each.path === path);
-  builder.setLocal(path, entry ? { ...local, mode: 'cancel', phase: 'undoing', replacesFormer: true } : { ...local, attempt: 0 });
+  builder.setStep(path, entry ? { ...local, mode: 'cancel', phase: 'undoing', replacesFormer: true } : { ...local, attempt: 0 });
   if (!entry) return inputChanged(path);
   undo(builder, entry, path);
   return undefined;
@@ -137,7 +137,7 @@ export function restartedAfterReplacing(builder: TransitionBuilder, path: string
 /** Undoes a step that turned out to be done after its cancellation. The step stays open until then. */
 export function undoLate(builder: TransitionBuilder, path: string, local: StepState, output: Json): void {
   noteDone(builder, path, local, output);
-  builder.setLocal(path, { ...local, mode: 'cancel', phase: 'undoing' });
+  builder.setStep(path, { ...local, mode: 'cancel', phase: 'undoing' });
   const entry = builder.state.undo?.find((each) => each.path === path);
   if (entry) undo(builder, entry, path);
 }

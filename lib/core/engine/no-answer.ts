@@ -1,9 +1,9 @@
-import type { Step } from '#core/activities/step';
+import type { RemoteStep } from '#core/activities/step';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import type { StepState } from '#core/data/step-state';
 
 /** Returns the fault of an attempt that got no reply, or only "not now", before its time limit. */
-export function noAnswer({ atMostOnce = false }: Pick<Step, 'atMostOnce'>, step: StepState | undefined): Fault {
+export function noAnswer({ atMostOnce = false }: Pick<RemoteStep, 'atMostOnce'>, step: StepState | undefined): Fault {
   if (atMostOnce && step?.phase === 'requested')
     return engineFault(engineFaults.outcomeUnknown, 'No reply came in time. The operation runs at most once, so its outcome is unknown.', {
       outcomeUnknown: true,

@@ -1,7 +1,7 @@
 import { workflowsAgent } from '#core/data/child-order';
 import type { Event, StepReply } from '#core/data/event';
 import { attemptIdOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from '#core/data/ids';
-import type { StepState } from '#core/data/step-state';
+import type { CompensatingStep } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { answerCanceled } from './cancellation.ts';
@@ -22,8 +22,9 @@ export function reply(builder: TransitionBuilder, event: Replied): void {
   if (path === undefined || (!isCalled(builder, path) && orderTime(builder, event.sentAt) > builder.step(path).completeBy)) return;
 
   const isBlocked = builder.state.phase !== 'running';
-  if (isTooEarly(builder, path, event))
-    return isBlocked ? undefined : builder.setLocal(path, pausedUntil(builder.step(path), builder.event.at, event));
+  const step = builder.step(path);
+  if (step.mode === 'confirm' && isTooEarly(step, event))
+    return isBlocked ? undefined : builder.setStep(path, pausedUntil(step, builder.event.at, event));
   takeReply(builder, path, event.reply);
 }
 
@@ -39,16 +40,14 @@ function record(builder: TransitionBuilder, path: string, reply: StepReply): voi
 }
 
 /** Whether a "not found" is too early to count: the last request may still have been on its way to the service at that time. */
-function isTooEarly(builder: TransitionBuilder, path: string, { sentAt, clocksApartMs = 0, reply }: Replied): boolean {
-  const { mode, until } = builder.step(path);
-  return mode === 'confirm' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
-}
+const isTooEarly = ({ until }: CompensatingStep, { sentAt, clocksApartMs = 0, reply }: Replied): boolean =>
+  until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
 
 /**
  * Returns the state of a step that repeats its lookup once the last request has had its time. If our clock already
  * shows that time, the agent's clock is behind: the step waits as long as the agent's clock still needs.
  */
-function pausedUntil(local: StepState, at: number, { sentAt, clocksApartMs = 0 }: Replied): StepState {
+function pausedUntil(local: CompensatingStep, at: number, { sentAt, clocksApartMs = 0 }: Replied): CompensatingStep {
   const dueAt = (local.until ?? local.completeBy) + clocksApartMs;
   return { ...local, phase: 'waitingToRetry', completeBy: dueAt > at ? dueAt : at + dueAt - sentAt };
 }
@@ -123,6 +122,6 @@ export function extend(builder: TransitionBuilder, event: Extract<Event, { type:
   const completeBy = Math.min(event.completeBy, local.since + longestMs, builder.state.endBy ?? Infinity, local.limit ?? Infinity);
   if (completeBy <= local.completeBy) return;
 
-  builder.setLocal(path, { ...local, completeBy });
+  builder.setStep(path, { ...local, completeBy });
   builder.fact({ type: 'StepExtended', path, attemptId: attemptIdOf(local), completeBy });
 }

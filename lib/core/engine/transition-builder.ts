@@ -131,6 +131,10 @@ export class TransitionBuilder {
     this.put(path, local === undefined ? activity : { ...activity, local });
   }
 
+  setStep(path: string, step: StepState): void {
+    this.setLocal(path, step);
+  }
+
   remove(path: string): void {
     this.childIndex?.remove(path, this.parentFor(path));
     delete this.writable()[path];

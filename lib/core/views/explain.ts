@@ -3,7 +3,7 @@ import { isQuestion, shortType } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
-import type { StepState } from '#core/data/step-state';
+import { awaitsReply, type StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 
@@ -59,7 +59,7 @@ function waitOf(program: Program, state: State, path: string, now: number | unde
   const activity = state.activities[path];
   const node = nodeAt(program, path);
   const step = stepOf(node, activity);
-  if (node.activity === 'call' && step && isAtWork(step)) return callText(node, path, step, childOf);
+  if (node.activity === 'call' && step && step.mode === undefined && awaitsReply(step)) return callText(node, path, step, childOf);
   if (isRemote(node)) return step && stepText(node, state, path, step, now);
   if (node.activity === 'waitFor') {
     const local = localOf(node, activity);
@@ -79,8 +79,6 @@ function untilOf(activity: ActivityState | undefined): number | undefined {
   const until = isObject(activity?.local) ? activity.local['until'] : undefined;
   return typeof until === 'number' ? until : undefined;
 }
-
-const isAtWork = ({ mode, phase }: StepState): boolean => mode === undefined && (phase === 'requested' || phase === 'failedForNow');
 
 /** A called order may take any time, so the text omits the caller's next query. */
 const callText = ({ operation }: { readonly operation: string }, path: string, { generation }: StepState, childOf?: ChildOf): string =>
