@@ -118,8 +118,8 @@ export function sqliteQueues(
       if (!waiter || next === null || next > clock.now()) continue;
       await database.write(() => {
         // Sends of the same commit may have filled this waiter, or it may have stopped waiting.
-        const byteBudget = waiters.get(queue)?.includes(waiter) ? waiter.max - waiter.handed.length : 0;
-        if (byteBudget > 0) waiter.handed.push(...receiveWithin(queue, byteBudget, waiter.visibilityMs));
+        const free = waiters.get(queue)?.includes(waiter) ? waiter.max - waiter.handed.length : 0;
+        if (free > 0) waiter.handed.push(...receiveWithin(queue, free, waiter.visibilityMs));
       });
     }
   };

@@ -50,7 +50,6 @@ function blockedText({ activities }: State, { path, fault }: NonNullable<State['
   const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
   const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
   const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
-  if (isQuestion(fault)) return `Waits for a person to answer: ${fault.message} (${path})${after}.`;
   return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.`;
 }
 
