@@ -15,7 +15,7 @@ import { openLocalIssuer } from '#api/local-issuer';
 import { refusalCodes } from '#api/openapi';
 import { type ProblemCode, problems } from '#api/problem';
 import { routes } from '#api/routes';
-import { Problem } from '#api/schemas';
+import { Problem } from '#api/schemas/problem';
 import type { StepReply } from '#core/data/event';
 import { manualClock } from '#ports/clock';
 import { createTelemetry } from '#ports/telemetry';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Step } from '#core/activities/step';
 import { callProblems } from '#core/checks/calls';
 import { requestIdOf } from '#core/data/ids';
 import type { Activity, WorkflowDefinition } from '#core/definition/definition';
@@ -154,6 +155,14 @@ describe('an order that another one called', () => {
     run.happen({ type: 'compensatedByCaller' });
     assert.partialDeepStrictEqual(run.state, { phase: 'running', compensatedByCaller: true });
     run.reply('order/quote/undo', ok());
+    assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
+  });
+
+  test('its caller can compensate it if its only activity is a step', () => {
+    const run = started(workflow(step('charge', { undo: step('undo') as Step })), true);
+    run.reply('order', ok());
+    run.happen({ type: 'compensatedByCaller' });
+    run.reply('order/undo', ok());
     assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
   });
 

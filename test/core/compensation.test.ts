@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { Step, StepState } from '#core/activities/step';
+import type { Step } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
+import type { StepState } from '#core/data/step-state';
 import type { Activity } from '#core/definition/definition';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';

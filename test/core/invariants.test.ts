@@ -11,7 +11,7 @@ run.happen({ type: 'started', stepMs });
 const sound = deepFreeze(run.state);
 
 const path = 'order/charge';
-const charge = sound.activities[path] as ActivityState<object>;
+const charge = sound.activities[path] as ActivityState & { readonly local: object };
 const withCharge = (change: object): State => ({ ...sound, activities: { ...sound.activities, [path]: { ...charge, ...change } } });
 const fault = { type: 'X', class: 'expected', permanent: true, message: 'x' } as const;
 

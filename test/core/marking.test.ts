@@ -20,16 +20,16 @@ describe('an undo that an operator marks as done', () => {
     for (const name of ['a', 'b']) run.reply(`order/${name}`, ok());
     run.reply('order/c', fault('No'));
     run.happen({ type: 'canceled', outcome: 'compensated' });
-    assert.deepEqual(failingUndos(run.state), []);
+    assert.deepEqual(failingUndos(run.program, run.state), []);
     run.reply('order/b/undo', fault('No', { permanent: false }));
-    assert.deepEqual(failingUndos(run.state), ['order/b']);
+    assert.deepEqual(failingUndos(run.program, run.state), ['order/b']);
     // Five seconds, plus or minus a fifth.
     run.now += 6_000;
     run.happen({ type: 'woken' });
-    assert.deepEqual(failingUndos(run.state), ['order/b'], 'also while it is asked again');
+    assert.deepEqual(failingUndos(run.program, run.state), ['order/b'], 'also while it is asked again');
 
     marked(run, 'order/b');
-    assert.deepEqual(failingUndos(run.state), []);
+    assert.deepEqual(failingUndos(run.program, run.state), []);
     run.reply('order/a/undo', ok());
     assert.equal(run.state.outcome, 'compensated');
     assert.equal(run.asks.filter(({ path }) => path === 'order/b/undo').length, 2, 'it is never asked again');
@@ -40,7 +40,7 @@ describe('an undo that an operator marks as done', () => {
     run.reply('order/a', fault('No', { unknown: true }));
     run.happen({ type: 'canceled', outcome: 'compensated' });
     run.reply('order/a', fault('No', { permanent: false }));
-    assert.deepEqual(failingUndos(run.state), ['order/a']);
+    assert.deepEqual(failingUndos(run.program, run.state), ['order/a']);
     marked(run, 'order/a');
     assert.deepEqual([run.state.outcome, run.asks.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
   });

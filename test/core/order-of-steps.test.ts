@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { StepState } from '#core/activities/step';
+import type { StepState } from '#core/data/step-state';
 import type { Activity } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';

@@ -1,6 +1,6 @@
-import type { StepState } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import { requestIdOf } from '#core/data/ids';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { queueNames as names, timeText } from '#ports/messages';

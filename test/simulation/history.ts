@@ -3,6 +3,7 @@ import { failingUndos } from '#core/engine/compensation';
 import { announcedAs, type StateRecord } from '#ports/records';
 import type { Page } from '#ports/store';
 import { decodeInstance, type Instance, type JournalEntry } from '#roles/scheduler/instance';
+import { definitions } from './app.ts';
 import type { Effect } from './services.ts';
 import type { Happening } from './sight.ts';
 
@@ -28,6 +29,12 @@ export interface Tracked {
   readonly unheard: Set<string>;
   /** Status messages for the client, in the order in which they were sent, repeated ones too. */
   readonly statuses: { readonly seq: number; readonly status: string }[];
+}
+
+/** Returns the steps of an order whose undo keeps failing. */
+export function failingUndosOf({ state: { workflow }, instance }: Tracked): readonly string[] {
+  const program = definitions.program(workflow.name, workflow.version);
+  return program ? failingUndos(program, instance.state) : [];
 }
 
 /** All that was seen of a world: what the laws are about. */
@@ -131,7 +138,7 @@ export class History {
   /** Path of a step whose undo does not succeed, and of which a person was told. */
   stuckUndo(orderId: string): string | undefined {
     const order = this.orders.get(orderId);
-    const failing = order ? failingUndos(order.instance.state) : [];
+    const failing = order ? failingUndosOf(order) : [];
     if (failing.length === 0) return undefined;
     const begin = order ? `${announcedAs(order.state)}/stuck/` : '';
     const told = [...this.announced.keys()].filter((id) => id.startsWith(begin));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { StepState } from '#core/activities/step';
 import type { RequestCommand } from '#core/data/command';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, parentOf } from '#core/definition/program';
 import { isInside } from './laws.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { StepState } from '#core/activities/step';
 import type { RequestCommand } from '#core/data/command';
 import { isQuestion } from '#core/data/fault';
 import type { CoreFact } from '#core/data/journal';
+import type { StepState } from '#core/data/step-state';
 import { type Activity, isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Law, Turn } from './laws.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { StepState } from '#core/activities/step';
+import { stepOf } from '#core/activities/index';
 import { advance, type Transition } from '#core/advance';
 import { workflowsAgent } from '#core/data/child-order';
 import type { RequestCommand } from '#core/data/command';
@@ -9,6 +9,7 @@ import { requestIdOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoPage } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote, type WorkflowDefinition } from '#core/definition/definition';
 import { nodeAt, type Program, programOf } from '#core/definition/program';
 import { violations } from '#core/engine/invariants';
@@ -160,8 +161,8 @@ function checkSilence(before: State, event: Event, { state, commands }: Transiti
 function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch }: Event, advanceWith: Advance): void {
   for (const [path, activity] of Object.entries(state.activities)) {
     const node = nodeAt(program, path);
-    if (!isRemote(node) || activity.local === undefined) continue;
-    const own = activity.local as StepState;
+    const own = stepOf(node, activity);
+    if (!isRemote(node) || !own) continue;
     const wantsToKnow = own.mode !== undefined;
     const replied = (attempt: StepState, change: { sentAt?: number; epoch?: number; order?: string; reply?: StepReply } = {}): Event => ({
       type: 'replied',

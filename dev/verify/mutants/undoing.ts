@@ -104,8 +104,8 @@ export const moreCompensation: readonly Mutant[] = [
     name: 'outcome looked up while the effect may still happen',
     why: '"not found" is trusted although an earlier request may still arrive',
     file: 'lib/core/engine/reply.ts',
-    find: "return mode === 'confirm' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);",
-    replace: "return mode === 'confirm' && until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);",
+    find: 'until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);',
+    replace: 'until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);',
   },
   {
     name: 'canceled work is started again at once',

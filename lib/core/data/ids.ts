@@ -52,3 +52,10 @@ export const attemptOf = (requestId: string): number => Number(/#\d+\.(\d+)$/.ex
 
 /** Returns the path of the step that the undo at this path undoes. */
 export const undonePath = (undoPath: string): string => undoPath.slice(0, -'/undo'.length);
+
+/** A child to start: its name, or one turn of it inside a loop. */
+export type Start = string | { readonly name: string; readonly index: number };
+
+/** Returns the path of a child that an activity starts. */
+export const childPath = (path: string, start: Start): string =>
+  typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;

@@ -1,4 +1,3 @@
-import type { StepState } from '#core/activities/step';
 import { engineFaults, type Fault, isKindOf } from '#core/data/fault';
 import { firstGenerationOf, undonePath } from '#core/data/ids';
 import type { CoreFact, Fact } from '#core/data/journal';
@@ -72,7 +71,7 @@ export class Replay {
     const node = nodeAt(this.program, path);
     if (!isRemote(node) || !node.undo) return;
     const asked = this.filled(node.input, path);
-    const until = possibleUntil(node, { completeBy, since } as StepState);
+    const until = possibleUntil(node, { completeBy, since });
     this.put({ path, generation, attempt, ...(asked === undefined ? {} : { requestInput: asked }), until });
   }
 

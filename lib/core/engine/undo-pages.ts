@@ -1,5 +1,6 @@
 import { runsAgain } from '#core/activities/index';
-import type { PagedUndo, State, UndoEntry, UndoPage } from '#core/data/state';
+import { isObject } from '#core/data/json';
+import type { ActivityState, PagedUndo, State, UndoEntry, UndoPage } from '#core/data/state';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 
 /** Pages of the undo list by number. */
@@ -9,6 +10,15 @@ export type UndoPages = ReadonlyMap<number, UndoPage>;
 export interface Reach {
   readonly scope: string;
   readonly own?: string | undefined;
+}
+
+/**
+ * Returns the path of the scope that an activity undoes: the `scope` in its local state, for the verb `undoNext`.
+ * Undefined if it undoes none.
+ */
+export function undoneScope(activity: ActivityState | undefined): string | undefined {
+  const scope = isObject(activity?.local) ? activity.local['scope'] : undefined;
+  return typeof scope === 'string' ? scope : undefined;
 }
 
 export const isWithin = (path: string, scope: string): boolean => path.startsWith(`${scope}/`) || path.startsWith(`${scope}[`);

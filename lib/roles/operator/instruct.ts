@@ -123,7 +123,7 @@ export function createInstructing(
       const incoming = [incomingOf(decision, id, key)];
       const planned = await orders.planOf(loaded, incoming, now);
       if (!planned) return { outcome: 'infeasible', reasons: ['The order would not change.'] };
-      if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
+      if (dryRun) return { outcome: 'planned', plan: instructionPlan(planned) };
       if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
       const replan = (byteBudget: ByteBudget) => orders.planOf(loaded, incoming, now, byteBudget);
       if ((await writer.save(loaded, planned, { replan, leavesUnsent: true })) === 'written') return { outcome: 'done', rev: rev + 1 };

@@ -1,8 +1,8 @@
-import type { StepState } from '#core/activities/step';
 import type { CancelCommand, RequestCommand } from '#core/data/command';
 import { type Fault, isQuestion } from '#core/data/fault';
 import { requestIdOf } from '#core/data/ids';
 import type { JsonObject } from '#core/data/json';
+import { stepAt } from '#core/definition/program';
 import { violations } from '#core/engine/invariants';
 import { InvariantError } from '#ports/errors';
 import { announcedAs } from '#ports/records';
@@ -83,9 +83,9 @@ function detailOf(draft: Draft, fault: Fault): JsonObject {
 }
 
 /** Whether a request must be sent: a later event of this transition may have closed or repeated its step. */
-function isOutstanding({ instance, record }: Draft, { path, requestId }: RequestCommand): boolean {
-  const local = instance.state.activities[path]?.local as StepState | undefined;
-  return local?.phase === 'requested' && requestIdOf(record.orderId, path, local) === requestId;
+function isOutstanding({ instance, record, loaded }: Draft, { path, requestId }: RequestCommand): boolean {
+  const step = stepAt(loaded.program, instance.state, path);
+  return step?.phase === 'requested' && requestIdOf(record.orderId, path, step) === requestId;
 }
 
 function refuseViolations({ loaded, instance, record }: Draft): void {

@@ -1,5 +1,6 @@
 import { isQuestion } from '#core/data/fault';
 import type { ByteBudget } from '#core/engine/transition';
+import { isFatal } from '#ports/errors';
 import type { Outgoing } from '#ports/queues';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
@@ -83,7 +84,7 @@ export function createWriter(options: WriterOptions): Writer {
     try {
       await send();
     } catch (error) {
-      if ((error as { fatal?: boolean }).fatal) throw error;
+      if (isFatal(error)) throw error;
       telemetry.log('warn', 'stored order, but cannot send its messages yet', { orderId: record.orderId, error });
       telemetry.count('sendFailed');
       if (instance.lastRequested.length > 0) await markUnsent(record, options);

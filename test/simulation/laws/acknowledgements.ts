@@ -1,5 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import { requestIdOf } from '#core/data/ids';
+import type { StepState } from '#core/data/step-state';
 import { poisonIn } from '#roles/dead-letters/envelope';
 import { since } from '#roles/dead-letters/requeue';
 import { parseIncoming } from '#roles/scheduler/incoming';

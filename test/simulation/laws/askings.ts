@@ -1,4 +1,4 @@
-import type { StepState } from '#core/activities/step';
+import type { StepState } from '#core/data/step-state';
 import { isCall } from '../app.ts';
 import { type Law, on } from './law.ts';
 

@@ -1,5 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import type { Fault } from '#core/data/fault';
+import type { StepState } from '#core/data/step-state';
 import { rootPath } from '#core/definition/definition';
 import type { Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';

@@ -1,4 +1,4 @@
-import type { StepState } from '#core/activities/step';
+import type { StepState } from '#core/data/step-state';
 import { rootPath } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { definitions } from '../app.ts';

@@ -1,5 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import { attemptOf, generationOf, stepOfRequest } from '#core/data/ids';
+import type { StepState } from '#core/data/step-state';
 import { nodeAt } from '#core/definition/program';
 import { parseIncoming } from '#roles/scheduler/incoming';
 import { definitions } from '../app.ts';

@@ -1,4 +1,4 @@
-import type { StepState } from '#core/activities/step';
+import type { StepState } from '#core/data/step-state';
 import type { StateRecord } from '#ports/records';
 import type { JournalEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '../history.ts';

@@ -1,5 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import type { CoreFact } from '#core/data/journal';
+import type { StepState } from '#core/data/step-state';
 import { delayMaxMs } from '#ports/queues';
 import type { History } from '../history.ts';
 import { type Law, on } from './law.ts';

@@ -1,7 +1,6 @@
-import { failingUndos } from '#core/engine/compensation';
 import { timeText } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
-import type { Tracked } from '../history.ts';
+import { failingUndosOf, type Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
 import { type Law, on, type Times } from './law.ts';
 
@@ -32,7 +31,7 @@ function reasonsFor(happening: Instructed, order: Tracked, isOver: boolean): rea
   const { processState, suspended, outcome } = order.state;
   const { ending } = order.instance.state;
   if (processState === 'Processed') return [`The order is finished (${outcome}). Submit a new one instead.`];
-  if (decision.kind === 'mark-compensated') return marking(decision.path, failingUndos(order.instance.state), order.state);
+  if (decision.kind === 'mark-compensated') return marking(decision.path, failingUndosOf(order), order.state);
   if (decision.kind === 'resume') return ['The order is not suspended: there is nothing to resume.'];
   if (decision.kind === 'suspend') return suspending(order.state);
   if (decision.kind === 'resubmit' && processState === 'Error' && suspended)

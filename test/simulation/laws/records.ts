@@ -1,4 +1,4 @@
-import type { StepState } from '#core/activities/step';
+import type { StepState } from '#core/data/step-state';
 import type { StateRecord } from '#ports/records';
 import type { Tracked } from '../history.ts';
 import { type Law, on, writerOf } from './law.ts';

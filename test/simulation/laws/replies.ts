@@ -1,6 +1,6 @@
-import type { StepState } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import { generationOf, requestIdOf, stepOfRequest } from '#core/data/ids';
+import type { StepState } from '#core/data/step-state';
 import { nodeAt } from '#core/definition/program';
 import { definitions } from '../app.ts';
 import type { History, Tracked } from '../history.ts';

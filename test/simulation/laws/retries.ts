@@ -1,5 +1,5 @@
 import type { Retry } from '#core/activities/retry';
-import type { StepState } from '#core/activities/step';
+import type { StepState } from '#core/data/step-state';
 import { nodeAt, parentOf } from '#core/definition/program';
 import type { JournalEntry } from '#roles/scheduler/instance';
 import { definitions } from '../app.ts';

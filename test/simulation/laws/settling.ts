@@ -1,4 +1,4 @@
-import type { StepState } from '#core/activities/step';
+import type { StepState } from '#core/data/step-state';
 import type { Tracked } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
 
