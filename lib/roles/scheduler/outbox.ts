@@ -1,4 +1,5 @@
 import type { Clock } from '#ports/clock';
+import { isFatal } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
@@ -9,7 +10,7 @@ import type { OrderFact } from './instance.ts';
 const attemptsMax = 3;
 const pauseMs = 50;
 
-/** Sends outbox entries, with short retries; resolves to the acknowledged ids. Failed sends do not reject. */
+/** Sends outbox entries, with short retries; resolves to the acknowledged ids. Rejects only with a fatal error. */
 export async function sendEntries(
   entries: readonly OutboxEntry[],
   { queues, publisher, clock }: { queues: Pick<Queues, 'send'>; publisher: Publisher; clock: Clock },
@@ -30,7 +31,8 @@ async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher)
   try {
     const { failed } = await publisher.publish(announcements);
     return announcements.map(({ id }) => id).filter((id) => !failed.includes(id));
-  } catch {
+  } catch (error) {
+    if (isFatal(error)) throw error;
     return [];
   }
 }
@@ -50,7 +52,8 @@ async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, queue
   try {
     await queues.send(entriesAsSent([entry]).messages);
     return true;
-  } catch {
+  } catch (error) {
+    if (isFatal(error)) throw error;
     return false;
   }
 }

@@ -33,9 +33,9 @@ export interface SchedulerOptions {
   /** Largest difference between the clocks of two hosts. */
   readonly clockToleranceMs?: number;
   readonly lockPolicy?: LockPolicy;
-  /** Called for each order that is blocked by an unhandled fault. The scheduler does not catch its errors. */
+  /** Called for each order that is blocked by an unhandled fault. The scheduler logs its errors. */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
-  /** Called for each order whose record cannot be processed. */
+  /** Called for each order whose record cannot be processed. The scheduler logs its errors. */
   readonly onServiceException?: (orderId: string, error: Error) => void;
 }
 

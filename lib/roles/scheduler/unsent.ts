@@ -1,4 +1,5 @@
 import type { Clock } from '#ports/clock';
+import { isFatal } from '#ports/errors';
 import type { DueFor, StateHead, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 
@@ -19,7 +20,7 @@ export async function markUnsent(...[written, ports]: Parameters<typeof mark>): 
   try {
     await mark(written, ports);
   } catch (error) {
-    if ((error as { fatal?: boolean }).fatal) throw error;
+    if (isFatal(error)) throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import { InvariantError, NewerMessageError, StateTooLargeError, StoreRefusesError, UnreadableRecordError } from '#ports/errors';
 import { quarantine } from '#roles/repair/quarantine';
+import { callHook } from './host-hooks.ts';
 import type { Incoming } from './types.ts';
 
 interface Ports extends QuarantinePorts {
@@ -31,7 +32,7 @@ export async function quarantineUnworkable(
   // The supervisor wakes the order again.
   if (isNewer && isWoken) return { outcome: 'written' };
   if (isNewer) throw new NewerMessageError(error.message);
-  ports.onServiceException?.(orderId, error);
+  callHook(ports.telemetry, orderId, () => ports.onServiceException?.(orderId, error));
   const [type, reason] =
     error instanceof UnreadableRecordError
       ? (['RecordUnreadable', error.reason] as const)
