@@ -6,8 +6,8 @@ import type { Definitions } from '#ports/definitions';
 import { collections, type DocumentCount } from '#ports/documents';
 import { queueNames, timeText } from '#ports/messages';
 import type { QueueDepth } from '#ports/queues';
-import { closeChannel, openChannel, type Turned } from '#roles/channels/operate';
-import { type ChannelState, channelState, letsGo } from '#roles/channels/state';
+import { closeChannel, openChannel } from '#roles/channels/operate';
+import { type ChangeOutcome, type ChannelState, channelState, letsGo } from '#roles/channels/state';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { type Refusal, refuse } from './problem.ts';
@@ -44,7 +44,7 @@ const changeOf = ({ api, caller }: Pick<Call, 'api' | 'caller'>, reason: string)
 async function turn(
   { api, caller, requestId, name }: Call,
   to: ChannelState['state'],
-  work: (name: string) => Promise<Turned>,
+  work: (name: string) => Promise<ChangeOutcome>,
 ): Promise<Answer | Refusal> {
   if (!channelsIn(api.definitions).includes(name)) return refuse('not-found');
   const { outcome } = await work(name);

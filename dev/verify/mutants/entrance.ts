@@ -36,7 +36,7 @@ export const entrance: readonly Mutant[] = [
   {
     name: 'definition looked up by "latest"',
     why: 'an order continues with the newest version of its workflow instead of its own',
-    file: 'lib/roles/scheduler/orders.ts',
+    file: 'lib/roles/scheduler/load.ts',
     find: 'const program = definitions.programOf(record);',
     replace: 'const program = definitions.newest(record.workflow.name);',
   },

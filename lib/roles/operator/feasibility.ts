@@ -1,4 +1,5 @@
 import { isQuestion } from '#core/data/fault';
+import { undoPath } from '#core/data/ids';
 import type { Json, JsonObject } from '#core/data/json';
 import type { State } from '#core/data/state';
 import { limits } from '#core/definition/definition';
@@ -8,7 +9,7 @@ import { mayTakeSignal, signalsAhead, takesSignalNow } from '#core/views/reachab
 import { timeText } from '#ports/messages';
 import type { StateHead, StateRecord } from '#ports/records';
 import { validatorOf } from '#ports/util/validation';
-import type { Loaded, PlannedWrite } from '#roles/scheduler/types';
+import type { PlannedWrite } from '#roles/scheduler/types';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
 import type { Decision, Instruction, Signal } from './instruction.ts';
 
@@ -123,7 +124,7 @@ function resubmissionReasons({ blocked, endBy }: State, { answer, completeWithin
 export function stepToMark(state: State, path: string | undefined): string | undefined {
   const failing = failingUndos(state);
   if (path === undefined) return failing.length === 1 ? failing[0] : undefined;
-  return failing.find((each) => each === path || `${each}/undo` === path);
+  return failing.find((each) => each === path || undoPath(each) === path);
 }
 
 function markingReasons(state: State, { processState, suspended }: Decided['record'], path: string | undefined): readonly string[] {
@@ -138,7 +139,7 @@ function markingReasons(state: State, { processState, suspended }: Decided['reco
   return [...blocked, failing.length > 1 ? `Several undos have failed: choose one with "path". ${known}` : known];
 }
 
-export const instructionPlan = (_: Loaded, { record, requests }: PlannedWrite): InstructionPlan => ({
+export const instructionPlan = ({ record, requests }: PlannedWrite): InstructionPlan => ({
   processState: record.processState,
   requests: requests.map(({ path, agent, operation, attempt, idempotencyKey, completeBy }) => ({
     path,

@@ -1,7 +1,7 @@
 import type { OutboxEntry, StateRecord } from '#ports/records';
 import { allSettledOrThrow } from '#ports/util/all-settled';
+import { compareAndSet } from '#ports/util/compare-and-set';
 import { decodeInstance, journal } from './instance.ts';
-import { racesMax } from './lease.ts';
 import { isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
 import { type Paged, pagedOut } from './paging.ts';
 import { outstandingRequests } from './resend.ts';
@@ -30,16 +30,17 @@ export function outboxThenSend(ports: SendingPorts): Sending {
   /** Changes the stored outbox. After a lost race it changes the winning record: else the next reply proves an unsent entry. */
   async function touch(saved: Loaded, record: StateRecord, change: (entry: OutboxEntry) => readonly OutboxEntry[]): Promise<StateRecord> {
     let current = record;
-    for (let race = 1; race <= racesMax; race++) {
+    await compareAndSet(async () => {
       const outbox = current.outbox.flatMap(change);
       const { state } = decodeInstance(current);
       const instance = { ...saved.instance, state };
       const touched = withDeadline(saved.program, instance, { ...current, rev: current.rev + 1, outbox }, clock.now());
       const write = await store.patch(touched, current);
-      if (write.outcome === 'written') return { ...touched, blob: current.blob };
-      if (!write.current) break;
-      current = write.current;
-    }
+      const isLost = write.outcome === 'refused' && write.current !== null;
+      if (write.outcome === 'written') current = { ...touched, blob: current.blob };
+      else current = write.current ?? current;
+      return isLost ? 'lost' : 'over';
+    });
     return current;
   }
 

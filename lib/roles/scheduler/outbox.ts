@@ -1,10 +1,10 @@
 import type { Clock } from '#ports/clock';
 import { isFatal } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
-import { timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { announcedAs, type OutboxEntry, type StateRecord } from '#ports/records';
 import type { SentWithWrite } from '#ports/store';
+import { alertEntryOf } from '#ports/util/alert';
 import type { OrderFact } from './instance.ts';
 
 const attemptsMax = 3;
@@ -85,17 +85,16 @@ export const noticesOf = (
 ): readonly OutboxEntry[] => {
   if (!first) return [];
   const id = `${announcedAs({ orderId, submittedAt })}${first.id.slice(orderId.length)}/undeliverable`;
-  const detail = {
+  const alert = alertEntryOf('Service Exception', {
     id,
     orderId,
-    at: timeText(now),
-    class: 'basic-failure',
+    at: now,
     type: 'ResponseUndeliverable',
     source: first.channel,
     before: processState,
     after: processState,
     failureCount,
     message: `Cannot send to the response queue ${first.channel}: its client gets no status of this order. Check that the queue exists.`,
-  };
-  return [{ id, kind: 'announcement', detailType: 'Service Exception', detail }];
+  });
+  return [alert];
 };

@@ -3,7 +3,7 @@ import { quarantine } from '#roles/repair/quarantine';
 import { callHook } from './host-hooks.ts';
 import type { Incoming } from './types.ts';
 
-interface Ports extends QuarantinePorts {
+export interface UnworkablePorts extends QuarantinePorts {
   readonly onServiceException?: ((orderId: string, error: Error) => void) | undefined;
 }
 type QuarantinePorts = Parameters<typeof quarantine>[3];
@@ -23,7 +23,7 @@ export async function quarantineUnworkable(
   orderId: string,
   incoming: readonly Incoming[],
   error: unknown,
-  ports: Ports,
+  ports: UnworkablePorts,
 ): Promise<{ readonly outcome: 'written' } | { readonly outcome: 'lost'; readonly alive: 0 }> {
   if (!isOfThisOrder(error)) throw error;
   const newerUntil = error instanceof UnreadableRecordError ? error.newerUntil : undefined;
