@@ -1,15 +1,34 @@
 import type { ChannelPolicy } from '#authoring/channel-policy';
+import type { App } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import { masked, secretPointers } from '#core/definition/secrets';
 import type { Definitions } from '#ports/definitions';
 import type { Delivery } from '#ports/delivery';
 import { agentOfRequests, queueNames } from '#ports/messages';
-import type { LogFields } from '#ports/telemetry';
+import type { LogFields, Telemetry } from '#ports/telemetry';
+import { channelOf, policyOf } from '#roles/channels/policy';
 import { type MessageFields, messageFieldsIn } from './conversation.ts';
 import { inputSchemaOf } from './schemas.ts';
 
-/** Returns the log fields of a message that was not processed, as the policy of its channel permits. */
-export function logFieldsOf(delivery: Delivery, { logsBody, logsSender }: ChannelPolicy, definitions: Definitions): LogFields {
+interface LogPorts {
+  readonly app: Pick<App, 'channels'>;
+  readonly definitions: Definitions;
+  readonly telemetry: Telemetry;
+}
+
+/** Logs what happens to a message that was not processed, with the fields that the policy of its channel permits. */
+export function logDelivery(
+  level: 'info' | 'warn',
+  text: string,
+  delivery: Delivery,
+  more: LogFields,
+  { app, definitions, telemetry }: LogPorts,
+): void {
+  const policy = policyOf(channelOf(delivery.queue), app.channels);
+  telemetry.log(level, text, { ...logFieldsOf(delivery, policy, definitions), ...more });
+}
+
+function logFieldsOf(delivery: Delivery, { logsBody, logsSender }: ChannelPolicy, definitions: Definitions): LogFields {
   const { queue, messageId, body, senderId, receiveCount } = delivery;
   const said = messageFieldsIn(body);
   return {
