@@ -25,8 +25,8 @@ export const sending: readonly Mutant[] = [
     name: 'clear by index not id',
     why: 'the outbox loses as many entries as were sent, from its front',
     file: outboxThenSend,
-    find: 'await touch(saved, record, (entry) => (isOpen(entry) ? [entry] : []));',
-    replace: 'await touch(saved, record, (entry, index) => (index >= acknowledged.size ? [entry] : []));',
+    find: 'await changeOutbox(saved, record, (entry) => (isOpen(entry) ? [entry] : []), ports);',
+    replace: 'await changeOutbox(saved, record, (entry, index) => (index >= acknowledged.size ? [entry] : []), ports);',
   },
   {
     name: 'ack queue before W',

@@ -6,7 +6,7 @@ import type { Announcement, Publisher } from '#ports/event-bus';
 import { inGroup, type Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
-import { alertOf } from '#ports/util/alert';
+import { alertOf, publishAlert } from '#ports/util/alert';
 import { channelOf, policyOf } from '#roles/channels/policy';
 import { messageFieldsIn } from './conversation.ts';
 import { type DeadLetter, deadLetterDocument, deadLetterId, deadLetterIn } from './dead-letter.ts';
@@ -57,11 +57,6 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     return write.outcome === 'written' || write.current?.content['by'] === by;
   }
 
-  async function alert(kept: DeadLetter): Promise<void> {
-    const { failed } = await publisher.publish([alertAbout(kept)]);
-    if (failed.length > 0) throw new Error('The event bus refused the announcement.');
-  }
-
   return async (delivery) => {
     const queue = delivery.queue.replace(/-dead$/, '');
     const policy = policyOf(channelOf(queue), app.channels);
@@ -71,7 +66,7 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     // A message that was only delivered too often met an outage. Its step is requested again, or its order may still be accepted.
     const isJudged = givenUp !== undefined || poison.failures > policy.maxFailures;
     const kept = await keep(deadLetterOf(poison, { at: clock.now(), keepsSender: policy.logsSender }));
-    if (isJudged || (await isFirst(kept))) await alert(kept);
+    if (isJudged || (await isFirst(kept))) await publishAlert(publisher, alertAbout(kept));
     if (isJudged && policy.conversation === 'ends')
       await notifySender(poison, kept.id, { store, queues: inGroup(queues, delivery.group), clock });
     await counts.change(poison, () => undefined);

@@ -1,4 +1,5 @@
 import type { Program } from '#core/definition/program';
+import { workflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
 import { rolloutMs, UnreadableRecordError } from '#ports/errors';
 import type { StateHead, StateRecord } from '#ports/records';
@@ -24,12 +25,12 @@ export async function loadOrder(orderId: string, { store, definitions }: LoadPor
 export function programFor(orderId: string, record: StateRecord, definitions: Definitions): Program {
   const program = definitions.programOf(record);
   if (program) return program;
-  const { name, version } = record.workflow;
-  const { submittedAt } = record;
-  if (definitions.program(name, version)) throw new UnreadableRecordError(orderId, changedReason(name, version), submittedAt + rolloutMs);
+  const { workflow, submittedAt } = record;
+  const { name, version } = workflow;
+  if (definitions.program(name, version)) throw new UnreadableRecordError(orderId, changedReason(workflow), submittedAt + rolloutMs);
   const newest = definitions.newest(name)?.definition.version ?? 0;
   const newerUntil = version > newest ? submittedAt + rolloutMs : 0;
-  throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`, newerUntil);
+  throw new UnreadableRecordError(orderId, `its workflow ${workflowRef(workflow)} is not part of this app`, newerUntil);
 }
 
 /** Loads an order; resolves to undefined also if it cannot be read. */

@@ -1,3 +1,4 @@
+import { workflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
 import type { OrderRecord } from '#ports/records';
 import { hashOf } from '#roles/definitions/pinning';
@@ -10,7 +11,7 @@ import type { Loaded, PlannedWrite, Settings } from './types.ts';
 export function newOrder(definitions: Definitions, order: OrderRecord, pinned: Pinned): Loaded {
   const { name, version } = order.workflow;
   const program = definitions.program(name, version);
-  if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
+  if (!program) throw new Error(`The workflow ${workflowRef(order.workflow)} is not part of this app.`);
   const record = newRecord(order, program.definition, { ...pinned, hash: hashOf(program.definition) });
   return { program, order, record, instance: decodeInstance(record) };
 }
