@@ -51,7 +51,7 @@ export const generationOf = (requestId: string): number => Number(/(\d+)#\d+\.\d
 export const attemptOf = (requestId: string): number => Number(/#\d+\.(\d+)$/.exec(requestId)?.[1]);
 
 /** Returns the path of the undo of the step at this path. */
-export const undoPath = (path: string): string => `${path}/undo`;
+export const undoPathOf = (path: string): string => `${path}/undo`;
 
 export const isUndoPath = (path: string): boolean => path.endsWith('/undo');
 

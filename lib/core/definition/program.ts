@@ -1,5 +1,6 @@
 import { type ActivityType, answersLater, behaviorOf } from '#core/activities/index';
 import { engineFault, engineFaults, shortType } from '#core/data/fault';
+import { undoPathOf } from '#core/data/ids';
 import { isObject, type Json } from '#core/data/json';
 import type { ActivityState, State } from '#core/data/state';
 import { type Activity, isRemote, rootPath, type Template, type WorkflowDefinition } from './definition.ts';
@@ -155,7 +156,7 @@ export function inputOf(
   path: string,
 ): Evaluation {
   const { mode, input } = (state.activities?.[path]?.local ?? {}) as { readonly mode?: string; readonly input?: Json };
-  if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => `${entry.path}/undo` === path)?.input ?? null };
+  if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => undoPathOf(entry.path) === path)?.input ?? null };
   const asked = input ?? (mode === 'confirm' ? state.undo?.find((entry) => entry.path === path)?.requestInput : undefined);
   if (asked !== undefined) return { ok: true, value: asked };
   const node = nodeAt(program, path);

@@ -1,14 +1,14 @@
 import { UnprocessableMessage } from '#authoring/fault';
 import type { Delivery } from '#ports/delivery';
 import type { Telemetry } from '#ports/telemetry';
+import type { ChannelHealth } from '#roles/channels/health';
 import { channelOf, policyOf } from '#roles/channels/policy';
 import { errorText, failureOf, nameOf } from './classify.ts';
 import { messageFieldsIn } from './conversation.ts';
 import type { Attempt } from './dead-letter.ts';
 import { type FailureCount, type FailureCounts, type StartedAttempt, withFailure, without, withReason } from './failure-counts.ts';
-import { handOver } from './hand-over.ts';
+import { type HandOverPorts, handOver } from './hand-over.ts';
 import { logDelivery } from './log-fields.ts';
-import type { FailurePolicyPorts } from './outcome.ts';
 import { requeue, waitedProblem } from './requeue.ts';
 
 /** A message that could not be handled. `begun`: the attempt was counted before it was made. */
@@ -21,7 +21,11 @@ export interface FailedMessage {
 /** Decides about a failed message. Resolves to true if it is redelivered; otherwise it was dropped, requeued or dead-lettered. */
 export type Decide = (failed: FailedMessage) => Promise<boolean>;
 
-export function createDecide(ports: FailurePolicyPorts, counts: FailureCounts): Decide {
+interface DecidePorts extends HandOverPorts {
+  readonly channelHealth: ChannelHealth;
+}
+
+export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide {
   const { app, clock, telemetry, channelHealth } = ports;
 
   /** Removes a started attempt from the count, because it does not count as a failure. */

@@ -11,7 +11,7 @@ import { noteGivenUp } from './envelope-note.ts';
 import type { FailureCount } from './failure-counts.ts';
 import { logDelivery } from './log-fields.ts';
 
-interface HandOverPorts {
+export interface HandOverPorts {
   readonly app: Pick<App, 'channels'>;
   readonly store: Documents;
   readonly queues: Queues;

@@ -1,10 +1,4 @@
-import type { App } from '#authoring/workflow';
-import type { Clock } from '#ports/clock';
-import type { Definitions } from '#ports/definitions';
 import type { Delivery } from '#ports/delivery';
-import type { Documents } from '#ports/documents';
-import type { Queues } from '#ports/queues';
-import type { Telemetry } from '#ports/telemetry';
 import type { ChannelHealth } from '#roles/channels/health';
 import { channelOf, policyOf } from '#roles/channels/policy';
 import { failureOf } from './classify.ts';
@@ -19,19 +13,13 @@ import {
   type StoredFailureCount,
   withFailure,
 } from './failure-counts.ts';
-import { handOver } from './hand-over.ts';
+import { type HandOverPorts, handOver } from './hand-over.ts';
 import type { Outages } from './outages.ts';
 import { redeliverSoon } from './redelivery-delay.ts';
 
-export interface FailurePolicyPorts {
-  readonly app: Pick<App, 'channels'>;
+export interface FailurePolicyPorts extends HandOverPorts {
   /** For how many milliseconds a message of this queue is invisible while a process works on it. */
   readonly visibilityMsOf: (queue: string) => number;
-  readonly store: Documents;
-  readonly queues: Queues;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly definitions: Definitions;
   readonly channelHealth: ChannelHealth;
   readonly outages: Outages;
   /** A number from 0 to 1, for jitter. */

@@ -1,5 +1,5 @@
 import { isQuestion } from '#core/data/fault';
-import { undoPath } from '#core/data/ids';
+import { undoPathOf } from '#core/data/ids';
 import type { Json, JsonObject } from '#core/data/json';
 import type { State } from '#core/data/state';
 import { limits } from '#core/definition/definition';
@@ -124,7 +124,7 @@ function resubmissionReasons({ blocked, endBy }: State, { answer, completeWithin
 export function stepToMark(state: State, path: string | undefined): string | undefined {
   const failing = failingUndos(state);
   if (path === undefined) return failing.length === 1 ? failing[0] : undefined;
-  return failing.find((each) => each === path || undoPath(each) === path);
+  return failing.find((each) => each === path || undoPathOf(each) === path);
 }
 
 function markingReasons(state: State, { processState, suspended }: Decided['record'], path: string | undefined): readonly string[] {
