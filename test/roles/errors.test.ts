@@ -16,7 +16,7 @@ import {
 import * as z from 'zod';
 import type { Request } from '#ports/messages';
 import { announcedAs } from '#ports/records';
-import type { SystemEvents } from '#runtime/system';
+import type { Emit, SystemEvents } from '#runtime/system';
 import {
   type Desk,
   failed,
@@ -26,6 +26,7 @@ import {
   noting,
   openDesk,
   reaches,
+  replyTo,
   sendingFails,
   started,
   stepsNamed,
@@ -210,6 +211,32 @@ describe('the host emits an event for a fault without a handler', () => {
       assert.equal(system.telemetry.counts()['recordFailed'] ?? 0, 0);
     });
   }
+
+  test('F-62 a hook of the host that throws keeps the scheduler neither from sending after its write nor from a quarantine', async (context) => {
+    let called = 0;
+    const emit: Emit = () => {
+      called += 1;
+      throw new Error('my own affair');
+    };
+    const desk = openDesk(context, bad, { writesAndSendsAtomically: false, emit });
+    await desk.store.putClient({ id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
+    const broken = await submitted(desk, tea, { client: 'acme', responseChannel: 'redress-response-acme' });
+    const request = await desk.request();
+    await desk.send('worker-replies', replyTo(request, failed('Broken'), desk.clock.now()));
+    assert.equal(await desk.deliver('worker-replies'), 0, 'no message is redelivered');
+    assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
+    assert.deepEqual(
+      desk.messages('redress-response-acme').map(({ status }) => status),
+      ['received', 'delayed'],
+    );
+
+    const unreadable = await submitted(desk);
+    desk.database.prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)').run('{', unreadable);
+    await desk.answer(await desk.request());
+    assert.deepEqual([(await desk.state(broken)).processState, (await desk.state(unreadable)).processState], ['Error', 'Error']);
+    assert.equal(called, 2);
+    assert.equal(desk.telemetry.counts()['recordFailed'] ?? 0, 0);
+  });
 
   test('F-62, F-173 a listener of the app that throws or rejects has no effect either', async (context) => {
     let called = 0;

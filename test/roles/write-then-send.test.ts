@@ -4,12 +4,14 @@ import { defineAgent, defineApp, defineWorkflow, type JsonObject, operation, par
 import * as z from 'zod';
 import type { Embedded } from '#adapters/sqlite/open';
 import { manualClock } from '#ports/clock';
+import { StoreUnavailableError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
 import type { Request } from '#ports/messages';
 import type { Queues } from '#ports/queues';
-import { announcedAs, type StateRecord } from '#ports/records';
+import { announcedAs, type OutboxEntry, type StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { acquireLease } from '#roles/scheduler/lease';
+import { sendEntries } from '#roles/scheduler/outbox';
 import { queueEvent } from '#runtime/host/event-source';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import {
@@ -44,6 +46,7 @@ const fork = defineApp({
 });
 const line = lineOf(stepsNamed('one', 'two', 'three'));
 const mine = 'redress-response-acme';
+const gone = new StoreUnavailableError('The store is gone.', { fatal: true });
 const heard = { client: 'acme', responseChannel: mine };
 
 /** Ports that trace their calls and may fail. As on AWS, no transaction spans writing and sending. */
@@ -324,6 +327,21 @@ describe('the outbox of an order', () => {
     const state = await desk.state(orderId);
     return state.outbox.map(({ id, unproven = false }) => `${id.replace(announcedAs(state), '').replace(orderId, '')} ${unproven}`);
   };
+
+  for (const [what, failing] of Object.entries({
+    'event bus': { publisher: { publish: () => Promise.reject(gone) } },
+    'response queue': { queues: { send: () => Promise.reject(gone) } },
+  }))
+    test(`F-59, F-64 is not tried again after a fatal error of the ${what}, because the host must stop`, async () => {
+      const clock = { ...manualClock(), sleep: async () => {} };
+      const ports = { publisher: { publish: async () => ({ failed: [] }) }, queues: { send: async () => {} }, clock };
+      const entries: readonly OutboxEntry[] = [
+        { id: 'a', kind: 'announcement', detailType: 'Order In Error', detail: {} },
+        { id: 'b', kind: 'status', channel: mine, message: {} },
+      ];
+      await assert.rejects(sendEntries(entries, { ...ports, ...failing }), gone);
+      assert.deepEqual([...(await sendEntries(entries, ports))], ['a', 'b']);
+    });
 
   test('F-59 is marked for unacknowledged entries before the requests are sent, and the requests are still sent', async (context) => {
     const { desk, trace, orderId } = await untold(context);

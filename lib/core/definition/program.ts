@@ -1,5 +1,6 @@
 import { type ActivityType, answersLater, behaviorOf, localOf, stepOf } from '#core/activities/index';
 import { engineFault, engineFaults, shortType } from '#core/data/fault';
+import { undoPathOf } from '#core/data/ids';
 import { isObject, type Json } from '#core/data/json';
 import type { ActivityState, State } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
@@ -163,7 +164,7 @@ export function inputOf(
 ): Evaluation {
   const node = nodeAt(program, path);
   const { mode, input } = stepOf(node, state.activities?.[path]) ?? {};
-  if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => `${entry.path}/undo` === path)?.input ?? null };
+  if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => undoPathOf(entry.path) === path)?.input ?? null };
   const asked = input ?? (mode === 'confirm' ? state.undo?.find((entry) => entry.path === path)?.requestInput : undefined);
   if (asked !== undefined) return { ok: true, value: asked };
   return fill(isRemote(node) ? node.input : null, scopeOf(program, subject, state, path));

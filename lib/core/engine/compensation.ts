@@ -1,6 +1,6 @@
 import { inputChanged } from '#core/activities/step';
 import type { Fault } from '#core/data/fault';
-import { undonePath } from '#core/data/ids';
+import { undonePath, undoPathOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { State, UndoEntry } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
@@ -24,7 +24,7 @@ export function undoNext(builder: TransitionBuilder, path: string): void {
   // Another activity already undoes or confirms this step. When that closes, `continueUndoing` calls this function
   // again.
   const asked = entry.path !== path && isRemote(builder.node(entry.path)) ? builder.activity(entry.path) : undefined;
-  if (asked ?? builder.activity(`${entry.path}/undo`)) return;
+  if (asked ?? builder.activity(undoPathOf(entry.path))) return;
   if (!isKnownDone(entry)) return confirmBeforeUndo(builder, entry, path);
   undo(builder, entry, path);
 }
@@ -77,7 +77,7 @@ function nothingLeft(builder: TransitionBuilder, path: string, scope: string | u
 function undo(builder: TransitionBuilder, { path, generation, fault }: UndoEntry, parent: string): void {
   const node = builder.node(path);
   if (!node.undo) return;
-  const at = `${path}/undo`;
+  const at = undoPathOf(path);
   builder.put(at, { status: 'Executing', parent });
   if (fault) return begin(builder, at, beginImpossible(generation, fault, builder.context(at)));
   begin(builder, at, beginConfirming(node.undo, { mode: 'undo', generation, attempt: 1 }, builder.context(at)));
@@ -152,7 +152,7 @@ export const failingUndos = (program: Program, state: State): readonly string[] 
 
 /** Marks an undo that keeps failing as done by a person, or as unnecessary. */
 export function markCompensated(builder: TransitionBuilder, path: string): void {
-  const undoPath = `${path}/undo`;
+  const undoPath = undoPathOf(path);
   if (builder.stepAt(undoPath)?.mode === 'undo') {
     builder.fact({ type: 'MarkedCompensated', path });
     noteUndone(builder, undoPath);

@@ -1,5 +1,5 @@
 import { engineFaults, type Fault, isKindOf } from '#core/data/fault';
-import { firstGenerationOf, undonePath } from '#core/data/ids';
+import { firstGenerationOf, isUndoPath, undonePath } from '#core/data/ids';
 import type { CoreFact, Fact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoEntry } from '#core/data/state';
@@ -173,6 +173,6 @@ export class Replay {
 
 /** Returns the path that an undo step undoes; undefined for any other step. */
 export const undoneBy = ({ nodes }: Program, path: string): string | undefined => {
-  const did = path.endsWith('/undo') ? undonePath(path) : '';
+  const did = isUndoPath(path) ? undonePath(path) : '';
   return nodes.get(definitionPath(did))?.undo ? did : undefined;
 };

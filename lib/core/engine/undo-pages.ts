@@ -1,4 +1,5 @@
 import { runsAgain } from '#core/activities/index';
+import { undoPathOf } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { ActivityState, PagedUndo, State, UndoEntry, UndoPage } from '#core/data/state';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
@@ -67,7 +68,7 @@ function oldestOf(program: Program, state: State, { keptMax, pageMax }: Sizes): 
  * run again or be undone as a whole.
  */
 function isNeeded(program: Program, { activities }: State, { path, from }: UndoEntry): boolean {
-  if (from !== undefined || activities[path] || activities[`${path}/undo`]) return true;
+  if (from !== undefined || activities[path] || activities[undoPathOf(path)]) return true;
   for (let at = parentOf(path); at !== undefined; at = parentOf(at)) {
     const node = activities[at] && nodeAt(program, at);
     if (node && (runsAgain(node) || node.undo)) return true;

@@ -1,5 +1,5 @@
 import { localOf, stepOf } from '#core/activities/index';
-import { isQuestion, shortType } from '#core/data/fault';
+import { type Fault, isQuestion, shortType } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
@@ -46,12 +46,19 @@ function suspendedText({ activities }: State, since: string): string {
 
 function blockedText({ activities }: State, { path, fault }: NonNullable<State['blocked']>): string {
   const others = Object.entries(activities).filter(([each, { awaitsPerson: waits }]) => waits && each !== path);
-  if (isQuestion(fault)) return `Waits for a person to answer ${path}: ${fault.message}`;
-  const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
-  const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
+  const next = others.map(([each, { fault }]) => `${reasonText(fault)} at ${each}`);
   const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
+  if (isQuestion(fault))
+    return after === ''
+      ? `Waits for a person to answer ${path}: ${fault.message}`
+      : `Waits for a person to answer: ${fault.message} (${path})${after}.`;
+  const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
   return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.`;
 }
+
+/** Returns the reason why a blocked activity waits for a person. */
+const reasonText = (fault: Fault | undefined): string =>
+  fault === undefined ? 'a fault' : isQuestion(fault) ? 'an answer' : shortType(fault.type);
 
 /** Returns what one activity waits for; undefined if other activities have to continue first. */
 function waitOf(program: Program, state: State, path: string, now: number | undefined, childOf?: ChildOf): string | undefined {

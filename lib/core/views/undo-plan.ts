@@ -1,4 +1,5 @@
 import { behaviorOf, stepOf } from '#core/activities/index';
+import { undoPathOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { ActivityState, State, UndoEntry } from '#core/data/state';
 import { isRemote, rootPath } from '#core/definition/definition';
@@ -108,7 +109,7 @@ function undoOfLive(
   const { reply } = activity;
   if (!step || step.phase === 'undoing') return [];
   if (step.mode === 'undo') {
-    const entry = state.undo?.find((each) => `${each.path}/undo` === path);
+    const entry = state.undo?.find((each) => undoPathOf(each.path) === path);
     return entry ? undoOf(program, entry).map((planned) => [entry.path, planned] as const) : [];
   }
   if (!node.undo || step.attempt === 0) return [];

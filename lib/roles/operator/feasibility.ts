@@ -1,4 +1,5 @@
 import { isQuestion } from '#core/data/fault';
+import { undoPathOf } from '#core/data/ids';
 import type { Json, JsonObject } from '#core/data/json';
 import type { State } from '#core/data/state';
 import { limits } from '#core/definition/definition';
@@ -124,7 +125,7 @@ function resubmissionReasons({ blocked, endBy }: State, { answer, completeWithin
 export function stepToMark(program: Program, state: State, path: string | undefined): string | undefined {
   const failing = failingUndos(program, state);
   if (path === undefined) return failing.length === 1 ? failing[0] : undefined;
-  return failing.find((each) => each === path || `${each}/undo` === path);
+  return failing.find((each) => each === path || undoPathOf(each) === path);
 }
 
 function markingReasons({ program, record, instance }: Decided, path: string | undefined): readonly string[] {

@@ -124,6 +124,23 @@ test('L1: orders that only get wake-ups keep their place in front, and hide no o
   assert.deepEqual(new Set(await pick(system, late, 'failureCount')), new Set([1]));
 });
 
+test('L1: a pass reads a bounded number of ids for each order, however many are due', async (t) => {
+  const system = await startStill(t, oneStep);
+  const waiting = await submittedMany(system, 1_000);
+  for (const orderId of waiting)
+    await alter(system, orderId, { processState: 'Pending', nextDueFor: { kind: 'unclaimed' }, worklistAt: 0 });
+  await system.clock.advance(stepMs);
+  let read = 0;
+  const due: typeof system.store.due = async (...range) => {
+    const ids = await system.store.due(...range);
+    read += ids.length;
+    return ids;
+  };
+  const { looked, woken } = await supervisorOf(system, { store: { ...system.store, due }, pageSize: 2 }).pass();
+  assert.deepEqual([looked, woken], [1_000, 1_000]);
+  assert.ok(read <= 3 * 1_000, `${read} ids`);
+});
+
 test('X-9: an order whose store access fails transiently is skipped, and found by the next pass', async (t) => {
   const system = await startStill(t, oneStep);
   const orderIds = await submittedMany(system, 20);
