@@ -22,13 +22,13 @@ export const story = `
   -> payment order/charge key order/charge/1 attempt 2 with {"amount":40}
 
   fault order/charge Refused/CardDeclined permanent
-  == held order/charge Refused/CardDeclined
+  == blocked order/charge Refused/CardDeclined
 
   # A new card: this is another effect, so it has another key.
 
   resubmit
   -> payment order/charge key order/charge/2 attempt 3 with {"amount":40}
-  == released
+  == unblocked
 
   cancel
   -> payment order/charge cancel

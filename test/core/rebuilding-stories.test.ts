@@ -17,7 +17,7 @@ const factsOf = ({ turns }: Run): readonly Fact[] =>
  * Left out: an undo whose input cannot be evaluated has no comparable entry. The place of a composite among its
  * parts is lost with the state.
  */
-const apart = new Set(['undo-that-cannot-be-asked.txt', 'whole-keeps-its-place.txt']);
+const apart = new Set(['undo-that-cannot-be-requested.txt', 'whole-keeps-its-place.txt']);
 
 for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') && !apart.has(each))) {
   const [, workflow = '', ...blocks] = readFileSync(new URL(name, folder), 'utf8').split('\n\n');

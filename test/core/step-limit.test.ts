@@ -47,13 +47,13 @@ describe('a step with a time limit', () => {
       after 19s
 
       after 1s
-      == held order/a Engine/DeadlineExceeded
+      == blocked order/a Engine/DeadlineExceeded
 
       # A person gives it its time anew, under the same key: nobody knows whether it was done.
 
       resubmit
       -> agent order/a key order/a/1 attempt 2 by +20s
-      == released
+      == unblocked
 
       ok order/a
       == closed

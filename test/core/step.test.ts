@@ -156,7 +156,7 @@ test("F-33: a step has its own time limit or the system's, but never more than t
 
     # The first that is to be asked after the time of the order holds it; the others wait with it.
     expire
-    == held order/plain Engine/DeadlineExceeded
+    == blocked order/plain Engine/DeadlineExceeded
   `,
   );
 });
@@ -182,7 +182,7 @@ test('F-33: a heartbeat cannot extend a step beyond the time limit of the order'
     after 1s
 
     expire
-    == held order Engine/DeadlineExceeded
+    == blocked order Engine/DeadlineExceeded
   `,
   );
 });

@@ -70,14 +70,14 @@ const blocksOf = (story: string) =>
 function happened(run: Run, line: string): readonly string[] {
   const { phase } = run.state;
   const { commands, facts, state } = verbOf(line)(run);
-  const held = facts.findLast((fact) => fact.type === 'OrderBlocked');
+  const blocked = facts.findLast((fact) => fact.type === 'OrderBlocked');
   const released = facts.some(({ type }) => type === 'OrderUnblocked');
   return [
     ...commands.map((command) => commandLine(run, command)),
     ...facts.flatMap((fact) =>
       fact.type === 'UndoFailed' && fact.stuck ? [`!! stuck ${fact.path}${fact.fault ? ` ${fact.fault.type}` : ''}`] : [],
     ),
-    ...(held ? [`== held ${held.path} ${held.fault.type}`] : released ? ['== released'] : []),
+    ...(blocked ? [`== blocked ${blocked.path} ${blocked.fault.type}`] : released ? ['== unblocked'] : []),
     ...(state.phase === 'closed' && phase !== 'closed' ? [endLine(state)] : []),
   ];
 }
@@ -90,7 +90,7 @@ type Verb = (run: Run, ...groups: (string | undefined)[]) => Transition;
 /** All events: the form of the line, and its effect. */
 const verbs: readonly (readonly [RegExp, Verb])[] = [
   [/^start called$/, (run) => run.happen({ type: 'started', stepMs, called: true })],
-  [/^recall$/, (run) => run.happen({ type: 'compensatedByCaller' })],
+  [/^compensated by caller$/, (run) => run.happen({ type: 'compensatedByCaller' })],
   [
     /^signal (\S+)(?: (.+))?$/,
     (run, name = '', payload) => run.happen({ type: 'signaled', name, payload: payload ? (JSON.parse(payload) as Json) : null }),
