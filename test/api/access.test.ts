@@ -33,7 +33,7 @@ const wellFormed: { readonly [call: string]: Asked } = {
   'POST /channels/{name}/open': { body: {} },
 };
 
-test('every call is open only to the roles of its row, and an order of another client is not found (OWASP API1, API5)', async () => {
+test('every call is open only to the roles that its row in the table lists, and an order of another client is not found (OWASP API1, API5)', async () => {
   const { ask, orderInError, deadLetter } = startApi();
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(await orderInError('k3'), 0) });
   const toCancel = await orderInError('k2');

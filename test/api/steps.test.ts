@@ -90,7 +90,7 @@ const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][]
 ];
 
 for (const [why, journal, state, wanted] of courses) {
-  test(`a step is reported as it went: ${why}`, () => {
+  test(`a step is reported with its state and its times: ${why}`, () => {
     const [pick, pack] = stepsOf(program, journal, state);
     assert.ok(pick && pack);
     assert.deepEqual([pick.status, pick.result, pick.attempts, pick.completeBy, pick.startedAt, pick.closedAt], wanted);

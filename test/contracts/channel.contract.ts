@@ -224,7 +224,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     [3, 10],
     [30, 10],
   ] as const) {
-    it(`${senders} sends of one turn that meet one receiver with space for ${max} leave no message stuck`, async ({ queues }) => {
+    it(`no message stays behind when ${senders} sends in one turn of the event loop meet a receiver with space for ${max}`, async ({ queues }) => {
       const received = queues.receive('q', { ...waiting, max });
       await Promise.all(messages(senders).map((message) => queues.send([message])));
       const first = await received;
@@ -233,14 +233,14 @@ export function channelContract(name: string, open: OpenChannels): void {
     });
   }
 
-  it('sends of one turn that meet several receivers reach all of them, and each message reaches one', async ({ queues }) => {
+  it('several sends in one turn of the event loop reach several receivers, and each message reaches one of them', async ({ queues }) => {
     const receivers = listOf(4, () => queues.receive('q', { ...waiting, max: 2 }));
     await Promise.all(messages(8).map((message) => queues.send([message])));
     const shares = await Promise.all(receivers);
     assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(queues))]), bodiesOf(messages(8) as unknown as Received[]));
   });
 
-  it('a receiver that gives up in the very turn of the sending loses no message', async ({ queues }) => {
+  it('a receiver that gives up in the same turn of the event loop as a send loses no message', async ({ queues }) => {
     const controller = new AbortController();
     const received = queues.receive('q', { ...waiting, signal: controller.signal });
     const sent = queues.send(messages(3));

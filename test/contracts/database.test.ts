@@ -31,7 +31,7 @@ const clientsIn = (database: Database): string[] =>
     .all()
     .map((row) => (row as { id: string }).id);
 
-test('writes of one turn are one commit, and their results keep their order', async () => {
+test('writes in one turn of the event loop are one commit, and their results keep their order', async () => {
   const database = openDatabase(':memory:');
   let commits = 0;
   database.onCommit(() => (commits += 1));
@@ -39,7 +39,7 @@ test('writes of one turn are one commit, and their results keep their order', as
   assert.deepEqual([commits, answers], [1, listOf(100, (index) => index)]);
 });
 
-test('more writes of one turn than fit into one commit are all written', async () => {
+test('more writes in one turn of the event loop than fit into one commit are all written', async () => {
   const database = openDatabase(':memory:');
   await Promise.all(listOf(2500, (index) => putClient(database, `c${index}`)));
   assert.equal(clientsIn(database).length, 2500);
@@ -189,7 +189,7 @@ const unusable: readonly (readonly [what: string, prepare: (file: string) => voi
   ],
   ["is another program's database", (file) => new DatabaseSync(file).exec('CREATE TABLE theirs (a)'), /belongs to another program/],
   [
-    'is no database',
+    'is not a database',
     (file) => writeFileSync(file, 'Dear diary, this is no database at all. '.repeat(200)),
     /is not a data file of redress/,
   ],

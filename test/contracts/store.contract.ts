@@ -88,7 +88,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual([(await store.load('o1'))?.state, await store.pages('o1')], [state, []]);
   });
 
-  it('S10: of fifty concurrent submissions of one order, one is written', async ({ store, other }) => {
+  it('S10: one of fifty concurrent submissions of an order is written', async ({ store, other }) => {
     const orders = listOf(50, (index) => orderRecord('o1', { hash: `h${index}` }));
     const answers = await Promise.all(orders.map((order, index) => (index % 2 ? store : other).create(order, stateRecord('o1'), alone)));
     const winner = (await store.load('o1'))?.order;
@@ -150,7 +150,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await store.load('o1'))?.state.blob, state.blob);
   });
 
-  it('S1: of fifty concurrent writes based on the same state, one wins, and the others learn the winner', async ({ store, other }) => {
+  it('S1: one of fifty concurrent writes based on the same state wins, and the others get the winning state', async ({ store, other }) => {
     const state = await put(store, 'o1');
     const attempts = listOf(50, (index) => next(state, { writeIds: [{ id: `w${index}`, rev: 2 }], blob: `by ${index}` }));
     const answers = await Promise.all(
@@ -228,7 +228,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     }
   });
 
-  it('an order stands in the worklist at its entry, even with another deadline, until a write moves or removes it', async ({ store }) => {
+  it('an order keeps its worklist entry, even with another deadline, until a write moves or removes the entry', async ({ store }) => {
     const shard = shardOf('o1');
     const early = await put(store, 'o1', { worklistAt: noon, nextDueAt: noon + 60_000 });
     assert.deepEqual(await store.due('due', shard, noon, 10), ['o1']);
@@ -320,7 +320,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await other.recordIntent(asking('r2', { orderId: 'o2' }))).outcome, 'recorded');
   });
 
-  it('X-20: of fifty concurrent recordings of one key, even by the same request, one succeeds', async ({ store, other }) => {
+  it('X-20: one of fifty concurrent recordings of one key succeeds, even if they are of the same request', async ({ store, other }) => {
     const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).recordIntent(asking(`r${index % 5}`))));
     assert.equal(notes.filter(({ outcome }) => outcome === 'recorded').length, 1);
   });
@@ -371,7 +371,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual([await other.breaker('bank'), await store.breaker('mail')], [away(1), undefined]);
   });
 
-  it('X-45: of fifty that ask for the probe permit, one gets it; and each write counts for the rev that was read', async ({
+  it('X-45: one of fifty requests for the probe permit succeeds; each write requires the rev that was read', async ({
     store,
     other,
   }) => {

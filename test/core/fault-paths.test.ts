@@ -99,7 +99,7 @@ describe('which handler handles which fault', () => {
 
   const folder = new URL('../../examples/activities/', import.meta.url);
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts') && name !== 'agents.ts')) {
-    test(`F-163: the same for examples/activities/${file}`, async () => {
+    test(`F-163: for each step and fault of examples/activities/${file}, the table agrees with the engine`, async () => {
       const module = (await import(new URL(file, folder).href)) as { readonly body: Json; readonly [name: string]: unknown };
       const [definition] = Object.values(module).filter((value) => isObject(value) && 'exprVersion' in value) as unknown as [
         WorkflowDefinition,
@@ -125,18 +125,18 @@ describe('which handler handles which fault', () => {
   });
   const nested = (body: Activity): WorkflowDefinition => workflow(sequence('order', body));
   const hard: readonly (readonly [string, WorkflowDefinition, readonly string[]])[] = [
-    ['a retry goes before the handlers of what is directly in it', nested(retried('r', on(sequence('s', step('a')), step('b')))), ['s/a']],
-    ['a handler farther in goes before a retry', nested(retried('r', sequence('s', on(sequence('t', step('a')), step('b'))))), ['s/t/a']],
-    ['one retry in another', nested(retried('r', retried('q', step('a')), 1)), ['q/a']],
-    ['a fault in a handler goes past its neighbours', nested(on(sequence('r', step('a')), step('b'), step('c'))), ['a', 'b']],
+    ['a retry comes before the handlers of its body', nested(retried('r', on(sequence('s', step('a')), step('b')))), ['s/a']],
+    ['an inner handler comes before a retry', nested(retried('r', sequence('s', on(sequence('t', step('a')), step('b'))))), ['s/t/a']],
+    ['a retry may contain another retry', nested(retried('r', retried('q', step('a')), 1)), ['q/a']],
+    ['a fault in a handler skips the other handlers of its scope', nested(on(sequence('r', step('a')), step('b'), step('c'))), ['a', 'b']],
     [
-      'what handles faults in the handler of a retry',
+      'the handler of a retry has a handler of its own',
       nested(on(retried('r', step('a')), on(sequence('h', step('b')), step('c')))),
       ['a', 'h/b'],
     ],
-    ['a fault in the handler of a retry', nested(on(retried('r', step('a')), step('b'))), ['a', 'b']],
+    ['the handler of a retry has a fault', nested(on(retried('r', step('a')), step('b'))), ['a', 'b']],
     [
-      'a fault in a handler that another one takes',
+      'an outer handler handles the fault of an inner handler',
       nested(on(sequence('r', on(sequence('s', step('a')), step('b'))), step('c'))),
       ['s/a', 's/b'],
     ],

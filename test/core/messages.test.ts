@@ -44,12 +44,12 @@ const w100 = `"${'w'.repeat(99)}`;
 /** An order that cannot continue, and the complete message about it. */
 const table: readonly (readonly [what: string, held: () => Fault | undefined, expected: Fault])[] = [
   [
-    'goes through what is no list',
+    'loops over a text instead of a list',
     () => heldFor(forEach(cel('order.word'))),
     engine('ExpressionFailed', `A forEach needs a list, not ${w100}.`, { source: 'order/each' }),
   ],
   [
-    'goes through too many entries',
+    'loops over too many entries',
     () => heldFor(forEach(cel('order.list'))),
     engine(
       'TooManyItems',
@@ -58,32 +58,32 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     ),
   ],
   [
-    'goes round for ever',
+    'exceeds the turns of its loop',
     () => heldFor(repeatWhile(true, { maxTurns: 3 })),
     engine('TooManyTurns', 'The loop has reached its limit of 3 turns. Set maxTurns to allow more.', { source: 'order/while' }),
   ],
   [
-    'asks whether a word holds',
+    'has a text as a condition',
     () => heldFor(repeatWhile(cel('order.word'))),
     engine('ExpressionFailed', `A condition must be true or false, not ${w100}.`, { source: 'order/while' }),
   ],
   [
-    'waits for less than no time',
+    'has a delay of a negative duration',
     () => heldFor(delay('pause', cel('-1'))),
     engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not -1.', { source: 'order/pause' }),
   ],
   [
-    'waits for more than a year',
+    'has a delay of more than a year',
     () => heldFor(delay('pause', cel('31622401'))),
     engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not 31622401.', { source: 'order/pause' }),
   ],
   [
-    'waits for a word',
+    'has a delay whose duration is a text',
     () => heldFor(delay('pause', cel('orderId'))),
     engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not "o1".', { source: 'order/pause' }),
   ],
   [
-    'asks when its time is over',
+    'sends a request after its time limit',
     () =>
       heldFor(
         sequence('both', delay('pause', 60), step('a')),
@@ -96,7 +96,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     engine('DeadlineExceeded', 'The time limit of the order has passed. No more requests are sent.', { source: 'order/both/a' }),
   ],
   [
-    'is asked too often',
+    'exceeds the failure limit of a step without a reply',
     () => heldFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
     engine('DeadlineExceeded', 'No attempt was answered in time.', {
       source: 'order/a',
@@ -105,7 +105,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     }),
   ],
   [
-    'is asked too often, and was answered "not now" each time',
+    'exceeds the failure limit of a step with only the reply "not now"',
     () =>
       heldFor(step('a'), (run) => {
         run.reply('order/a', fault('Busy', { permanent: false }));
@@ -118,7 +118,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     }),
   ],
   [
-    'is not answered where it may be asked for only once',
+    'gets no reply to an at-most-once step',
     () => heldFor(step('a', { atMostOnce: true }), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
     engine('OutcomeUnknown', 'No reply came in time. The operation runs at most once, so its outcome is unknown.', {
       source: 'order/a',
@@ -126,12 +126,12 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     }),
   ],
   [
-    'is no message to its agent',
+    'sends a request that its agent cannot process',
     () => heldFor(step('a'), (run) => run.reply('order/a', rejected)),
     engine('RequestRejected', 'Unable to process message.', { source: 'order/a' }),
   ],
   [
-    'is answered at length',
+    'gets too large an output',
     () => heldFor(step('a'), (run) => run.reply('order/a', ok('x'.repeat(limits.outputBytesMax - 1)))),
     engine(
       'OutputTooLarge',
@@ -140,7 +140,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     ),
   ],
   [
-    'asks for too much',
+    'has too large an input',
     () => heldFor(step('a', { input: 'x'.repeat(limits.inputBytesMax - 1) })),
     engine(
       'InputTooLarge',
@@ -159,17 +159,17 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     { type: 'Refused/Late', class: 'expected', permanent: true, message: 'It is late.', source: 'order/raise' },
   ],
   [
-    'raises a fault with all that it knows',
+    'raises a fault with data',
     () => heldFor(raise(cel('order.late'), cel('order.late.by'))),
     { type: 'Refused/Late', class: 'expected', permanent: true, message: '{"by":3}', data: 3, source: 'order/raise' },
   ],
   [
-    'reads what is not there',
+    'reads a missing field',
     () => heldFor(step('a', { input: cel('order.nothing') })),
     engine('ExpressionFailed', 'order.nothing: No such key: nothing', { source: 'order/a' }),
   ],
   [
-    'has an expression that is none',
+    'has an expression with a syntax error',
     () => heldFor(step('a', { input: { b: [{ $cel: ')' }] } })),
     engine('ExpressionFailed', '): Unexpected token: RPAREN', { source: 'order/a' }),
   ],
@@ -184,7 +184,7 @@ const unreadable: readonly (readonly [where: string, path: string, root: Activit
   ['the input of a step', 'order/a', step('a', { input: { deep: [{ $cel: 'order.nothing' }] } })],
   ['a list', 'order/each', forEach(cel('order.nothing'))],
   ['the condition of a loop', 'order/while', repeatWhile(cel('order.nothing'))],
-  ['the length of a wait', 'order/pause', delay('pause', cel('order.nothing'))],
+  ['the duration of a delay', 'order/pause', delay('pause', cel('order.nothing'))],
   ['the message of a fault', 'order/raise', raise(cel('order.nothing'))],
   ['the data of a fault', 'order/raise', raise('late', cel('order.nothing'))],
   ['a variable', 'order/set', { activity: 'assign', name: 'set', variable: 'x', value: cel('order.nothing') }],

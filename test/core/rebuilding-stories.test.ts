@@ -23,7 +23,7 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') &&
   const [, workflow = '', ...blocks] = readFileSync(new URL(name, folder), 'utf8').split('\n\n');
   const order = blocks[0]?.startsWith('order ') ? (JSON.parse(blocks.shift()?.slice('order '.length) ?? '') as Json) : {};
 
-  test(`F-29: at every moment of ${name} the journal alone shows what is left to undo`, () => {
+  test(`F-29: after each event of ${name}, the journal alone shows what is left to undo`, () => {
     playEach(outline(workflow), blocks.join('\n\n'), { order }, (run) => {
       const { state } = run;
       if (state.phase === 'closed' || state.phase === 'initialized') return;

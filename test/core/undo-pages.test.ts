@@ -42,8 +42,8 @@ describe('paging out undo entries', () => {
 
   for (const [what, alive, goes] of [
     ['is being undone', ['b/undo'], ['a']],
-    ['is being settled', ['part/c'], ['a', 'b']],
-    ['may be run again', ['again'], ['a', 'b', 'part/c']],
+    ['is being confirmed', ['part/c'], ['a', 'b']],
+    ['may run again', ['again'], ['a', 'b', 'part/c']],
     ['may be undone as a whole', ['whole'], ['a', 'b', 'part/c', 'again/d']],
   ] as const) {
     test(`it moves no entry that ${what}, and no newer one`, () => assert.deepEqual(put(state(alive)), goes));

@@ -30,7 +30,7 @@ const won: Told = { written: true };
 const lostTo = (who: string): Told => ({ written: false, current: version(2, who) });
 const isPossible = (...history: Recorded[]): boolean => isLinearizable(history, recordFrom(unclaimed));
 
-test('S1: of two concurrent claims one wins, and the loser learns the winner', () => {
+test('S1: one of two concurrent claims wins, and the other host learns the winner', () => {
   assert.equal(isPossible(read(0, 2, unclaimed), claim('a', 1, 5, won), claim('b', 2, 6, lostTo('a'))), true);
 });
 
@@ -47,7 +47,7 @@ test('two readers agree on the order of writes', () => {
   assert.equal(isPossible(claim('a', 1, 9, won), read(2, 3, version(2, 'a')), read(4, 5, unclaimed)), false);
 });
 
-test('a loser has lost to a claim that won, and won before the loser got its answer', () => {
+test('a claim is refused only if another claim has won before the refusal was answered', () => {
   assert.equal(isPossible(claim('b', 2, 6, lostTo('a'))), false);
   assert.equal(isPossible(claim('b', 2, 6, lostTo('a')), claim('a', 7, 8, won)), false);
 });
@@ -80,6 +80,6 @@ test('a history that really was sequential is recognized, however much of it ove
   fc.assert(fc.property(happened, (history) => isPossible(...history)));
 });
 
-test('a history with a read of a claim that no racer made is rejected', () => {
+test('a history with a read of a claim that no host made is rejected', () => {
   fc.assert(fc.property(happened, (history) => !isPossible(...history, read(0, 1000, version(2, 'nobody')))));
 });

@@ -96,7 +96,7 @@ describe('an agent retries transient failures', () => {
     assert.deepEqual([ran, replies], [[0], []]);
   });
 
-  test('F-37 when its tries are used up early, the agent says so and the step is requested again after its deadline', async (context) => {
+  test('F-37 when its tries are exhausted early, the agent says so and the step is requested again after its deadline', async (context) => {
     const { desk, orderId, ran, replies } = await served(context, () => () => busy(), { attemptsMax: 2 });
     assert.equal(ran.length, 2);
     assert.deepEqual(

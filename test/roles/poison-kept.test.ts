@@ -35,7 +35,7 @@ describe('a dead letter', () => {
       assert.ok(Buffer.byteLength(JSON.stringify(JSON.stringify(deadLetterDocument(aside)))) < itemBytesMax);
     });
 
-  test('S25 of a message beyond the size limit keeps the beginning and the original length', async (context) => {
+  test('S25 keeps the beginning and the original length of a message beyond the size limit', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const body = noise(1_000_000);
     await desk.send(requests, body);

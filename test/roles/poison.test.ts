@@ -310,7 +310,7 @@ test('F-118 a dropped message that is redelivered does not count against its con
 });
 
 describe('the end of a conversation', () => {
-  test('F-114 by a cancellation clears the failure count of its request', async (context) => {
+  test('F-114 clears the failure count of its request when a cancellation ends it', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     await desk.deliver(requests);
@@ -322,7 +322,7 @@ describe('the end of a conversation', () => {
     assert.deepEqual(await tracksOf(desk), []);
   });
 
-  test('F-114 by an error reply clears the count too, and closes the step', async (context) => {
+  test('F-114 clears the count and closes the step when an error reply ends it', async (context) => {
     const desk = deskWhose(context, 9, { worker: { maxFailures: 0 } });
     const orderId = await submitted(desk);
     await desk.deliver(requests);

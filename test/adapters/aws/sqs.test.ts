@@ -121,7 +121,7 @@ test('a deleted queue is an error for senders and receivers; once it exists agai
   assert.equal((await queues.depth('gone')).visible, 1);
 });
 
-test('trap 3: a queue URL never decides the endpoint of a request', async () => {
+test('a queue URL never decides the endpoint of a request', async () => {
   const { queues, sqs } = await open();
   const hosts = new Set<string>();
   sqs.middlewareStack.add(

@@ -89,6 +89,15 @@ async function real(
   }
 }
 
+/** How a title describes each behavior. */
+const descriptions: { readonly [trouble in Trouble]: string } = {
+  Sold: 'is refused',
+  silent: 'sends no reply',
+  'not now': 'has a transient failure',
+  'takes 8': 'takes 8 seconds',
+  'takes 40': 'takes 40 seconds',
+};
+
 const whensOf = {
   Sold: given(train.ride).faults(Sold).once(),
   silent: given(train.ride).isSilent(5),
@@ -105,7 +114,7 @@ const ways: readonly Exhausted[] = [
 describe('a rehearsal sends the same requests as the whole system, and ends the same way', () => {
   for (const exhausted of ways)
     for (const trouble of ['Sold', 'silent', 'not now', 'takes 8', 'takes 40'] as const)
-      test(`train.ride: ${trouble}, on exhausted: ${exhausted.onExhausted}${exhausted.recover === 'order' ? ' of the whole order' : ''}`, async () => {
+      test(`when train.ride ${descriptions[trouble]}, with onExhausted ${exhausted.onExhausted}${exhausted.recover === 'order' ? ' for the whole order' : ''}`, async () => {
         const { outcome, steps } = rehearse(trip(exhausted), {}, whensOf[trouble]);
         const times = trouble === 'silent' ? 5 : trouble === 'takes 40' ? 20 : 1;
         assert.deepEqual(await real(exhausted, { 'train.ride': Array.from({ length: times }, () => trouble) }), {
@@ -114,7 +123,7 @@ describe('a rehearsal sends the same requests as the whole system, and ends the 
         });
       });
 
-  test('F-170: a cancel while train.ride is running', async () => {
+  test('F-170: when the order is canceled while train.ride is running', async () => {
     const exhausted = { onExhausted: 'error' } as const;
     const { outcome, steps } = rehearse(trip(exhausted), {}, whensOf['takes 8'], instruct({ kind: 'cancel' }, { atSeconds: 5 }));
     assert.deepEqual(await real(exhausted, { 'train.ride': ['takes 8'] }, { cancelAfterMs: 5000 }), {
