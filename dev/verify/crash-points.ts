@@ -54,12 +54,12 @@ async function missed(sum: Crashed, form: keyof typeof sizes): Promise<readonly 
       .filter((activity) => !kinds.has(activity))
       .map((activity) => `no definition has a ${activity}`),
     ...(await unreached(new Set(sum.reached))),
-    ...(form === 'full' ? await neverDiedAt(sum) : []),
+    ...(form === 'full' ? await neverCrashedAt(sum) : []),
   ];
 }
 
 /** Returns the sites that are reached but at which no process has crashed at some position. */
-async function neverDiedAt({ reached, crashed }: Crashed): Promise<readonly string[]> {
+async function neverCrashedAt({ reached, crashed }: Crashed): Promise<readonly string[]> {
   const all = reached.flatMap((site) => positions.map((position) => `${site} ${position}`));
   return all.filter((place) => !crashed[place]).map((place) => `no process has died ${place}`);
 }

@@ -5,7 +5,7 @@ import { base64url, CompactSign, type JWTPayload, SignJWT, UnsecuredJWT } from '
 import type { Role } from '#api/authentication';
 import { routes } from '#api/routes';
 import { wakeUpMessage } from '#ports/messages';
-import { type Asked, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
+import { type CallOptions, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
 /** The roles of each token. */
 const granted: { readonly [who in Who]: readonly Role[] } = {
@@ -20,7 +20,7 @@ const granted: { readonly [who in Who]: readonly Role[] } = {
 /** A well-formed request for each call, so that only access decides. */
 const cancel = 'POST /orders/{id}/cancel';
 const signal = 'POST /orders/{id}/signals/{name}';
-const wellFormed: { readonly [call: string]: Asked } = {
+const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /orders': { headers: { 'idempotency-key': 'matrix' }, body: goodSubmission },
   'POST /orders/{id}/cancel': { body: { reason: 'matrix' } },
   'POST /orders/{id}/signals/{name}': { body: {} },
@@ -87,7 +87,7 @@ test('a client cannot give an instruction, register a client or list clients, an
   const { ask, orderInError, stored } = startApi();
   const orderId = await orderInError('k');
   const before = await stored();
-  const tries: readonly [string, string, Asked][] = [
+  const tries: readonly [string, string, CallOptions][] = [
     ['POST', `/orders/${orderId}/instructions`, { body: { kind: 'resubmit', reason: 'mine' }, headers: { 'if-match': '"3"' } }],
     ['PUT', '/clients/acme', { body: { responseChannels: ['redress-response-x'], senders: [] } }],
     ['GET', '/clients', {}],

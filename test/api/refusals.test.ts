@@ -4,9 +4,9 @@ import { problems } from '#api/problem';
 import { StoreUnavailableError } from '#ports/errors';
 import type { Store } from '#ports/store';
 import { bodyLimits } from '#roles/submission/body-limits';
-import { type Asked, card, goodOrder, goodSubmission, startApi } from './support.ts';
+import { type CallOptions, card, goodOrder, goodSubmission, startApi } from './support.ts';
 
-const submission: Asked = { as: 'acme', headers: { 'idempotency-key': 'k' }, body: goodSubmission };
+const submission: CallOptions = { as: 'acme', headers: { 'idempotency-key': 'k' }, body: goodSubmission };
 const json = (headers: { [name: string]: string } = {}) => ({ ...submission.headers, ...headers });
 const note = (value: string): string => JSON.stringify({ order: { ...goodOrder, note: 'NOTE' } }).replace('"NOTE"', value);
 const nested = (levels: number): string => note('['.repeat(levels - 2) + ']'.repeat(levels - 2));
@@ -102,7 +102,7 @@ test('a body at the size limit is accepted', async () => {
   }
 });
 
-const calls: readonly [string, string, Asked, number, string][] = [
+const calls: readonly [string, string, CallOptions, number, string][] = [
   ['GET', '/nothing', {}, 404, 'not-found'],
   ['GET', '/orders/', { as: 'acme' }, 404, 'not-found'],
   ['GET', '//orders', { as: 'acme' }, 404, 'not-found'],
@@ -134,14 +134,14 @@ const calls: readonly [string, string, Asked, number, string][] = [
     'application/jsonp',
     'application/json, text/plain',
     '',
-  ].map((type): [string, string, Asked, number, string] => [
+  ].map((type): [string, string, CallOptions, number, string] => [
     'POST',
     '/orders',
     { ...submission, headers: json({ 'content-type': type }) },
     415,
     'unsupported-media-type',
   ]),
-  ...['gzip', 'br', 'identity'].map((encoding): [string, string, Asked, number, string] => [
+  ...['gzip', 'br', 'identity'].map((encoding): [string, string, CallOptions, number, string] => [
     'POST',
     '/orders',
     { ...submission, headers: json({ 'content-encoding': encoding }) },
@@ -178,7 +178,7 @@ test('errors are checked in a fixed order: the route, the caller, the form, the 
   const { ask } = startApi();
   const wrong = { accept: 'text/html', 'content-type': 'text/plain' };
   const path = '/orders/absent/instructions';
-  const ladder: readonly [string, string, Asked, number][] = [
+  const ladder: readonly [string, string, CallOptions, number][] = [
     ['PUT', '/nothing', { headers: wrong, text: '{' }, 404],
     ['PUT', path, { headers: wrong, text: '{' }, 405],
     ['POST', path, { headers: wrong, text: '{' }, 401],
@@ -218,7 +218,7 @@ test('when an order cannot be stored, the answer is 503; a bug is 500 without de
       ['POST', '/orders', submission],
       ['GET', '/orders/x', { as: 'acme' }],
       ['GET', '/orders', { as: 'operator' }],
-    ] as [string, string, Asked][]) {
+    ] as [string, string, CallOptions][]) {
       const refused = await ask(method, path, asked);
       assert.deepEqual([refused.status, refused.json.code], [status, code], path);
       assert.ok(!refused.text.includes('secret'));
@@ -236,7 +236,7 @@ test('no refusal repeats the request, and no log line contains a body or a token
   const { ask, lines, orderInError } = startApi();
   const orderId = await orderInError('idempotency_canary');
   const canary = '<script>canary</script>';
-  const tries: readonly [string, string, Asked][] = [
+  const tries: readonly [string, string, CallOptions][] = [
     ['GET', `/orders?state=${canary}`, { as: 'acme' }],
     ['GET', `/orders?${canary}=1`, { as: 'acme' }],
     ['GET', `/orders?cursor=${canary}`, { as: 'acme' }],

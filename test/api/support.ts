@@ -74,7 +74,7 @@ export const tokens = {
 };
 export type Who = keyof typeof tokens;
 
-export interface Asked {
+export interface CallOptions {
   readonly as?: Who;
   readonly token?: string;
   readonly headers?: { readonly [name: string]: string };
@@ -140,7 +140,7 @@ export function startApi({
   async function ask(
     method: string,
     path: string,
-    { as, token = as && tokens[as], headers = {}, body, text }: Asked = {},
+    { as, token = as && tokens[as], headers = {}, body, text }: CallOptions = {},
   ): Promise<Answered> {
     const given = text ?? (body === undefined ? null : JSON.stringify(body));
     const sent = {

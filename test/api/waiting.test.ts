@@ -16,10 +16,10 @@ function start() {
   };
   /** Begins a call that waits, and returns its answer and whether it has come. */
   const begin = async (...call: Parameters<typeof ask>) => {
-    const asked = { isAnswered: false, answer: ask(...call) };
-    void asked.answer.finally(() => (asked.isAnswered = true));
+    const started = { isAnswered: false, answer: ask(...call) };
+    void started.answer.finally(() => (started.isAnswered = true));
     await clock.advance(0);
-    return asked;
+    return started;
   };
   const read = (path: string, headers = {}) => begin('GET', path, { as: 'acme', headers });
   const post = (key: string, prefer: string) =>

@@ -55,8 +55,8 @@ describe('instructions at the command line', () => {
     const again = await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}', '--key', 'one']);
     assert.match(again.err, /used before/);
 
-    const held = await until(orderId, ({ processState }) => processState === 'Error');
-    assert.equal(held.fault.type, 'OperatorAsked');
+    const blocked = await until(orderId, ({ processState }) => processState === 'Error');
+    assert.equal(blocked.fault.type, 'OperatorAsked');
     assert.match((await system.redress(['order', 'get', orderId])).out, /What is the price\?/);
     const wrong = await system.redress(['order', 'answer', orderId, '--data', '"seven"']);
     assert.deepEqual([wrong.exitCode, /\/answer/.test(wrong.err)], [1, true], wrong.err);

@@ -11,7 +11,7 @@ export interface OpenChannel {
   readonly other: Queues;
   readonly clock: ManualClock;
   /** False if only the platform's own metrics know the age of the oldest message. */
-  readonly tellsAge?: boolean;
+  readonly reportsAge?: boolean;
   close(): Promise<void>;
 }
 
@@ -224,7 +224,9 @@ export function channelContract(name: string, open: OpenChannels): void {
     [3, 10],
     [30, 10],
   ] as const) {
-    it(`no message stays behind when ${senders} sends in one turn of the event loop meet a receiver with space for ${max}`, async ({ queues }) => {
+    it(`no message stays behind when ${senders} sends in one turn of the event loop meet a receiver with space for ${max}`, async ({
+      queues,
+    }) => {
       const received = queues.receive('q', { ...waiting, max });
       await Promise.all(messages(senders).map((message) => queues.send([message])));
       const first = await received;
@@ -280,13 +282,13 @@ export function channelContract(name: string, open: OpenChannels): void {
   it('the depth of a queue counts visible, in-flight and delayed messages, with the age of the oldest', async ({
     queues,
     clock,
-    tellsAge = true,
+    reportsAge = true,
   }) => {
     await queues.send(messages(3));
     await clock.advance(2_000);
     await queues.send([{ queue: 'q', body: 'later', delayMs: 60_000 }]);
     await queues.receive('q', { ...now, max: 1 });
-    assert.deepEqual(await queues.depth('q'), { visible: 2, inFlight: 1, delayed: 1, oldestAgeMs: tellsAge ? 2_000 : 0 });
+    assert.deepEqual(await queues.depth('q'), { visible: 2, inFlight: 1, delayed: 1, oldestAgeMs: reportsAge ? 2_000 : 0 });
     assert.deepEqual(await queues.depth('none'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
   });
 
@@ -297,24 +299,24 @@ export function channelContract(name: string, open: OpenChannels): void {
           maxLength: 40,
           size: 'max',
         }),
-        async (deeds) => {
+        async (actions) => {
           const { queues, other, clock, close } = await open(() => undefined);
           const unacknowledged = new Set<string>();
           const held: Received[] = [];
           const receiving: Promise<void>[] = [];
           const got = (received: readonly Received[]) => void held.push(...received);
-          for (const [index, [deed, size]] of deeds.entries()) {
+          for (const [index, [action, size]] of actions.entries()) {
             const at = size % 2 === 0 ? queues : other;
-            if (deed === 'send') {
+            if (action === 'send') {
               unacknowledged.add(`m${index}`);
               await at.send([{ queue: 'q', body: `m${index}`, delayMs: size % 3 === 0 ? size : 0 }]);
             }
-            if (deed === 'receive') got(await at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: 0 }));
-            if (deed === 'wait') receiving.push(at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: size }).then(got));
-            if (deed === 'advance') await clock.advance(size);
+            if (action === 'receive') got(await at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: 0 }));
+            if (action === 'wait') receiving.push(at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: size }).then(got));
+            if (action === 'advance') await clock.advance(size);
             const message = held[size % Math.max(1, held.length)];
-            if (message && deed === 'release') await at.release('q', [message.receipt], size);
-            if (message && deed === 'acknowledge') await at.acknowledge('q', [message.receipt]);
+            if (message && action === 'release') await at.release('q', [message.receipt], size);
+            if (message && action === 'acknowledge') await at.acknowledge('q', [message.receipt]);
           }
           await clock.advance(100_000);
           await Promise.all(receiving);

@@ -304,7 +304,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- intents of at-most-once steps
 
-  const asking = (requestId: string, more: Partial<Intent> = {}): Intent => ({
+  const intentOf = (requestId: string, more: Partial<Intent> = {}): Intent => ({
     orderId: 'o1',
     idempotencyKey: 'o1/order/pay/1',
     requestId,
@@ -312,44 +312,44 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
   });
 
   it('X-20: the intent of a request is recorded once per key, and later requests learn which one recorded it', async ({ store, other }) => {
-    assert.equal((await store.recordIntent(asking('r1'))).outcome, 'recorded');
+    assert.equal((await store.recordIntent(intentOf('r1'))).outcome, 'recorded');
     for (const each of [store, other])
       for (const requestId of ['r1', 'r2'])
-        assert.deepEqual(await each.recordIntent(asking(requestId)), { outcome: 'refused', requestId: 'r1' });
-    assert.equal((await other.recordIntent(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'recorded');
-    assert.equal((await other.recordIntent(asking('r2', { orderId: 'o2' }))).outcome, 'recorded');
+        assert.deepEqual(await each.recordIntent(intentOf(requestId)), { outcome: 'refused', requestId: 'r1' });
+    assert.equal((await other.recordIntent(intentOf('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'recorded');
+    assert.equal((await other.recordIntent(intentOf('r2', { orderId: 'o2' }))).outcome, 'recorded');
   });
 
   it('X-20: one of fifty concurrent recordings of one key succeeds, even if they are of the same request', async ({ store, other }) => {
-    const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).recordIntent(asking(`r${index % 5}`))));
+    const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).recordIntent(intentOf(`r${index % 5}`))));
     assert.equal(notes.filter(({ outcome }) => outcome === 'recorded').length, 1);
   });
 
   it('X-20: keys too long to sort by that differ only at their ends stay distinct', async ({ store }) => {
-    const long = (end: string) => asking(end, { idempotencyKey: `o1/${'order/'.repeat(300)}${end}` });
+    const long = (end: string) => intentOf(end, { idempotencyKey: `o1/${'order/'.repeat(300)}${end}` });
     assert.equal((await store.recordIntent(long('1'))).outcome, 'recorded');
     assert.equal((await store.recordIntent(long('2'))).outcome, 'recorded');
     assert.deepEqual(await store.recordIntent({ ...long('1'), requestId: 'r9' }), { outcome: 'refused', requestId: '1' });
   });
 
   it('X-20: a withdrawn intent is gone, and no other intent is withdrawn with it', async ({ store, other }) => {
-    const note = await store.recordIntent(asking('r1'));
-    await store.recordIntent(asking('r1', { idempotencyKey: 'o1/order/pay/2' }));
+    const note = await store.recordIntent(intentOf('r1'));
+    await store.recordIntent(intentOf('r1', { idempotencyKey: 'o1/order/pay/2' }));
     assert.ok(note.outcome === 'recorded');
     await note.withdraw();
-    assert.equal((await other.recordIntent(asking('r2'))).outcome, 'recorded');
-    assert.equal((await other.recordIntent(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'refused');
+    assert.equal((await other.recordIntent(intentOf('r2'))).outcome, 'recorded');
+    assert.equal((await other.recordIntent(intentOf('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'refused');
   });
 
   it('S22, X-20: intents are removed with their order, and with no other', async ({ store, other }) => {
     const state = await put(store, 'o1');
     await put(store, 'o2');
-    for (const orderId of ['o1', 'o2']) await store.recordIntent(asking('r1', { orderId }));
+    for (const orderId of ['o1', 'o2']) await store.recordIntent(intentOf('r1', { orderId }));
     await store.update(next(state, { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null }), state, alone);
-    assert.equal((await store.recordIntent(asking('r2'))).outcome, 'refused', 'finished, but not forgotten');
+    assert.equal((await store.recordIntent(intentOf('r2'))).outcome, 'refused', 'finished, but not forgotten');
     assert.equal(await store.forget(noon + 1000, 10), 1);
-    assert.equal((await other.recordIntent(asking('r2'))).outcome, 'recorded');
-    assert.equal((await other.recordIntent(asking('r2', { orderId: 'o2' }))).outcome, 'refused');
+    assert.equal((await other.recordIntent(intentOf('r2'))).outcome, 'recorded');
+    assert.equal((await other.recordIntent(intentOf('r2', { orderId: 'o2' }))).outcome, 'refused');
   });
 
   // ---- circuit breakers
@@ -371,10 +371,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual([await other.breaker('bank'), await store.breaker('mail')], [away(1), undefined]);
   });
 
-  it('X-45: one of fifty requests for the probe permit succeeds; each write requires the rev that was read', async ({
-    store,
-    other,
-  }) => {
+  it('X-45: one of fifty requests for the probe permit succeeds; each write requires the rev that was read', async ({ store, other }) => {
     await store.putBreaker(away(1), 0);
     const answers = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).putBreaker(away(2, { probeAt: noon + index }), 1)));
     assert.equal(answers.filter(({ outcome }) => outcome === 'written').length, 1);
@@ -505,9 +502,9 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     await other.load('o1');
     await store.forget(noon + 1, 10);
     assert.equal(await other.load('o1'), undefined);
-    const anew = orderRecord('o1', { body: 'another body', submittedAt: noon + 86_400_000 });
-    await store.create(anew, stateRecord('o1'), alone);
-    assert.deepEqual([(await store.load('o1'))?.order, (await other.load('o1'))?.order], [anew, anew]);
+    const submittedAgain = orderRecord('o1', { body: 'another body', submittedAt: noon + 86_400_000 });
+    await store.create(submittedAgain, stateRecord('o1'), alone);
+    assert.deepEqual([(await store.load('o1'))?.order, (await other.load('o1'))?.order], [submittedAgain, submittedAgain]);
   });
 
   // ---- damage

@@ -29,7 +29,7 @@ const started = (name: string, input: Template): Run => {
 
 describe('an order computes a value in a function of the app', () => {
   test("the function's result can be read at once", () => {
-    assert.equal(started('odd-double@1', { $cel: '20 + 1' }).asked('order/tell').input, 42);
+    assert.equal(started('odd-double@1', { $cel: '20 + 1' }).latestRequest('order/tell').input, 42);
   });
 
   const failures: readonly (readonly [what: string, name: string, input: Template, fault: object])[] = [

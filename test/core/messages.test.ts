@@ -24,7 +24,11 @@ const raise = (message: Template, data?: Template): Activity => ({
 });
 
 /** The fault that blocks an order made of this activity, after these events. */
-function heldFor(root: Activity, happen: (run: Run) => void = () => {}, more: { completeWithinSeconds?: number } = {}): Fault | undefined {
+function blockedFor(
+  root: Activity,
+  happen: (run: Run) => void = () => {},
+  more: { completeWithinSeconds?: number } = {},
+): Fault | undefined {
   const order: Json = { word: 'w'.repeat(120), number: 5, list: listOf(1001, () => 0), late: { by: 3 } };
   const run = startRun(workflow(sequence('', root), more), { order });
   run.happen({ type: 'started', stepMs });
@@ -45,12 +49,12 @@ const w100 = `"${'w'.repeat(99)}`;
 const table: readonly (readonly [what: string, held: () => Fault | undefined, expected: Fault])[] = [
   [
     'loops over a text instead of a list',
-    () => heldFor(forEach(cel('order.word'))),
+    () => blockedFor(forEach(cel('order.word'))),
     engine('ExpressionFailed', `A forEach needs a list, not ${w100}.`, { source: 'order/each' }),
   ],
   [
     'loops over too many entries',
-    () => heldFor(forEach(cel('order.list'))),
+    () => blockedFor(forEach(cel('order.list'))),
     engine(
       'TooManyItems',
       `The list has 1001 entries; a forEach has at most ${limits.itemsMax}. Split the list into chunks, each in a called order.`,
@@ -59,33 +63,33 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   ],
   [
     'exceeds the turns of its loop',
-    () => heldFor(repeatWhile(true, { maxTurns: 3 })),
+    () => blockedFor(repeatWhile(true, { maxTurns: 3 })),
     engine('TooManyTurns', 'The loop has reached its limit of 3 turns. Set maxTurns to allow more.', { source: 'order/while' }),
   ],
   [
     'has a text as a condition',
-    () => heldFor(repeatWhile(cel('order.word'))),
+    () => blockedFor(repeatWhile(cel('order.word'))),
     engine('ExpressionFailed', `A condition must be true or false, not ${w100}.`, { source: 'order/while' }),
   ],
   [
     'has a delay of a negative duration',
-    () => heldFor(delay('pause', cel('-1'))),
+    () => blockedFor(delay('pause', cel('-1'))),
     engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not -1.', { source: 'order/pause' }),
   ],
   [
     'has a delay of more than a year',
-    () => heldFor(delay('pause', cel('31622401'))),
+    () => blockedFor(delay('pause', cel('31622401'))),
     engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not 31622401.', { source: 'order/pause' }),
   ],
   [
     'has a delay whose duration is a text',
-    () => heldFor(delay('pause', cel('orderId'))),
+    () => blockedFor(delay('pause', cel('orderId'))),
     engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not "o1".', { source: 'order/pause' }),
   ],
   [
     'sends a request after its time limit',
     () =>
-      heldFor(
+      blockedFor(
         sequence('both', delay('pause', 60), step('a')),
         (run) => {
           run.now += 60_000;
@@ -97,7 +101,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   ],
   [
     'exceeds the failure limit of a step without a reply',
-    () => heldFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
+    () => blockedFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
     engine('DeadlineExceeded', 'No attempt was answered in time.', {
       source: 'order/a',
       outcomeUnknown: true,
@@ -107,7 +111,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   [
     'exceeds the failure limit of a step with only the reply "not now"',
     () =>
-      heldFor(step('a'), (run) => {
+      blockedFor(step('a'), (run) => {
         run.reply('order/a', fault('Busy', { permanent: false }));
         run.happen({ type: 'exhausted', path: 'order/a' });
       }),
@@ -119,7 +123,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   ],
   [
     'gets no reply to an at-most-once step',
-    () => heldFor(step('a', { atMostOnce: true }), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
+    () => blockedFor(step('a', { atMostOnce: true }), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
     engine('OutcomeUnknown', 'No reply came in time. The operation runs at most once, so its outcome is unknown.', {
       source: 'order/a',
       outcomeUnknown: true,
@@ -127,12 +131,12 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   ],
   [
     'sends a request that its agent cannot process',
-    () => heldFor(step('a'), (run) => run.reply('order/a', rejected)),
+    () => blockedFor(step('a'), (run) => run.reply('order/a', rejected)),
     engine('RequestRejected', 'Unable to process message.', { source: 'order/a' }),
   ],
   [
     'gets too large an output',
-    () => heldFor(step('a'), (run) => run.reply('order/a', ok('x'.repeat(limits.outputBytesMax - 1)))),
+    () => blockedFor(step('a'), (run) => run.reply('order/a', ok('x'.repeat(limits.outputBytesMax - 1)))),
     engine(
       'OutputTooLarge',
       `The output has ${limits.outputBytesMax + 1} bytes; the maximum is ${limits.outputBytesMax}. Return a reference to the data instead.`,
@@ -141,7 +145,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   ],
   [
     'has too large an input',
-    () => heldFor(step('a', { input: 'x'.repeat(limits.inputBytesMax - 1) })),
+    () => blockedFor(step('a', { input: 'x'.repeat(limits.inputBytesMax - 1) })),
     engine(
       'InputTooLarge',
       `The input has ${limits.inputBytesMax + 1} bytes; the maximum is ${limits.inputBytesMax}. Pass a reference to the data instead.`,
@@ -150,33 +154,33 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   ],
   [
     'is refused',
-    () => heldFor(step('a'), (run) => run.reply('order/a', fault('Refused'))),
+    () => blockedFor(step('a'), (run) => run.reply('order/a', fault('Refused'))),
     { type: 'Refused', class: 'expected', permanent: true, message: 'Refused it is', source: 'order/a' },
   ],
   [
     'raises a fault',
-    () => heldFor(raise('It is late.')),
+    () => blockedFor(raise('It is late.')),
     { type: 'Refused/Late', class: 'expected', permanent: true, message: 'It is late.', source: 'order/raise' },
   ],
   [
     'raises a fault with data',
-    () => heldFor(raise(cel('order.late'), cel('order.late.by'))),
+    () => blockedFor(raise(cel('order.late'), cel('order.late.by'))),
     { type: 'Refused/Late', class: 'expected', permanent: true, message: '{"by":3}', data: 3, source: 'order/raise' },
   ],
   [
     'reads a missing field',
-    () => heldFor(step('a', { input: cel('order.nothing') })),
+    () => blockedFor(step('a', { input: cel('order.nothing') })),
     engine('ExpressionFailed', 'order.nothing: No such key: nothing', { source: 'order/a' }),
   ],
   [
     'has an expression with a syntax error',
-    () => heldFor(step('a', { input: { b: [{ $cel: ')' }] } })),
+    () => blockedFor(step('a', { input: { b: [{ $cel: ')' }] } })),
     engine('ExpressionFailed', '): Unexpected token: RPAREN', { source: 'order/a' }),
   ],
 ];
 
 describe('F-43, F-59: a person who must decide about an order learns the problem, its place and the remedies', () => {
-  for (const [what, held, expected] of table) test(`an order that ${what}`, () => assert.deepEqual(held(), expected));
+  for (const [what, actual, expected] of table) test(`an order that ${what}`, () => assert.deepEqual(actual(), expected));
 });
 
 /** Each place in which an order may read a missing value. */
@@ -193,7 +197,7 @@ const unreadable: readonly (readonly [where: string, path: string, root: Activit
 
 for (const [where, path, root] of unreadable) {
   test(`${where} that cannot be evaluated is a fault at its place, and no part of it begins`, () => {
-    const { type, source } = heldFor(root) ?? {};
+    const { type, source } = blockedFor(root) ?? {};
     assert.deepEqual({ type, source }, { type: 'Engine/ExpressionFailed', source: path });
   });
 }
@@ -202,9 +206,9 @@ test('an output of the maximum size is kept, and one byte more is too large, wha
   for (const letter of ['x', 'é']) {
     const most = letter.repeat((limits.outputBytesMax - 2) / new TextEncoder().encode(letter).length);
     assert.equal(
-      heldFor(step('a'), (run) => run.reply('order/a', ok(most))),
+      blockedFor(step('a'), (run) => run.reply('order/a', ok(most))),
       undefined,
     );
-    assert.equal(heldFor(step('a'), (run) => run.reply('order/a', ok(`${most}x`)))?.type, 'Engine/OutputTooLarge');
+    assert.equal(blockedFor(step('a'), (run) => run.reply('order/a', ok(`${most}x`)))?.type, 'Engine/OutputTooLarge');
   }
 });

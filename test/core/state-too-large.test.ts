@@ -76,10 +76,10 @@ describe('a value that would make the state too large is a fault at its place', 
     // A loop and a step also keep the value of the variable.
     const byteBudget = activities.includes(assign) && path !== 'order/keep' ? 9000 : 5000;
     test(`S23: ${what}`, () => {
-      const { blocked: held } = suffer(byteBudget, activities, ...events);
-      assert.deepEqual([held?.path, held?.fault.type, held?.fault.permanent], [path, 'Engine/StateTooLarge', true]);
-      assert.equal(held?.fault.outcomeUnknown, says.source.startsWith('^The reply') ? true : undefined);
-      assert.match(held?.fault.message ?? '', says);
+      const { blocked } = suffer(byteBudget, activities, ...events);
+      assert.deepEqual([blocked?.path, blocked?.fault.type, blocked?.fault.permanent], [path, 'Engine/StateTooLarge', true]);
+      assert.equal(blocked?.fault.outcomeUnknown, says.source.startsWith('^The reply') ? true : undefined);
+      assert.match(blocked?.fault.message ?? '', says);
       assert.equal(suffer(20_000, activities, ...events).blocked, undefined, 'with a larger budget the order continues');
     });
   }
@@ -97,8 +97,8 @@ describe('a value that would make the state too large is a fault at its place', 
     const handler = { fault: 'Engine/DeadlineExceeded', do: { activity: 'compensate', name: 'compensate' } as Activity };
     const part = { ...sequence('part', step('a', { undo })), faultHandlers: [handler] };
     const overdue = { type: 'overdue', path: 'order/part/a', at: 30_000 } as unknown as EventContent;
-    const settled = { ...answer('order/part/a', large), requestId: 'o1/order/part/a/1#1.2' };
-    const { activities } = suffer(5000, [part], start, overdue, settled);
+    const confirmed = { ...answer('order/part/a', large), requestId: 'o1/order/part/a/1#1.2' };
+    const { activities } = suffer(5000, [part], start, overdue, confirmed);
     assert.ok(activities['order/part/a/undo']);
   });
 

@@ -33,7 +33,7 @@ const sections = readFileSync(file, 'utf8')
   .split(/^# /m)
   .slice(1)
   .map((section) => section.trimEnd().split('\n\n'));
-const told = (block: string): string => {
+const typedBlock = (block: string): string => {
   const [expression = ''] = block.split('\n');
   return [expression, ...typed(expression).map((line) => `  ${line}`)].join('\n');
 };
@@ -41,10 +41,10 @@ const told = (block: string): string => {
 describe('the types of expressions', () => {
   for (const [about = '', ...blocks] of sections)
     test(about, () => {
-      if (!process.env['UPDATE_TRANSCRIPTS']) for (const block of blocks) assert.equal(told(block), block);
+      if (!process.env['UPDATE_TRANSCRIPTS']) for (const block of blocks) assert.equal(typedBlock(block), block);
     });
   test('every expression of the transcript is covered', () => {
-    const all = sections.map(([about = '', ...blocks]) => [`# ${about}`, ...blocks.map(told)].join('\n\n')).join('\n\n');
+    const all = sections.map(([about = '', ...blocks]) => [`# ${about}`, ...blocks.map(typedBlock)].join('\n\n')).join('\n\n');
     if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${all}\n`);
     else assert.ok(all.split('\n\n').length > 200);
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { lambdaConsumers } from '#adapters/aws/event-source-mappings';
-import { valvesContract } from '../contracts/valves.contract.ts';
+import { consumersContract } from '../contracts/valves.contract.ts';
 import { call, effects, ended, eventually, orderOf, outputs, sample, submit } from './support.ts';
 
 // After the orders of the other files: orders behind a channel that was closed recently are requested again uncounted.
@@ -20,7 +20,7 @@ const settled = (queue: string, state: 'Enabled' | 'Disabled'): Promise<true> =>
   eventually(`${queue} ${state}`, async () => ((await stateOf(queue)) === state ? true : undefined), 120_000);
 
 /** Waits until the server has changed a mapping, and returns its state. */
-const valves = () => {
+const consumers = () => {
   const set = lambdaConsumers({ client: async () => client, queueArns });
   return {
     async set(queues: readonly string[], state: 'open' | 'closed'): Promise<void> {
@@ -30,9 +30,9 @@ const valves = () => {
   };
 };
 
-valvesContract('event source mappings of the server', async () => ({
-  valves: valves(),
-  other: valves(),
+consumersContract('event source mappings of the server', async () => ({
+  consumers: consumers(),
+  other: consumers(),
   queues: ['customer-requests', 'customer-replies'],
   isTaken: async (queue) => (await stateOf(queue)) === 'Enabled',
   close: async () => {},

@@ -30,7 +30,7 @@ async function call(method: string, path: string, { key, body, url = shop.url, s
 }
 
 const post = (path: string, key: string, body?: object) => call('POST', path, { key, ...(body ? { body } : {}) });
-const json = async (asking: Promise<{ text: string }>) => JSON.parse((await asking).text);
+const json = async (reply: Promise<{ text: string }>) => JSON.parse((await reply).text);
 const effects = async (service: string, orderId: string, url = shop.url) =>
   (await json(call('GET', `/${service}/effects?orderId=${orderId}`, { url }))).effects;
 

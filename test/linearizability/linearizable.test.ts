@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isLinearizable, type Operation } from './linearizable.ts';
-import { type Asked, recordFrom, type Told, type Version } from './record.ts';
+import { type RecordAnswer, type RecordCall, recordFrom, type Version } from './record.ts';
 
 const version = (rev: number, lockedBy: string | null = null): Version => ({
   rev,
@@ -11,7 +11,7 @@ const version = (rev: number, lockedBy: string | null = null): Version => ({
   writeId: lockedBy ?? 'none',
 });
 const unclaimed = version(1);
-type Recorded = Operation<Asked, Told>;
+type Recorded = Operation<RecordCall, RecordAnswer>;
 
 const read = (called: number, answered: number, current: Version): Recorded => ({
   called,
@@ -19,15 +19,15 @@ const read = (called: number, answered: number, current: Version): Recorded => (
   input: { type: 'read' },
   output: { written: false, current },
 });
-const asksFor = (who: string): Asked => ({ type: 'write', when: { rev: 1, epoch: 0 }, to: version(2, who) });
-const claim = (who: string, called: number, answered: number, output?: Told): Recorded => ({
+const claims = (who: string): RecordCall => ({ type: 'write', when: { rev: 1, epoch: 0 }, to: version(2, who) });
+const claim = (who: string, called: number, answered: number, output?: RecordAnswer): Recorded => ({
   called,
   answered,
-  input: asksFor(who),
+  input: claims(who),
   ...(output ? { output } : {}),
 });
-const won: Told = { written: true };
-const lostTo = (who: string): Told => ({ written: false, current: version(2, who) });
+const won: RecordAnswer = { written: true };
+const lostTo = (who: string): RecordAnswer => ({ written: false, current: version(2, who) });
 const isPossible = (...history: Recorded[]): boolean => isLinearizable(history, recordFrom(unclaimed));
 
 test('S1: one of two concurrent claims wins, and the other host learns the winner', () => {

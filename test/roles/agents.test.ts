@@ -301,9 +301,9 @@ describe('long work', () => {
     assert.equal(ran.length, 1);
     assert.equal((await system.state(orderId)).failureCount, 0);
     const journal = await journalOf(system, orderId);
-    const asked = journal.find(({ type }) => type === 'StepRequested');
+    const requested = journal.find(({ type }) => type === 'StepRequested');
     const extended = journal.filter(({ type }) => type === 'StepExtended');
-    assert.ok(asked && extended[0] && extended[0].at - asked.at < 10_000 / 3, 'it asks before a third of the time is over');
+    assert.ok(requested && extended[0] && extended[0].at - requested.at < 10_000 / 3, 'it asks before a third of the time is over');
   });
 
   /** Sends a heartbeat every second for `beats` seconds; then the work hangs, or is done after 45 seconds. */

@@ -104,8 +104,8 @@ describe('after a transient failure a message is redelivered within seconds, wha
 });
 
 describe('the pause before a redelivery', () => {
-  const pauses = (failure: 'passing' | 'content', chance: number) =>
-    [1, 2, 3, 4, 5, 30, 60, 900].map((receiveCount) => pauseMs({ receiveCount }, failure, chance) / 1000);
+  const pauses = (failure: 'passing' | 'content', random: number) =>
+    [1, 2, 3, 4, 5, 30, 60, 900].map((receiveCount) => pauseMs({ receiveCount }, failure, random) / 1000);
 
   test('X-9, S14: grows with each delivery, to ten seconds soon and to a minute in a long outage, with jitter', () => {
     assert.deepEqual(pauses('passing', 0.5), [1, 2, 4, 8, 10, 30, 60, 60]);

@@ -111,7 +111,7 @@ describe('a person is notified that an order is in Error', () => {
       assert.equal((await desk.state(orderId)).processState, 'Error');
       for (let pass = 0; pass < 3; pass++) await late(desk);
 
-      const told = desk.announced().map(({ detailType, detail: { at: _, message: __, ...detail } }) => [detailType, detail]);
+      const announcements = desk.announced().map(({ detailType, detail: { at: _, message: __, ...detail } }) => [detailType, detail]);
       const announced = announcedAs(await desk.state(orderId));
       const detail = {
         orderId,
@@ -122,7 +122,7 @@ describe('a person is notified that an order is in Error', () => {
         after: 'Error',
         failureCount: 3,
       };
-      assert.deepEqual(told, [
+      assert.deepEqual(announcements, [
         ['Order In Error', { id: `${announced}#1`, ...detail }],
         ['Workflow Terminated', { id: `${announced}#1/terminated`, ...detail }],
       ]);

@@ -115,10 +115,10 @@ describe('a called order is kept as long as its caller', () => {
   async function paid(context: TestContext) {
     const desk = openDesk(context, app, { variables: { RETENTION_DAYS: '7' } });
     const orderId = await submitted(desk, {});
-    const [asked = assert.fail()] = desk.messages('workflows-requests');
+    const [request = assert.fail()] = desk.messages('workflows-requests');
     await desk.deliver('workflows-requests');
     await desk.answer(await desk.request(), ok({ id: 'ch_1' }));
-    return { desk, orderId, childId: childIdOf(String(asked['idempotencyKey'])) };
+    return { desk, orderId, childId: childIdOf(String(request['idempotencyKey'])) };
   }
 
   /** Has the caller check whether the reply to its call was lost. */

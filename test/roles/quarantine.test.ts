@@ -68,11 +68,11 @@ describe('an order whose record cannot be read', () => {
         assert.equal((await desk.supervisor.pass()).woken, 0, 'nobody looks at it without end');
       }
       assert.equal(rowOf(desk, orderId).head, head);
-      const told = desk
+      const announcements = desk
         .announced()
         .map(({ detailType, detail }) => [detailType, detail['id'], detail['type'], detail['before'], detail['after']]);
       const announced = `${orderId}@${JSON.parse(head).submittedAt}`;
-      assert.deepEqual(told, [
+      assert.deepEqual(announcements, [
         ['Service Exception', `${announced}#1/service`, 'RecordUnreadable', 'Processing', 'Error'],
         ['Order In Error', `${announced}#1`, 'RecordUnreadable', 'Processing', 'Error'],
       ]);

@@ -56,18 +56,18 @@ async function damaged(desk: Desk, change: (blob: string) => string): Promise<{ 
 
 /** Answers each request as a service does that remembers its keys, until no request is left. Returns the requests. */
 async function carriedOut(desk: Desk): Promise<readonly (readonly [path: string, key: string, input: unknown])[]> {
-  const asked: (readonly [string, string, unknown])[] = [];
+  const requested: (readonly [string, string, unknown])[] = [];
   const answers: { readonly [path: string]: object } = { 'order/reserve': { id: 'R-1' }, 'order/charge': { id: 'C-secret-1' } };
   for (let requests = await desk.requests(); requests.length > 0; requests = await desk.requests())
     for (const request of requests) {
-      asked.push([request.path, request.idempotencyKey.slice(request.orderId.length), request.input]);
+      requested.push([request.path, request.idempotencyKey.slice(request.orderId.length), request.input]);
       await desk.answer(request, ok((answers[request.path] ?? {}) as never));
     }
-  return asked;
+  return requested;
 }
 
 const item = { item: 'tea' };
-const settledAndUndone = (path: string, input: unknown): readonly (readonly [string, string, unknown])[] => [
+const confirmedAndUndone = (path: string, input: unknown): readonly (readonly [string, string, unknown])[] => [
   [`order/${path}`, `/order/${path}/1`, item],
   [`order/${path}/undo`, `/order/${path}/undo/1`, input],
 ];
@@ -81,9 +81,9 @@ describe('an order with an unreadable instance can still be compensated', () => 
       assert.equal((await desk.state(orderId)).epoch, 2, 'a claim of its own');
       await desk.answer(ship, ok());
       assert.deepEqual(await carriedOut(desk), [
-        ...settledAndUndone('ship', item),
+        ...confirmedAndUndone('ship', item),
         // Its output is secret, so the journal does not contain it.
-        ...settledAndUndone('charge', { id: 'C-secret-1' }),
+        ...confirmedAndUndone('charge', { id: 'C-secret-1' }),
         ['order/reserve/undo', '/order/reserve/undo/1', { id: 'R-1' }],
       ]);
       const { processState, outcome, fault } = await desk.state(orderId);
@@ -103,9 +103,9 @@ describe('an order with an unreadable instance can still be compensated', () => 
       assert.equal((await instruct(desk, orderId, 'compensate', true)).outcome, 'planned');
       assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
       assert.deepEqual(await carriedOut(desk), [
-        ...settledAndUndone('ship', item),
-        ...settledAndUndone('charge', { id: 'C-secret-1' }),
-        ...settledAndUndone('reserve', { id: 'R-1' }),
+        ...confirmedAndUndone('ship', item),
+        ...confirmedAndUndone('charge', { id: 'C-secret-1' }),
+        ...confirmedAndUndone('reserve', { id: 'R-1' }),
       ]);
       assert.equal((await desk.state(orderId)).outcome, 'compensated');
     });
@@ -200,9 +200,9 @@ describe('an order with an unreadable instance can still be compensated', () => 
       return blob.slice(0, blob.indexOf('"order/ship"'));
     });
     assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
-    const asked = await carriedOut(desk);
+    const requested = await carriedOut(desk);
     assert.deepEqual(
-      asked.map(([path]) => path).filter((path) => path.endsWith('/undo')),
+      requested.map(([path]) => path).filter((path) => path.endsWith('/undo')),
       ['order/ship/undo', 'order/charge/undo', 'order/reserve/undo'],
     );
     const journal = await journalOf(desk, orderId);

@@ -44,13 +44,13 @@ describe('a workflow that is edited under the same version while an order runs',
       await assert.rejects(instruct(other, orderId), /has changed since this order began/);
 
       assert.equal((await instruct(desk, orderId)).outcome, 'done');
-      const asked: string[] = [];
+      const requested: string[] = [];
       for (let [next] = await desk.requests(); next; [next] = await desk.requests()) {
-        asked.push(next.path);
+        requested.push(next.path);
         await desk.answer(next);
       }
       assert.deepEqual(
-        asked,
+        requested,
         before.slice(answers).map((step) => `order/${step}`),
       );
       assert.equal((await desk.state(orderId)).outcome, 'completed');

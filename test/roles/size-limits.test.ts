@@ -151,9 +151,9 @@ describe('a state that would be too large', () => {
   test('S23 raises a fault for a handler: effects are undone, and unknown outcomes are confirmed first', async (context) => {
     const desk = openDesk(context, both);
     const orderId = await hoarded(desk, 'hoard-with-care');
-    const settling = await desk.request();
-    assert.deepEqual([settling.path, settling.attempt], ['order/c', 2]);
-    await desk.answer(settling, large);
+    const confirming = await desk.request();
+    assert.deepEqual([confirming.path, confirming.attempt], ['order/c', 2]);
+    await desk.answer(confirming, large);
     for (const path of ['order/c/undo', 'order/b/undo', 'order/a/undo']) {
       const undo = await desk.request();
       assert.equal(undo.path, path);

@@ -171,8 +171,8 @@ class Living {
     orderId: string,
     decision: { readonly kind: 'resubmit'; readonly answer?: { yes: boolean } },
   ): Promise<string | undefined> {
-    const told = { ...decision, by: 'olga', reason: 'it goes on' };
-    const call = this.place.system.scheduler.instruct(orderId, told, { id: `call-${++this.calls}` });
+    const instruction = { ...decision, by: 'olga', reason: 'it goes on' };
+    const call = this.place.system.scheduler.instruct(orderId, instruction, { id: `call-${++this.calls}` });
     return this.passing(
       call.then(
         (instructed) => (instructed.outcome === 'infeasible' ? instructed.reasons.join(' ') : instructed.outcome),

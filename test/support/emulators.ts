@@ -118,12 +118,12 @@ export interface Fauxqs extends Emulator {
 export async function startFauxqs({ start }: { readonly start?: number } = {}): Promise<Fauxqs> {
   const worker = new Worker(new URL('../adapters/aws/fauxqs-worker.ts', import.meta.url), { workerData: { start }, execArgv: [] });
   const replies = new Map<number, (reply: unknown) => void>();
-  let asked = 0;
+  let calls = 0;
   let now = start ?? 0;
   const ask = (question: string, ms = 0): Promise<unknown> =>
     new Promise((resolve) => {
-      replies.set(++asked, resolve);
-      worker.postMessage({ id: asked, question, ms });
+      replies.set(++calls, resolve);
+      worker.postMessage({ id: calls, question, ms });
     });
   const [{ port }] = (await Promise.race([once(worker, 'message'), once(worker, 'error').then(([error]) => Promise.reject(error))])) as [
     { port: number },

@@ -9,7 +9,8 @@ import { ensuredOf, inputsOf, listsOf, questionIsAnswered, signalsOf, terminated
 import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, retryAt, wordsAreKnown } from './laws.ts';
 import { UndoLaw } from './undo-law.ts';
 
-export const asksIn = (commands: readonly Command[]): readonly RequestCommand[] => commands.filter((command) => command.type === 'request');
+export const requestsIn = (commands: readonly Command[]): readonly RequestCommand[] =>
+  commands.filter((command) => command.type === 'request');
 
 /** Laws over the whole run of an instance. */
 export function createHistory(program: Program, orderId: string): Law {
@@ -43,9 +44,9 @@ export function createHistory(program: Program, orderId: string): Law {
     }
     undo.end(turn);
     faults.end(after.state);
-    keys.asked(asksIn(after.commands));
-    inputs.asked(asksIn(after.commands));
-    lists.asked(asksIn(after.commands));
+    keys.requested(requestsIn(after.commands));
+    inputs.requested(requestsIn(after.commands));
+    lists.requested(requestsIn(after.commands));
     lives.end(after.state);
   };
 }
@@ -121,8 +122,8 @@ function keysOf(orderId: string) {
       assert.ok(!done.has(key), `${key} is done twice (S5)`);
       done.add(key);
     },
-    asked(asks: readonly RequestCommand[]): void {
-      for (const { path, requestId, idempotencyKey, input } of asks) {
+    requested(requests: readonly RequestCommand[]): void {
+      for (const { path, requestId, idempotencyKey, input } of requests) {
         assert.ok(requestId.startsWith(`${orderId}/`));
         assert.ok(!requestIds.has(requestId), `${requestId} names two attempts`);
         assert.equal(pathOfKey.get(idempotencyKey) ?? path, path, `${idempotencyKey} names effects of two steps`);

@@ -119,12 +119,12 @@ export class FaultLaw {
     if (fact.type === 'FaultHandled') this.taken(fact.path, fact.fault, fact.handler);
     if (fact.type === 'RunFailed') this.taken(fact.path, fact.fault);
     if (fact.type === 'ActivityClosed') this.closed(fact.path, fact.result);
-    const isHeld = fact.type === 'OrderBlocked' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
+    const isBlocked = fact.type === 'OrderBlocked' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
     // The reply to a canceled step raises no fault.
     const isForNow = fact.type === 'AttemptFailed' && !isCanceled(fact.path, turn);
-    if (isHeld || isForNow) {
+    if (isBlocked || isForNow) {
       const taker = takerOf(this.program, this.known, fact.path, fact.fault, behind(fact, turn));
-      assert.ok(taker === undefined || (taker.nowhere && !isHeld), `${fact.fault.type} of ${fact.path} waits, though it has a handler`);
+      assert.ok(taker === undefined || (taker.nowhere && !isBlocked), `${fact.fault.type} of ${fact.path} waits, though it has a handler`);
     }
   }
 

@@ -32,7 +32,7 @@ export class UndoLaw {
   }
 
   fact(fact: CoreFact, { before, after }: Turn): void {
-    if (fact.type === 'StepRequested' || fact.type === 'UndoFailed') this.asked(fact.path, after);
+    if (fact.type === 'StepRequested' || fact.type === 'UndoFailed') this.requested(fact.path, after);
     if (fact.type === 'StepRequested') this.gone.delete(fact.path);
     if (fact.type === 'MarkedCompensated') this.marked.add(fact.path);
     if (fact.type === 'ActivityClosed') this.closed(fact, before);
@@ -44,7 +44,7 @@ export class UndoLaw {
     if (state.phase === 'closed' && before.ending && state.outcome !== 'terminated') this.nothingIsLeft(scopeAt('order'));
   }
 
-  private asked(path: string, { state }: Transition): void {
+  private requested(path: string, { state }: Transition): void {
     const { parent: runner, local: own } = state.activities[path] ?? {};
     const { mode, attempt, from } = (own ?? {}) as { mode?: string; attempt?: number; from?: number };
     if (mode === 'confirm' && runner !== undefined) this.isNewest(path, runner);
@@ -64,10 +64,10 @@ export class UndoLaw {
     if (!isRemote(node) && node.undo && result === 'Succeeded' && !this.known.handling.has(path)) return this.closedAsAWhole(path);
     if (!isRemote(node) || !node.undo || attemptId === undefined || attemptId.endsWith('.0')) return;
     if (this.marked.has(path)) return this.drop(path);
-    const settles = (activities[path]?.local as { mode?: string } | undefined)?.mode === 'confirm';
+    const confirms = (activities[path]?.local as { mode?: string } | undefined)?.mode === 'confirm';
     if (result === 'Succeeded') this.add(path);
     else if (isDefinite(this.replies.get(path))) this.drop(path);
-    else if (settles && activities[path]?.parent) this.add(path);
+    else if (confirms && activities[path]?.parent) this.add(path);
     else if (result === 'Faulted') this.add(path, false);
   }
 

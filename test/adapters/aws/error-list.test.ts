@@ -34,7 +34,7 @@ async function open(): Promise<Opened> {
   return { store: dynamoDbStore({ client, table, clock: systemClock }), client, table, meter };
 }
 
-const held = { processState: 'Error', worklist: 'error' } as const;
+const errorState = { processState: 'Error', worklist: 'error' } as const;
 const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
 const dayMs = 86_400_000;
 
@@ -45,7 +45,7 @@ async function stored({ client, table }: Opened, { count, inError }: { count: nu
     const isHeld = index % (count / inError) === 0;
     return [
       orderItem(orderRecord(orderId, { submittedAt })),
-      stateItem(stateRecord(orderId, { submittedAt, ...(isHeld ? held : finished) })),
+      stateItem(stateRecord(orderId, { submittedAt, ...(isHeld ? errorState : finished) })),
     ];
   }).flat();
   const days = listOf(30, (index): Item => ({ ...keys.day(dayOf(noon + index * dayMs)) }));
@@ -89,7 +89,7 @@ test('S23: a list of orders in Error costs what it shows, however many are finis
 
 test("a query for a client's reference does not search the orders in Error", async () => {
   const opened = await open();
-  for (const orderId of ['a', 'b', 'c']) await put(opened.store, orderId, held, orderId === 'a' ? { reference: 'r1' } : {});
+  for (const orderId of ['a', 'b', 'c']) await put(opened.store, orderId, errorState, orderId === 'a' ? { reference: 'r1' } : {});
   const cost = await costOf(opened, { state: 'Error', client: 'shop', reference: 'r1' }, 10);
   assert.deepEqual(cost, { shown: 1, readUnits: 0.5 + 1, requests: 2 });
 });
@@ -160,7 +160,7 @@ test('a state without its submission time is read and written as usual; only the
   await put(store, 'o1');
   await client.send(new UpdateCommand({ TableName: table, Key: keys.state('o1'), UpdateExpression: 'REMOVE submittedAt' }));
   const head = (await store.head('o1')) ?? assert.fail();
-  assert.deepEqual(await store.patch(next(head, held), head), { outcome: 'written' });
+  assert.deepEqual(await store.patch(next(head, errorState), head), { outcome: 'written' });
   const { state } = (await store.load('o1')) ?? assert.fail();
   assert.equal(state.processState, 'Error');
   assert.deepEqual(await store.update(next(state), state, alone), { outcome: 'written' });

@@ -121,11 +121,11 @@ test('S22: on the AWS protocols too, an order that was answered with 202 survive
   await within(customers.served(), 'customers still wait for an answer', 60_000);
   await until('every order has come to its end', async () => !(await system.isAtWork()), 120_000);
   // A killed process leaves its unsent messages in the order's outbox, and the supervisor sends them when due.
-  const isTold = async () => {
-    const told = alerts();
-    return (await system.list()).every(({ orderId, processState }) => processState !== 'Error' || told.has(orderId));
+  const isAnnounced = async () => {
+    const announced = alerts();
+    return (await system.list()).every(({ orderId, processState }) => processState !== 'Error' || announced.has(orderId));
   };
-  await until('everybody is told', isTold, 60_000);
+  await until('everybody is told', isAnnounced, 60_000);
   const listed = await system.list();
   assert.equal((await within(system.stop(), 'it does not stop', 10_000)).code, 0);
   assert.deepEqual([...problemsIn(listed, { ...customers, effects: shop.effects(), alerts: alerts() })], []);
