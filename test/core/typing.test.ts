@@ -44,7 +44,7 @@ describe('the input of a step', () => {
     ]);
   });
 
-  test('of several forms, the constants in the input select one', () => {
+  test('the constants in an input select one of several forms', () => {
     const pay = (input: JsonObject) => said(workflow(step('pay', { agent: 'shop', operation: 'pay', input }), { order }), catalog);
     assert.deepEqual(pay({ by: 'card', card: { $cel: 'order.name' } }), []);
     assert.deepEqual(pay({ by: 'cash', till: { $cel: 'order.name' } }), [
