@@ -189,7 +189,7 @@ test('every invalid token is refused with the same answer, whatever its error', 
     assert.ok(!text.includes(token.slice(0, 40)) || token.length < 10, why);
     answers.add(JSON.stringify({ ...json, requestId: '' }));
   }
-  assert.equal(answers.size, 1, 'nobody learns what was wrong');
+  assert.equal(answers.size, 1, 'the answer does not show the cause');
   assert.equal((await askLocal('GET', '/orders', { token: goodToken })).status, 401);
   for (const authorization of [
     '',

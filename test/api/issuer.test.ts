@@ -221,7 +221,11 @@ test('Cognito: a token of the wrong kind, for another app client or of another p
   for (const [why, claims] of Object.entries(refused))
     assert.equal((await ask('GET', '/orders', { token: await signedBy(rsa, claims) })).status, 401, why);
   const otherPool = newSigner('RS256', rsa.kid);
-  assert.equal((await ask('GET', '/orders', { token: await signedBy(otherPool, idToken) })).status, 401, 'signed by another pool');
+  assert.equal(
+    (await ask('GET', '/orders', { token: await signedBy(otherPool, idToken) })).status,
+    401,
+    'the signature is of another pool',
+  );
 });
 
 /** An issuer that serves its keys over HTTP, until the test changes that. */
@@ -303,7 +307,7 @@ test('a new key works within a minute, a withdrawn key for another ten, and inve
   assert.equal(issuer.fetches.length, 1);
   await pass(60_001);
   assert.equal(await status(next, 'c'), 200);
-  assert.equal(await status(rsa, 'd'), 200, 'both are good while both are shown');
+  assert.equal(await status(rsa, 'd'), 200, 'both keys are valid while both are published');
   assert.equal(issuer.fetches.length, 2);
 
   issuer.show(next);
@@ -312,5 +316,5 @@ test('a new key works within a minute, a withdrawn key for another ten, and inve
   await pass(1_001);
   assert.equal(await status(next, 'e'), 200);
   await pass(30_000);
-  assert.equal(await status(rsa, 'd'), 401, 'also a token that was good a moment ago');
+  assert.equal(await status(rsa, 'd'), 401, 'a token that was valid a moment ago is refused');
 });

@@ -225,7 +225,7 @@ test('when an order cannot be stored, the answer is 503; a bug is 500 without de
       if (!change?.accepting)
         assert.ok(
           lines.some((line) => line.includes(refused.json.requestId) && line.includes('/secret/')),
-          'the log says what it was',
+          'the log contains the cause',
         );
     }
     assert.equal((await ask('GET', '/health')).status, 200);

@@ -161,7 +161,7 @@ describe('a signal from outside', () => {
     assert.match(json.errors[0].detail, /100 signals/);
     assert.equal((await signal('visa', visa)).json.code, 'conflict');
     await answer('desk', filed);
-    assert.equal((await signal('visa', visa)).status, 202, 'one of the hundred was taken');
+    assert.equal((await signal('visa', visa)).status, 202, 'one of the hundred signals was consumed');
   });
 
   test('is refused as locked while another host holds the lease, and refused while the instance is damaged', async () => {

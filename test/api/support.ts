@@ -249,7 +249,7 @@ function checkLaws({ status, headers, text }: Omit<Answered, 'json'>): void {
   const problem = z.strictObject(Problem.shape).parse(JSON.parse(text));
   const known = problems[problem.code as keyof typeof problems];
   assert.deepEqual([problem.status, known.status, problem.requestId], [status, status, requestId]);
-  assert.equal(problem.detail, known.detail, 'a detail says nothing but what was written for it');
+  assert.equal(problem.detail, known.detail, 'a detail contains only the text of its row');
   if (status === 401) assert.equal(headers.get('www-authenticate'), 'Bearer error="invalid_token"');
   if (status === 503 || status === 429) assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
   if (status === 405) assert.ok(headers.get('allow'));

@@ -124,7 +124,7 @@ test('a client with too many waiting calls gets its next answer at once', async 
   for (const { answer } of waiting) assert.equal(applied((await answer).headers), 'wait=10');
   const next = await read(path);
   await clock.advance(10_000);
-  assert.equal(applied((await next.answer).headers), 'wait=10', 'the places are free again');
+  assert.equal(applied((await next.answer).headers), 'wait=10', 'the slots are free again');
 });
 
 test('places of calls that ended with their process are free again after their time', async () => {

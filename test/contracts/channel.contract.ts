@@ -97,7 +97,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     const [second] = await queues.receive('q', now);
     await queues.acknowledge('q', [first?.receipt ?? '']);
     await queues.release('q', [first?.receipt ?? ''], 0);
-    assert.deepEqual(await drain(queues), [], 'the second receiver has it still');
+    assert.deepEqual(await drain(queues), [], 'the second receiver still has it');
     await clock.advance(visibilityMs);
     const [third] = await queues.receive('q', now);
     assert.equal(third?.receiveCount, 3);
@@ -215,7 +215,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(await queues.receive('q', { ...waiting, signal: controller.signal }), []);
 
     await queues.send(messages(1));
-    assert.deepEqual(bodiesOf(await drain(queues)), ['m0'], 'nobody who has gone got it');
+    assert.deepEqual(bodiesOf(await drain(queues)), ['m0'], 'no receiver that has left got it');
   });
 
   for (const [senders, max] of [
@@ -268,7 +268,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     await queues.send(messages(1));
     const [received] = await other.receive('q', now);
     assert.equal(received?.body, 'm0');
-    assert.deepEqual(await queues.receive('q', now), [], 'it is invisible here as well');
+    assert.deepEqual(await queues.receive('q', now), [], 'it is invisible in this process as well');
     await queues.acknowledge('q', [received?.receipt ?? '']);
 
     const waited = other.receive('q', waiting);
@@ -320,13 +320,13 @@ export function channelContract(name: string, open: OpenChannels): void {
           }
           await clock.advance(100_000);
           await Promise.all(receiving);
-          for (const message of held) assert.ok(unacknowledged.has(message.body), 'only what was sent arrives');
+          for (const message of held) assert.ok(unacknowledged.has(message.body), 'only sent messages arrive');
 
           await clock.advance(100_000);
           const left = await drain(queues);
           assert.equal(new Set(bodiesOf(left)).size, left.length, 'each message is there once');
           const depth = await queues.depth('q');
-          assert.equal(depth.inFlight, left.length, 'what is not acknowledged can be had');
+          assert.equal(depth.inFlight, left.length, 'each unacknowledged message can be received');
           await other.acknowledge(
             'q',
             left.map(({ receipt }) => receipt),

@@ -129,7 +129,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
     assert.deepEqual(
       all,
       idsOf(await store.list({}, { submittedAt: noon + 3, orderId: '' }, 100)),
-      'from behind a time that is later than all',
+      'from a position after the latest order',
     );
     assert.deepEqual(await store.list({}, { submittedAt: noon - 1, orderId: 'z' }, 100), { items: [] });
   });
@@ -192,9 +192,9 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
       for (const out of ways) {
         const orderId = `${into}-${out}`;
         await put(store, orderId);
-        assert.deepEqual(await inError(), [], 'it is at work');
+        assert.deepEqual(await inError(), [], 'the order is running');
         await change(store, orderId, into, { ...errorState, worklist: 'due' });
-        assert.deepEqual(await inError(), [orderId], 'somebody must be told of it first');
+        assert.deepEqual(await inError(), [orderId], 'the alert must be sent first');
         for (const way of ways) {
           await change(store, orderId, way, { ...errorState, worklistAt: noon + 5, outbox: [] });
           assert.deepEqual(await inError(), [orderId], 'it waits for a person');

@@ -477,7 +477,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     await store.putPage('early', 1, [{ seq: 1 }]);
     await store.update(next(early, { ...finished, updatedAt: noon }), early, alone);
     await other.update(next(middle, { ...finished, updatedAt: noon + 1000 }), middle, alone);
-    assert.equal(await store.forget(noon + 60_000, 10), 0, 'the order at the top is still at work');
+    assert.equal(await store.forget(noon + 60_000, 10), 0, 'the outermost order is still running');
 
     await store.update(next(top, { ...finished, updatedAt: noon + 70_000 }), top, alone);
     await store.update(next(late, { ...finished, updatedAt: noon + 90_000 }), late, alone);

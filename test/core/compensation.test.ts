@@ -53,7 +53,7 @@ test('F-103: an undo that fails k times is requested k + 1 times, and the next u
       const undos = [...listOf(first + 1, () => 't1/undo'), ...listOf(second + 1, () => 't0/undo')];
       assert.deepEqual(requested, ['t0', 't1', 't2', ...undos, 'refused/tell']);
       const stuck = run.turns.flatMap(({ facts }) => facts).filter((fact) => fact.type === 'UndoFailed' && fact.stuck);
-      assert.equal(stuck.length > 0, permanent ? first + second > 0 : Math.max(first, second) >= 3, 'somebody is told');
+      assert.equal(stuck.length > 0, permanent ? first + second > 0 : Math.max(first, second) >= 3, 'a person is notified');
     }),
   );
 });
@@ -148,7 +148,7 @@ test('F-80, F-106: an order that is canceled after any event undoes exactly the 
       const undone = run.requests.filter(({ path }) => path.endsWith('/undo')).map(({ path }) => path.slice(0, -'/undo'.length));
       const expected = [...done, ...open.filter((path) => path !== 'order/e')];
       assert.deepEqual(undone.toSorted(), expected.toSorted(), `canceled after ${after} answers`);
-      assert.deepEqual(undone.slice(-done.length || undone.length), done.toReversed(), 'what was done before is undone last, newest first');
+      assert.deepEqual(undone.slice(-done.length || undone.length), done.toReversed(), 'earlier steps are undone last, newest first');
       assert.equal(run.state.outcome, 'canceled');
     }
   }

@@ -7,7 +7,7 @@ import { sequence, step, workflow } from '../support/workflows.ts';
 const inStep = (expression: string): readonly string[] =>
   said(workflow(step('a', { input: { value: { $cel: expression } } }), { order })).map((each) => each.replace(' order /value:', ''));
 
-/** A wrong expression and its message; the caret stands below the place. */
+/** A wrong expression and its message; the caret is below the place. */
 const wrong: readonly (readonly [what: string, expression: string, message: string])[] = [
   ['a misspelt field', 'order.totl', 'error order has no field "totl". Did you mean "total"?\n  order.totl\n        ^'],
   [

@@ -53,10 +53,10 @@ function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehear
 
   const [handled] = facts.filter((fact) => fact.type === 'FaultHandled').filter((fact) => isIt(fact.fault));
   const taken = handled && `${definitionPath(handled.path)}/${handled.handler}`;
-  assert.equal(taken, end.kind === 'handled' ? end.handler : undefined, `${what}: taken by`);
+  assert.equal(taken, end.kind === 'handled' ? end.handler : undefined, `${what}: handled by`);
   if (end.kind === 'operator') {
     const forIt = verdict.askedAgain ? held?.source === source : held && isIt(held);
-    assert.ok(outcome === 'blocked' && forIt, `${what}: held, not ${outcome}`);
+    assert.ok(outcome === 'blocked' && forIt, `${what}: blocked, not ${outcome}`);
   }
   if (end.kind === 'waits') assert.equal(outcome, 'stuck', what);
   if (end.kind === 'undone') assert.equal(outcome, 'compensated', what);

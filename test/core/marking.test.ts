@@ -26,13 +26,13 @@ describe('an undo that an operator marks as done', () => {
     // Five seconds, plus or minus a fifth.
     run.now += 6_000;
     run.happen({ type: 'woken' });
-    assert.deepEqual(failingUndos(run.state), ['order/b'], 'also while it is asked again');
+    assert.deepEqual(failingUndos(run.state), ['order/b'], 'also while the undo is requested again');
 
     marked(run, 'order/b');
     assert.deepEqual(failingUndos(run.state), []);
     run.reply('order/a/undo', ok());
     assert.equal(run.state.outcome, 'compensated');
-    assert.equal(run.requests.filter(({ path }) => path === 'order/b/undo').length, 2, 'it is never asked again');
+    assert.equal(run.requests.filter(({ path }) => path === 'order/b/undo').length, 2, 'it is never requested again');
   });
 
   test('if the outcome of a step is unknown, the mark says that there is nothing to undo', () => {

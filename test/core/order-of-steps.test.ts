@@ -82,7 +82,7 @@ function suffer(run: Run, events: readonly (readonly [number, number])[]): void 
 /** From now on all agents answer, time passes, and a person resubmits blocked orders: the order must reach its end. */
 function goWell(run: Run): void {
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
-    assert.ok(turn < 500, `the order comes to no end: ${JSON.stringify(run.state)}`);
+    assert.ok(turn < 500, `the order does not end: ${JSON.stringify(run.state)}`);
     if (run.state.blocked) run.happen({ type: 'resubmitted' });
     for (const path of liveSteps(run)) if (phaseOf(run, path) === 'requested') run.reply(path, ok());
     run.now += 90_000;

@@ -38,7 +38,7 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') &&
       );
       for (const { path, input, attempt, requestInput: asked } of made) {
         const entry = actual.get(path);
-        // The journal lacks outputs that came too late and those of a confirmation: such a step is requested once more.
+        // The journal lacks outputs that came too late and those of a confirmation: such a step is requested again.
         const isLate =
           late.has(path) || state.activities[path] || state.activities[`${path}/undo`] || (entry === undefined && input === undefined);
         if (!isLate)

@@ -280,7 +280,7 @@ test('F-105: an output is dropped as soon as no expression can read it any more,
   assert.deepEqual(kept('order/retry/body/hotel'), ['quote', 'hotel']);
   assert.deepEqual(kept('order/retry/body/flight', fault('Full')), ['quote', 'hotel'], 'the next run reads it again');
   assert.deepEqual(kept('order/retry/body/flight'), ['quote', 'flight'], 'its only reader is done');
-  assert.deepEqual(kept('order/both/left'), ['quote', 'flight'], 'branches go on side by side');
+  assert.deepEqual(kept('order/both/left'), ['quote', 'flight'], 'branches continue in parallel');
   assert.deepEqual(kept('order/both/right'), []);
   assert.deepEqual(kept('order/parts[0]/part/price'), ['price']);
   assert.deepEqual(kept('order/parts[0]/part/book'), []);

@@ -58,7 +58,7 @@ describe('paging out undo entries', () => {
     const before = state([]);
     assert.deepEqual(put(before, { ...before, undo: entries.slice(1) }), []);
     const popped = { ...before, pagedUndo: { top: 3, entries: 0 } };
-    assert.deepEqual(put(popped, before), [], 'of a page below it nothing is left, and it is not listed any more');
+    assert.deepEqual(put(popped, before), [], 'an empty page below it is no longer listed');
     assert.deepEqual(put(before, { ...before, activities: { 'order/a/undo': { status: 'Executing' } } }), []);
     assert.deepEqual(put(before, { ...before, undo: [...entries, entry('f')] }), ['a', 'b', 'part/c', 'again/d', 'whole/e']);
   });

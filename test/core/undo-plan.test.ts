@@ -131,7 +131,7 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   for (const { path, input, outcomeUnknown, impossible } of plan.steps) {
     const ask = run.requests.slice(before).find((each) => each.path === `${path}/undo`);
     if (ask && !outcomeUnknown) assert.deepEqual(ask.input, input);
-    if (!outcomeUnknown) assert.equal(world.marked.has(path), impossible !== undefined, `a person sees to ${path} alone`);
+    if (!outcomeUnknown) assert.equal(world.marked.has(path), impossible !== undefined, `a person resolves only ${path}`);
   }
   return really.length;
 }
@@ -147,7 +147,7 @@ function answerInOrder(world: World, { steps }: UndoPlan): void {
   const { run, service } = world;
   const place = (path: string): number => steps.findIndex((each) => each.path === path || `${each.path}/undo` === path);
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
-    assert.ok(turn < 400, 'the order comes to no end');
+    assert.ok(turn < 400, 'the order does not end');
     const live = Object.entries(run.state.activities).filter(
       ([path, { local: own }]) => isRemote(nodeAt(run.program, path)) && (own as { phase?: string }).phase === 'requested',
     );

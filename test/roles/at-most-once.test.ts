@@ -220,7 +220,7 @@ describe('when a service can look up what was done under a key', () => {
     const keys: string[] = [];
     const lookup = (key: string, { idempotencyKey }: Call) => ({ found: keys.push(key, idempotencyKey) });
     const { first, ask, tried } = await paying(context, lost, { lookup });
-    assert.deepEqual(faultsIn(await ask()), unknown, 'it looks up nothing while it may still come');
+    assert.deepEqual(faultsIn(await ask()), unknown, 'it does not look up an effect that may still happen');
     assert.deepEqual(await ask(2), [{ status: 'succeeded', output: { found: 2 } }]);
     assert.deepEqual([tried(), keys], [1, [first.idempotencyKey, first.idempotencyKey]]);
   });

@@ -213,7 +213,7 @@ describe('faults between a caller and its called order', () => {
           [`/processed/${outcome}`, outcome],
         ],
       );
-      // The caller hears of this at once if the journal still says that the order was completed.
+      // The caller gets a reply at once if the journal still says that the order was completed.
       await on.deliver('workflows-replies');
       assert.equal((await on.state(orderId)).processState, kind === 'compensate' ? 'Processed' : 'Processing');
     });

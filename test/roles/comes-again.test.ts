@@ -64,7 +64,7 @@ describe('after a transient failure a message is redelivered within seconds, wha
             : store.update(...write),
       },
     }));
-    assert.equal(await deliver(), 1, 'the message itself is done with');
+    assert.equal(await deliver(), 1, 'the message itself is acknowledged');
     const { postedAnew, recordFailed = 0 } = desk.telemetry.counts();
     assert.deepEqual([tried.length, postedAnew, recordFailed], [1, 1, 0]);
     isThrottled = false;

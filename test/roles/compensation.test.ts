@@ -111,7 +111,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.deepEqual(
         alerts.map(({ detail }) => detail['failureCount']),
         [1, 2],
-        'how often the undo was asked for',
+        'the number of requests for the undo',
       );
     });
   });

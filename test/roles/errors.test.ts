@@ -106,7 +106,7 @@ describe('a person is notified that an order is in Error', () => {
       const orderId = await submitted(desk);
       await late(desk);
       await late(desk);
-      assert.deepEqual(desk.announced(), [], 'equal to the threshold still tries again');
+      assert.deepEqual(desk.announced(), [], 'a count equal to the threshold is requested again');
       await late(desk);
       assert.equal((await desk.state(orderId)).processState, 'Error');
       for (let pass = 0; pass < 3; pass++) await late(desk);
@@ -277,7 +277,7 @@ describe('the host emits its event once', () => {
     await desk.answer(left, failed('Broken'));
     const { rev } = await desk.state(orderId);
     await desk.answer(right);
-    assert.equal((await desk.state(orderId)).rev, rev + 1, 'the other answer is recorded');
+    assert.equal((await desk.state(orderId)).rev, rev + 1, 'the other reply is recorded');
     assert.deepEqual(heard, ['workflowTerminated']);
     assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
   });

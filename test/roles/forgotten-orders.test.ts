@@ -38,7 +38,7 @@ describe('a key that is submitted again after its order was forgotten', () => {
     assert.equal(await submitted(desk, { item: 'tea' }, mine), orderId);
     await desk.answer(await desk.request(), failed('Broken'));
     assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
-    assert.notEqual(desk.announced()[0]?.id, first?.id, 'a subscriber drops what he was told before');
+    assert.notEqual(desk.announced()[0]?.id, first?.id, 'a subscriber drops repeated announcements');
   });
 
   for (const [how, variables] of [
@@ -56,7 +56,7 @@ describe('a key that is submitted again after its order was forgotten', () => {
       assert.deepEqual([again.orderId, again.path], [first.orderId, first.path]);
       assert.notEqual(again.idempotencyKey, first.idempotencyKey);
       await desk.answer(first, ok(), { sentAt: desk.clock.now() });
-      assert.equal((await desk.state(first.orderId)).processState, 'Processing', 'nor does an answer to the first one count for it');
+      assert.equal((await desk.state(first.orderId)).processState, 'Processing', 'a reply to the first order does not count for it');
     });
 
   test('F-44: the idempotency key of an effect stays the same over its attempts, and that of an undo names the undone effect', async (context) => {

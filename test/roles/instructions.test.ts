@@ -184,7 +184,7 @@ describe('an instruction is refused and changes nothing', () => {
     assert.deepEqual(
       [{ path, agent: 'worker', operation: name, attempt, idempotencyKey, completeBy: until }],
       requests,
-      'and that is what is asked then',
+      'the resubmission sends exactly that request',
     );
   });
 
@@ -203,7 +203,7 @@ describe('an instruction is refused and changes nothing', () => {
     const { desk, orderId } = await inError(context);
     const lease = await acquireLease(desk.store, orderId, { holder: 'host-two', leaseMs: 30_000, clock: desk.clock });
     await unchanged(desk, orderId, () => assert.rejects(instruct(desk, orderId), InstanceLockedError));
-    assert.equal((await instruct(desk, orderId, {}, { dryRun: true })).outcome, 'planned', 'looking is allowed');
+    assert.equal((await instruct(desk, orderId, {}, { dryRun: true })).outcome, 'planned', 'a dry run is allowed');
     await lease?.release();
     assert.equal((await instruct(desk, orderId)).outcome, 'done');
   });
@@ -245,7 +245,7 @@ describe('an order in Error', () => {
 
     await instruct(desk, orderId);
     const again = await desk.request();
-    assert.equal(again.path, 'order/parallel/left', 'the other one is not asked again');
+    assert.equal(again.path, 'order/parallel/left', 'the other step is not requested again');
     await desk.answer(again);
     assert.equal((await desk.request()).path, 'order/last');
   });

@@ -27,7 +27,7 @@ describe('a message of a newer version', () => {
           [['string', sent]],
         );
         await desk.clock.advance(seconds * 1000 - 1);
-        assert.equal(await desk.deliver(queue), 0, `not before ${seconds} seconds are over`);
+        assert.equal(await desk.deliver(queue), 0, `not before ${seconds} seconds have passed`);
         await desk.clock.advance(1);
       }
       assert.deepEqual(desk.announced(), []);

@@ -128,7 +128,7 @@ describe('a message that is delivered several times at once', () => {
     assert.equal(desk.messages(queueNames.deadLetters(requests)).length, 0);
 
     await judge.succeeded(delivery, atWork);
-    assert.ok(await begin(), 'nothing is held against it any more');
+    assert.ok(await begin(), 'no failure counts against it any more');
     for (let death = 0; death < 4; death++) {
       await desk.clock.advance(desk.system.visibilityMsOf(requests));
       await begin();

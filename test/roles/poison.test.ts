@@ -46,7 +46,7 @@ describe('a message whose content cannot be processed', () => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     for (const failures of [1, 2, 3]) {
-      assert.equal(await desk.deliver(requests), 1, 'it comes again');
+      assert.equal(await desk.deliver(requests), 1, 'it is redelivered');
       assert.deepEqual(await tracksOf(desk), [[`${orderId}/order/pick`, failures]]);
     }
   });

@@ -78,7 +78,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId, ship } = await damaged(desk, (blob) => blob.replace(/"state":.*/, '"state":{"ph'));
       assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
-      assert.equal((await desk.state(orderId)).epoch, 2, 'a claim of its own');
+      assert.equal((await desk.state(orderId)).epoch, 2, 'a new claim');
       await desk.answer(ship, ok());
       assert.deepEqual(await carriedOut(desk), [
         ...confirmedAndUndone('ship', item),
@@ -92,7 +92,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
       assert.deepEqual(
         journal.map(({ seq }) => seq),
         journal.map((_, index) => index + 1),
-        'the journal goes on where it was',
+        'the journal continues',
       );
       assert.ok(journal.some((entry) => entry.type === 'InstanceRebuilt' && entry.whole));
     });

@@ -37,7 +37,11 @@ describe('a reply is accepted', () => {
     const sentAt = desk.clock.now() + 9_999;
     await desk.clock.advance(60_000);
     await desk.supervisor.pass();
-    assert.equal((await desk.state(orderId)).failureCount, 1, 'the supervisor has counted, the scheduler has not asked again');
+    assert.equal(
+      (await desk.state(orderId)).failureCount,
+      1,
+      'the supervisor has counted, and the scheduler has not requested the step again',
+    );
     await desk.answer(request, good, { agent: 'first', sentAt });
     assert.equal((await desk.request('second')).path, 'order/ship');
   });
@@ -189,7 +193,7 @@ describe('when no reply arrives', () => {
     await desk.answer(request, good, { agent: 'first', sentAt: desk.clock.now() });
     await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
     await desk.deliver('wake-ups');
-    assert.deepEqual(await picture(desk, orderId), overdue, 'neither the late answer nor a look at it makes a write');
+    assert.deepEqual(await picture(desk, orderId), overdue, 'neither the late reply nor a read causes a write');
   });
 
   test('F-41 a crashed agent, a silent agent and a lost request look the same, and the supervisor treats them alike', async (context) => {

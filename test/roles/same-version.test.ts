@@ -6,7 +6,7 @@ import { type Desk, lineOf, openDesk, stepsNamed, submitted, temporaryFolder, ty
 
 const deployed = (steps: readonly string[]) => lineOf(stepsNamed(...steps));
 
-/** A running order whose first step is done and whose second is at work, and its data folder. */
+/** A running order whose first step is done and whose second step is running, and its data folder. */
 async function underWay(context: TestContext, steps: readonly string[], answers: number) {
   const dataFolder = temporaryFolder(context);
   const desk = openDesk(context, deployed(steps), { dataFolder });

@@ -19,7 +19,7 @@ async function confirmation(context: TestContext, more: NonNullable<LineOptions[
 
 const faultsOf = async (...options: Parameters<typeof confirmation>) => {
   const { results, ran } = await confirmation(...options);
-  assert.equal(ran, 0, 'nothing is done to find something out');
+  assert.equal(ran, 0, 'a confirmation has no effect');
   return results.map(
     (result) => result.status === 'failed' && [result.fault.type, result.fault.permanent, result.fault.outcomeUnknown ?? false],
   );

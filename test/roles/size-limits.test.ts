@@ -64,7 +64,7 @@ describe('an output that is too large', () => {
         desk.clock,
         desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i' }),
       );
-      assert.equal((await desk.request()).idempotencyKey, idempotencyKey, 'the effect may exist: it is not asked for under another name');
+      assert.equal((await desk.request()).idempotencyKey, idempotencyKey, 'the effect may exist, so it keeps its key');
     });
   }
 
@@ -285,7 +285,7 @@ describe('a long order', () => {
       assert.deepEqual(
         journal.flatMap((entry) => (entry.type === 'ActivityClosed' && entry.path !== 'order' ? [[entry.path, entry.output]] : [])),
         names.map((name, step) => [`order/${name}`, { step, text: 'x'.repeat(50) }]),
-        'with what each step has answered',
+        'with the output of each step',
       );
       assert.deepEqual(
         journal.flatMap((entry) => (entry.type === 'ActivityStarted' || entry.type === 'StepRequested' ? [entry.path] : [])),

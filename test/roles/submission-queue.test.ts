@@ -86,7 +86,7 @@ describe('a message whose sender may not submit for its client', () => {
       );
       assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
       assert.equal(countIn(desk, 'orders'), 0);
-      assert.deepEqual(desk.messages('redress-response-other'), [], 'whoever may not speak for a client may not write to it either');
+      assert.deepEqual(desk.messages('redress-response-other'), [], 'a sender that may not submit for a client may not send to it either');
     });
   }
 

@@ -123,7 +123,7 @@ describe('writing first, then sending', () => {
     assert.deepEqual(
       quiet.since().filter((what) => ['create', 'update', 'patch'].includes(what)),
       ['create', 'update', 'update', 'update'],
-      'without anything to tell, nothing to clear',
+      'without announcements there is nothing to clear',
     );
   });
 
@@ -138,7 +138,7 @@ describe('writing first, then sending', () => {
     since();
     refuses = true;
     await desk.answer(request);
-    assert.deepEqual([...new Set(since())], ['update', 'send worker-replies'], 'only the message itself is posted anew, at last');
+    assert.deepEqual([...new Set(since())], ['update', 'send worker-replies'], 'finally only the message itself is requeued');
   });
 
   test('S5 a write that is refused because of itself has succeeded', async (context) => {
@@ -181,7 +181,11 @@ describe('writing first, then sending', () => {
     const orderId = await submitted(desk);
     const request = await desk.request();
     await desk.answer(request);
-    assert.deepEqual([(await desk.state(orderId)).rev, await desk.requests()], [2, []], 'written, nothing sent, the message is back');
+    assert.deepEqual(
+      [(await desk.state(orderId)).rev, await desk.requests()],
+      [2, []],
+      'the state is written, nothing is sent, and the message is redelivered',
+    );
 
     lost = false;
     since();
@@ -269,7 +273,7 @@ describe('a redelivered message', () => {
       ],
     );
     assert.deepEqual(await desk.state(orderId), before);
-    assert.equal(desk.announced().length, 2, 'the bus knows the ids already');
+    assert.equal(desk.announced().length, 2, 'the bus has these ids already');
   });
 
   test('F-28 sends the first request if it is a wake-up whose claim was written without a send', async (context) => {

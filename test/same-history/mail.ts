@@ -6,7 +6,7 @@ import type { Disturbance, Scenario } from './scenario.ts';
 
 type Sending = Pick<Ports, 'store' | 'queues'>;
 
-/** The fate of messages on their way, from any sender. */
+/** Loses, delays or doubles messages on their way, from any sender. */
 export class Mail {
   private readonly disturbances: readonly Disturbance[];
   private readonly seen = new Map<Disturbance, number>();

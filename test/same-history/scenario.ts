@@ -60,7 +60,7 @@ export const submitsAgain = (order: Json = tea): Action => ({ what: 'submit', ag
 export const posts = (queue: string, body: string): Action => ({ what: 'post', queue, body });
 export const crashes: Action = { what: 'crash' };
 
-/** The fate of a message on its way: to the `nth` of this kind about an activity. */
+/** A disturbance of a message on its way: of the `nth` of this kind about an activity. */
 export interface Disturbance {
   readonly type: 'request' | 'reply' | 'cancel' | 'wake-up';
   readonly path?: string;
@@ -89,8 +89,7 @@ export const twice = (type: Kind, path?: string, lateSeconds = 0, nth = 1): Dist
 const about = (path: string | undefined) => (path === undefined ? {} : { path });
 
 /**
- * A story as data: the answers of services, the actions of people with their times, and the messages with a special
- * fate.
+ * A scenario as data: the answers of services, the actions of people with their times, and the disturbed messages.
  */
 export interface Scenario {
   readonly title: string;

@@ -157,7 +157,7 @@ class Living {
     }
   }
 
-  /** A person who is asked answers, and an awaited signal is sent. */
+  /** A person answers each question, and an awaited signal is sent. */
   private async attendTo({ orderId, fault }: StateRecord): Promise<void> {
     if (fault?.type === 'OperatorAsked') await this.instruct(orderId, { kind: 'resubmit', answer: { yes: true } });
     else if (this.story.signal && !this.signaled.has(orderId)) {

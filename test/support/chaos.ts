@@ -156,7 +156,7 @@ export function checkEffects({ run, service, marked }: World): void {
     const isWhole = path.endsWith('/undo') && !isRemote(nodeAt(program, path.slice(0, -'/undo'.length)));
     if (path.endsWith('/undo') && !isWhole) {
       const did = key.replace(/\/undo\/(\d+)$/, '/$1');
-      assert.ok(known.has(did), `${key} was undone, though ${did} was never done`);
+      assert.ok(known.has(did), `${key} was undone, although ${did} was never done`);
       assert.equal((input as { of?: string }).of, did, 'the input of an undo is the output of its step');
     } else if (run.wasEnded && node.undo && !isSeenTo(marked, path)) {
       assert.ok(isUndone(run, known, key, path), `${key} was done, and the order ended ${run.state.outcome}, but it was not undone`);

@@ -53,7 +53,7 @@ export function createHistory(program: Program, orderId: string): Law {
 
 function remember(program: Program, { handling, failedRuns, done }: Known, fact: CoreFact): void {
   if (fact.type === 'FaultHandled') {
-    assert.ok(!handling.has(fact.path), `${fact.path} has one handler at work at the most (S13)`);
+    assert.ok(!handling.has(fact.path), `${fact.path} has at most one running handler (S13)`);
     handling.set(fact.path, fact.handler);
   }
   if (fact.type === 'RunFailed') {

@@ -15,7 +15,7 @@ export function signalsOf(program: Program) {
       if (fact.type !== 'ActivityClosed' || fact.result !== 'Succeeded') return;
       const node = nodeAt(program, fact.path);
       if (node.activity !== 'waitFor' || typeof fact.output !== 'number') return;
-      assert.ok(fact.output > (newest.get(node.signal) ?? 0), `the signal ${node.signal} ${fact.output} is received once, and in its turn`);
+      assert.ok(fact.output > (newest.get(node.signal) ?? 0), `the signal ${node.signal} ${fact.output} is received once, and in order`);
       newest.set(node.signal, fact.output);
     },
   };
@@ -76,7 +76,7 @@ export const questionIsAnswered: Law = ({ before, event, after }) => {
   assert.deepEqual(
     answered.map((fact) => 'path' in fact && fact.path),
     [path],
-    'the answer goes to the question that blocked the order',
+    'the answer belongs to the question that blocked the order',
   );
 };
 

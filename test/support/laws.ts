@@ -18,7 +18,7 @@ export type Law = (turn: Turn) => void;
 
 export const isInside = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);
 
-/** Handlers at work and failed runs, as far as the facts show. */
+/** Running handlers and failed runs, as far as the facts show. */
 export interface Known {
   readonly handling: Map<string, string>;
   readonly failedRuns: Map<string, number>;

@@ -58,10 +58,10 @@ test('F-28, F-58: wherever the process is killed, the next one brings the order 
     system.kill();
     const before = [writes(system), keys.length];
     await system.passTime(10_000);
-    assert.deepEqual([writes(system), keys.length], before, 'nothing of it goes on');
+    assert.deepEqual([writes(system), keys.length], before, 'no work of the killed process continues');
     await system.start();
     await comesToItsEnd(system, orderId);
-    assert.equal(new Set(keys).size, 3, 'each step has one key, whoever asks');
+    assert.equal(new Set(keys).size, 3, 'each step has one key, whichever process requests it');
     await system.stop();
   }
   assert.ok(seen.size > 4, `it was killed at ${[...seen].join(', ')}`);
@@ -94,7 +94,7 @@ for (const where of ['in memory', 'on disk'] as const)
 
     await system.start();
     await comesToItsEnd(system, orderId);
-    assert.equal(keys.filter((key) => key.includes('/pack/')).length, 2, 'it was at work, and is asked for again under its key');
+    assert.equal(keys.filter((key) => key.includes('/pack/')).length, 2, 'it was running, and is requested again under its key');
   });
 
 test('F-58: an operation that kills its own process runs again under its key, and its first answer is lost', async (context) => {

@@ -192,7 +192,7 @@ test('X-2: if the answer to a patch is lost, the store itself finds out that the
   assert.deepEqual(await store.patch(noted, state), { outcome: 'written' });
   assert.equal(lost, 0, 'the SDK repeated it');
   assert.deepEqual(await store.head('o1'), noted);
-  assert.equal((await store.patch(next(noted, { failureCount: 2 }), state)).outcome, 'refused', 'another one still loses his race');
+  assert.equal((await store.patch(next(noted, { failureCount: 2 }), state)).outcome, 'refused', 'another writer still loses its race');
 });
 
 test('X-2: a client that repeats a submission after a lost answer learns that its own submission was written', async () => {
@@ -246,7 +246,7 @@ test('X-39: the write that finishes an order gives all its items one expiry; no 
   const endsOf = async () => new Set((await itemsOf(opened, 'o1')).map(({ expiresAt }) => expiresAt));
   const withMessages = next(state, { processState: 'Processed', outcome: 'completed', worklist: 'due', updatedAt: noon });
   await store.update(withMessages, state, alone);
-  assert.deepEqual(await endsOf(), new Set([undefined]), 'it has still something to tell');
+  assert.deepEqual(await endsOf(), new Set([undefined]), 'it still has unsent messages');
 
   const { blob: _, ...finished } = next(withMessages, { worklist: null, worklistAt: null });
   await store.patch(finished, withMessages);

@@ -84,7 +84,7 @@ test('S23: a list of orders in Error costs what it shows, however many are finis
   let pages = 0;
   for (let after: ListPosition | undefined, isLast = false; !isLast; isLast = after === undefined, pages++)
     after = (await many.store.list({ outcome: 'canceled' }, after, 10)).next;
-  assert.equal(pages, 3, 'of 2,000 orders: the third finds the end');
+  assert.equal(pages, 3, 'the third page of 2,000 orders finds the end');
 });
 
 test("a query for a client's reference does not search the orders in Error", async () => {
@@ -130,7 +130,7 @@ test('the supervisor lists an order in Error before it sends the alert, and a re
   const told = await unitsOf(invoked.settle);
   assert.deepEqual([await inError(), (await invoked.store.head(orderId))?.worklist], [[orderId], 'error']);
   const loaded = (await invoked.store.load(orderId)) ?? assert.fail();
-  assert.equal(loaded.state.submittedAt, loaded.order.submittedAt, 'its place is that of the order itself');
+  assert.equal(loaded.state.submittedAt, loaded.order.submittedAt, 'its position is that of the order');
 
   const instruction = { kind: 'resubmit', by: 'olga', reason: 'the agent is back' } as const;
   const out = await unitsOf(() => invoked.system.scheduler.instruct(orderId, instruction, { id: 'i-1' }));

@@ -115,5 +115,5 @@ test('the secrets in a reply, and in the request of an undo, are redacted', asyn
     result: { status: 'succeeded', output: { id: 'c', token: '[secret]' } },
   });
   const unknown = { ...undo, path: 'order/nowhere' };
-  assert.deepEqual(await shown('till-requests', unknown), { ...unknown, input: '[secret]' }, 'nobody knows what is secret in it');
+  assert.deepEqual(await shown('till-requests', unknown), { ...unknown, input: '[secret]' }, 'its secrets are unknown');
 });

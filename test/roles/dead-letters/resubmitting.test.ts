@@ -65,7 +65,11 @@ describe('F-120: when the process crashes during a resubmission, it can be repea
         const sent = desk.messages('worker-requests').length;
         await desk.clock.advance(handlingMs);
         const repeated = await treated(desk, id);
-        assert.equal(desk.messages('worker-requests').length, repeated.outcome === 'done' ? 1 : sent, `call ${nth}: never twice unaware`);
+        assert.equal(
+          desk.messages('worker-requests').length,
+          repeated.outcome === 'done' ? 1 : sent,
+          `call ${nth}: never sent twice without a warning`,
+        );
         if (repeated.outcome === 'conflict') assert.equal((await treated(desk, id, { again: true })).outcome, 'done', `call ${nth}`);
         assert.deepEqual(await desk.store.documents('DEAD-LETTER#worker', undefined, 10), []);
         await desk.deliver('worker-requests');

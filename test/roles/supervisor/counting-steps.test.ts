@@ -82,7 +82,7 @@ test('F-49, F-176: failureCount is the count of the step that was late most ofte
   await answer(system, orderId, 'once');
   counts.push((await system.state(orderId)).failureCount);
   assert.deepEqual(counts, [1, 1, 2, 2, 1, 0]);
-  assert.deepEqual(noted, [1, 1, 2, 2], 'also before a scheduler has looked at it');
+  assert.deepEqual(noted, [1, 1, 2, 2], 'also before a scheduler has loaded it');
 });
 
 test('F-53: a sibling that succeeds meanwhile does not reset the count of a late step', async (t) => {

@@ -16,7 +16,7 @@ export interface Ground extends Outer {
   readonly clock: SteppedClock;
   /** The time of the ground's own next event. */
   next?(): number;
-  /** Tells the ground that this time has come. */
+  /** Notifies the servers that this time has come. */
   moveTo?(time: number): Promise<void>;
   bodies: Place['bodies'];
   announced: Place['announced'];
