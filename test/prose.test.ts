@@ -48,7 +48,7 @@ for (const [what, folders] of Object.entries(places)) {
 }
 
 test('each test title begins with its subject, has no banned phrase and is short', () => {
-  const titles = titlesOf(['test']);
+  const titles = titlesOf(['test', 'examples']);
   assert.ok(titles.length > 2000, `${titles.length} titles`);
   const startsWrong = ({ text }: Prose) => notASubject.test(text.charAt(0).toUpperCase() + text.slice(1));
   assert.deepEqual(

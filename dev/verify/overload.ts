@@ -6,7 +6,7 @@ import { type Figure, measured } from './figure.ts';
 /** G18: a service is unavailable for ten minutes at twice the usual load, and the system recovers without any help (L8, X-45). */
 export const figure: Figure = {
   shows:
-    'a service away for 10 simulated minutes at twice the usual load: no order fails for it, and the backlog goes without a storm (L8)',
+    'a service away for 10 simulated minutes at twice the usual load: no order fails because of that, and the backlog is processed without a retry storm (L8)',
   async measure({ form, seed, cores, progress }) {
     const seeds = Array.from({ length: form === 'full' ? 20 : 2 }, (_, index) => seed + index);
     const worlds: Overload[] = [];

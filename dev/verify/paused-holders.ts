@@ -23,7 +23,7 @@ const orderIn = (sample: string) =>
 
 /** G10: nodes pause for longer than their leases and their steps last, and continue without noticing that. */
 export const figure: Figure = {
-  shows: 'a node that was stopped for longer than its lease and its step last (SIGSTOP, SIGCONT) writes nothing any more',
+  shows: 'a node that was paused beyond its lease and its step timeout (SIGSTOP, SIGCONT) writes nothing stale',
   measure: (run) => withEnding((ending) => measurePauses(ending, run)),
 };
 

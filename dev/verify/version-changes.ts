@@ -10,7 +10,7 @@ const changesMin = { full: 300, short: 100 };
 /** G16: the app changes its workflows while orders run, at each of their steps. */
 export const figure: Figure = {
   shows:
-    'a second version of a workflow is deployed, or removed and deployed again, at every step of its orders: each ends as under its own',
+    'a second version of a workflow is deployed, or removed and deployed again, at every step of its orders: each order ends as it would under its own version',
   async measure({ form, progress }) {
     const wrong: string[] = [];
     const counts = { changes: 0, held: 0, forward: 0, back: 0, stoodBeforeAPerson: 0 };

@@ -31,7 +31,7 @@ export const story = `
   ok order/reserve {"reservationId": "r1"}
   == blocked order/approval OperatorAsked
 
-  # Nobody but a person goes on with it. An answer needs no more than this.
+  # Only a person can continue the order. This is the whole answer.
 
   answer {"approved": false, "why": "It was meant for another shop."}
   -> inventory order/reserve/undo key order/reserve/undo/1 attempt 1 with {"reservationId":"r1"}

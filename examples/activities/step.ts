@@ -12,7 +12,7 @@ export const story = `
   start
   -> payment order/charge key order/charge/1 attempt 1 with {"amount":40}
 
-  # The service cannot be reached. The step waits for its time, and is asked again under the same key.
+  # The service cannot be reached. The step waits for its time limit, and is requested again under the same key.
 
   fault order/charge ServiceDown transient
 
@@ -33,7 +33,7 @@ export const story = `
   cancel
   -> payment order/charge cancel
 
-  # It was done although nobody wants it any more.
+  # The canceled step was done, so it is undone.
 
   ok order/charge {"chargeId": "c1"}
   -> payment order/charge/undo key order/charge/undo/2 attempt 1 with {"chargeId":"c1"}

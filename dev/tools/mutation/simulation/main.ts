@@ -59,7 +59,7 @@ async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, l
   let isStopped = false;
   const stop = () => {
     isStopped = true;
-    say('one moment: what was tried until now');
+    say('stopping: the result until now follows');
   };
   process.once('SIGINT', stop).once('SIGTERM', stop);
   const begun = performance.now();
