@@ -93,8 +93,8 @@ test('a client cannot give an instruction, register a client or list clients, an
     ['GET', '/clients', {}],
     ['GET', '/clients', { headers: { 'x-http-method-override': 'PUT', 'x-roles': 'admin' } }],
   ];
-  for (const [method, path, asked] of tries)
-    assert.equal((await ask(method, path, { as: 'acme', ...asked })).status, 403, `${method} ${path}`);
+  for (const [method, path, options] of tries)
+    assert.equal((await ask(method, path, { as: 'acme', ...options })).status, 403, `${method} ${path}`);
   assert.equal((await ask('PUT', '/clients/acme', { as: 'operator', body: {} })).status, 403);
   for (const as of ['operator', 'admin', 'clientless'] as const)
     assert.equal((await ask('POST', '/orders', { as, headers: { 'idempotency-key': 'k2' }, body: goodSubmission })).status, 403, as);

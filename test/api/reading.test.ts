@@ -128,15 +128,15 @@ test('the explanation is null for a quarantined order, and for one that no longe
   const { ask, submitOrder, store, queues, clock, database } = startApi();
   const explained = async (orderId: string) => (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json.explanation;
   const telemetry = createTelemetry({ level: 'off' });
-  const aside = await submitOrder('k');
-  await quarantine(aside, 'InvariantViolated', 'for a test', {
+  const quarantined = await submitOrder('k');
+  await quarantine(quarantined, 'InvariantViolated', 'for a test', {
     store,
     queues,
     clock,
     telemetry,
     publisher: sqlitePublisher(database, clock),
   });
-  assert.equal(await explained(aside), null);
+  assert.equal(await explained(quarantined), null);
 
   const changed = await submitOrder('k2');
   const { state } = (await store.load(changed)) ?? assert.fail('the order is gone');

@@ -154,9 +154,9 @@ const calls: readonly [string, string, CallOptions, number, string][] = [
 test('an invalid call is refused, and leaves nothing behind', async () => {
   const { ask, stored } = startApi();
   const before = await stored();
-  for (const [method, path, asked, status, code] of calls) {
-    const refused = await ask(method, path, asked);
-    assert.deepEqual([refused.status, refused.json?.code], [status, code], `${method} ${path} ${JSON.stringify(asked.headers)}`);
+  for (const [method, path, options, status, code] of calls) {
+    const refused = await ask(method, path, options);
+    assert.deepEqual([refused.status, refused.json?.code], [status, code], `${method} ${path} ${JSON.stringify(options.headers)}`);
   }
   assert.equal((await ask('DELETE', '/orders')).headers.get('allow'), 'POST, GET, HEAD');
   assert.equal(await stored(), before);
@@ -190,8 +190,8 @@ test('errors are checked in a fixed order: the route, the caller, the form, the 
     ['POST', path, { as: 'operator', headers: { 'if-match': '"1"' }, text: '{}' }, 422],
     ['POST', path, { as: 'operator', headers: { 'if-match': '"1"' }, body: { kind: 'resubmit', reason: 'r' } }, 404],
   ];
-  for (const [method, where, asked, status] of ladder)
-    assert.equal((await ask(method, where, asked)).status, status, JSON.stringify(asked));
+  for (const [method, where, options, status] of ladder)
+    assert.equal((await ask(method, where, options)).status, status, JSON.stringify(options));
 });
 
 test('when an order cannot be stored, the answer is 503; a bug is 500 without details', async () => {
@@ -214,12 +214,12 @@ test('when an order cannot be stored, the answer is 503; a bug is 500 without de
   ];
   for (const [change, status, code] of outages) {
     const { ask, lines } = startApi(change);
-    for (const [method, path, asked] of [
+    for (const [method, path, options] of [
       ['POST', '/orders', submission],
       ['GET', '/orders/x', { as: 'acme' }],
       ['GET', '/orders', { as: 'operator' }],
     ] as [string, string, CallOptions][]) {
-      const refused = await ask(method, path, asked);
+      const refused = await ask(method, path, options);
       assert.deepEqual([refused.status, refused.json.code], [status, code], path);
       assert.ok(!refused.text.includes('secret'));
       if (!change?.accepting)
@@ -262,8 +262,8 @@ test('no refusal repeats the request, and no log line contains a body or a token
     ],
     ['PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [canary], senders: [`${canary} x`] } }],
   ];
-  for (const [method, path, asked] of tries) {
-    const { status, text } = await ask(method, path, asked);
+  for (const [method, path, options] of tries) {
+    const { status, text } = await ask(method, path, options);
     assert.ok(status >= 400 && status < 500 && !text.includes('canary'), `${method} ${path} ${status} ${text}`);
   }
   const log = lines.join('');

@@ -22,7 +22,7 @@ async function withState(head: string) {
   system.database.prepare(head).run();
   const answers = async () => {
     const all = [];
-    for (const [method, path, asked] of calls) all.push(await system.ask(method, `/orders/${orderId}${path}`, asked));
+    for (const [method, path, options] of calls) all.push(await system.ask(method, `/orders/${orderId}${path}`, options));
     return all;
   };
   return { ...system, orderId, answers };

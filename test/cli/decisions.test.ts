@@ -37,10 +37,10 @@ describe('instructions at the command line', () => {
     return json.orderId;
   };
   const state = async (orderId: string) => (await system.redress(['order', 'get', orderId, '--json'])).json;
-  const until = async (orderId: string, holds: (order: Awaited<ReturnType<typeof state>>) => boolean) => {
+  const until = async (orderId: string, isReached: (order: Awaited<ReturnType<typeof state>>) => boolean) => {
     for (let tries = 0; ; tries++) {
       const order = await state(orderId);
-      if (holds(order)) return order;
+      if (isReached(order)) return order;
       assert.ok(tries < 200, JSON.stringify(order));
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

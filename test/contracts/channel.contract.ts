@@ -302,9 +302,9 @@ export function channelContract(name: string, open: OpenChannels): void {
         async (actions) => {
           const { queues, other, clock, close } = await open(() => undefined);
           const unacknowledged = new Set<string>();
-          const held: Received[] = [];
+          const receivedHere: Received[] = [];
           const receiving: Promise<void>[] = [];
-          const got = (received: readonly Received[]) => void held.push(...received);
+          const got = (received: readonly Received[]) => void receivedHere.push(...received);
           for (const [index, [action, size]] of actions.entries()) {
             const at = size % 2 === 0 ? queues : other;
             if (action === 'send') {
@@ -314,13 +314,13 @@ export function channelContract(name: string, open: OpenChannels): void {
             if (action === 'receive') got(await at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: 0 }));
             if (action === 'wait') receiving.push(at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: size }).then(got));
             if (action === 'advance') await clock.advance(size);
-            const message = held[size % Math.max(1, held.length)];
+            const message = receivedHere[size % Math.max(1, receivedHere.length)];
             if (message && action === 'release') await at.release('q', [message.receipt], size);
             if (message && action === 'acknowledge') await at.acknowledge('q', [message.receipt]);
           }
           await clock.advance(100_000);
           await Promise.all(receiving);
-          for (const message of held) assert.ok(unacknowledged.has(message.body), 'only sent messages arrive');
+          for (const message of receivedHere) assert.ok(unacknowledged.has(message.body), 'only sent messages arrive');
 
           await clock.advance(100_000);
           const left = await drain(queues);

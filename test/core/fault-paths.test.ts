@@ -27,7 +27,7 @@ const isAround = (path: string, inside: string): boolean =>
   path === inside || inside.startsWith(`${path}/`) || inside.startsWith(`${path}[`);
 
 /** Whether the engine handled a fault of one activity as the table says; false if it did not handle it at all. */
-function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehearsal, source: string): boolean {
+function agrees(verdict: FaultPath, { facts: all, outcome, fault: blockedFor }: Rehearsal, source: string): boolean {
   const { fault, end, retries } = verdict;
   const what = `${fault} at ${source}`;
   const isIt = (raised: { readonly type: string; readonly source?: string }) =>
@@ -35,7 +35,7 @@ function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehear
   // An enclosing loop needs no more turns, so this activity is no longer needed.
   if (all.some((fact) => fact.type === 'ActivityClosed' && fact.result === 'Canceled' && isAround(fact.path, source))) return false;
   // An unanswered question blocks it.
-  if (held && isQuestion(held) && held.source !== source) return false;
+  if (blockedFor && isQuestion(blockedFor) && blockedFor.source !== source) return false;
   // An undo whose input cannot be evaluated blocks it too.
   if (all.some((fact) => fact.type === 'UndoFailed')) return false;
   // A fault that its handler raises may cause the same step to run again.
@@ -55,7 +55,7 @@ function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehear
   const taken = handled && `${definitionPath(handled.path)}/${handled.handler}`;
   assert.equal(taken, end.kind === 'handled' ? end.handler : undefined, `${what}: handled by`);
   if (end.kind === 'operator') {
-    const forIt = verdict.askedAgain ? held?.source === source : held && isIt(held);
+    const forIt = verdict.askedAgain ? blockedFor?.source === source : blockedFor && isIt(blockedFor);
     assert.ok(outcome === 'blocked' && forIt, `${what}: blocked, not ${outcome}`);
   }
   if (end.kind === 'waits') assert.equal(outcome, 'stuck', what);
@@ -200,7 +200,7 @@ describe('which handler handles which fault', () => {
     ]);
     assert.deepEqual(ends(sequence('h', step('c'), raise('Other'))), [[{ kind: 'raises', fault: 'Other' }], false]);
     assert.deepEqual(ends({ activity: 'terminate', name: 'terminate' }), [[{ kind: 'terminates' }], false]);
-    const settled = { ...scope('h', raise('Other')), faultHandlers: [{ fault: 'Other', do: step('c') }] };
-    assert.deepEqual(ends(settled), [[], true]);
+    const withHandler = { ...scope('h', raise('Other')), faultHandlers: [{ fault: 'Other', do: step('c') }] };
+    assert.deepEqual(ends(withHandler), [[], true]);
   });
 });

@@ -14,11 +14,11 @@ const actText = (act: HandlerAct): string =>
 function endText(end: FaultEnd): string {
   if (end.kind === 'operator') return end.foreseen ? 'operator, foreseen' : 'operator';
   if (end.kind !== 'handled') return end.kind;
-  return [`${end.handler} of ${end.at}`, ...end.does.map(actText), end.goesOn ? 'goes on' : 'does not go on'].join(', ');
+  return [`${end.handler} of ${end.at}`, ...end.does.map(actText), end.goesOn ? 'continues' : 'does not continue'].join(', ');
 }
 
 const line = ({ path, fault, origin, retries, askedAgain, end }: FaultPath): string =>
-  `${path} ${fault} (${origin}): ${[...retries.map(retryText), ...(askedAgain ? ['asked again'] : []), endText(end)].join('; ')}`;
+  `${path} ${fault} (${origin}): ${[...retries.map(retryText), ...(askedAgain ? ['requested again'] : []), endText(end)].join('; ')}`;
 
 const raise = (fault: string): Activity => ({ activity: 'raise', name: `raise-${fault}`, fault, message: fault });
 const on = (activity: Activity, ...handlers: readonly (readonly [string, Activity])[]): Activity => ({

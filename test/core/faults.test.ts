@@ -172,12 +172,12 @@ function noteCleanUps(context: TestContext, ...types: readonly (keyof typeof beh
 /** Facts of one transition: the laws of a run call the core several times for each event. */
 function calledBy(
   notes: readonly string[],
-  { program, orderId, state, now: at, epoch, latestRequest: asked }: Run,
+  { program, orderId, state, now: at, epoch, latestRequest: latest }: Run,
   path: string,
   reply: StepReply,
 ) {
   const before = notes.length;
-  advance(program, { orderId, order: {} }, state, { type: 'replied', requestId: asked(path).requestId, sentAt: at, reply, at, epoch });
+  advance(program, { orderId, order: {} }, state, { type: 'replied', requestId: latest(path).requestId, sentAt: at, reply, at, epoch });
   return notes.slice(before);
 }
 

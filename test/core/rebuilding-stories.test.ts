@@ -36,15 +36,15 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') &&
         made.filter(({ path }) => actual.has(path)).map(({ path, generation }) => ({ path, generation })),
         [...actual.values()].map(({ path, generation }) => ({ path, generation })),
       );
-      for (const { path, input, attempt, requestInput: asked } of made) {
+      for (const { path, input, attempt, requestInput } of made) {
         const entry = actual.get(path);
         // The journal lacks outputs that came too late and those of a confirmation: such a step is requested again.
         const isLate =
           late.has(path) || state.activities[path] || state.activities[`${path}/undo`] || (entry === undefined && input === undefined);
         if (!isLate)
           assert.deepEqual(
-            { path, input, attempt, asked },
-            { path, input: entry?.input, attempt: entry?.attempt, asked: entry?.requestInput },
+            { path, input, attempt, requestInput },
+            { path, input: entry?.input, attempt: entry?.attempt, requestInput: entry?.requestInput },
           );
       }
       assert.deepEqual(rebuilt.state.undone, state.undone);

@@ -61,7 +61,7 @@ describe('the rebuilt state of an order whose state is lost (F-29)', () => {
     run.reply('order/a', ok({ id: 'A' }));
     const { state } = rebuiltFrom(run, factsOf(run), false);
     assert.deepEqual(
-      state.undo?.map(({ path, input, requestInput: asked }) => [path, input, asked]),
+      state.undo?.map(({ path, input, requestInput }) => [path, input, requestInput]),
       [
         ['order/a', { of: 'A' }, undefined],
         ['order/c', undefined, {}],

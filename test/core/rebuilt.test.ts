@@ -32,9 +32,9 @@ const storyOf = (section: string): Story => {
 
 const start = Date.UTC(2026, 0, 1);
 const seconds = (at: number | undefined): string => (at === undefined ? '' : ` until ${(at - start) / 1000}s`);
-const entryLine = ({ path, generation, attempt, input, requestInput: asked, until }: UndoEntry): string =>
+const entryLine = ({ path, generation, attempt, input, requestInput, until }: UndoEntry): string =>
   input === undefined
-    ? `perhaps ${path} ${generation}.${attempt} asked ${JSON.stringify(asked)}${seconds(until)}`
+    ? `perhaps ${path} ${generation}.${attempt} requested with ${JSON.stringify(requestInput)}${seconds(until)}`
     : `${path} ${generation} undone with ${JSON.stringify(input)}`;
 
 const stateLines = ({ undo = [], outputs, vars, undone }: State): readonly string[] => [

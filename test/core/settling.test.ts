@@ -207,10 +207,10 @@ describe('S11: confirming the outcome of a step', () => {
     found.reply(path, fault('Odd', { unknown: true }));
     found.reply(path, ok());
     assert.equal(found.latestRequest(undoPath).attempt, 1);
-    const asked = canceled({ longestSeconds: 600 });
-    asked.reply(path, fault('Odd', { unknown: true }));
-    asked.reply(path, fault('NotFound'));
-    assert.equal(asked.state.outcome, 'canceled');
+    const canceledStep = canceled({ longestSeconds: 600 });
+    canceledStep.reply(path, fault('Odd', { unknown: true }));
+    canceledStep.reply(path, fault('NotFound'));
+    assert.equal(canceledStep.state.outcome, 'canceled');
   });
 
   test('a step that failed before remembers how long it may still have its effect', () => {

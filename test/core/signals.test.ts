@@ -198,8 +198,8 @@ describe('an order asks a person', () => {
 
   test('a question or details that cannot be evaluated are a fault', () => {
     for (const fields of [{ question: { $cel: 'order.nothing' } }, { question: 'Well?', details: { $cel: 'order.nothing' } }]) {
-      const { blocked: held } = started(sequence('', ask(fields))).state;
-      assert.deepEqual([held?.path, held?.fault.type], ['order/ask', 'Engine/ExpressionFailed']);
+      const { blocked } = started(sequence('', ask(fields))).state;
+      assert.deepEqual([blocked?.path, blocked?.fault.type], ['order/ask', 'Engine/ExpressionFailed']);
     }
   });
 
@@ -235,9 +235,9 @@ describe('the signals that an order may still wait for', () => {
     assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), true);
     ended.happen({ type: 'canceled', outcome: 'canceled' });
     assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), false);
-    const held = started(root());
-    held.reply('order/x', fault('Refused'));
-    assert.deepEqual([now(held, 'a'), names(held)], [false, ['a']]);
+    const blocked = started(root());
+    blocked.reply('order/x', fault('Refused'));
+    assert.deepEqual([now(blocked, 'a'), names(blocked)], [false, ['a']]);
   });
 
   test('a wait whose time is over is blocked: it is still listed, though it accepts no signal', () => {

@@ -16,7 +16,7 @@ async function stateOf(queue: string): Promise<string | undefined> {
   return EventSourceMappings[0]?.State;
 }
 
-const settled = (queue: string, state: 'Enabled' | 'Disabled'): Promise<true> =>
+const reachedState = (queue: string, state: 'Enabled' | 'Disabled'): Promise<true> =>
   eventually(`${queue} ${state}`, async () => ((await stateOf(queue)) === state ? true : undefined), 120_000);
 
 /** Waits until the server has changed a mapping, and returns its state. */
@@ -25,7 +25,7 @@ const consumers = () => {
   return {
     async set(queues: readonly string[], state: 'open' | 'closed'): Promise<void> {
       await set.set(queues, state);
-      for (const queue of queues) await settled(queue, state === 'open' ? 'Enabled' : 'Disabled');
+      for (const queue of queues) await reachedState(queue, state === 'open' ? 'Enabled' : 'Disabled');
     },
   };
 };
@@ -47,7 +47,7 @@ async function turn(path: string, body: object): Promise<void> {
 async function closed(t: TestContext): Promise<void> {
   await turn('close', { reason: 'a test' });
   t.after(() => call('POST', '/channels/payment/open', { role: 'operator', body: {} }));
-  await settled('payment-requests', 'Disabled');
+  await reachedState('payment-requests', 'Disabled');
 }
 
 for (const canary of [false, true])
@@ -63,7 +63,7 @@ for (const canary of [false, true])
     for (const orderId of orders) assert.deepEqual(await effects('payment', orderId), []);
 
     await turn('open', { canary });
-    await settled('payment-requests', 'Enabled');
+    await reachedState('payment-requests', 'Enabled');
     for (const orderId of orders) {
       assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Processed', outcome: 'completed', failureCount: 0 });
       assert.equal((await effects('payment', orderId)).length, 1);

@@ -55,5 +55,5 @@ test('X-35: when functions are replaced while orders arrive and run, each order 
     calls += failureCount;
   }
   assert.ok(orders.length > 10, `only ${orders.length} orders were under way`);
-  t.diagnostic(JSON.stringify({ figure: 'update in place', orders: orders.length, completed: orders.length, stepsAskedAgain: calls }));
+  t.diagnostic(JSON.stringify({ figure: 'update in place', orders: orders.length, completed: orders.length, stepsRequestedAgain: calls }));
 });

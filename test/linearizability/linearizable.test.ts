@@ -70,9 +70,9 @@ const happened = fc
     return all.map(({ who, reads, early, late }, index): Recorded => {
       const [called, answered] = [index * 10 - early, index * 10 + 1 + late];
       if (reads) return read(called, answered, current);
-      const holds = current.rev === 1;
-      if (holds) current = version(2, who);
-      return claim(who, called, answered, holds ? won : { written: false, current });
+      const isAccepted = current.rev === 1;
+      if (isAccepted) current = version(2, who);
+      return claim(who, called, answered, isAccepted ? won : { written: false, current });
     });
   });
 

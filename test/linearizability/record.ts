@@ -22,11 +22,11 @@ export const recordFrom = (first: Version): Sequential<Version, RecordCall, Reco
   first,
   step(state, call, recordAnswer) {
     if (call.type === 'read') return recordAnswer === undefined || same(recordAnswer.current, state) ? state : undefined;
-    const holds = call.when.rev === state.rev && call.when.epoch === state.epoch;
-    const after = holds ? call.to : state;
+    const isAccepted = call.when.rev === state.rev && call.when.epoch === state.epoch;
+    const after = isAccepted ? call.to : state;
     if (recordAnswer === undefined) return after;
-    if (recordAnswer.written !== holds) return undefined;
-    return holds || same(recordAnswer.current, state) ? after : undefined;
+    if (recordAnswer.written !== isAccepted) return undefined;
+    return isAccepted || same(recordAnswer.current, state) ? after : undefined;
   },
   key: ({ rev, epoch, lockedBy, writeId }) => `${rev} ${epoch} ${lockedBy} ${writeId}`,
 });

@@ -243,11 +243,11 @@ describe('an order with an at-most-once step', () => {
   };
   const bank = defineAgent('bank', { pay: operation({ input: Empty, output: Empty, atMostOnce: true, run: (_, call) => pay(call) }) });
   const desk = defineAgent('desk', { look: operation({ input: Empty, output: Empty, run: () => ({}) }) });
-  const held = defineWorkflow('blocked', { version: 1, order: Empty }, () => sequence(bank.pay({})));
+  const blocking = defineWorkflow('blocked', { version: 1, order: Empty }, () => sequence(bank.pay({})));
   const handled = defineWorkflow('handled', { version: 1, order: Empty }, () =>
     sequence(bank.pay({})).on(OutcomeUnknown, () => desk.look({})),
   );
-  const app = defineApp({ workflows: [held, handled], agents: [bank, desk] });
+  const app = defineApp({ workflows: [blocking, handled], agents: [bank, desk] });
 
   test('X-20 is blocked when no reply came, after a single call', async (context) => {
     paid = 0;

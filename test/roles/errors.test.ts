@@ -286,10 +286,10 @@ describe('the host emits its event once', () => {
 describe('the host emits no event', () => {
   test('F-62 for a question to a person: nothing failed, although the order waits in Error', async (context) => {
     const heard: string[] = [];
-    const asks = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>
+    const asking = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>
       askOperator('right', { question: 'Is it right?', answer: z.object({}) }),
     );
-    const desk = openDesk(context, defineApp({ workflows: [asks], agents: [] }), { emit: (event) => void heard.push(event) });
+    const desk = openDesk(context, defineApp({ workflows: [asking], agents: [] }), { emit: (event) => void heard.push(event) });
     const orderId = await submitted(desk);
     const { processState, fault } = await desk.state(orderId);
     assert.deepEqual([processState, fault?.type, heard], ['Error', 'OperatorAsked', []]);

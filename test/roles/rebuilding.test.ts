@@ -149,7 +149,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
 
   test('F-29 when it was in Error before the damage, but not if it was resubmitted, because those idempotency keys may be unknown', async (context) => {
     const desk = openDesk(context, app);
-    const held = async (): Promise<string> => {
+    const blockedOrder = async (): Promise<string> => {
       const orderId = await submitted(desk);
       await desk.answer(await desk.request(), failed('Refused'));
       return orderId;
@@ -160,12 +160,12 @@ describe('an order with an unreadable instance can still be compensated', () => 
       await desk.deliver('wake-ups');
       assert.equal((await desk.state(orderId)).fault?.type, 'RecordUnreadable');
     };
-    const first = await held();
+    const first = await blockedOrder();
     await wake(first);
     assert.equal((await instruct(desk, first, 'compensate', true)).outcome, 'planned');
     await instruct(desk, first, 'terminate');
 
-    const second = await held();
+    const second = await blockedOrder();
     await timePasses(desk.clock, desk.system.scheduler.instruct(second, { kind: 'resubmit', by: 'olga', reason: 'r' }, { id: 'again' }));
     await wake(second);
     const refused = await instruct(desk, second, 'compensate');

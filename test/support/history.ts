@@ -6,7 +6,7 @@ import type { State } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import { ensuredOf, inputsOf, listsOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
-import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, retryAt, wordsAreKnown } from './laws.ts';
+import { FaultLaw, isInside, type Law, nothingBeginsInWhatEnds, type Progress, retryAt, wordsAreKnown } from './laws.ts';
 import { UndoLaw } from './undo-law.ts';
 
 export const requestsIn = (commands: readonly Command[]): readonly RequestCommand[] =>
@@ -14,13 +14,13 @@ export const requestsIn = (commands: readonly Command[]): readonly RequestComman
 
 /** Laws over the whole run of an instance. */
 export function createHistory(program: Program, orderId: string): Law {
-  const known: Known = { handling: new Map(), failedRuns: new Map(), alive: new Set(), done: new Set() };
-  const lives = livesOf(program, known);
+  const progress: Progress = { handling: new Map(), failedRuns: new Map(), alive: new Set(), done: new Set() };
+  const lives = livesOf(program, progress);
   const keys = keysOf(orderId);
   const inputs = inputsOf();
   const lists = listsOf(program);
-  const faults = new FaultLaw(program, known);
-  const undo = new UndoLaw(program, known);
+  const faults = new FaultLaw(program, progress);
+  const undo = new UndoLaw(program, progress);
   const signals = signalsOf(program);
   const ensured = ensuredOf(program);
   return (turn) => {
@@ -40,7 +40,7 @@ export function createHistory(program: Program, orderId: string): Law {
       inputs.fact(fact);
       lists.fact(fact);
       lives.fact(fact);
-      remember(program, known, fact);
+      remember(program, progress, fact);
     }
     undo.end(turn);
     faults.end(after.state);
@@ -51,7 +51,7 @@ export function createHistory(program: Program, orderId: string): Law {
   };
 }
 
-function remember(program: Program, { handling, failedRuns, done }: Known, fact: CoreFact): void {
+function remember(program: Program, { handling, failedRuns, done }: Progress, fact: CoreFact): void {
   if (fact.type === 'FaultHandled') {
     assert.ok(!handling.has(fact.path), `${fact.path} has at most one running handler (S13)`);
     handling.set(fact.path, fact.handler);
@@ -72,7 +72,7 @@ function remember(program: Program, { handling, failedRuns, done }: Known, fact:
 }
 
 /** Checks that each activity begins once, closes once, and never before the activities inside it. */
-function livesOf(program: Program, { alive }: Known) {
+function livesOf(program: Program, { alive }: Progress) {
   const closed = new Set<string>();
   const start = (path: string): void => {
     assert.ok(!closed.has(path) || mayRunAgain(program, path), `${path} starts after it was closed`);

@@ -28,8 +28,8 @@ async function withAgent(
   const parcel = defineWorkflow('parcel', { version: 1, order: Nothing }, () =>
     sequence(parallel(shop.pack({}), shop.weigh({})), shop.ship({})),
   );
-  const told = defineWorkflow('told', { version: 1, order: Nothing }, () => sequence(waitFor('go', Nothing), shop.ship({})));
-  system = await startSystem(defineApp({ workflows: [parcel, told], agents: [shop] }), options);
+  const notified = defineWorkflow('told', { version: 1, order: Nothing }, () => sequence(waitFor('go', Nothing), shop.ship({})));
+  system = await startSystem(defineApp({ workflows: [parcel, notified], agents: [shop] }), options);
   context.after(() => system.stop());
   return { system, keys };
 }
@@ -134,14 +134,14 @@ test('F-58: messages that are sent while no process runs are handled by the next
 });
 
 test('F-58: services and listeners of a killed process get no events, and those of the next one are started', async (context) => {
-  const told: string[] = [];
+  const notified: string[] = [];
   const clock = manualClock();
-  const clerk = { name: 'clerk', start: () => void told.push('start'), stop: () => void told.push('stop') };
+  const clerk = { name: 'clerk', start: () => void notified.push('start'), stop: () => void notified.push('stop') };
   const { system } = await withAgent(context, { clock, services: [clerk] });
   system.kill();
   await system.start();
   await system.stop();
-  assert.deepEqual(told, ['start', 'start', 'stop']);
+  assert.deepEqual(notified, ['start', 'start', 'stop']);
 });
 
 test('F-58: a running system is not started again, and a stopped one neither starts nor is killed', async (context) => {

@@ -42,10 +42,10 @@ const dayMs = 86_400_000;
 async function stored({ client, table }: Opened, { count, inError }: { count: number; inError: number }): Promise<void> {
   const items = listOf(count, (index): Item[] => {
     const [orderId, submittedAt] = [`order-${index}`, noon + (index % 30) * dayMs + index];
-    const isHeld = index % (count / inError) === 0;
+    const isInError = index % (count / inError) === 0;
     return [
       orderItem(orderRecord(orderId, { submittedAt })),
-      stateItem(stateRecord(orderId, { submittedAt, ...(isHeld ? errorState : finished) })),
+      stateItem(stateRecord(orderId, { submittedAt, ...(isInError ? errorState : finished) })),
     ];
   }).flat();
   const days = listOf(30, (index): Item => ({ ...keys.day(dayOf(noon + index * dayMs)) }));
@@ -127,7 +127,7 @@ test('the supervisor lists an order in Error before it sends the alert, and a re
   const into = await unitsOf(losesItsAgent(invoked));
   assert.deepEqual([await inError(), (await invoked.store.head(orderId))?.worklist], [[orderId], 'due']);
 
-  const told = await unitsOf(invoked.settle);
+  const announceUnits = await unitsOf(invoked.settle);
   assert.deepEqual([await inError(), (await invoked.store.head(orderId))?.worklist], [[orderId], 'error']);
   const loaded = (await invoked.store.load(orderId)) ?? assert.fail();
   assert.equal(loaded.state.submittedAt, loaded.order.submittedAt, 'its position is that of the order');
@@ -137,7 +137,7 @@ test('the supervisor lists an order in Error before it sends the alert, and a re
   assert.deepEqual(await inError(), []);
   await invoked.settle();
   assert.equal((await invoked.store.head(orderId))?.processState, 'Processed');
-  t.diagnostic(JSON.stringify({ into, told, out }));
+  t.diagnostic(JSON.stringify({ into, announceUnits: announceUnits, out }));
 });
 
 test('an index entry of an order that is no longer in Error is skipped', async () => {

@@ -15,17 +15,17 @@ test('F-23, F-24: a host renews its leases while it drains, and releases them at
   );
   const orderId = await submitted(system);
   await system.clock.advance(100);
-  const held = await submitted(system);
-  await system.host.hold(held, 1000);
+  const leased = await submitted(system);
+  await system.host.hold(leased, 1000);
   const stopped = system.host.stop();
   for (let second = 0; second < 5; second++) {
     await system.clock.advance(1000);
-    const { heldBy, heldUntil } = await system.state(held);
+    const { heldBy, heldUntil } = await system.state(leased);
     assert.ok(heldBy !== null && (heldUntil ?? 0) > system.clock.now(), `after ${second + 1} s`);
   }
   await system.clock.advance(3000);
   await stopped;
-  assert.partialDeepStrictEqual(await system.state(held), { heldBy: null, heldUntil: null });
+  assert.partialDeepStrictEqual(await system.state(leased), { heldBy: null, heldUntil: null });
   assert.equal((await system.state(orderId)).processState, 'Processed');
 });
 

@@ -117,8 +117,8 @@ test('F-49, F-50, S26: an unsent status message at the reset does not make the e
   await supervisor.pass();
   const { processState, failureCount, epoch, outbox } = await system.state(orderId);
   assert.deepEqual(
-    { processState, failureCount, epoch, told: outbox.length },
-    { processState: 'Pending', failureCount: 1, epoch: 2, told: 1 },
+    { processState, failureCount, epoch, unsent: outbox.length },
+    { processState: 'Pending', failureCount: 1, epoch: 2, unsent: 1 },
   );
 });
 
