@@ -16,10 +16,10 @@ function start() {
   };
   /** Begins a call that waits, and returns its answer and whether it has come. */
   const begin = async (...call: Parameters<typeof ask>) => {
-    const asked = { isAnswered: false, answer: ask(...call) };
-    void asked.answer.finally(() => (asked.isAnswered = true));
+    const started = { isAnswered: false, answer: ask(...call) };
+    void started.answer.finally(() => (started.isAnswered = true));
     await clock.advance(0);
-    return asked;
+    return started;
   };
   const read = (path: string, headers = {}) => begin('GET', path, { as: 'acme', headers });
   const post = (key: string, prefer: string) =>
@@ -124,7 +124,7 @@ test('a client with too many waiting calls gets its next answer at once', async 
   for (const { answer } of waiting) assert.equal(applied((await answer).headers), 'wait=10');
   const next = await read(path);
   await clock.advance(10_000);
-  assert.equal(applied((await next.answer).headers), 'wait=10', 'the places are free again');
+  assert.equal(applied((await next.answer).headers), 'wait=10', 'the slots are free again');
 });
 
 test('places of calls that ended with their process are free again after their time', async () => {

@@ -26,13 +26,13 @@ describe('an undo that an operator marks as done', () => {
     // Five seconds, plus or minus a fifth.
     run.now += 6_000;
     run.happen({ type: 'woken' });
-    assert.deepEqual(failingUndos(run.program, run.state), ['order/b'], 'also while it is asked again');
+    assert.deepEqual(failingUndos(run.program, run.state), ['order/b'], 'also while the undo is requested again');
 
     marked(run, 'order/b');
     assert.deepEqual(failingUndos(run.program, run.state), []);
     run.reply('order/a/undo', ok());
     assert.equal(run.state.outcome, 'compensated');
-    assert.equal(run.asks.filter(({ path }) => path === 'order/b/undo').length, 2, 'it is never asked again');
+    assert.equal(run.requests.filter(({ path }) => path === 'order/b/undo').length, 2, 'it is never requested again');
   });
 
   test('if the outcome of a step is unknown, the mark says that there is nothing to undo', () => {
@@ -42,7 +42,7 @@ describe('an undo that an operator marks as done', () => {
     run.reply('order/a', fault('No', { permanent: false }));
     assert.deepEqual(failingUndos(run.program, run.state), ['order/a']);
     marked(run, 'order/a');
-    assert.deepEqual([run.state.outcome, run.asks.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
+    assert.deepEqual([run.state.outcome, run.requests.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
   });
 
   test('the handler that compensates continues after it, and so does the order', () => {
@@ -55,6 +55,6 @@ describe('an undo that an operator marks as done', () => {
     run.reply('order/b', fault('No'));
     run.reply('order/a/undo', fault('No'));
     marked(run, 'order/a');
-    assert.equal(run.asked('order/handler/tell').attempt, 1);
+    assert.equal(run.latestRequest('order/handler/tell').attempt, 1);
   });
 });

@@ -17,22 +17,22 @@ interface Answer {
 }
 
 /** The result of a charge when the payment service answers like this. */
-async function charge({ status, body = '', headers = {} }: Answer, call: Asked = {}): Promise<unknown> {
+async function charge({ status, body = '', headers = {} }: Answer, call: CallOptions = {}): Promise<unknown> {
   await using remote = await startService((_, response) => {
     response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
   });
   return await ask(remote.url, call);
 }
 
-type Asked = Partial<Pick<Call<string>, 'signal' | 'repeated'>>;
+type CallOptions = Partial<Pick<Call<string>, 'signal' | 'repeated'>>;
 
-function ask(url: string, call: Asked = {}): Promise<unknown> {
+function ask(url: string, call: CallOptions = {}): Promise<unknown> {
   const payment = createService({ name: 'payment', url: () => url });
   return payment.post('/charges', { card }, callOf({ faults: [CardDeclined], ...call }), Charge);
 }
 
-async function failureOf(asking: Promise<unknown>): Promise<PermanentFailure | TransientFailure> {
-  const error = await asking.then(
+async function failureOf(reply: Promise<unknown>): Promise<PermanentFailure | TransientFailure> {
+  const error = await reply.then(
     () => assert.fail('the charge went well'),
     (error: unknown) => error,
   );

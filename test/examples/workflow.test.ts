@@ -121,7 +121,7 @@ test('an invalid address waits for an operator, and nothing is undone', () => {
   run.reply('order/retry/charge', ok({ chargeId: 'c1' }));
   run.reply('order/parallel/ship', fault('AddressInvalid'));
   assert.equal(run.state.phase, 'blocked');
-  assert.deepEqual(run.asks.map(({ path }) => path).toSorted(), [
+  assert.deepEqual(run.requests.map(({ path }) => path).toSorted(), [
     'order/parallel/confirm',
     'order/parallel/ship',
     'order/reserve',

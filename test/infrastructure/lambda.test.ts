@@ -27,9 +27,9 @@ const issuer = openLocalIssuer(folder);
 rmSync(folder, { recursive: true });
 
 /** A stand-in for Secrets Manager, which answers `GetSecretValue`; no npm package emulates it. */
-const secrets = { asked: 0, missing: 0 };
+const secrets = { requested: 0, missing: 0 };
 const secretsManager = createServer((_, response) => {
-  secrets.asked += 1;
+  secrets.requested += 1;
   response.setHeader('content-type', 'application/x-amz-json-1.1');
   if (secrets.missing-- > 0)
     return response.writeHead(400).end(JSON.stringify({ __type: 'ResourceNotFoundException', message: 'not yet' }));
@@ -136,7 +136,7 @@ describe('a function in Lambda', () => {
 
   test('fails its event if it cannot start, and starts again with the next one', async (t) => {
     const { start } = await openLambda(t);
-    Object.assign(secrets, { asked: 0, missing: 2 });
+    Object.assign(secrets, { requested: 0, missing: 2 });
     const handler = await start('api', { ...api, REDRESS_CURSOR_SECRET: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:key' });
     const event = await submission('coffee');
     // Lambda makes the first attempt during its initialization, and reports that failure to no caller.
@@ -144,7 +144,7 @@ describe('a function in Lambda', () => {
     await assert.rejects(handler(event), /not yet/);
     assert.equal(((await handler(event)) as APIGatewayProxyStructuredResultV2).statusCode, 202);
     await handler(event);
-    assert.equal(secrets.asked, 3);
+    assert.equal(secrets.requested, 3);
   });
 
   test('logs the warnings of check once at its start', async (t) => {
@@ -164,14 +164,14 @@ describe('a function in Lambda', () => {
 
   test('reads the key of list cursors only if it is configured', async (t) => {
     const { start, eventFrom } = await openLambda(t);
-    Object.assign(secrets, { asked: 0, missing: 0 });
+    Object.assign(secrets, { requested: 0, missing: 0 });
     for (const [file, more] of [
       ['scheduler', {}],
       ['agent', agent],
       ['dead-letter', {}],
     ] as const)
       await (await start(file, more))(await eventFrom('wake-ups'));
-    assert.equal(secrets.asked, 0);
+    assert.equal(secrets.requested, 0);
   });
 
   test('S20: does not start with a workflow that has changed under its version, if it starts or continues orders', async (t) => {

@@ -88,11 +88,11 @@ const sorted = (set: Iterable<string>): readonly string[] => [...set].toSorted()
 describe('a role may do what its function does, and nothing else', () => {
   for (const job of stack.orders.jobs.values()) {
     test(`G21: ${job.spec.name} uses every right that it has, and has every right that it uses`, () => {
-      const asked = questionsOf(job.spec.name).flatMap(({ questions }) => questions.map(asAllowed));
+      const used = questionsOf(job.spec.name).flatMap(({ questions }) => questions.map(asAllowed));
       const byPlatform = platform.flatMap(({ actions, on }) =>
         actions.flatMap((action) => on(job).map((resource) => `${action} ${resource}`)),
       );
-      assert.deepEqual(sorted(allowedFor(job.spec.name)), sorted(new Set([...asked, ...byPlatform])));
+      assert.deepEqual(sorted(allowedFor(job.spec.name)), sorted(new Set([...used, ...byPlatform])));
     });
 
     test(`G21: ${job.spec.name} uses the key only through the services that it calls`, () => {

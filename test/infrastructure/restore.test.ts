@@ -37,11 +37,11 @@ test('F-09: when the items of a table are restored into a new one, every order c
   const first = await deployed(app, endpoints);
   const before = await openRoles({ app, endpoints, deployment: first });
   const finished = await submit(before, 'k-1', 'tea');
-  const held = await submit(before, 'k-2', 'sold out');
+  const blocked = await submit(before, 'k-2', 'sold out');
   await before.settle();
   const inFlight = await submit(before, 'k-3', 'coffee');
   // Its request is in a queue without a reader.
-  const seen = await Promise.all([finished, held, inFlight].map((id) => shown(before, id)));
+  const seen = await Promise.all([finished, blocked, inFlight].map((id) => shown(before, id)));
   assert.deepEqual(
     seen.map(({ body }) => body['processState']),
     ['Processed', 'Error', 'Processing'],
@@ -55,7 +55,7 @@ test('F-09: when the items of a table are restored into a new one, every order c
 
   const after = await openRoles({ app, endpoints, deployment: await deploy(app, endpoints, { table }) });
   test.after(after.close);
-  const seenAgain = await Promise.all([finished, held, inFlight].map((id) => shown(after, id)));
+  const seenAgain = await Promise.all([finished, blocked, inFlight].map((id) => shown(after, id)));
   const withoutCounters = ({ body: { rev: _, epoch: __, ...body } }: ApiAnswer) => body;
   assert.deepEqual(seenAgain.map(withoutCounters), seen.map(withoutCounters));
 
@@ -70,9 +70,9 @@ test('F-09: when the items of a table are restored into a new one, every order c
   });
   assert.equal(await submit(after, 'k-3', 'coffee'), inFlight);
 
-  const { headers } = await shown(after, held);
+  const { headers } = await shown(after, blocked);
   const body = { kind: 'resubmit', reason: 'after the restore' };
-  const instructed = await after.call('POST', `/orders/${held}/instructions`, {
+  const instructed = await after.call('POST', `/orders/${blocked}/instructions`, {
     as: 'operator',
     body,
     headers: { 'if-match': String(headers['etag']) },
@@ -122,12 +122,12 @@ test('X-37: a restored order continues with new numbers and pages, whatever happ
   // Its step is late by now, and its workflow tolerates no failure.
   roles.pass(63_000);
   await roles.supervise('supervisor');
-  const held = await shown(roles, id);
-  assert.equal(held.body['processState'], 'Error');
+  const blocked = await shown(roles, id);
+  assert.equal(blocked.body['processState'], 'Error');
   await roles.call('POST', `/orders/${id}/instructions`, {
     as: 'operator',
     body: { kind: 'resubmit', reason: 'after the restore' },
-    headers: { 'if-match': String(held.headers['etag']) },
+    headers: { 'if-match': String(blocked.headers['etag']) },
   });
   await finish();
   const { body } = await roles.call('GET', `/orders/${id}/history`, { as: 'operator' });
@@ -157,19 +157,19 @@ test('X-37, F-80: a person is notified of each order that an order of the restor
     for (const Item of Items) await client.send(new PutCommand({ TableName: table, Item }));
     return table;
   };
-  const toldAfterRestoreOf = async (backup: string): Promise<readonly string[]> =>
+  const announcedAfterRestoreOf = async (backup: string): Promise<readonly string[]> =>
     (await restore(deployment, deployment.table, backup)).split('\n').slice(1, -1);
   const before = await copy();
   await roles.settle();
   const after = await copy();
 
-  const told = await toldAfterRestoreOf(before);
+  const announced = await announcedAfterRestoreOf(before);
   // The orders that these have called continue as they were, because their callers are not restored.
-  const callers = told.map((line) => /^ord_\w+ was called since, at \S+Z, by (\S+) of (\S+)$/.exec(line)?.slice(1));
+  const callers = announced.map((line) => /^ord_\w+ was called since, at \S+Z, by (\S+) of (\S+)$/.exec(line)?.slice(1));
   assert.deepEqual(callers.toSorted(), [
     ['order/inner', id],
     ['order/nothing', id],
   ]);
-  assert.deepEqual(await toldAfterRestoreOf(after), []);
+  assert.deepEqual(await announcedAfterRestoreOf(after), []);
   dynamodb.destroy();
 });

@@ -111,7 +111,7 @@ const left: { readonly [outcome: string]: readonly string[] } = {
   compensated: ['notification:refused'],
   rejected: ['notification:refused'],
 };
-/** The effects that a person's compensation may leave: the customer may already have heard of the shipment. */
+/** The effects that a person's compensation may leave: the customer may already know of the shipment. */
 const leftByOperator = new Set(['', 'notification:shipped']);
 
 interface Witnesses extends Pick<ReturnType<typeof createCustomers>, 'answered' | 'givenUp'> {

@@ -107,12 +107,12 @@ describe('a person is notified that an order is in Error', () => {
       const orderId = await submitted(desk);
       await late(desk);
       await late(desk);
-      assert.deepEqual(desk.announced(), [], 'equal to the threshold still tries again');
+      assert.deepEqual(desk.announced(), [], 'a count equal to the threshold is requested again');
       await late(desk);
       assert.equal((await desk.state(orderId)).processState, 'Error');
       for (let pass = 0; pass < 3; pass++) await late(desk);
 
-      const told = desk.announced().map(({ detailType, detail: { at: _, message: __, ...detail } }) => [detailType, detail]);
+      const announcements = desk.announced().map(({ detailType, detail: { at: _, message: __, ...detail } }) => [detailType, detail]);
       const announced = announcedAs(await desk.state(orderId));
       const detail = {
         orderId,
@@ -123,7 +123,7 @@ describe('a person is notified that an order is in Error', () => {
         after: 'Error',
         failureCount: 3,
       };
-      assert.deepEqual(told, [
+      assert.deepEqual(announcements, [
         ['Order In Error', { id: `${announced}#1`, ...detail }],
         ['Workflow Terminated', { id: `${announced}#1/terminated`, ...detail }],
       ]);
@@ -304,7 +304,7 @@ describe('the host emits its event once', () => {
     await desk.answer(left, failed('Broken'));
     const { rev } = await desk.state(orderId);
     await desk.answer(right);
-    assert.equal((await desk.state(orderId)).rev, rev + 1, 'the other answer is recorded');
+    assert.equal((await desk.state(orderId)).rev, rev + 1, 'the other reply is recorded');
     assert.deepEqual(heard, ['workflowTerminated']);
     assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
   });
@@ -313,10 +313,10 @@ describe('the host emits its event once', () => {
 describe('the host emits no event', () => {
   test('F-62 for a question to a person: nothing failed, although the order waits in Error', async (context) => {
     const heard: string[] = [];
-    const asks = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>
+    const asking = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>
       askOperator('right', { question: 'Is it right?', answer: z.object({}) }),
     );
-    const desk = openDesk(context, defineApp({ workflows: [asks], agents: [] }), { emit: (event) => void heard.push(event) });
+    const desk = openDesk(context, defineApp({ workflows: [asking], agents: [] }), { emit: (event) => void heard.push(event) });
     const orderId = await submitted(desk);
     const { processState, fault } = await desk.state(orderId);
     assert.deepEqual([processState, fault?.type, heard], ['Error', 'OperatorAsked', []]);

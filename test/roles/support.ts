@@ -277,7 +277,7 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
     requests: async (agent = 'worker') => (await desk.take(queueNames.requests(agent))) as unknown as readonly Request[],
     async request(agent) {
       const found = await desk.requests(agent);
-      assert.equal(found.length, 1, `one request is wanted, not ${found.length}`);
+      assert.equal(found.length, 1, `expected one request, got ${found.length}`);
       return found[0] as Request;
     },
 

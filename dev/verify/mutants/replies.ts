@@ -43,7 +43,7 @@ export const moreReplies: readonly Mutant[] = [
     replace: 'let at = Math.max(Date.parse(completeBy), clock.now() + remainingMs);',
   },
   {
-    name: 'an expired request is tried once more',
+    name: 'an expired request is tried again',
     why: 'an agent calls its service for a request that arrives more than an hour after its deadline, without a log line',
     file: 'lib/roles/agent/deadline.ts',
     find: 'let at = Math.min(Date.parse(completeBy), clock.now() + remainingMs);',
@@ -58,7 +58,7 @@ export const moreReplies: readonly Mutant[] = [
     replace: 'if (isAgain && begun) await redeliverSoon(',
   },
   {
-    name: 'a reply that settles an unknown outcome is dropped',
+    name: 'a reply that confirms an unknown outcome is dropped',
     why: 'the reply of an earlier attempt that succeeded is ignored, although no later attempt can learn that',
     file: reply,
     find: 'return isBlocked || isOnce ? path : undefined;',

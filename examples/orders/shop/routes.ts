@@ -5,7 +5,7 @@ import { type Answer, answer, refusal } from './service.ts';
 import { type ServiceName, services } from './services.ts';
 import { Change, type Switches } from './switches.ts';
 
-export interface Asked {
+export interface ShopRequest {
   readonly method: string;
   readonly url: URL;
   readonly idempotencyKey: string | undefined;
@@ -18,7 +18,7 @@ const keyCharactersMax = 255;
 export function createRoutes({ ledger, switches, closing }: { ledger: Ledger; switches: Switches; closing: AbortSignal }) {
   const atWork = new Set<string>();
 
-  return async ({ method, url, idempotencyKey = '', body }: Asked): Promise<Answer | undefined> => {
+  return async ({ method, url, idempotencyKey = '', body }: ShopRequest): Promise<Answer | undefined> => {
     if (url.pathname === '/switches') return changeSwitches(method, body, switches);
     const [, service = '', ...rest] = url.pathname.split('/');
     if (!isServiceName(service)) return notFound;
@@ -29,10 +29,10 @@ export function createRoutes({ ledger, switches, closing }: { ledger: Ledger; sw
     if (method !== 'POST') return serveAsSwitched(call);
     if (idempotencyKey === '' || idempotencyKey.length > keyCharactersMax) return refusal(400, 'idempotency-key-required');
 
-    const asking = `${fullPath(call)} ${idempotencyKey}`;
-    if (atWork.has(asking)) return refusal(409, 'request-in-progress');
-    atWork.add(asking);
-    return serveAsSwitched(call).finally(() => atWork.delete(asking));
+    const requestKey = `${fullPath(call)} ${idempotencyKey}`;
+    if (atWork.has(requestKey)) return refusal(409, 'request-in-progress');
+    atWork.add(requestKey);
+    return serveAsSwitched(call).finally(() => atWork.delete(requestKey));
   };
 
   async function serveAsSwitched(call: Call): Promise<Answer | undefined> {

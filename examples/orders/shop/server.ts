@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openLedger } from './ledger.ts';
-import { type Asked, createRoutes } from './routes.ts';
+import { createRoutes, type ShopRequest } from './routes.ts';
 import { type Answer, refusal } from './service.ts';
 import { type ServiceName, serviceNames } from './services.ts';
 import { createSwitches } from './switches.ts';
@@ -31,8 +31,8 @@ export async function startShop({
 
   const server = createServer(async (request, response) => {
     try {
-      const asked = await read(request);
-      const answer = 'status' in asked ? asked : await route(asked);
+      const shopRequest = await read(request);
+      const answer = 'status' in shopRequest ? shopRequest : await route(shopRequest);
       if (answer) send(response, answer);
     } catch (error) {
       // Callers that have hung up get no answer. Neither does any caller while the shop closes.
@@ -61,7 +61,7 @@ export async function startShop({
 
 const bodyBytesMax = 256 * 1024;
 
-async function read(request: IncomingMessage): Promise<Asked | Answer> {
+async function read(request: IncomingMessage): Promise<ShopRequest | Answer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

@@ -31,7 +31,7 @@ export interface Fate {
 }
 
 /** Creates the switches. They belong to the process, not to the ledger, so a restart resets them. */
-export function createSwitches(chance: () => number = Math.random) {
+export function createSwitches(random: () => number = Math.random) {
   const off = Switch.parse({});
   const switches = Object.fromEntries(serviceNames.map((name) => [name, off])) as Record<ServiceName, Switch>;
 
@@ -47,8 +47,8 @@ export function createSwitches(chance: () => number = Math.random) {
       const { latencyMs, failRate, failAfterEffectRate, failStatus, silent, times } = switches[service];
       if (times !== undefined) switches[service] = times === 1 ? off : { ...switches[service], times: times - 1 };
 
-      const failsAfterEffect = chance() < failAfterEffectRate;
-      const fails = failsAfterEffect || chance() < failRate;
+      const failsAfterEffect = random() < failAfterEffectRate;
+      const fails = failsAfterEffect || random() < failRate;
       return {
         latencyMs,
         takesEffect: failsAfterEffect || (!fails && !silent),

@@ -61,15 +61,15 @@ test('an entry that is too early is moved by the supervisor in an ordinary write
 
 test('X-25, S16: a stale index entry of an order that is finished, unknown, leased or not yet due has no effect', async (t) => {
   const system = await startStill(t, appOf(threeSteps));
-  const [finished, held, inTime] = [await submitted(system), await submitted(system), await submitted(system)];
+  const [finished, leased, inTime] = [await submitted(system), await submitted(system), await submitted(system)];
   await alter(system, finished, { processState: 'Processed', nextDueAt: null, nextDueFor: null, worklist: null, worklistAt: null });
-  await alter(system, held, { processState: 'Error', nextDueFor: { kind: 'reminder' } });
-  const ids = [finished, held, inTime, 'ord_unknown'];
-  const before = await pick(system, [finished, held, inTime], 'rev');
+  await alter(system, leased, { processState: 'Error', nextDueFor: { kind: 'reminder' } });
+  const ids = [finished, leased, inTime, 'ord_unknown'];
+  const before = await pick(system, [finished, leased, inTime], 'rev');
   const ghostly = { ...system.store, due: async (_: string, shard: number) => (shard === 0 ? ids : []) };
   const pass = await supervisorOf(system, { store: ghostly }).pass();
   assert.deepEqual(pass, { looked: 4, counted: 0, woken: 0, intoError: 0, lost: 0 });
-  assert.deepEqual(await pick(system, [finished, held, inTime], 'rev'), before);
+  assert.deepEqual(await pick(system, [finished, leased, inTime], 'rev'), before);
   assert.deepEqual(await takeWakeUps(system), []);
 });
 

@@ -21,7 +21,7 @@ export const openSimulatedPlace: OpenPlace = async (played) => {
   return place;
 };
 
-const noChance: Chance = {
+const noRandom: Chance = {
   next: () => 0,
   happens: () => false,
   between: (least) => least,
@@ -30,8 +30,8 @@ const noChance: Chance = {
 
 class SimulatedPlace implements Place, Sight {
   readonly timeline = new Timeline(Date.UTC(2026, 0, 1));
-  readonly chance = noChance;
-  readonly faults = new Faults(profileFrom(chanceOf(1)), noChance, () => 'none');
+  readonly chance = noRandom;
+  readonly faults = new Faults(profileFrom(chanceOf(1)), noRandom, () => 'none');
   private readonly queues = new SimulatedQueues(this);
   private readonly shared: Shared;
   private readonly played: Played;
