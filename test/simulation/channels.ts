@@ -3,10 +3,10 @@ import { agentOfRequests } from '#ports/messages';
 import { closeChannel, openChannel } from '#roles/channels/operate';
 import { channelOf } from '#roles/channels/policy';
 import { type ChannelState, isShut } from '#roles/channels/state';
+import type { Timeline } from '#testing/world/timeline';
 import { sources } from './host.ts';
 import type { Outside, Reach } from './outside.ts';
 import { type Chance, chanceOf } from './random.ts';
-import type { Timeline } from './timeline.ts';
 
 /** How often an operator closes anything at all; then this many times. */
 const worldsWith = 0.3;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { Timeline } from '#testing/world/timeline';
 import { Faults, faultKinds, otherFaults, type Profile } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { portsOf, Shared } from './ports.ts';
@@ -7,7 +8,6 @@ import { SimulatedQueues } from './queues.ts';
 import { chanceOf } from './random.ts';
 import { Services } from './services.ts';
 import type { Sight } from './sight.ts';
-import { Timeline } from './timeline.ts';
 
 const hour = 3_600_000;
 const nothingWrong = Object.fromEntries([...faultKinds, ...otherFaults].map((kind) => [kind, 0])) as Profile;
@@ -20,7 +20,7 @@ function hosts(context: TestContext) {
     timeline: new Timeline(0),
     chance,
     faults: new Faults(nothingWrong, chance, () => ''),
-    saw: (happening) => void (happening.type === 'returned' && passes.push(happening.name)),
+    saw: (observation) => void (observation.type === 'returned' && passes.push(observation.name)),
     carriedOut: () => undefined,
     tell: () => undefined,
   };

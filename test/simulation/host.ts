@@ -9,6 +9,8 @@ import type { CreateFunction, Invocation } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
+import type { Guarded } from '#testing/world/guarded';
+import { listening, toldOf } from '#testing/world/telemetry';
 import { create as agent } from '../../functions/agent.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
@@ -18,8 +20,7 @@ import { create as supervisor } from '../../functions/supervisor.ts';
 import { appOn, loaded, type Release, type Remote } from './app.ts';
 import { as, type Role, roleAtWork } from './at-work.ts';
 import { type FaultKind, type Site, Unavailable, type Victim } from './faults.ts';
-import type { Guarded } from './guarded.ts';
-import { listening, type Sight, toldOf } from './sight.ts';
+import type { Sight } from './sight.ts';
 import { asTaken } from './stricter.ts';
 import { CutOff } from './transactions.ts';
 

@@ -7,10 +7,10 @@ import { decodeInstance } from '#roles/scheduler/instance';
 import { withUndoPages } from '#roles/scheduler/paging';
 import { redactedPlan } from '#roles/scheduler/redaction';
 import { stepsOf, wholeJournal } from '#roles/scheduler/step-report';
+import type { Observation } from '#testing/world/observation';
 import { definitions } from './app.ts';
-import type { Happening } from './sight.ts';
 
-type Looked = Extract<Happening, { type: 'looked' }>;
+type Looked = Extract<Observation, { type: 'looked' }>;
 
 /** What a person is shown of an order, read from the store by nobody in particular; undefined where it cannot be read. */
 export async function lookAt(store: Store, orderId: string): Promise<Looked | undefined> {

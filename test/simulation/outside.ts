@@ -7,13 +7,13 @@ import { decodeInstance } from '#roles/scheduler/instance';
 import { acquireLease, lockPolicies } from '#roles/scheduler/lease';
 import { orderIdOf, type Submission } from '#roles/submission/submission';
 import type { System } from '#runtime/system';
+import { toldOf } from '#testing/world/telemetry';
 import { offers, secretOf } from './app.ts';
 import { as, type Role } from './at-work.ts';
-import { responseQueue } from './history.ts';
 import { type SimulatedHost, sources } from './host.ts';
 import type { Shared } from './ports.ts';
 import type { SimulatedQueues } from './queues.ts';
-import { type Sight, toldOf } from './sight.ts';
+import type { Sight } from './sight.ts';
 
 /** How a decision is given. */
 interface How {
@@ -30,6 +30,8 @@ const wrongPayload: Decision = { kind: 'signal', name: 'approved', payload: { by
 
 const patienceMs = 4000;
 export const clientName = 'client';
+/** Where the client of every world listens. */
+export const responseQueue = 'redress-response-client';
 /** Half of the orders have one: whoever knows the order knows its reference. */
 export const referenceOf = (orderId: string): string | undefined =>
   orderId.charCodeAt(orderId.length - 1) % 2 === 0 ? `reference ${orderId.slice(-4)}` : undefined;

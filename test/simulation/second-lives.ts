@@ -1,7 +1,7 @@
 import { orderIdOf } from '#roles/submission/submission';
+import type { History } from '#testing/world/history';
 import { offers, voyageOffer } from './app.ts';
 import type { AnyFault } from './faults.ts';
-import type { History } from './history.ts';
 import { clientName, type Outside } from './outside.ts';
 import type { Shared } from './ports.ts';
 import { type Chance, chanceOf } from './random.ts';

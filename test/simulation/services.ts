@@ -1,23 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
 import { RequestCanceled } from '#roles/agent/deadline';
+import type { Effect } from '#testing/world/effects';
+import { toldOf } from '#testing/world/telemetry';
 import { atMostOnce, openingOf, type Remote, refusals, safeOf, secretOf } from './app.ts';
 import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
-import { type Sight, toldOf } from './sight.ts';
+import type { Sight } from './sight.ts';
 
 /** What a service knows of one idempotency key. It answers the same key with the same answer, for ever. */
 interface Known {
   readonly operation: string;
   readonly answer: 'done' | 'refused';
-}
-
-/** An effect in the world outside, by the key under which it was asked for. */
-export interface Effect {
-  readonly operation: string;
-  /** How often it was done. */
-  times: number;
-  undone: boolean;
 }
 
 /** One call, by whom it is given up. */

@@ -1,7 +1,6 @@
 import { queueNames as names } from '#ports/messages';
 import type { Submission } from '#roles/submission/submission';
-import { responseQueue } from './history.ts';
-import { clientName, type Outside, type Reach } from './outside.ts';
+import { clientName, type Outside, type Reach, responseQueue } from './outside.ts';
 
 /** What is wrong with a submission, and with what it must be refused. */
 interface Slip {

@@ -1,29 +1,31 @@
 import type { StateRecord } from '#ports/records';
 import { lockPolicies } from '#roles/scheduler/lease';
-import { offers, type Release } from './app.ts';
+import { type Law, lawsAfterRestore, lawsFor } from '#testing/laws/index';
+import type { Setting } from '#testing/laws/law';
+import { History, type Tracked } from '#testing/world/history';
+import type { Observation } from '#testing/world/observation';
+import { Timeline } from '#testing/world/timeline';
+import { definitions, lasting, masked, offers, type Release, refusals, secretWord, undeclaredFaults } from './app.ts';
 import { wrongInArchive } from './archive.ts';
 import { operate } from './channels.ts';
 import { disturb, standsStillMaxMs } from './disturbances.ts';
 import { type AnyFault, Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
-import { History, responseQueue, type Tracked } from './history.ts';
+import { forgedWord } from './forgeries.ts';
 import { sources } from './host.ts';
-import { type Law, lawsAfterRestore, lawsFor } from './laws/index.ts';
-import type { Times } from './laws/law.ts';
 import { Limits } from './limits.ts';
 import { lookAt } from './looks.ts';
-import { clientName, Outside, type Reach, strangerName } from './outside.ts';
+import { clientName, Outside, type Reach, referenceOf, responseQueue, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { restore } from './restores.ts';
 import { type FirstLives, firstLivesIn, submitFirst } from './second-lives.ts';
 import { Services } from './services.ts';
-import type { Happening, Sight } from './sight.ts';
+import type { Sight } from './sight.ts';
 import { describe, kindOf } from './story.ts';
 import { resume } from './suspensions.ts';
 import { addThemes, isIn } from './themes.ts';
-import { Timeline } from './timeline.ts';
 import { visit } from './visitors.ts';
 import { limitedIn, submitWide } from './wide.ts';
 
@@ -93,7 +95,7 @@ export class World implements Sight {
   private readonly broken: string[] = [];
   private readonly queues = new SimulatedQueues(this);
   private readonly services = new Services(this);
-  private readonly history = new History(this.services.effects);
+  private readonly history = new History(this.services.effects, { definitions, responseQueue });
   private readonly shared: Shared;
   private readonly reach: Reach;
   private readonly outside: Outside;
@@ -107,10 +109,10 @@ export class World implements Sight {
   /** Where orders are forgotten before others come under their keys. */
   private readonly firstLives: FirstLives | undefined;
   private readonly toleranceMs: number;
-  private readonly times: Times;
+  private readonly setting: Setting;
   private laws: readonly Law[];
   /** Those that are asked after something of a kind. */
-  private readonly lawsByKind = new Map<Happening['type'], readonly Law[]>();
+  private readonly lawsByKind = new Map<Observation['type'], readonly Law[]>();
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
   /** How often something was seen, by what it is. */
@@ -145,7 +147,18 @@ export class World implements Sight {
       INSTANCE_LOCKED_ACTION: this.chance.pick(lockPolicies),
       ANNOUNCE_PROCESSED: this.chance.pick(['on', 'off']),
     };
-    this.times = {
+    this.setting = {
+      client: clientName,
+      responseQueue,
+      referenceOf,
+      agents: definitions.agents,
+      lasting,
+      declaredFaults: Object.values(refusals),
+      undeclaredFaults,
+      answersNameTheirKey: true,
+      secretWord,
+      forgedWord,
+      masked,
       toleranceMs: this.toleranceMs,
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
@@ -157,7 +170,7 @@ export class World implements Sight {
       standsStillMaxMs: this.profile['host stands still'] > 0 || isIn(seed, 5) ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
     };
-    this.laws = lawsFor(this.times);
+    this.laws = lawsFor(this.setting);
     this.shared = new Shared(this, this.queues, writesAndSendsAtomically);
     if (this.limited) this.shared.limits = new Limits(this);
     // After a restore, what was sent before is found nowhere.
@@ -237,7 +250,7 @@ export class World implements Sight {
       return this.history.orders.size === 0;
     });
     end();
-    this.laws = lawsFor(this.times);
+    this.laws = lawsFor(this.setting);
     this.lawsByKind.clear();
   }
 
@@ -322,15 +335,15 @@ export class World implements Sight {
     this.io.set(site, (this.io.get(site) ?? 0) + 1);
   }
 
-  saw(happening: Happening): void {
-    if (happening.type === 'written') this.timeline.note(JSON.stringify(happening.after));
-    if (happening.type === 'sent') this.timeline.note(happening.body);
-    this.counts(happening);
-    if (happening.type !== 'written') this.look(happening);
-    this.history.take(happening);
-    if (happening.type === 'written') this.look(happening);
-    if (happening.type === 'restored') this.beginAnew(happening.isLeftBehind);
-    this.tell(() => describe(happening));
+  saw(observation: Observation): void {
+    if (observation.type === 'written') this.timeline.note(JSON.stringify(observation.after));
+    if (observation.type === 'sent') this.timeline.note(observation.body);
+    this.counts(observation);
+    if (observation.type !== 'written') this.look(observation);
+    this.history.take(observation);
+    if (observation.type === 'written') this.look(observation);
+    if (observation.type === 'restored') this.beginAnew(observation.isLeftBehind);
+    this.tell(() => describe(observation));
   }
 
   /** Laws remember what is not so any more. */
@@ -339,19 +352,19 @@ export class World implements Sight {
     this.lawsByKind.clear();
   }
 
-  private counts(happening: Happening): void {
-    const what = kindOf(happening);
+  private counts(observation: Observation): void {
+    const what = kindOf(observation);
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
   }
 
-  private look(happening: Happening): void {
-    for (const { name, after } of this.lawsOn(happening.type)) {
-      const wrong = after?.wrongWith(happening, this.history);
+  private look(observation: Observation): void {
+    for (const { name, after } of this.lawsOn(observation.type)) {
+      const wrong = after?.wrongWith(observation, this.history);
       if (wrong !== undefined) this.broken.push(`${name}: ${wrong}`);
     }
   }
 
-  private lawsOn(kind: Happening['type']): readonly Law[] {
+  private lawsOn(kind: Observation['type']): readonly Law[] {
     const known = this.lawsByKind.get(kind);
     if (known) return known;
     const found = this.laws.filter(({ after }) => after && (after.kinds?.includes(kind) ?? true));
