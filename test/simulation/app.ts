@@ -50,8 +50,6 @@ export const refusals: { readonly [operation: string]: FaultType } = {
 };
 /** What services say without having declared it. */
 export const undeclaredFaults: ReadonlySet<string> = new Set(['TooLate']);
-/** Its effects are there to stay. */
-export const lasting: ReadonlySet<string> = new Set(['mail.tell']);
 /** Their service knows no idempotency. */
 export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.post']);
 

@@ -1,9 +1,6 @@
-import { collections, type Document } from '#ports/documents';
 import { agentOfRequests } from '#ports/messages';
 import { closeChannel, openChannel } from '#roles/channels/operate';
 import { channelOf } from '#roles/channels/policy';
-import { type ChannelState, isShut } from '#roles/channels/state';
-import type { Timeline } from '#testing/world/timeline';
 import { sources } from './host.ts';
 import type { Outside, Reach } from './outside.ts';
 import { type Chance, chanceOf } from './random.ts';
@@ -17,34 +14,6 @@ const lastsMs = [20_000, 900_000] as const;
 const looksEveryMs = 5_000;
 /** How late a call may be carried out that nobody has answered: hosts stand still for up to two minutes. */
 const strayMaxMs = 200_000;
-
-/** What is closed now, as it is stored. */
-export class Channels {
-  private readonly states = new Map<string, ChannelState>();
-  private readonly timeline: Timeline;
-
-  constructor(timeline: Timeline) {
-    this.timeline = timeline;
-  }
-
-  stored({ collection, content }: Document): void {
-    // That orders were forgotten is noted in a document without content.
-    const state = content as unknown as ChannelState | undefined;
-    if (state && collection === collections.channel(state.channel)) this.states.set(state.channel, state);
-  }
-
-  /** Whether nothing is to be taken from it. */
-  isShut(queue: string): boolean {
-    const state = this.states.get(channelOf(queue));
-    return isShut(state, queue, this.timeline.now);
-  }
-
-  /** For how long an agent's channel has been closed; undefined where it is open. */
-  closedForMs(agent: string | undefined): number | undefined {
-    const state = agent === undefined ? undefined : this.states.get(agent);
-    return state?.state === 'closed' ? this.timeline.now - state.at : undefined;
-  }
-}
 
 /** Operators who close channels, and open them again: all of them, when nothing goes wrong any more. */
 export function operate(reach: Reach, outside: Outside, seed: number): void {

@@ -20,14 +20,14 @@ function hosts(context: TestContext) {
     timeline: new Timeline(0),
     chance,
     faults: new Faults(nothingWrong, chance, () => ''),
-    saw: (observation) => void (observation.type === 'returned' && passes.push(observation.name)),
+    record: (observation) => void (observation.type === 'returned' && passes.push(observation.name)),
     carriedOut: () => undefined,
     tell: () => undefined,
   };
   const queues = new SimulatedQueues(sight);
   const shared = new Shared(sight, queues, false);
   context.after(() => shared.database.close());
-  const services = new Services(sight);
+  const services = new Services(sight, new Map());
   const fleet = new Fleet({
     sight,
     queues,

@@ -1,8 +1,8 @@
 import { queueNames } from '#ports/messages';
 import type { FunctionSpec } from '#runtime/topology';
+import type { Channels } from '#testing/world/channels';
 import type { Release } from './app.ts';
 import type { Role } from './at-work.ts';
-import type { Channels } from './channels.ts';
 import { type HostOptions, SimulatedHost, sources, topology, visibilityOf } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';

@@ -79,5 +79,5 @@ function answer({ queues, sight }: Reach, { orderId, path, agent, own }: Open, c
   sight.tell(() => `forged on ${queue}: ${body}`);
   queues.put(queue, body, 0);
   // It contradicts itself: that is no message at all.
-  if (named) sight.saw({ type: 'poisoned', body });
+  if (named) sight.record({ type: 'poisoned', body });
 }

@@ -9,8 +9,10 @@ import type { CreateFunction, Invocation } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
+import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
 import type { Guarded } from '#testing/world/guarded';
-import { listening, toldOf } from '#testing/world/telemetry';
+import { failureOf, observedTelemetry } from '#testing/world/telemetry';
+import type { Timeline } from '#testing/world/timeline';
 import { create as agent } from '../../functions/agent.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
@@ -79,17 +81,11 @@ type Apply<T> = (fault?: FaultKind) => T | Promise<T>;
 /** As long as a sweep takes, or less. */
 const shortSweepMs = 60;
 
-/** What a service was asked for, and how often so far. */
-interface Asking {
-  readonly requestId: string;
-  readonly tries: number;
-}
-
 /** A run's time before its end is announced to it. */
 const marginMs = 1000;
 
 /** One process with some functions. When it crashes, whatever it was at is cut off where it waits, for ever. */
-export class SimulatedHost {
+export class SimulatedHost implements WatchedProcess {
   readonly id: string;
   readonly system: System;
   isDead = false;
@@ -106,10 +102,8 @@ export class SimulatedHost {
   private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
   frozenUntil = 0;
-  /** What is asked of a service, by the signal that all its tries share. */
-  readonly asking = new WeakMap<AbortSignal, Asking>();
-  /** By request: until when its agent has asked for more time, by its own clock. */
-  readonly beatenUntil = new Map<string, number>();
+  readonly timeline: Timeline;
+  readonly watch = new AgentWatch(this);
   private readonly sight: Sight;
   private readonly options: HostOptions;
   private readonly handlers = new Map<string, (event: never, invocation: never) => unknown>();
@@ -122,9 +116,10 @@ export class SimulatedHost {
   ) {
     this.id = id;
     this.sight = sight;
+    this.timeline = sight.timeline;
     this.options = options;
     const { remote, ...ports } = portsOf(this);
-    const rest = { telemetry: listening(sight), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
+    const rest = { telemetry: observedTelemetry(sight), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
@@ -166,8 +161,8 @@ export class SimulatedHost {
       sleep: (ms, signal) =>
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
-          const asking = signal && this.asking.get(signal);
-          if (asking !== undefined) this.sight.saw({ type: 'rests', ...asking, ms });
+          const asking = this.watch.triedFor(signal);
+          if (asking !== undefined) this.sight.record({ type: 'rests', ...asking, ms });
           signal?.addEventListener('abort', () => resolve(), { once: true });
           timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
         }),
@@ -177,13 +172,17 @@ export class SimulatedHost {
   /** Its clock is put on or back, so far ahead of the world's. */
   jump(skewMs: number): void {
     const { timeline } = this.sight;
-    this.sight.saw({ type: 'clock jumps', host: this.id, from: timeline.now + this.skewMs, to: timeline.now + skewMs });
+    this.sight.record({ type: 'clock jumps', host: this.id, from: timeline.now + this.skewMs, to: timeline.now + skewMs });
     this.skewMs = skewMs;
   }
 
+  get isToStop(): boolean {
+    return this.isLeaving || this.isHurried;
+  }
+
   /** Something was seen of how its agent treats its service. */
-  guarded(agent: string, event: Guarded): void {
-    this.sight.saw({ type: 'guarded', host: this.id, agent, now: this.sight.timeline.now + this.skewMs, event });
+  record(agent: string, event: Guarded): void {
+    this.sight.record({ type: 'guarded', host: this.id, agent, now: this.sight.timeline.now + this.skewMs, event });
   }
 
   /**
@@ -289,11 +288,11 @@ export class SimulatedHost {
 
   /** Ids of the messages that were processed; never, when the host crashes meanwhile. */
   async handle(source: QueueSource, messages: Parameters<typeof queueEvent>[1]): Promise<readonly string[]> {
-    this.sight.saw({ type: 'delivered', queue: source.queue, messages });
+    this.sight.record({ type: 'delivered', queue: source.queue, messages });
     const response = await this.run(source.queue, queueEvent(source.queue, asTaken(source.queue, messages, this.sight)) satisfies SQSEvent);
     const failed = ((response as SQSBatchResponse | undefined)?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier);
     const came = messages.map(({ messageId }) => messageId);
-    this.sight.saw({ type: 'answered', queue: source.queue, came, failed });
+    this.sight.record({ type: 'answered', queue: source.queue, came, failed });
     return came.filter((id) => !failed.includes(id));
   }
 
@@ -307,7 +306,7 @@ export class SimulatedHost {
     try {
       return await as(role, call);
     } catch (error) {
-      this.sight.saw(toldOf('a call is answered with an exception', error));
+      this.sight.record(failureOf('a call is answered with an exception', error));
       throw error;
     } finally {
       this.atWork.splice(this.atWork.indexOf(role), 1);
@@ -328,13 +327,13 @@ export class SimulatedHost {
     try {
       return await as(role, async () => handler(event, { stopping: stopping.signal }));
     } catch (error) {
-      this.sight.saw(toldOf('a function rejects', error));
+      this.sight.record(failureOf('a function rejects', error));
       throw error;
     } finally {
       this.timed.delete(timed);
       this.stoppings.delete(stopping);
       this.atWork.splice(this.atWork.indexOf(role), 1);
-      if (this.options.isCutOff && this.atWork.length === 0) this.sight.saw({ type: 'returned', name, open: this.open });
+      if (this.options.isCutOff && this.atWork.length === 0) this.sight.record({ type: 'returned', name, open: this.open });
     }
   }
 

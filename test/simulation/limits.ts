@@ -38,7 +38,7 @@ export class Limits {
     const bytes = Math.max(...sizes);
     const units = times * sizes.reduce((sum, each) => sum + Math.ceil(each / partition.unitBytes), 0);
     const tell = (outcome: 'written' | 'refused' | 'throttled' | 'too large') =>
-      this.sight.saw({ type: 'metered', orderId, write, bytes, units, outcome });
+      this.sight.record({ type: 'metered', orderId, write, bytes, units, outcome });
     if (bytes > (this.smaller.get(orderId) ?? tableFigures.itemBytesMax)) {
       tell('too large');
       throw new TooLarge('Item size has exceeded the maximum allowed size');

@@ -1,13 +1,13 @@
-import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
+import { InstanceLockedError } from '#ports/errors';
 import { queueNames as names } from '#ports/messages';
 import { callKey } from '#roles/operator/idempotency';
-import type { Instructed } from '#roles/operator/instruct';
 import type { Decision } from '#roles/operator/instruction';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { acquireLease, lockPolicies } from '#roles/scheduler/lease';
 import { orderIdOf, type Submission } from '#roles/submission/submission';
 import type { System } from '#runtime/system';
-import { toldOf } from '#testing/world/telemetry';
+import { instructOnce, submitOnce, unreadable, untilAnswered } from '#testing/world/clients';
+import { failureOf } from '#testing/world/telemetry';
 import { offers, secretOf } from './app.ts';
 import { as, type Role } from './at-work.ts';
 import { type SimulatedHost, sources } from './host.ts';
@@ -96,13 +96,8 @@ export class Outside {
 
   /** Submits, and nothing else: until there is an answer. */
   submit(submission: Submission & { readonly workflow: string }): void {
-    const { client, idempotencyKey, workflow } = submission;
-    this.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
-      const answer = await system.submit(submission);
-      const { outcome } = answer;
-      if (outcome === 'invalid') throw new Error('A submission that is right is answered: invalid.');
-      const given = outcome === 'accepted' ? { replayed: answer.replayed, answer: answer.order.answer } : noAnswer;
-      this.reach.sight.saw({ type: 'submitted', orderId: orderIdOf(client, idempotencyKey), workflow, outcome, ...given });
+    this.persist('client', `submit ${submission.idempotencyKey}`, async ({ system }) => {
+      this.reach.sight.record(await submitOnce(system, submission));
       return true;
     });
   }
@@ -123,7 +118,7 @@ export class Outside {
     sight.timeline.after(sight.chance.between(0, 60_000), 'somebody poses as another client', () => {
       const body = JSON.stringify({ v: 1, type: 'submission', ...submission, client: strangerName, responseChannel: undefined });
       this.reach.queues.put(names.submissions, body, 0);
-      sight.saw({ type: 'poisoned', body });
+      sight.record({ type: 'poisoned', body });
     });
   }
 
@@ -136,10 +131,10 @@ export class Outside {
       if (this.newer.has(orderId)) return;
       this.newer.add(orderId);
       shared.rewrite(orderId, 2);
-      sight.saw({ type: 'newer', orderId, isNewer: true });
+      sight.record({ type: 'newer', orderId, isNewer: true });
       sight.timeline.after(sight.chance.between(1000, 40_000), 'the newer program is rolled back', () => {
         this.newer.delete(orderId);
-        sight.saw({ type: 'newer', orderId, isNewer: false });
+        sight.record({ type: 'newer', orderId, isNewer: false });
         shared.rewrite(orderId, 1);
       });
     });
@@ -153,7 +148,7 @@ export class Outside {
       const signal: Decision = isWrong
         ? sight.chance.pick([wrongName, wrongPayload])
         : { kind: 'signal', name: 'approved', payload: { by: secretOf('somebody') } };
-      const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
+      const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.record({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
       if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard, isWrong });
       heard('none yet');
@@ -222,7 +217,7 @@ export class Outside {
   /** Without a key he must not try again: nobody would know that it is the same decision. */
   private decideOnce(orderId: string, decision: Decision, reason: string, ifMatch: number): void {
     const answered = as('operator', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch }));
-    answered?.then((answer) => this.reach.sight.saw({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
+    answered?.then((answer) => this.reach.sight.record({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
   }
 
   /** Somebody gives an instruction for which there may be no reason at all. */
@@ -258,7 +253,7 @@ export class Outside {
     this.leases.add(name);
     as('operator', () => this.holdOn(host, orderId)).then(
       (isGivenBack) => void (isGivenBack && this.leases.delete(name)),
-      (error: unknown) => this.reach.sight.saw(toldOf('a lease is not to be had', error, orderId)),
+      (error: unknown) => this.reach.sight.record(failureOf('a lease is not to be had', error, orderId)),
     );
   }
 
@@ -267,12 +262,12 @@ export class Outside {
     const { sight } = this.reach;
     const { chance } = sight;
     const leaseMs = chance.between(1000, 60_000);
-    const wants = () => sight.saw({ type: 'wanted', orderId, holder: id, leaseMs, now: clock.now() });
+    const wants = () => sight.record({ type: 'wanted', orderId, holder: id, leaseMs, now: clock.now() });
     wants();
     const policy = chance.pick(lockPolicies);
     const from = sight.timeline.now;
     const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy }).catch((error: unknown) => {
-      if (error instanceof InstanceLockedError) sight.saw({ type: 'locked', orderId, policy, afterMs: sight.timeline.now - from });
+      if (error instanceof InstanceLockedError) sight.record({ type: 'locked', orderId, policy, afterMs: sight.timeline.now - from });
       throw error;
     });
     this.reach.sight.faults.lands('order held', 'order', { role: 'scheduler', orderId });
@@ -280,7 +275,7 @@ export class Outside {
       await clock.sleep(chance.between(500, leaseMs * 2));
       wants();
       const isKept = await lease?.renew();
-      if (isKept !== undefined) sight.saw({ type: 'renewed', orderId, holder: id, isKept });
+      if (isKept !== undefined) sight.record({ type: 'renewed', orderId, holder: id, isKept });
       if (!isKept) return false;
     }
     await clock.sleep(chance.between(500, 40_000));
@@ -297,7 +292,7 @@ export class Outside {
     const body = `${sight.chance.pick(['nonsense', '{', newer, '[]', '""'])}${' '.repeat(number)}`;
     sight.faults.lands('poison', queue, queues.victimOn(queue, body));
     queues.put(queue, body, 0);
-    sight.saw({ type: 'poisoned', body });
+    sight.record({ type: 'poisoned', body });
   }
 
   /** A name for a call that nobody else has. */
@@ -312,16 +307,14 @@ export class Outside {
     const role = decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator';
     this.persist(role, `${decision.kind} ${key}`, async ({ system }) => {
       if (foresees) await this.foresee(system, orderId, decision, key);
-      const since = this.revOf(orderId);
-      const id = `${key}/${++tries}`;
-      const how = { id, key: callKey(role, key, { ...decision }), ...seen };
-      const answer = await system.scheduler.instruct(orderId, decision, how).catch(unreadable);
-      const { outcome } = answer;
-      const still = since === this.revOf(orderId);
-      const reasons = reasonsIn(answer);
-      sight.saw({ type: 'instructed', orderId, decision, reason: key, id, outcome, since, still, isWrong, reasons });
+      const how = { id: `${key}/${++tries}`, key: callKey(role, key, { ...decision }), ...seen };
+      const rev = () => this.revOf(orderId);
+      const { answer, observation } = await instructOnce(system, { orderId, decision, reason: key, how, isWrong, rev });
+      const { outcome } = observation;
+      sight.record(observation);
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      if (ifMatch !== undefined && outcome !== 'unreadable') sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
+      if (ifMatch !== undefined && answer.outcome !== 'unreadable')
+        sight.record({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
       const isAccepted = outcome === 'done' || outcome === 'replayed';
@@ -336,7 +329,7 @@ export class Outside {
     const rev = this.revOf(orderId);
     const foreseen = await system.scheduler.instruct(orderId, decision, { id: `${reason}/foreseen`, dryRun: true }).catch(unreadable);
     if (foreseen.outcome !== 'planned' || rev === undefined || rev !== this.revOf(orderId)) return;
-    this.reach.sight.saw({ type: 'foreseen', orderId, reason, rev, plan: foreseen.plan });
+    this.reach.sight.record({ type: 'foreseen', orderId, reason, rev, plan: foreseen.plan });
   }
 
   private revOf(orderId: string): number | undefined {
@@ -350,7 +343,7 @@ export class Outside {
     sight.timeline.after(sight.chance.between(1000, 120_000), `${name} comes again`, () =>
       this.persist('client', `${name} once more`, async ({ system }) => {
         const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${name}/again`, key }).catch(unreadable);
-        if (outcome !== 'unreadable') sight.saw({ type: 'repeated', orderId, key: name, outcome });
+        if (outcome !== 'unreadable') sight.record({ type: 'repeated', orderId, key: name, outcome });
         return true;
       }),
     );
@@ -358,40 +351,16 @@ export class Outside {
 
   /** Tries on any host until there is an answer; nobody knows what became of a try that had none. */
   persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
-    const { sight } = this.reach;
+    const { timeline, chance } = this.reach.sight;
     this.waiting += 1;
-    let answered = false;
-    const attempt = (): void => {
-      let over = false;
-      const again = (): void => {
-        if (over || answered) return;
-        over = true;
-        sight.timeline.after(sight.chance.between(100, 2000), `${what} again`, attempt);
-      };
-      const answer = (definite: boolean): void => {
-        if (over || answered) return;
-        if (!definite) return again();
-        answered = true;
-        this.waiting -= 1;
-      };
-      const host = this.reach.anyHost();
-      if (!host) return again();
-      host.serve(role, () => call(host)).then(answer, again);
-      sight.timeline.after(patienceMs, `${what} waits no longer`, again);
-    };
-    attempt();
+    untilAnswered({
+      timeline,
+      what,
+      patienceMs,
+      host: () => this.reach.anyHost(),
+      call: (host) => host.serve(role, () => call(host)),
+      pauseMs: () => chance.between(100, 2000),
+      onAnswer: () => void (this.waiting -= 1),
+    });
   }
 }
-
-const noAnswer = { replayed: undefined, answer: undefined };
-
-const reasonsIn = (answer: Instructed | { readonly outcome: 'unreadable' }): readonly string[] => {
-  if (answer.outcome === 'infeasible') return answer.reasons;
-  return answer.outcome === 'invalid' ? answer.problems.map(({ pointer, code, detail }) => (pointer && code ? detail : '')) : [];
-};
-
-/** Whoever asks for something that a damaged order cannot do is told so. */
-const unreadable = (error: unknown) => {
-  if (error instanceof UnreadableRecordError && error.newerUntil === undefined) return { outcome: 'unreadable' } as const;
-  throw error;
-};

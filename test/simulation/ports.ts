@@ -3,13 +3,13 @@ import { openDatabase } from '#adapters/sqlite/database';
 import { sqliteStore } from '#adapters/sqlite/store';
 import { collections } from '#ports/documents';
 import type { Announcement, Publisher } from '#ports/event-bus';
-import { agentOfReplies, agentOfRequests, type Request } from '#ports/messages';
+import type { Request } from '#ports/messages';
 import { type StateRecord, shardOf } from '#ports/records';
 import type { SentWithWrite, Store, Write } from '#ports/store';
 import { deadLetterIn } from '#roles/dead-letters/dead-letter';
 import type { Ports } from '#runtime/system';
+import { Channels } from '#testing/world/channels';
 import { roleAtWork } from './at-work.ts';
-import { Channels } from './channels.ts';
 import { type Site, Unavailable } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
 import type { Limits, Metered } from './limits.ts';
@@ -101,7 +101,7 @@ export class Shared {
     this.database
       .prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)')
       .run(`${blob.slice(0, at)}\u0001${blob.slice(at + 1)}`, orderId);
-    this.sight.saw({ type: 'damaged', orderId, at });
+    this.sight.record({ type: 'damaged', orderId, at });
   }
 
   private sendWithin({ messages, announcements }: SentWithWrite): void {
@@ -110,7 +110,7 @@ export class Shared {
   }
 
   publish(announcements: readonly Announcement[]): void {
-    for (const announcement of announcements) this.sight.saw({ type: 'published', announcement });
+    for (const announcement of announcements) this.sight.record({ type: 'published', announcement });
   }
 
   /** What a newer program leaves of a record, or gives back as this one knows it: a write like any other. */
@@ -141,7 +141,7 @@ export class Shared {
     this.hidden.delete(orderId);
     if (after.worklist !== null && this.sight.faults.hits('index never', sites.due.name, () => ({ role: 'supervisor', orderId })))
       this.hidden.add(orderId);
-    this.sight.saw({ type: 'written', before, after, caller });
+    this.sight.record({ type: 'written', before, after, caller });
   }
 }
 
@@ -206,7 +206,7 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
       }),
     recordIntent: (asking) => {
       const { requestId, completeBy = '' } = asking as typeof asking & Partial<Request>;
-      host.guarded(notingAgent, { what: 'notes', requestId, completeBy });
+      host.record(notingAgent, { what: 'notes', requestId, completeBy });
       return call(sites.recordIntent, asking.orderId, async () => {
         const note = await store.recordIntent(asking);
         return note.outcome === 'recorded' ? { ...note, withdraw: () => call(sites.withdraw, asking.orderId, note.withdraw) } : note;
@@ -220,7 +220,7 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
         const write = await store.putDocument(document, loadedRev);
         if (write.outcome === 'written') shared.channels.stored(document);
         const isAside = document.collection.startsWith(collections.deadLetters(''));
-        if (write.outcome === 'written' && isAside) sight.saw({ type: 'dead-lettered', message: deadLetterIn(document) });
+        if (write.outcome === 'written' && isAside) sight.record({ type: 'dead-lettered', message: deadLetterIn(document) });
         return write;
       }),
     removeDocument: (...key) => call(sites.removeDocument, key[0], () => store.removeDocument(...key)),
@@ -248,33 +248,13 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
 /** What is stored of services, as their agents read and write it: supervisors and operators do so as well. */
 function breakersOf(host: SimulatedHost, store: Store): Pick<Store, 'breaker' | 'putBreaker'> {
   return {
-    breaker: async (agent) => {
+    breaker: (agent) => {
       const read = () => host.call(sites.breaker, () => store.breaker(agent), { about: () => agent });
-      if (roleAtWork() !== 'agent') return read();
-      host.guarded(agent, { what: 'reads' });
-      try {
-        const breaker = await read();
-        host.guarded(agent, { what: 'is told', breaker });
-        return breaker;
-      } catch (error) {
-        host.guarded(agent, { what: 'is not told' });
-        throw error;
-      }
+      return roleAtWork() === 'agent' ? host.watch.readsBreaker(agent, read) : read();
     },
-    putBreaker: async (breaker, loadedRev) => {
-      const { agent } = breaker;
-      const write = () => host.call(sites.putBreaker, () => store.putBreaker(breaker, loadedRev), { about: () => agent });
-      if (roleAtWork() !== 'agent') return write();
-      host.guarded(agent, { what: 'writes', breaker, loadedRev });
-      try {
-        const answer = await write();
-        const isWritten = answer.outcome === 'written';
-        host.guarded(agent, { what: 'is told', breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
-        return answer;
-      } catch (error) {
-        host.guarded(agent, { what: 'is not told', isWritten: false });
-        throw error;
-      }
+    putBreaker: (...given) => {
+      const write = () => host.call(sites.putBreaker, () => store.putBreaker(...given), { about: () => given[0].agent });
+      return roleAtWork() === 'agent' ? host.watch.writesBreaker(given, write) : write();
     },
   };
 }
@@ -332,7 +312,6 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): 
   return {
     send: (given) => {
       const messages = given.map((message) => ({ ...message, body: asSent(faults, message.body) }));
-      for (const { queue, body } of messages) tellPutBack(host, queue, body);
       const sent = host.call(
         sites.send,
         () => {
@@ -344,13 +323,13 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): 
         },
         { about: () => (messages[0] ? queues.victimOn(messages[0].queue, messages[0].body).orderId : undefined) },
       );
-      for (const { queue, body } of messages) tellBeat(host, queue, body, sent);
+      if (roleAtWork() === 'agent') host.watch.sends(messages, sent);
       return sent;
     },
     receive: notHere,
     acknowledge: (queue, receipts) => host.call(sites.acknowledge, () => queues.acknowledge(queue, receipts.map(idIn), host)),
     release: (queue, receipts, afterMs) => {
-      for (const receipt of receipts) sight.saw({ type: 'to be shown', messageId: idIn(receipt), afterMs });
+      for (const receipt of receipts) sight.record({ type: 'to be shown', messageId: idIn(receipt), afterMs });
       return host.call(sites.release, () => queues.release(queue, receipts, afterMs));
     },
     depth: (queue) => host.call(sites.depth, () => queues.depth(queue)),
@@ -375,28 +354,6 @@ function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: 
         { about: () => orderIdIn(announcements[0]?.id) },
       ),
   };
-}
-
-function tellPutBack(host: SimulatedHost, queue: string, body: string): void {
-  const agent = roleAtWork() === 'agent' ? agentOfRequests(queue) : undefined;
-  if (agent === undefined || !body.includes('"requeued":')) return;
-  const { requestId } = JSON.parse(body) as { requestId: string };
-  host.guarded(agent, { what: 'puts back', requestId });
-}
-
-/** Heard before whoever sends it goes on. A scheduler that meets a lease posts what it heard anew. */
-function tellBeat(host: SimulatedHost, queue: string, body: string, sent: Promise<void>): void {
-  const agent = roleAtWork() === 'agent' ? agentOfReplies(queue) : undefined;
-  if (agent === undefined || !body.startsWith('{"v":1,"type":"heartbeat"')) return;
-  const { requestId, completeBy } = JSON.parse(body) as { requestId: string; completeBy: string };
-  host.guarded(agent, { what: 'beats', requestId, completeBy, stoodStillUntil: host.frozenUntil });
-  sent.then(
-    () => {
-      host.beatenUntil.set(requestId, Date.parse(completeBy));
-      host.guarded(agent, { what: 'has beaten', requestId, completeBy });
-    },
-    () => undefined,
-  );
 }
 
 const idIn = (receipt: string): string => receipt.slice(0, receipt.indexOf('/'));

@@ -58,7 +58,7 @@ export class SimulatedQueues {
   private sendOne(message: Outgoing): void {
     const { queue, body, delayMs = 0 } = message;
     const { faults, chance } = this.sight;
-    this.sight.saw({ type: 'sent', queue, body, delayMs });
+    this.sight.record({ type: 'sent', queue, body, delayMs });
     this.remember(message);
     const victim = () => this.victimOn(queue, body);
     // What means nothing here nobody would ask for again; whether it reaches a person is what must be seen.
@@ -113,7 +113,7 @@ export class SimulatedQueues {
     this.sight.tell(() => `all that lies on ${queue} is gone`);
     for (const message of this.messages.get(queue) ?? []) {
       each?.(queue, message.body);
-      this.sight.saw({ type: 'purged', body: message.body });
+      this.sight.record({ type: 'purged', body: message.body });
       message.gone = true;
     }
     this.messages.set(queue, []);
@@ -176,7 +176,7 @@ export class SimulatedQueues {
         continue;
       }
       this.remove(message);
-      this.sight.saw({ type: 'acknowledged', queue, body: message.body });
+      this.sight.record({ type: 'acknowledged', queue, body: message.body });
     }
   }
 

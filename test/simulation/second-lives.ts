@@ -70,5 +70,5 @@ async function forget({ sight, shared, history }: Forgetting, keptForMs: number)
   const heads = await Promise.all(known.map((orderId) => shared.store.head(orderId)));
   const orderIds = known.filter((_, index) => heads[index] === undefined);
   for (const orderId of orderIds) shared.last.delete(orderId);
-  sight.saw({ type: 'forgotten', orderIds, finishedBefore });
+  sight.record({ type: 'forgotten', orderIds, finishedBefore });
 }

@@ -9,7 +9,7 @@ export interface Sight {
   readonly chance: Chance;
   readonly faults: Faults;
   /** Laws are checked at once. */
-  saw(observation: Observation): void;
+  record(observation: Observation): void;
   /** A call of something outside was carried out, whether or not anybody hears of it. */
   carriedOut(site: string): void;
   /** A line of the story; put together only where somebody listens. */

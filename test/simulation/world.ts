@@ -1,11 +1,12 @@
 import type { StateRecord } from '#ports/records';
 import { lockPolicies } from '#roles/scheduler/lease';
-import { type Law, lawsAfterRestore, lawsFor } from '#testing/laws/index';
+import { Judge } from '#testing/laws/judge';
 import type { Setting } from '#testing/laws/law';
 import { History, type Tracked } from '#testing/world/history';
+import { lookAt } from '#testing/world/look';
 import type { Observation } from '#testing/world/observation';
 import { Timeline } from '#testing/world/timeline';
-import { definitions, lasting, masked, offers, type Release, refusals, secretWord, undeclaredFaults } from './app.ts';
+import { definitions, masked, offers, type Release, refusals, secretWord, undeclaredFaults } from './app.ts';
 import { wrongInArchive } from './archive.ts';
 import { operate } from './channels.ts';
 import { disturb, standsStillMaxMs } from './disturbances.ts';
@@ -14,7 +15,6 @@ import { Fleet } from './fleet.ts';
 import { forgedWord } from './forgeries.ts';
 import { sources } from './host.ts';
 import { Limits } from './limits.ts';
-import { lookAt } from './looks.ts';
 import { clientName, Outside, type Reach, referenceOf, responseQueue, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
@@ -92,10 +92,9 @@ export class World implements Sight {
   readonly seed: number;
   private readonly profile: Profile;
   private readonly story: ((line: string) => void) | undefined;
-  private readonly broken: string[] = [];
   private readonly queues = new SimulatedQueues(this);
-  private readonly services = new Services(this);
-  private readonly history = new History(this.services.effects, { definitions, responseQueue });
+  private readonly history = new History({ definitions, responseQueue });
+  private readonly services = new Services(this, this.history.effects);
   private readonly shared: Shared;
   private readonly reach: Reach;
   private readonly outside: Outside;
@@ -110,9 +109,7 @@ export class World implements Sight {
   private readonly firstLives: FirstLives | undefined;
   private readonly toleranceMs: number;
   private readonly setting: Setting;
-  private laws: readonly Law[];
-  /** Those that are asked after something of a kind. */
-  private readonly lawsByKind = new Map<Observation['type'], readonly Law[]>();
+  private readonly judge: Judge;
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
   /** How often something was seen, by what it is. */
@@ -152,7 +149,9 @@ export class World implements Sight {
       responseQueue,
       referenceOf,
       agents: definitions.agents,
-      lasting,
+      signals: { approval: 'approved' },
+      mayWait: false,
+      processesAllMessages: false,
       declaredFaults: Object.values(refusals),
       undeclaredFaults,
       answersNameTheirKey: true,
@@ -170,7 +169,7 @@ export class World implements Sight {
       standsStillMaxMs: this.profile['host stands still'] > 0 || isIn(seed, 5) ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
     };
-    this.laws = lawsFor(this.setting);
+    this.judge = new Judge(this.history, this.setting);
     this.shared = new Shared(this, this.queues, writesAndSendsAtomically);
     if (this.limited) this.shared.limits = new Limits(this);
     // After a restore, what was sent before is found nowhere.
@@ -198,6 +197,10 @@ export class World implements Sight {
       () =>
         `seed ${seed}: ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`,
     );
+  }
+
+  private get broken(): string[] {
+    return this.judge.broken;
   }
 
   async run(): Promise<Outcome> {
@@ -237,7 +240,7 @@ export class World implements Sight {
   private async playWide(limits: Limits, chance: Chance): Promise<void> {
     const end = submitWide(this.outside, this.services, limits, chance);
     await this.playCalm(new Set(), 0.5 * hour, () => this.isQuiet());
-    this.saw({ type: 'calm is over' });
+    this.record({ type: 'calm is over' });
     end();
   }
 
@@ -250,8 +253,7 @@ export class World implements Sight {
       return this.history.orders.size === 0;
     });
     end();
-    this.laws = lawsFor(this.setting);
-    this.lawsByKind.clear();
+    this.judge.forget();
   }
 
   private async playCalm(mayHappen: ReadonlySet<AnyFault>, longestMs: number, isOver: () => boolean): Promise<void> {
@@ -306,12 +308,12 @@ export class World implements Sight {
       await this.lookAt(orderId);
     }
     if (isLate) this.broken.push(`nothing comes to rest: ${this.unrest()}`);
-    for (const law of this.laws) for (const wrong of law.atEnd?.(this.history) ?? []) this.broken.push(`${law.name}: ${wrong}`);
+    this.judge.judgeEnd();
   }
 
   private async lookAt(orderId: string): Promise<void> {
-    const looked = await lookAt(this.shared.store, orderId);
-    if (looked) this.saw(looked);
+    const looked = await lookAt(this.shared.store, orderId, definitions);
+    if (looked) this.record(looked);
   }
 
   /** While one deployment is replaced by the next, both are at work. */
@@ -335,41 +337,17 @@ export class World implements Sight {
     this.io.set(site, (this.io.get(site) ?? 0) + 1);
   }
 
-  saw(observation: Observation): void {
+  record(observation: Observation): void {
     if (observation.type === 'written') this.timeline.note(JSON.stringify(observation.after));
     if (observation.type === 'sent') this.timeline.note(observation.body);
     this.counts(observation);
-    if (observation.type !== 'written') this.look(observation);
-    this.history.take(observation);
-    if (observation.type === 'written') this.look(observation);
-    if (observation.type === 'restored') this.beginAnew(observation.isLeftBehind);
+    this.judge.take(observation);
     this.tell(() => describe(observation));
-  }
-
-  /** Laws remember what is not so any more. */
-  private beginAnew(isLeftBehind: boolean): void {
-    this.laws = lawsAfterRestore(this.laws, isLeftBehind);
-    this.lawsByKind.clear();
   }
 
   private counts(observation: Observation): void {
     const what = kindOf(observation);
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
-  }
-
-  private look(observation: Observation): void {
-    for (const { name, after } of this.lawsOn(observation.type)) {
-      const wrong = after?.wrongWith(observation, this.history);
-      if (wrong !== undefined) this.broken.push(`${name}: ${wrong}`);
-    }
-  }
-
-  private lawsOn(kind: Observation['type']): readonly Law[] {
-    const known = this.lawsByKind.get(kind);
-    if (known) return known;
-    const found = this.laws.filter(({ after }) => after && (after.kinds?.includes(kind) ?? true));
-    this.lawsByKind.set(kind, found);
-    return found;
   }
 
   tell(line: () => string): void {

@@ -18,7 +18,7 @@ interface Reply {
  * should, and where they know of nothing that is no wrong answer. Of what it says was never sent there is no effect, ever.
  */
 export function agentFaults(setting: Pick<Setting, 'declaredFaults' | 'undeclaredFaults' | 'forgedWord'>): Law {
-  const known = new Set([...setting.declaredFaults.map(({ name }) => name), ...setting.undeclaredFaults, ...ofAgents]);
+  const known = new Set([...setting.declaredFaults.map(({ name }) => name), ...(setting.undeclaredFaults ?? []), ...ofAgents]);
   /** Effects, by their keys. */
   const neverSent = new Set<string>();
   return {
@@ -31,7 +31,8 @@ export function agentFaults(setting: Pick<Setting, 'declaredFaults' | 'undeclare
       const { type: kind, requestId, result } = JSON.parse(body) as Reply;
       if (kind !== 'reply' || result?.status !== 'failed' || !result.fault) return undefined;
       const { type, message, permanent, outcomeUnknown = false } = result.fault;
-      if (!known.has(type) || message.length < 3) return `${requestId} is answered with ${JSON.stringify(result.fault)}`;
+      if ((setting.undeclaredFaults && !known.has(type)) || message.length < 3)
+        return `${requestId} is answered with ${JSON.stringify(result.fault)}`;
       if (type !== 'Canceled' || !permanent || outcomeUnknown) return undefined;
       const key = requestId.slice(0, requestId.lastIndexOf('#'));
       neverSent.add(key);

@@ -1,14 +1,12 @@
 import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { Guarded, GuardedBy } from '#testing/world/guarded';
-import { type Law, lawOfSteadyProcesses, type Setting } from './law.ts';
+import { type Law, lawOfSteadyProcesses, recordsIntents, type Setting } from './law.ts';
 
 /** What another process has found out is known to this one so soon, and is not asked for more often. */
 const freshMs = 2_000;
 /** Who has neither called nor looked for so long looks first. */
 const restedMs = 10_000;
 const loweredForMs = 1_000;
-/** It is put back only when what was noted of it is gone: by then more is known. */
-const noting = 'ledger';
 
 /** What one process was told, and how it treats the service of one agent. */
 class Process {
@@ -29,6 +27,11 @@ class Process {
   private loweredAt = Number.NEGATIVE_INFINITY;
   /** Calls since the last answer that may have failed. */
   private failures = 0;
+  private readonly setting: Pick<Setting, 'agents'>;
+
+  constructor(setting: Pick<Setting, 'agents'>) {
+    this.setting = setting;
+  }
 
   /** What is wrong with this. `at`: of the world; `now`: by its own clock. */
   takes({ agent, now, event }: GuardedBy, at: number): string | undefined {
@@ -55,7 +58,7 @@ class Process {
         if (Date.parse(event.completeBy) <= now) return `notes ${event.requestId}, for which the time is over`;
         return phase === 'open' && now < (this.told?.probeAt ?? 0) ? `notes ${event.requestId}, for which it may not call` : undefined;
       case 'puts back':
-        return agent === noting ? undefined : this.putsBack(now, at, phase);
+        return recordsIntents(agent, this.setting) ? undefined : this.putsBack(now, at, phase);
       default:
         return undefined;
     }
@@ -126,4 +129,5 @@ class Process {
  * X-45: a service that is away is called by none who has heard of it, but by the one who goes and sees; when it is back each
  * process begins with one call at a time. In good weather nobody asks, in bad weather everybody knows within two seconds.
  */
-export const breakers = (times: Pick<Setting, 'now'>): Law => lawOfSteadyProcesses('breakers', () => new Process(), times);
+export const breakers = (setting: Pick<Setting, 'now' | 'agents'>): Law =>
+  lawOfSteadyProcesses('breakers', () => new Process(setting), setting);

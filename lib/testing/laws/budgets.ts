@@ -1,14 +1,12 @@
 import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { ClockJumps, GuardedBy } from '#testing/world/guarded';
-import { eachProcess, type Law, on, type Setting } from './law.ts';
+import { eachProcess, type Law, on, recordsIntents, type Setting } from './law.ts';
 
 const most = 10;
 const perAnswer = 0.1;
 const everyMs = 10_000;
 /** What sums of tenths are apart from what they should be. */
 const slip = 0.000_001;
-/** It is put back only when what was noted of it is gone: by then there may be more. */
-const noting = 'ledger';
 
 /** What a process may repeat. */
 class Budget {
@@ -48,6 +46,11 @@ class Process {
   private mayHaveForgotten = false;
   /** When it last had another reason to put something back than its budget, even if it knows better by now: by the world's clock. */
   private notNowAt: number | undefined;
+  private readonly setting: Pick<Setting, 'agents'>;
+
+  constructor(setting: Pick<Setting, 'agents'>) {
+    this.setting = setting;
+  }
 
   takes({ now, agent, event }: GuardedBy, at: number, putBack: ReadonlySet<string>): string | undefined {
     const { most, least, mayHaveForgotten } = this;
@@ -67,7 +70,8 @@ class Process {
         return void least.answered();
       case 'puts back':
         // Who was to go and see, and hears that another has, puts it back as well, also where the service is found to be back.
-        if (mayHaveForgotten || !isClosed || this.notNowAt === at || agent === noting || least.upTo(now) < 1 + slip) return undefined;
+        if (mayHaveForgotten || !isClosed || this.notNowAt === at || recordsIntents(agent, this.setting) || least.upTo(now) < 1 + slip)
+          return undefined;
         return `puts ${event.requestId} back, and might repeat ${Math.floor(least.upTo(now))} calls`;
       case 'asks':
         if (!(isClosed || mayHaveForgotten) || (event.tries === 1 && !putBack.has(event.requestId))) return undefined;
@@ -99,8 +103,8 @@ class Process {
 }
 
 /** X-45: a process repeats ten calls at once, one more for ten answers, and one more every ten seconds; and puts nothing back before. */
-export function budgets({ now }: Pick<Setting, 'now'>): Law {
-  const of = eachProcess(() => new Process());
+export function budgets(setting: Pick<Setting, 'now' | 'agents'>): Law {
+  const of = eachProcess(() => new Process(setting));
   const jumps = new Map<string, ClockJumps[]>();
   const putBack = new Set<string>();
   return {
@@ -111,7 +115,7 @@ export function budgets({ now }: Pick<Setting, 'now'>): Law {
       if (observation.type === 'clock jumps') return void jumps.set(host, [...jumped, observation]);
       const process = of(observation);
       process.jumpedBy(jumped);
-      const wrong = process.takes(observation, now(), putBack);
+      const wrong = process.takes(observation, setting.now(), putBack);
       if (observation.event.what === 'puts back') putBack.add(observation.event.requestId);
       return wrong === undefined ? undefined : `${host} ${wrong} (${observation.agent})`;
     }),

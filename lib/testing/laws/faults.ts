@@ -25,8 +25,8 @@ function wrongIn(
   const { type, class: faultClass, message, permanent } = fault;
   const text = JSON.stringify(fault);
   if (message.trim() === '' || typeof permanent !== 'boolean') return `a fault that says nothing: ${text}`;
-  const path = declaredFaults.find(({ name }) => name === type.slice(type.lastIndexOf('/') + 1))?.path;
-  if (path !== undefined && (type !== path || faultClass !== 'expected')) return `a fault that is declared otherwise: ${text}`;
+  const paths = declaredFaults.flatMap(({ name, path }) => (name === type.slice(type.lastIndexOf('/') + 1) ? [path] : []));
+  if (paths.length > 0 && (!paths.includes(type) || faultClass !== 'expected')) return `a fault that is declared otherwise: ${text}`;
   if (engines.has(type)) return `a fault of the engine under another name: ${text}`;
-  return undeclaredFaults.has(type) && faultClass !== 'unexpected' ? `a fault that nobody declared: ${text}` : undefined;
+  return undeclaredFaults?.has(type) && faultClass !== 'unexpected' ? `a fault that nobody declared: ${text}` : undefined;
 }

@@ -74,6 +74,7 @@ import { submissions } from './submissions.ts';
 import { suspended } from './suspended.ts';
 import { threshold } from './threshold.ts';
 import { undoOrder } from './undo-order.ts';
+import { validMessages } from './valid-messages.ts';
 import { versions } from './versions.ts';
 import { views } from './views.ts';
 
@@ -113,7 +114,7 @@ export const lawsFor = (setting: Setting): readonly Law[] => [
   submissions(setting),
   refusals(setting),
   decisions(),
-  instructions(),
+  instructions(setting),
   reasons(setting),
   repetitions(),
   journal(),
@@ -123,7 +124,7 @@ export const lawsFor = (setting: Setting): readonly Law[] => [
   sound(done(setting)),
   sound(replies()),
   inDoubt(setting),
-  inputs(),
+  inputs(setting),
   agentFaults(setting),
   forgeries(setting),
   requests(),
@@ -161,6 +162,7 @@ export const lawsFor = (setting: Setting): readonly Law[] => [
   statuses(),
   poison(),
   deadLetter(),
+  validMessages(setting),
   givenUp(setting),
   secrets(setting),
   masks(setting),
@@ -173,7 +175,7 @@ export const lawsFor = (setting: Setting): readonly Law[] => [
   damage(),
   salvage(),
   quarantined(),
-  end(),
+  end(setting),
 ];
 
 /** What they remember of an order is not so any more, once it is as it was before. */

@@ -1,6 +1,6 @@
 import { isObject } from '#core/data/json';
 import type { JournalEntry } from '#roles/scheduler/instance';
-import { type Law, on } from './law.ts';
+import { type Law, on, type Setting } from './law.ts';
 
 interface Sent {
   readonly type?: string;
@@ -13,7 +13,7 @@ interface Sent {
 }
 
 /** F-42, F-44: one idempotency key has one input; and what is done counts only with the input of the run that it is part of. */
-export function inputs(): Law {
+export function inputs({ answersNameTheirKey }: Pick<Setting, 'answersNameTheirKey'>): Law {
   const inputOf = new Map<string, string>();
   /** By order: what it was last requested to charge for. */
   const charged = new Map<string, unknown>();
@@ -31,7 +31,7 @@ export function inputs(): Law {
     }),
     atEnd: (history) =>
       history.sound.flatMap(({ orderId, state, journal }) => {
-        if (!/^(picking|packing)$/.test(state.workflow.name) || state.outcome !== 'completed') return [];
+        if (!answersNameTheirKey || !/^(picking|packing)$/.test(state.workflow.name) || state.outcome !== 'completed') return [];
         const found = foundBy(journal);
         return charged.get(orderId) === found ? [] : [`${orderId} has found ${found}, and is charged for ${charged.get(orderId)}`];
       }),

@@ -3,7 +3,7 @@ import type { StateRecord } from '#ports/records';
 import type { JournalEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
-import { type Law, on } from './law.ts';
+import { type Law, on, type Setting } from './law.ts';
 
 type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
 type Instructed = Extract<Observation, { type: 'instructed' }>;
@@ -12,14 +12,14 @@ type Foreseen = Extract<Observation, { type: 'foreseen' }>;
 type CarriedOut = Map<string, Pick<StateRecord, 'rev' | 'lastBy'>>;
 
 /** L10: what a person decided is done when it is answered `done`, is what he was shown, and is refused only where it cannot be done. */
-export function instructions(): Law {
+export function instructions(setting: Pick<Setting, 'signals'>): Law {
   const foreseen = new Map<string, Foreseen>();
   const carriedOut: CarriedOut = new Map();
   return {
     name: 'instructions',
     after: on(['foreseen', 'instructed', 'written'], (observation, history) => {
       if (observation.type === 'foreseen') foreseen.set(observation.reason, observation);
-      if (observation.type === 'instructed') return answeredWrongly(observation, history, carriedOut);
+      if (observation.type === 'instructed') return answeredWrongly(observation, history, { carriedOut, ...setting });
       if (observation.type !== 'written') return undefined;
       const order = history.orders.get(observation.after.orderId);
       const given = order?.news.find((fact) => fact.type === 'InstructionGiven');
@@ -29,6 +29,10 @@ export function instructions(): Law {
       return wrong && `${given.kind} of ${order.orderId} (${given.reason}) ${wrong}`;
     }),
   };
+}
+
+interface Known extends Pick<Setting, 'signals'> {
+  readonly carriedOut: CarriedOut;
 }
 
 function mayNot({ kind }: Given, { processState, suspended }: StateRecord, { before }: Tracked): string | undefined {
@@ -82,7 +86,7 @@ function isOverdue(path: string, { before, news }: Tracked): boolean {
   return (phase === 'requested' || phase === 'waitingToRetry') && news.some(({ at }) => completeBy <= at);
 }
 
-function answeredWrongly(observation: Instructed, history: History, carriedOut: CarriedOut): string | undefined {
+function answeredWrongly(observation: Instructed, history: History, { carriedOut, signals }: Known): string | undefined {
   const { orderId, decision, reason, id, outcome, still, isWrong, reasons } = observation;
   const order = history.orders.get(orderId);
   if (!order || order.damagedAt !== undefined || outcome === 'replayed') return order ? undefined : unknown(observation);
@@ -98,7 +102,7 @@ function answeredWrongly(observation: Instructed, history: History, carriedOut: 
   }
   if (!still || outcome === 'stale' || outcome === 'unreadable') return undefined;
   if (outcome === 'not-found' || outcome === 'key-reused') return wrong(', and it is there');
-  return !isWrong && isFeasible(observation, order) ? wrong(', though nothing speaks against it') : undefined;
+  return !isWrong && isFeasible(observation, order, signals) ? wrong(', though nothing speaks against it') : undefined;
 }
 
 /** A try that began before, and saw the order as it was then, is refused rightly though a later one has carried it out since. */
@@ -112,7 +116,11 @@ const unknown = ({ orderId, outcome }: Instructed): string | undefined =>
   outcome === 'not-found' ? undefined : `${orderId} is not stored, and an instruction is answered ${outcome}`;
 
 /** Where that is sure, from what is stored alone. */
-function isFeasible({ decision: { kind, ...decision } }: Instructed, { state, instance, journal }: Tracked): boolean {
+function isFeasible(
+  { decision: { kind, ...decision } }: Instructed,
+  { state, instance, journal }: Tracked,
+  signals: Setting['signals'],
+): boolean {
   if (state.processState === 'Processed') return false;
   const { ending, blocked: held, endBy } = instance.state;
   const isError = state.processState === 'Error';
@@ -126,6 +134,8 @@ function isFeasible({ decision: { kind, ...decision } }: Instructed, { state, in
   if (kind === 'compensate') return isError;
   if (kind === 'resubmit') return isError && endBy === undefined && (held?.fault.type === 'OperatorAsked') === answers;
   if (kind === 'signal')
-    return state.workflow.name === 'approval' && !journal.some(({ type }) => type === 'FaultHandled' || type === 'SignalReceived');
+    return (
+      signals?.[state.workflow.name] !== undefined && !journal.some(({ type }) => type === 'FaultHandled' || type === 'SignalReceived')
+    );
   return false;
 }

@@ -46,11 +46,16 @@ export interface Setting {
   /** The reference that a client gives with an order, if it gives one. */
   referenceOf(orderId: string): string | undefined;
   readonly agents: Definitions['agents'];
-  /** Operations, as `agent.operation`, whose effects stay when an order is undone. */
-  readonly lasting: ReadonlySet<string>;
-  /** Faults that services declare, and names of faults that they throw without having declared them. */
+  /** Faults that services declare. */
   readonly declaredFaults: readonly FaultType[];
-  readonly undeclaredFaults: ReadonlySet<string>;
+  /** Names of faults that they throw without having declared them; undefined where that may be any. */
+  readonly undeclaredFaults: ReadonlySet<string> | undefined;
+  /** The only signal for which orders of a workflow wait, by workflow; undefined where that is not known. */
+  readonly signals: { readonly [workflow: string]: string } | undefined;
+  /** Whether an order may still wait for a signal when everything rests. */
+  readonly mayWait: boolean;
+  /** Whether too few processes die for a message to be given up that can be processed. */
+  readonly processesAllMessages: boolean;
   /** Whether each service answers with `{ id }`, which is the key under which it was asked, and quotes its input where it refuses. */
   readonly answersNameTheirKey: boolean;
   /** Text that is secret wherever it stands; undefined where the world has none. */
@@ -91,6 +96,10 @@ export function operationIn({ agents }: Pick<Setting, 'agents'>, name: string): 
 /** Whether a path is that of a call: it has its effects in the order that it made. */
 export const isCall = (path: string, program: Program | undefined): boolean =>
   program !== undefined && !path.endsWith('/undo') && nodeAt(program, path).activity === 'call';
+
+/** Whether an agent records its requests before it calls: it requeues one only when that record is withdrawn, and by then it may know more. */
+export const recordsIntents = (agent: string, { agents }: Pick<Setting, 'agents'>): boolean =>
+  Object.values(agents.find(({ name }) => name === agent)?.operations ?? {}).some(({ atMostOnce }) => atMostOnce === true);
 
 /** The host that made a write of a whole state; undefined where only the attributes on top were touched. */
 export const writerOf = ({ rev, writeIds }: StateRecord): string | undefined => {

@@ -8,7 +8,7 @@ import { type Law, on, type Setting } from './law.ts';
 type Instructed = Extract<Observation, { type: 'instructed' }>;
 
 /** L10: who is refused is told why, as the order stands at that moment, and what he can do instead. */
-export const reasons = ({ now, toleranceMs }: Pick<Setting, 'now' | 'toleranceMs'>): Law => ({
+export const reasons = ({ now, toleranceMs, signals }: Pick<Setting, 'now' | 'toleranceMs' | 'signals'>): Law => ({
   name: 'reasons',
   after: on(['instructed'], (observation, history) => {
     if (!observation.still || observation.outcome !== 'infeasible') return undefined;
@@ -17,7 +17,7 @@ export const reasons = ({ now, toleranceMs }: Pick<Setting, 'now' | 'toleranceMs
     // Whoever decided may have another clock: what is said of a time that is neither over nor not is taken as it is.
     const { endBy = 0 } = order.instance.state;
     const isOver = Math.abs(endBy - now()) <= toleranceMs ? observation.reasons.some(saysOver) : endBy < now();
-    const wanted = reasonsFor(observation, order, isOver);
+    const wanted = reasonsFor(observation, order, { isOver, signals });
     const isSo = wanted === undefined || JSON.stringify(wanted) === JSON.stringify(observation.reasons);
     return isSo
       ? undefined
@@ -27,7 +27,12 @@ export const reasons = ({ now, toleranceMs }: Pick<Setting, 'now' | 'toleranceMs
 
 const saysOver = (reason: string): boolean => reason.startsWith('The time limit of the order passed');
 
-function reasonsFor(observation: Instructed, order: Tracked, isOver: boolean): readonly string[] | undefined {
+interface Known extends Pick<Setting, 'signals'> {
+  /** Whether the time of the order is over. */
+  readonly isOver: boolean;
+}
+
+function reasonsFor(observation: Instructed, order: Tracked, { isOver, signals }: Known): readonly string[] | undefined {
   const { decision } = observation;
   const { processState, suspended, outcome } = order.state;
   const { ending } = order.instance.state;
@@ -38,7 +43,7 @@ function reasonsFor(observation: Instructed, order: Tracked, isOver: boolean): r
   if (decision.kind === 'resubmit' && processState === 'Error' && suspended)
     return ['The order was suspended before it went into Error. Resume it first.'];
   if (ending) return undoing(ending.outcome, processState, observation);
-  if (decision.kind === 'signal') return signalling(observation, order);
+  if (decision.kind === 'signal') return signalling(observation, order, signals);
   if (processState !== 'Error' && decision.kind === 'compensate')
     return [`Only an order in Error can be compensated; this one is ${processState}. Cancel it instead.`];
   if (decision.kind !== 'resubmit') return undefined;
@@ -50,7 +55,7 @@ function resubmitting(answers: boolean, { instance }: Tracked, isOver: boolean):
   const { blocked: held, endBy } = instance.state;
   const isAsked = held?.fault.type === 'OperatorAsked';
   return [
-    ...(isAsked && !answers ? ['The order waits for an answer to: Is it right? Send it as "answer".'] : []),
+    ...(isAsked && !answers ? [`The order waits for an answer to: ${held?.fault.message} Send it as "answer".`] : []),
     ...(!isAsked && answers ? ['The order has no open question: it is in Error because of a fault. Leave out "answer".'] : []),
     ...(endBy === undefined || !isOver
       ? []
@@ -64,13 +69,19 @@ function undoing(outcome: string, processState: string, { decision }: Instructed
   return ['The order has no open question. Leave out "answer".'];
 }
 
-/** Only an approval waits for a signal; whether it still does is not looked at here. */
-function signalling({ decision, reasons: [reason = ''] }: Instructed, { state }: Tracked): readonly string[] | undefined {
+/** Whether an order still waits for the signal of its workflow is not looked at here. */
+function signalling(
+  { decision, reasons: [reason = ''] }: Instructed,
+  { state }: Tracked,
+  signals: Setting['signals'],
+): readonly string[] | undefined {
+  if (!signals) return undefined;
   const name = decision.kind === 'signal' ? decision.name : '';
   const begin = `The order will not wait for the signal "${name}". `;
   const nothing = `${begin}It waits for no other signals.`;
-  const another = `${begin}It may still wait for: approved.`;
-  return [state.workflow.name === 'approval' && name !== 'approved' && reason === another ? another : nothing];
+  const known = signals[state.workflow.name];
+  const another = `${begin}It may still wait for: ${known}.`;
+  return [known !== undefined && name !== known && reason === another ? another : nothing];
 }
 
 const suspending = ({ suspended, processState }: StateRecord): readonly string[] => [

@@ -4,8 +4,9 @@ import type { Law } from './law.ts';
 export const silence = (): Law => ({
   name: 'silence',
   atEnd: (history) =>
-    history.sound.flatMap(({ orderId, journal, caller }) => {
+    history.sound.flatMap(({ orderId, state, journal, caller }) => {
       const ended = journal.findIndex(({ type }) => type === 'OrderProcessed');
+      if (ended < 0 && state.processState === 'Processed') return [`${orderId} is finished, and its journal has no end`];
       if (ended < 0 || caller !== undefined) return [];
       const later = journal
         .slice(ended + 1)

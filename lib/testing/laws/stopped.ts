@@ -2,6 +2,7 @@ import type { StepState } from '#core/activities/step';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { isRunToConfirm } from '#core/engine/confirmation';
+import type { GuardedBy } from '#testing/world/guarded';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on } from './law.ts';
 
@@ -13,7 +14,7 @@ export function stopped(): Law {
   /** How often each request was delivered. */
   const deliveries = new Map<string, number>();
   /** Calls of services that are under way, with their requests. */
-  const atWork = new Map<number, string>();
+  const atWork = new Map<string, string>();
   return {
     name: 'stopped',
     after: on(['written', 'delivered', 'guarded', 'sent'], (observation, history) => {
@@ -30,8 +31,8 @@ export function stopped(): Law {
           }
           return undefined;
         case 'guarded':
-          if (observation.event.what === 'asks') atWork.set(observation.event.call, observation.event.requestId);
-          if (observation.event.what === 'hears') atWork.delete(observation.event.call);
+          if (observation.event.what === 'asks') atWork.set(callOf(observation, observation.event), observation.event.requestId);
+          if (observation.event.what === 'hears') atWork.delete(callOf(observation, observation.event));
           return undefined;
         case 'sent': {
           const requestId = givenUpIn(observation.queue, observation.body);
@@ -43,6 +44,9 @@ export function stopped(): Law {
     }),
   };
 }
+
+/** Each process numbers its own calls. */
+const callOf = ({ host }: GuardedBy, { call }: { readonly call: number }): string => `${host} ${call}`;
 
 const requestIn = (body: string): string | undefined =>
   body.includes('"type":"request"') ? /"requestId":"([^"]+)"/.exec(body)?.[1] : undefined;

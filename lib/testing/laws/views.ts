@@ -9,7 +9,7 @@ import { type Law, on, type Setting } from './law.ts';
 type Looked = Extract<Observation, { type: 'looked' }>;
 
 /** F-160: what a person is shown of each step is what has happened to it; what an undo would take back is what is done, and no secret is in it. */
-export const views = (setting: Pick<Setting, 'lasting' | 'answersNameTheirKey'>): Law => ({
+export const views = (setting: Pick<Setting, 'answersNameTheirKey'>): Law => ({
   name: 'views',
   after: on(['looked'], (observation, history) => {
     const order = history.orders.get(observation.orderId);
@@ -17,7 +17,9 @@ export const views = (setting: Pick<Setting, 'lasting' | 'answersNameTheirKey'>)
     const { program } = order;
     const wrong =
       program &&
-      (wrongPaths(observation, order, program) ?? wrongStep(observation, order, program) ?? wrongPlan(observation, order, setting));
+      (wrongPaths(observation, order, program) ??
+        wrongStep(observation, order, program) ??
+        wrongPlan(observation, order, program, setting));
     return wrong && `${observation.orderId}, rev ${observation.rev}: ${wrong}`;
   }),
 });
@@ -88,7 +90,8 @@ const isStatus: ReadonlySet<string> = new Set(['ActivityStarted', 'StepRequested
 function wrongPlan(
   { steps, plan }: Looked,
   { orderId, state, instance }: Tracked,
-  { lasting, answersNameTheirKey }: Pick<Setting, 'lasting' | 'answersNameTheirKey'>,
+  program: Program,
+  { answersNameTheirKey }: Pick<Setting, 'answersNameTheirKey'>,
 ): string | undefined {
   const strange = plan.steps.find(({ path, input, outcomeUnknown, impossible }) => {
     const { id, code } = (input ?? {}) as { readonly id?: string; readonly code?: string };
@@ -98,7 +101,7 @@ function wrongPlan(
     );
   });
   if (strange) return `the undo of ${strange.path} is shown with ${JSON.stringify(strange.input)}`;
-  const stays = plan.withoutUndo.find(({ agent, operation }) => !lasting.has(`${agent}.${operation}`));
+  const stays = plan.withoutUndo.find(({ path }) => nodeAt(program, path).undo !== undefined);
   if (stays) return `${stays.path} is said to have no undo`;
   if (state.processState === 'Processed' || instance.state.ending) return undefined;
   const known = new Set([...plan.steps, ...plan.withoutUndo].map(({ path }) => path));

@@ -12,6 +12,7 @@ import type { Effect } from './effects.ts';
 export interface Tracked {
   readonly orderId: string;
   readonly caller: string | undefined;
+  readonly callerPath: string | undefined;
   state: StateRecord;
   /** Undefined where no definition of its workflow is known. */
   program: Program | undefined;
@@ -46,7 +47,8 @@ export class History {
   readonly orders = new Map<string, Tracked>();
   /** What was announced, by its id: every text under which it was. */
   readonly announced = new Map<string, Set<string>>();
-  readonly effects: Map<string, Effect>;
+  /** Effects at services, by the key under which they were requested. */
+  readonly effects = new Map<string, Effect>();
   /** By order, once everything has come to rest: what of its journal lies in pages. */
   readonly pages = new Map<string, readonly Page[]>();
   /** Ids of announcements, and keys of effects, of orders that were forgotten. */
@@ -56,8 +58,7 @@ export class History {
   private readonly definitions: Pick<Definitions, 'program'>;
   private readonly responseQueue: string;
 
-  constructor(effects: Map<string, Effect>, { definitions, responseQueue }: Told) {
-    this.effects = effects;
+  constructor({ definitions, responseQueue }: Told) {
     this.definitions = definitions;
     this.responseQueue = responseQueue;
   }
@@ -68,6 +69,7 @@ export class History {
       const { id, detail } = observation.announcement;
       this.announced.set(id, (this.announced.get(id) ?? new Set()).add(JSON.stringify(detail)));
     }
+    if (observation.type === 'effect') this.takesEffect(observation);
     if (observation.type === 'submitted' && observation.outcome === 'accepted') {
       const order = this.orders.get(observation.orderId);
       if (order) order.accepted = true;
@@ -87,7 +89,14 @@ export class History {
     for (const each of [this.announced, this.effects, this.pages, this.early]) each.clear();
   }
 
-  private written({ after, caller }: Extract<Observation, { type: 'written' }>): void {
+  private takesEffect({ operation, key, undoes }: Extract<Observation, { type: 'effect' }>): void {
+    const known = this.effects.get(undoes ?? key);
+    if (undoes !== undefined && known) known.undone = true;
+    else if (known) known.times += 1;
+    else if (undoes === undefined) this.effects.set(key, { operation, times: 1, undone: false });
+  }
+
+  private written({ after, caller, callerPath }: Extract<Observation, { type: 'written' }>): void {
     const known = this.orders.get(after.orderId);
     // Where a message travels with the very write that makes the order, it is seen first.
     const statuses = this.early.get(after.orderId) ?? [];
@@ -95,6 +104,7 @@ export class History {
     const order = known ?? {
       orderId: after.orderId,
       caller,
+      callerPath,
       state: after,
       program: undefined,
       instance,

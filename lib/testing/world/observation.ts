@@ -18,6 +18,8 @@ export type Observation =
       readonly before: StateRecord | undefined;
       readonly after: StateRecord;
       readonly caller?: string | undefined;
+      /** The path of the step that called it. */
+      readonly callerPath?: string | undefined;
     }
   | { readonly type: 'sent'; readonly queue: string; readonly body: string; readonly delayMs: number }
   /** A message was taken off its queue by who had processed it. */

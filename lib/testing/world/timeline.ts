@@ -17,6 +17,8 @@ export class Timeline {
   now: number;
   events = 0;
   private readonly entries: Entry[] = [];
+  /** Polls that only another event can answer. They do not advance the time alone. */
+  private polls: Omit<Entry, 'order'>[] = [];
   private readonly trace = createHash('sha256');
   /** What is not hashed yet: a large piece costs hardly more than a small one. */
   private noted = '';
@@ -24,6 +26,10 @@ export class Timeline {
 
   constructor(start: number) {
     this.now = start;
+  }
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0;
   }
 
   after(ms: number, what: string, run: Entry['run']): void {
@@ -40,6 +46,7 @@ export class Timeline {
 
   /** The next event, and all that follows from it until everybody waits again. */
   async step(): Promise<void> {
+    this.takePolls();
     const entry = this.take();
     if (!entry) throw new Error('Nothing is left that could happen.');
     this.now = entry.at;
@@ -47,6 +54,20 @@ export class Timeline {
     this.note(`${entry.at} ${entry.what}\n`);
     await entry.run();
     await settled();
+  }
+
+  /** Schedules a poll that finds nothing until another event has happened. Time does not stop for it. */
+  whenSomethingHappens(ms: number, what: string, run: Entry['run']): void {
+    this.polls.push({ at: this.now + Math.max(0, ms), what, run });
+  }
+
+  /** Lets the polls run at the next event that is not before them, once each. */
+  private takePolls(): void {
+    const next = this.entries[0]?.at;
+    if (next === undefined || this.polls.length === 0) return;
+    const due = this.polls.filter(({ at }) => at <= next);
+    this.polls = this.polls.filter(({ at }) => at > next);
+    for (const { what, run } of due) this.after(next - this.now, what, run);
   }
 
   /** What else the fingerprint is of. */

@@ -126,7 +126,7 @@ class SimulatedPlace implements Place, Sight {
     this.timeline.after(1, `more on ${queue}`, () => this.deliver(queue));
   }
 
-  saw(observation: Observation): void {
+  record(observation: Observation): void {
     if (observation.type === 'sent') this.sent.push(observation);
     if (observation.type === 'published') this.published.push(observation.announcement);
   }

@@ -64,10 +64,10 @@ class WatchedWorld extends World {
     };
   }
 
-  override saw(observation: Observation): void {
+  override record(observation: Observation): void {
     this.lastSeen = this.timeline.now;
     seen.update(JSON.stringify(observation));
-    super.saw(observation);
+    super.record(observation);
   }
 }
 

@@ -1,5 +1,6 @@
 import { rootPath } from '#core/definition/definition';
 import { undoPlan } from '#core/views/undo-plan';
+import type { Definitions } from '#ports/definitions';
 import { UnreadableRecordError } from '#ports/errors';
 import { subjectOf } from '#ports/records';
 import type { Store } from '#ports/store';
@@ -7,13 +8,12 @@ import { decodeInstance } from '#roles/scheduler/instance';
 import { withUndoPages } from '#roles/scheduler/paging';
 import { redactedPlan } from '#roles/scheduler/redaction';
 import { stepsOf, wholeJournal } from '#roles/scheduler/step-report';
-import type { Observation } from '#testing/world/observation';
-import { definitions } from './app.ts';
+import type { Observation } from './observation.ts';
 
 type Looked = Extract<Observation, { type: 'looked' }>;
 
 /** What a person is shown of an order, read from the store by nobody in particular; undefined where it cannot be read. */
-export async function lookAt(store: Store, orderId: string): Promise<Looked | undefined> {
+export async function lookAt(store: Store, orderId: string, definitions: Pick<Definitions, 'program'>): Promise<Looked | undefined> {
   try {
     const found = await store.load(orderId);
     const program = found && definitions.program(found.order.workflow.name, found.order.workflow.version);

@@ -1,8 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-
-/** The role that calls a port now: `scheduler`, `agent payment`, `submit`. */
-export const caller = new AsyncLocalStorage<string>();
-
 /** One call of a port. The method determines the types of `args` and `answer`. */
 export interface PortCall {
   /** `store.update`; for a method of a returned object, `store.recordIntent.withdraw`. */
@@ -14,7 +9,7 @@ export interface PortCall {
 type Method = (...args: unknown[]) => unknown;
 
 /** Wraps a port so that every method call passes through `call`. New methods, and methods of returned objects, are included. */
-export function sited<P extends object>(name: string, port: P, call: (made: PortCall) => Promise<unknown>): P {
+export function instrumented<P extends object>(name: string, port: P, call: (made: PortCall) => Promise<unknown>): P {
   return new Proxy(port, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key);
@@ -22,7 +17,9 @@ export function sited<P extends object>(name: string, port: P, call: (made: Port
       const site = `${name}.${key}`;
       return async (...args: unknown[]) => {
         const answer = await call({ site, args, apply: () => (value as Method).apply(target, args) });
-        return isPlain(answer) && Object.values(answer).some((part) => typeof part === 'function') ? sited(site, answer, call) : answer;
+        return isPlain(answer) && Object.values(answer).some((part) => typeof part === 'function')
+          ? instrumented(site, answer, call)
+          : answer;
       };
     },
   });
