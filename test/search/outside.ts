@@ -1,7 +1,10 @@
+import type { Announcement } from '#ports/event-bus';
 import type { Outgoing } from '#ports/queues';
 import type { OrderRecord, StateRecord } from '#ports/records';
+import { loadDefinitions } from '#roles/definitions/load';
 import { decodeInstance, encodeInstance, newInstance, type OrderFact } from '#roles/scheduler/instance';
-import { afterTelling, afterWrite, type Effects, nothingSeen, type Seen, served, wrongAtEnd, wrongWith } from './laws.ts';
+import { appOn } from './app.ts';
+import { afterEffect, afterSending, afterWrite, type Effects, Judgement, nothingSeen, type Seen, settingOf, type View } from './laws.ts';
 import { seenFromOutside } from './names.ts';
 import type { Message, Wish } from './runs.ts';
 import type { Scenario } from './scenarios.ts';
@@ -30,6 +33,7 @@ export class Outside {
   readonly order: OrderRecord;
   readonly records = new Table<StateRecord>();
   readonly messages = new Table<Message>();
+  readonly judgement: Judgement;
   private readonly scenario: Scenario;
   private readonly queues = new Table<Copies>();
   private readonly effects = new Table<Effects>();
@@ -41,6 +45,10 @@ export class Outside {
   constructor(scenario: Scenario) {
     this.scenario = scenario;
     this.order = orderOf(scenario.workflow);
+    const app = appOn(async () => 'done');
+    const { name, version } = this.order.workflow;
+    const setting = settingOf(app, { client: this.order.client, responseQueue: responses });
+    this.judgement = new Judgement(setting, loadDefinitions(app).program(name, version));
   }
 
   /** The initial state: nothing is stored, and nothing has happened. */
@@ -66,7 +74,11 @@ export class Outside {
   }
 
   wrongAtEnd(state: State): readonly string[] {
-    return wrongAtEnd(this.recordOf(state), this.seen.of(get(state, at.seen)), this.effects.of(get(state, at.effects)));
+    return this.judgement.ofEnd(this.view(state));
+  }
+
+  private view(state: State): View {
+    return { record: this.recordOf(state), seen: this.seen.of(get(state, at.seen)), effects: this.effects.of(get(state, at.effects)) };
   }
 
   /** Whether the fence of a write holds. */
@@ -85,7 +97,8 @@ export class Outside {
     const law = this.memo.laws.of(joined(joined(change, 14, seen), 12, this.timeOf(state)), () => {
       const before = this.seen.of(seen);
       const written = { before: current, after: this.records.of(id), facts, at: now(state) };
-      return wrongWith(written, before) ?? this.seen.id(afterWrite(before, written));
+      const wrong = this.judgement.ofWrite(written, before);
+      return wrong ?? this.seen.id(afterWrite(before, written));
     });
     state[at.record] = id;
     if (typeof law === 'string') return law;
@@ -120,20 +133,22 @@ export class Outside {
         this.put(state, this.messages.id({ queue, body }), this.scenario.copies);
         continue;
       }
-      const status = JSON.parse(body) as { readonly seq: number; readonly status: string };
-      const wrong = this.tell(state, `${this.order.orderId}/status/${status.seq}`, status);
+      const wrong = this.judgement.ofSending({ type: 'sent', queue, body, delayMs: 0 }, this.view(state));
       if (wrong) return wrong;
+      const status = JSON.parse(body) as { readonly seq: number; readonly status: string };
+      this.sent(state, `${this.order.orderId}/status/${status.seq}`, status);
     }
     return undefined;
   }
 
-  tell(state: State, id: string, status?: { readonly seq: number; readonly status: string }): string | undefined {
-    const record = this.recordOf(state);
-    if (!record) return `${id} is told, and nothing is stored`;
-    const told = afterTelling(this.seen.of(get(state, at.seen)), id, record, status);
-    if (typeof told === 'string') return told;
-    state[at.seen] = this.seen.id(told);
-    return undefined;
+  publish(state: State, announcement: Announcement): string | undefined {
+    const wrong = this.judgement.ofSending({ type: 'published', announcement }, this.view(state));
+    if (!wrong) this.sent(state, announcement.id);
+    return wrong;
+  }
+
+  private sent(state: State, id: string, status?: { readonly seq: number; readonly status: string }): void {
+    state[at.seen] = this.seen.id(afterSending(this.seen.of(get(state, at.seen)), id, status));
   }
 
   /** The possible answers of the service: it keeps its keys, and always answers the same key in the same way. */
@@ -146,10 +161,10 @@ export class Outside {
   serve(state: State, { operation, key, undoes }: Extract<Wish, { readonly to: 'serve' }>, answer: 'done' | 'refused'): string | undefined {
     const before = this.effects.of(get(state, at.effects));
     if (before[key]) return undefined;
-    const effects = served(before, operation, key, undoes, answer === 'refused');
-    if (typeof effects === 'string') return effects;
-    state[at.effects] = this.effects.id(effects);
-    return undefined;
+    const effect = { type: 'effect', operation, key, ...(undoes === undefined ? {} : { undoes }) } as const;
+    const wrong = answer === 'refused' ? undefined : this.judgement.ofEffect(effect, this.view(state));
+    state[at.effects] = this.effects.id(afterEffect(before, effect, answer === 'refused'));
+    return wrong;
   }
 
   put(state: State, message: number, copies: number): void {

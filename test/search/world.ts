@@ -1,4 +1,3 @@
-import { queueNames } from '#ports/messages';
 import { forgetting, hostsAt, seenFrom, viewOf } from './names.ts';
 import { Outside } from './outside.ts';
 import { type Answer, type Invocation, Runs, type Wish, type Woken } from './runs.ts';
@@ -243,12 +242,11 @@ export class World {
         return [{ ...this.goOn(after, place, lost ? 'refused' : 'written', told), wrong }];
       }
       case 'send': {
-        const late = wish.messages.some(({ queue, body }) => queue === queueNames.replies('shop') && this.isLate(get(state, place), body));
-        const wrong = late ? 'an agent answers after its time' : outside.send(after, wish.messages);
+        const wrong = this.wrongReply(get(state, place), wish.messages) ?? outside.send(after, wish.messages);
         return [{ ...this.goOn(after, place, 'done', told), wrong }];
       }
       case 'publish': {
-        const wrong = wish.announcements.map(({ id }) => outside.tell(after, id)).find((each) => each !== undefined);
+        const wrong = wish.announcements.map((announcement) => outside.publish(after, announcement)).find((each) => each !== undefined);
         return [{ ...this.goOn(after, place, 'done', told), wrong }];
       }
       case 'serve':
@@ -260,11 +258,14 @@ export class World {
     }
   }
 
-  /** S8: a reply counts only up to the time limit of its request. */
-  private isLate(point: number, body: string): boolean {
+  private wrongReply(point: number, messages: Extract<Wish, { to: 'send' }>['messages']): string | undefined {
     const invocation = this.runs.invocationOf(point);
-    const { completeBy = '' } = 'message' in invocation ? (JSON.parse(invocation.message.body) as { completeBy?: string }) : {};
-    return (JSON.parse(body) as { sentAt: string }).sentAt > completeBy;
+    if (invocation.role !== 'agent') return undefined;
+    for (const reply of messages) {
+      const wrong = this.outside.judgement.ofReply(invocation.message, reply);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
   }
 
   private goOn(state: State, place: number, saying: Answer['said'], told: () => string): Successor {

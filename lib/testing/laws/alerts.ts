@@ -1,10 +1,13 @@
 import { announcedAs } from '#ports/records';
-import { type Law, on } from './law.ts';
+import type { History } from '#testing/world/history';
+import { type Law, on, type Setting } from './law.ts';
 
 /** S17, L4: whoever waits for a person has called one, at least once, under one id, with one text. */
-export const alerts = (): Law => ({
+export const alerts = ({ writesAndSendsAtomically }: Pick<Setting, 'writesAndSendsAtomically'>): Law => ({
   name: 'alerts',
-  after: on(['written'], (observation, history) => {
+  after: on(['written', 'published'], (observation, history) => {
+    // Where it travels with the very write, it is seen first.
+    if (observation.type === 'published') return writesAndSendsAtomically ? undefined : unwritten(observation.announcement.id, history);
     if (!observation.before) return undefined;
     const { before, after } = observation;
     if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
@@ -25,3 +28,11 @@ export const alerts = (): Law => ({
       .map(([id]) => `${id} was announced with different texts`),
   ],
 });
+
+function unwritten(id: string, { orders }: History): string | undefined {
+  const [, orderId = '', number] = /^(ord_[a-z0-9]+)@\d+#(\d+)/.exec(id) ?? [];
+  const order = orders.get(orderId);
+  return order && id.startsWith(announcedAs(order.state)) && Number(number) > order.state.errorGen
+    ? `the alert ${id} is announced, and no write says so`
+    : undefined;
+}

@@ -27,7 +27,8 @@ export function effects({ now }: Pick<Setting, 'now'>): Law {
       const { operation, key, undoes } = observation;
       if (undoes !== undefined) undoneBy.set(undoes, key);
       const before = history.effects.get(undoes ?? key);
-      if (undoes === undefined) return before ? `${operation} is done twice under ${key}` : undefined;
+      if (undoes === undefined)
+        return before ? `${operation} is done twice under ${key}` : doneUnderOther(operation, key, history, isUnknown);
       if (!before) return `${operation} undoes ${undoes}, which was never done`;
       return before.undone ? `${operation} undoes ${undoes} a second time` : undefined;
     }),
@@ -36,6 +37,14 @@ export function effects({ now }: Pick<Setting, 'now'>): Law {
 }
 
 const keyIn = (body: string): string | undefined => /"idempotencyKey":"([^"]+)"/.exec(body)?.[1];
+
+/** A step has one effect at a time, unless nobody knows what became of an earlier one. */
+function doneUnderOther(operation: string, key: string, history: History, isUnknown: (key: string) => boolean): string | undefined {
+  const { orderId, path } = stepOf(key);
+  const other = history.standing(orderId).find(([each]) => each !== key && stepOf(each).path === path && !isUnknown(each));
+  const isKnown = !history.orders.get(orderId)?.journal.some(({ type }) => type === 'OutcomeUnknown');
+  return other && isKnown ? `${operation} is done twice, under ${other[0]} and ${key}` : undefined;
+}
 
 function leftBy(order: Tracked, history: History, isUnknown: (key: string) => boolean): readonly string[] {
   const { orderId, state, journal, program } = order;

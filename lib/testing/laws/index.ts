@@ -156,7 +156,7 @@ export const lawsFor = (setting: Setting): readonly Law[] => [
   livelock(setting),
   signals(),
   silence(),
-  alerts(),
+  alerts(setting),
   announcements(setting),
   notices(setting),
   statuses(),

@@ -14,19 +14,26 @@ interface Numbered {
 type Message = Notice & { readonly [field: string]: unknown; readonly orderId?: string; readonly seq: number };
 
 /** S18: a status message is sent for what it says, when it is so, and says all that it must, and nothing else. */
-export function notices({ responseQueue, referenceOf }: Pick<Setting, 'responseQueue' | 'referenceOf'>): Law {
+export function notices({ responseQueue, referenceOf, writesAndSendsAtomically }: Setting): Law {
   const wanted = new Map<string, string>();
   const sent = new Map<string, string>();
+  /** A restored order does not know of what was sent since its backup. */
+  let isRestored = false;
   const compare = (key: string): string | undefined => {
     const [want, got] = [wanted.get(key), sent.get(key)];
     return want === undefined || got === undefined || want === got ? undefined : `the client is told ${got} instead of ${want}`;
   };
   return {
     name: 'notices',
-    after: on(['sent', 'written'], (observation, history) => {
+    after: on(['sent', 'written', 'restored'], (observation, history) => {
+      if (observation.type === 'restored') isRestored = true;
       if (observation.type === 'sent' && observation.queue === responseQueue) {
         const message = JSON.parse(observation.body) as Message;
         if (message.orderId === undefined) return undefined;
+        const order = history.orders.get(message.orderId);
+        // Where it travels with the very write, it is seen first.
+        if (!writesAndSendsAtomically && !isRestored && order && order.damagedAt === undefined && message.seq > order.state.statusSeq)
+          return `${message.orderId} sends its status ${message.seq}, and no write says so`;
         sent.set(`${message.orderId}/${message.seq}`, observation.body);
         return compare(`${message.orderId}/${message.seq}`);
       }
