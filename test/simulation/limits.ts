@@ -14,7 +14,7 @@ class Throttled extends Error {
 }
 
 /** A write as DynamoDB sees it. `times`: what one in a transaction costs more. */
-export interface Metered {
+interface Metered {
   readonly orderId: string;
   readonly write: string;
   readonly items: readonly Item[];
@@ -33,7 +33,7 @@ export class Limits {
   }
 
   /** A write that finds something else there than it wants to replace costs as much as one that does not. */
-  async metered<W extends { readonly outcome: string }>({ orderId, write, items, times }: Metered, apply: () => Promise<W>): Promise<W> {
+  async metered({ orderId, write, items, times }: Metered, apply: () => Promise<unknown>): Promise<unknown> {
     const sizes = items.map(bytesOf);
     const bytes = Math.max(...sizes);
     const units = times * sizes.reduce((sum, each) => sum + Math.ceil(each / partition.unitBytes), 0);
@@ -48,7 +48,8 @@ export class Limits {
       throw new Throttled('The level of configured provisioned throughput for the table was exceeded');
     }
     const answer = await apply();
-    tell(answer.outcome === 'written' ? 'written' : 'refused');
+    const { outcome = 'written' } = (answer ?? {}) as { readonly outcome?: string };
+    tell(outcome === 'written' ? 'written' : 'refused');
     return answer;
   }
 

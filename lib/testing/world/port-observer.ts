@@ -1,7 +1,7 @@
-import { collections } from '#ports/documents';
+import { collections, type Document } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
 import type { Queues, Received } from '#ports/queues';
-import type { StateHead, StateRecord } from '#ports/records';
+import type { CallerRef, StateRecord } from '#ports/records';
 import type { SentWithWrite, Store } from '#ports/store';
 import { deadLetterIn } from '#roles/dead-letters/dead-letter';
 import type { Channels } from './channels.ts';
@@ -37,22 +37,13 @@ export class PortObserver {
   }
 
   /** Observes a call whose effect has happened, whether or not its caller receives the answer. */
-  applied({ site, args }: PortCall, answer: unknown): void {
+  applied(made: PortCall, answer: unknown): void {
+    const { site, args } = made;
+    const stored = storedBy(made, answer, (orderId) => this.states.get(orderId)?.blob ?? '');
+    if (stored) this.written(stored);
+    const document = documentPutBy(made, answer);
+    if (document) this.documentPut(document);
     switch (site) {
-      case 'store.create': {
-        const [order, state, along] = args as unknown as Parameters<Store['create']>;
-        return this.written(answer, state, along, order.caller);
-      }
-      case 'store.update': {
-        const [state, , along] = args as unknown as Parameters<Store['update']>;
-        return this.written(answer, state, along);
-      }
-      case 'store.patch': {
-        const [head] = args as unknown as Parameters<Store['patch']>;
-        return this.written(answer, this.whole(head));
-      }
-      case 'store.putDocument':
-        return this.documentPut(answer, args as unknown as Parameters<Store['putDocument']>);
       case 'queues.send':
         return this.sent(...(args as unknown as Parameters<Queues['send']>));
       case 'queues.receive':
@@ -68,32 +59,20 @@ export class PortObserver {
     }
   }
 
-  private whole(head: StateHead): StateRecord {
-    return { ...head, blob: this.states.get(head.orderId)?.blob ?? '' };
-  }
-
-  private written(
-    answer: unknown,
-    after: StateRecord,
-    along?: SentWithWrite,
-    caller?: { readonly orderId: string; readonly path: string },
-  ): void {
-    if (!isWritten(answer)) return;
+  private written({ state, along, caller }: Stored): void {
     // The messages are visible as soon as the write is.
     if (along && this.world.writesAndSendsAtomically) {
       this.published(along.announcements);
       this.sent(along.messages);
     }
-    const before = this.states.get(after.orderId);
-    this.states.set(after.orderId, after);
-    this.world.record({ type: 'written', before, after, caller: caller?.orderId, callerPath: caller?.path });
+    const before = this.states.get(state.orderId);
+    this.states.set(state.orderId, state);
+    this.world.record({ type: 'written', before, after: state, caller: caller?.orderId, callerPath: caller?.path });
   }
 
-  private documentPut(answer: unknown, [document]: Parameters<Store['putDocument']>): void {
-    if (!isWritten(answer)) return;
+  private documentPut(document: Document): void {
     this.world.channels.stored(document);
-    if (document.collection.startsWith(collections.deadLetters('')))
-      this.world.record({ type: 'dead-lettered', message: deadLetterIn(document) });
+    if (isDeadLetter(document)) this.world.record({ type: 'dead-lettered', message: deadLetterIn(document) });
   }
 
   private sent(messages: Parameters<Queues['send']>[0]): void {
@@ -112,4 +91,34 @@ export class PortObserver {
   }
 }
 
-const isWritten = (answer: unknown): boolean => (answer as { readonly outcome?: string }).outcome === 'written';
+/** The state that a call has stored. */
+export interface Stored {
+  readonly state: StateRecord;
+  readonly along?: SentWithWrite;
+  readonly caller?: CallerRef | undefined;
+}
+
+/** Returns the state that a call has stored; undefined if it stored none. A patch keeps the blob of the order. */
+export function storedBy({ site, args }: PortCall, answer: unknown, blobOf: (orderId: string) => string): Stored | undefined {
+  if (!isWritten(answer)) return undefined;
+  if (site === 'store.create') {
+    const [order, state, along] = args as unknown as Parameters<Store['create']>;
+    return { state, along, caller: order.caller };
+  }
+  if (site === 'store.update') {
+    const [state, , along] = args as unknown as Parameters<Store['update']>;
+    return { state, along };
+  }
+  if (site !== 'store.patch') return undefined;
+  const [head] = args as unknown as Parameters<Store['patch']>;
+  return { state: { ...head, blob: blobOf(head.orderId) } };
+}
+
+/** Returns the document that a call has stored; undefined if it stored none. */
+export function documentPutBy({ site, args }: PortCall, answer: unknown): Document | undefined {
+  return site === 'store.putDocument' && isWritten(answer) ? (args[0] as Document) : undefined;
+}
+
+export const isDeadLetter = ({ collection }: Document): boolean => collection.startsWith(collections.deadLetters(''));
+
+const isWritten = (answer: unknown): boolean => (answer as { readonly outcome?: string } | undefined)?.outcome === 'written';
