@@ -11,13 +11,13 @@ import { Channels } from '#testing/world/channels';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
 import { documentPutBy, isDeadLetter, storedBy } from '#testing/world/port-observer';
 import { roleAtWork } from './at-work.ts';
+import { responseQueue } from './clients.ts';
 import { type Site, Unavailable } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
 import type { Limits } from './limits.ts';
-import { responseQueue } from './outside.ts';
 import type { SimulatedQueues } from './queues.ts';
-import type { Sight } from './sight.ts';
 import { asSent } from './stricter.ts';
+import type { Surroundings } from './surroundings.ts';
 import { cuttable } from './transactions.ts';
 
 const writes = ['throttled', 'answer lost', 'written twice'] as const;
@@ -81,30 +81,30 @@ export class Shared {
   readonly channels: Channels;
   /** Where the store takes no more than DynamoDB does. */
   limits: Limits | undefined;
-  private readonly sight: Sight;
+  private readonly around: Surroundings;
   private readonly queues: SimulatedQueues;
 
-  constructor(sight: Sight, queues: SimulatedQueues, writesAndSendsAtomically: boolean) {
-    this.sight = sight;
+  constructor(around: Surroundings, queues: SimulatedQueues, writesAndSendsAtomically: boolean) {
+    this.around = around;
     this.queues = queues;
-    this.channels = new Channels(sight.timeline);
+    this.channels = new Channels(around.timeline);
     this.store = sqliteStore(this.database, writesAndSendsAtomically ? (along) => this.sendWithin(along) : undefined);
   }
 
   /** Whether a supervisor whose clock is right finds something. */
   isAnythingDue(): boolean {
-    const { now } = this.sight.timeline;
+    const { now } = this.around.timeline;
     return some(this.last, ({ state }) => state.worklist === 'due' && (state.worklistAt ?? 0) <= now);
   }
 
   /** A byte of what is stored of an order is another one: nobody can read it any more. */
   damage(orderId: string): void {
     const blob = this.last.get(orderId)?.state.blob ?? '';
-    const at = this.sight.chance.between(0, blob.length - 1);
+    const at = this.around.chance.between(0, blob.length - 1);
     this.database
       .prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)')
       .run(`${blob.slice(0, at)}\u0001${blob.slice(at + 1)}`, orderId);
-    this.sight.record({ type: 'damaged', orderId, at });
+    this.around.record({ type: 'damaged', orderId, at });
   }
 
   /** Carries a call out, and observes what it has stored. */
@@ -114,7 +114,7 @@ export class Shared {
     if (stored) this.written(stored.state, stored.caller?.orderId);
     const document = documentPutBy(made, answer);
     if (document) this.channels.stored(document);
-    if (document && isDeadLetter(document)) this.sight.record({ type: 'dead-lettered', message: deadLetterIn(document) });
+    if (document && isDeadLetter(document)) this.around.record({ type: 'dead-lettered', message: deadLetterIn(document) });
     return answer;
   }
 
@@ -133,7 +133,7 @@ export class Shared {
   }
 
   publish(announcements: readonly Announcement[]): void {
-    for (const announcement of announcements) this.sight.record({ type: 'published', announcement });
+    for (const announcement of announcements) this.around.record({ type: 'published', announcement });
   }
 
   /** What a newer program leaves of a record, or gives back as this one knows it: a write like any other. */
@@ -152,7 +152,7 @@ export class Shared {
   /** It was written by nobody: a table was restored. */
   putBack(state: StateRecord): void {
     const { orderId } = state;
-    this.last.set(orderId, { at: this.sight.timeline.now, state, shard: shardOf(orderId) });
+    this.last.set(orderId, { at: this.around.timeline.now, state, shard: shardOf(orderId) });
     this.hidden.delete(orderId);
   }
 
@@ -160,11 +160,11 @@ export class Shared {
     const { orderId } = after;
     const known = this.last.get(orderId);
     const before = known?.state;
-    this.last.set(orderId, { at: this.sight.timeline.now, state: after, shard: known?.shard ?? shardOf(orderId) });
+    this.last.set(orderId, { at: this.around.timeline.now, state: after, shard: known?.shard ?? shardOf(orderId) });
     this.hidden.delete(orderId);
-    if (after.worklist !== null && this.sight.faults.hits('index never', 'store.due', () => ({ role: 'supervisor', orderId })))
+    if (after.worklist !== null && this.around.faults.hits('index never', 'store.due', () => ({ role: 'supervisor', orderId })))
       this.hidden.add(orderId);
-    this.sight.record({ type: 'written', before, after, caller });
+    this.around.record({ type: 'written', before, after, caller });
   }
 }
 
@@ -173,14 +173,14 @@ export function portsOf(
   host: SimulatedHost,
   shared: Shared,
   queues: SimulatedQueues,
-  sight: Sight,
+  around: Surroundings,
 ): Pick<Ports, 'store' | 'queues' | 'publisher'> {
-  return { store: storeOf(host, shared, sight), queues: channelOf(host, queues, sight), publisher: publisherOf(host, shared, sight) };
+  return { store: storeOf(host, shared, around), queues: channelOf(host, queues, around), publisher: publisherOf(host, shared, around) };
 }
 
-function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
+function storeOf(host: SimulatedHost, shared: Shared, around: Surroundings): Store {
   const { store, limits, database } = shared;
-  const { faults } = sight;
+  const { faults } = around;
   const once = (made: PortCall, orderId: string | undefined): Promise<unknown> =>
     host.call(
       siteAt(made.site),
@@ -202,7 +202,8 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
       };
       return call({ site: 'store.load', args: [id], apply }) as ReturnType<Store['load']>;
     },
-    due: (...range) => dueFor(shared, sight, range, (apply) => call({ site: 'store.due', args: range, apply }) as ReturnType<Store['due']>),
+    due: (...range) =>
+      dueFor(shared, around, range, (apply) => call({ site: 'store.due', args: range, apply }) as ReturnType<Store['due']>),
     recordIntent: async (asking) => {
       const { requestId, completeBy = '' } = asking as typeof asking & Partial<Request>;
       host.record(notingAgent, { what: 'notes', requestId, completeBy });
@@ -240,7 +241,7 @@ const itemsOf: { readonly [site: string]: (args: never, blob: string) => readonl
 /** The index proposes: what was written only just now may be missing, and what is there no more may still stand in it. */
 async function dueFor(
   { store, last, hidden }: Shared,
-  { timeline, faults, chance }: Sight,
+  { timeline, faults, chance }: Surroundings,
   [worklist, shard, until, limit]: Parameters<Store['due']>,
   call: (apply: () => ReturnType<Store['due']>) => ReturnType<Store['due']>,
 ): ReturnType<Store['due']> {
@@ -260,8 +261,8 @@ async function dueFor(
   return some(last, isDue) ? call(async () => asIndexed(await store.due(worklist, shard, until, limit))) : asIndexed([]);
 }
 
-const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): Ports['queues'] => {
-  const { faults, timeline } = sight;
+const channelOf = (host: SimulatedHost, queues: SimulatedQueues, around: Surroundings): Ports['queues'] => {
+  const { faults, timeline } = around;
   const notHere = (): never => {
     throw new Error('The world itself receives: no function does.');
   };
@@ -290,14 +291,14 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): 
     receive: notHere,
     acknowledge: (queue, receipts) => host.call(siteAt('queues.acknowledge'), () => queues.acknowledge(queue, receipts.map(idIn), host)),
     release: (queue, receipts, afterMs) => {
-      for (const receipt of receipts) sight.record({ type: 'to be shown', messageId: idIn(receipt), afterMs });
+      for (const receipt of receipts) around.record({ type: 'to be shown', messageId: idIn(receipt), afterMs });
       return host.call(siteAt('queues.release'), () => queues.release(queue, receipts, afterMs));
     },
     depth: (queue) => host.call(siteAt('queues.depth'), () => queues.depth(queue)),
   };
 };
 
-function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: Sight): Publisher {
+function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: Surroundings): Publisher {
   return {
     publish: (announcements) =>
       host.call(

@@ -5,7 +5,7 @@ import { failureOf } from '#testing/world/telemetry';
 import { atMostOnce, openingOf, type Remote, refusals, safeOf, secretOf } from './app.ts';
 import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** What a service knows of one idempotency key. It answers the same key with the same answer, for ever. */
 interface Known {
@@ -16,7 +16,7 @@ interface Known {
 /** The remote services: what they have done is not undone by any crash here. */
 export class Services {
   private readonly effects: ReadonlyMap<string, Effect>;
-  private readonly sight: Sight;
+  private readonly around: Surroundings;
   /** Services that are ill, by agent: how likely each call of them fails. */
   readonly illness = new Map<string, number>();
   /** Services that cannot even be reached at times, by agent. */
@@ -27,8 +27,8 @@ export class Services {
   readonly refuses = new Map<string, (orderId: string) => boolean>();
   private readonly known = new Map<string, Known>();
 
-  constructor(sight: Sight, effects: ReadonlyMap<string, Effect>) {
-    this.sight = sight;
+  constructor(around: Surroundings, effects: ReadonlyMap<string, Effect>) {
+    this.around = around;
     this.effects = effects;
   }
 
@@ -36,7 +36,7 @@ export class Services {
     return {
       asked: (operation, input, call) => {
         // A service without idempotency leaves alone what comes after the time that was given for it.
-        const inTime = () => !atMostOnce.has(operation) || this.sight.timeline.now < call.completeBy.getTime() - host.skewMs;
+        const inTime = () => !atMostOnce.has(operation) || this.around.timeline.now < call.completeBy.getTime() - host.skewMs;
         return this.travel(host, operation, input, call, () =>
           inTime() ? this.does(operation, input, call) : this.fails(operation, input),
         );
@@ -51,7 +51,7 @@ export class Services {
 
   private async travel<T>(host: SimulatedHost, operation: string, input: unknown, call: Call<string>, arrive: () => T): Promise<T> {
     host.watch.tries(call);
-    const { faults, chance, timeline } = this.sight;
+    const { faults, chance, timeline } = this.around;
     const [agent = ''] = operation.split('.');
     const victim = () => aboutKey(call.idempotencyKey);
     // Who can be asked whether something was done takes his time with it.
@@ -73,13 +73,13 @@ export class Services {
     return host.watch.call(agent, { ...call, operation }, async () => {
       const answer = await asked;
       if (!faults.hits('service answer lost', operation, victim)) return answer;
-      this.sight.tell(() => `the answer to ${operation} for ${call.path} is lost`);
+      this.around.narrate(() => `the answer to ${operation} for ${call.path} is lost`);
       throw new TransientFailure('The connection broke.');
     });
   }
 
   private isIll(agent: string, victim: () => Victim): boolean {
-    const { faults, chance } = this.sight;
+    const { faults, chance } = this.around;
     const failing = this.illness.get(agent);
     if (faults.over || failing === undefined || !(failing === 1 || chance.happens(failing))) return false;
     faults.lands('service is down', agent, victim());
@@ -87,7 +87,7 @@ export class Services {
   }
 
   private isOutOfReach(agent: string, victim: () => Victim): boolean {
-    const { faults } = this.sight;
+    const { faults } = this.around;
     const { orderId = '' } = victim();
     if (faults.over || !this.outOfReach.get(agent)?.(orderId)) return false;
     faults.lands('service is down', agent, victim());
@@ -102,7 +102,7 @@ export class Services {
   private does(operation: string, input: unknown, call: Call<string>): unknown {
     const { idempotencyKey: key } = call;
     const isUndo = (input as { id?: string }).id !== undefined;
-    if (isUndo && this.sight.faults.hits('undo refused', operation, () => aboutKey(key)))
+    if (isUndo && this.around.faults.hits('undo refused', operation, () => aboutKey(key)))
       throw new PermanentFailure('TooLate', `It cannot be taken back now: ${JSON.stringify(input)}.`);
     if (operation === 'hotel.cancel') this.checkCode(input as { readonly id: string; readonly code: string });
     if (operation === 'hotel.unlock') this.checkOpening(input as { readonly id: string });
@@ -121,12 +121,12 @@ export class Services {
   /** Whoever undoes a booking must know what it was answered with, also where nobody may see it. */
   private checkCode({ id, code }: { readonly id: string; readonly code: string }): void {
     if (code !== secretOf(id))
-      this.sight.record(failureOf('a booking is to be canceled', new Error(`${id} has another code than ${code}`)));
+      this.around.record(failureOf('a booking is to be canceled', new Error(`${id} has another code than ${code}`)));
   }
 
   private checkOpening(input: { readonly id: string }): void {
     if (!isDeepStrictEqual(input, openingOf(input.id)))
-      this.sight.record(failureOf('a safe is to be unlocked', new Error(`${input.id} is not opened by ${JSON.stringify(input)}`)));
+      this.around.record(failureOf('a safe is to be unlocked', new Error(`${input.id} is not opened by ${JSON.stringify(input)}`)));
   }
 
   private decide(operation: string, key: string): Known {
@@ -137,7 +137,7 @@ export class Services {
   }
 
   private refusesNow(operation: string, key: string): boolean {
-    const { faults } = this.sight;
+    const { faults } = this.around;
     const victim = () => aboutKey(key);
     if (refusals[operation] === undefined) return false;
     if (faults.over || !this.refuses.get(operation)?.(victim().orderId ?? '')) return faults.hits('service refuses', operation, victim);
@@ -147,8 +147,8 @@ export class Services {
 
   private effect(operation: string, key: string, input: unknown): void {
     const undoes = (input as { id?: string }).id;
-    this.sight.tell(() => `${operation} is done for ${key}`);
-    this.sight.record({ type: 'effect', operation, key, ...(undoes === undefined ? {} : { undoes }) });
+    this.around.narrate(() => `${operation} is done for ${key}`);
+    this.around.record({ type: 'effect', operation, key, ...(undoes === undefined ? {} : { undoes }) });
   }
 }
 

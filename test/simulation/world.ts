@@ -9,21 +9,21 @@ import { Timeline } from '#testing/world/timeline';
 import { definitions, masked, offers, type Release, refusals, secretWord, undeclaredFaults } from './app.ts';
 import { wrongInArchive } from './archive.ts';
 import { operate } from './channels.ts';
+import { Clients, clientName, type Reach, referenceOf, responseQueue, strangerName } from './clients.ts';
 import { disturb, standsStillMaxMs } from './disturbances.ts';
 import { type AnyFault, Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { forgedWord } from './forgeries.ts';
 import { sources } from './host.ts';
 import { Limits } from './limits.ts';
-import { clientName, Outside, type Reach, referenceOf, responseQueue, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { restore } from './restores.ts';
 import { type FirstLives, firstLivesIn, submitFirst } from './second-lives.ts';
 import { Services } from './services.ts';
-import type { Sight } from './sight.ts';
 import { describe, kindOf } from './story.ts';
+import type { Surroundings } from './surroundings.ts';
 import { resume } from './suspensions.ts';
 import { addThemes, isIn } from './themes.ts';
 import { visit } from './visitors.ts';
@@ -84,8 +84,8 @@ export interface Outcome {
   readonly happened: ReadonlyMap<string, number>;
 }
 
-/** Orders, the hosts that work on them, the services and people outside, and everything that goes wrong between them. */
-export class World implements Sight {
+/** Orders, the hosts that work on them, the services, clients and operators, and everything that goes wrong between them. */
+export class World implements Surroundings {
   readonly timeline = new Timeline(startAt);
   readonly chance: Chance;
   readonly faults: Faults;
@@ -97,7 +97,7 @@ export class World implements Sight {
   private readonly services = new Services(this, this.history.effects);
   private readonly shared: Shared;
   private readonly reach: Reach;
-  private readonly outside: Outside;
+  private readonly clients: Clients;
   private readonly fleet: Fleet;
   private readonly pace: Pace;
   private readonly isRollout: boolean;
@@ -177,7 +177,7 @@ export class World implements Sight {
     const periodMs = this.chance.pick(this.pace.periodsMs);
     this.periodMs = this.queues.daysLate ? daysLatePeriodMs : periodMs;
     this.fleet = new Fleet({
-      sight: this,
+      around: this,
       queues: this.queues,
       channels: this.shared.channels,
       cut,
@@ -188,12 +188,12 @@ export class World implements Sight {
       nextRelease: () => this.nextRelease(),
       isPassVain: () => (this.faults.over || this.faults.calm !== undefined) && !this.shared.isAnythingDue(),
     });
-    this.reach = { sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
-    this.outside = new Outside(this.reach);
+    this.reach = { around: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
+    this.clients = new Clients(this.reach);
     if (this.firstLives) this.seen.set('worlds in which orders are forgotten', 1);
     if (this.limited) this.seen.set('worlds with the limits of DynamoDB', 1);
     if (isDeployed) this.seen.set('worlds with the figures that are deployed', 1);
-    this.tell(
+    this.narrate(
       () =>
         `seed ${seed}: ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`,
     );
@@ -208,21 +208,21 @@ export class World implements Sight {
     await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
     if (this.limited && this.shared.limits) await this.playWide(this.shared.limits, this.limited);
     if (this.firstLives) await this.playFirst(this.firstLives);
-    for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
-    visit(this.reach, this.outside);
-    operate(this.reach, this.outside, this.seed);
-    addThemes(this.reach, this.services, this.outside, this.seed);
+    for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.clients.submitSomething(number);
+    visit(this.reach, this.clients);
+    operate(this.reach, this.clients, this.seed);
+    addThemes(this.reach, this.services, this.clients, this.seed);
     const sale = offers.find(({ workflow }) => workflow === 'sale');
-    for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.outside.submitSomething(600 + number, sale);
+    for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.clients.submitSomething(600 + number, sale);
     const restored = isIn(this.seed, 5);
-    if (restored) restore({ sight: this, fleet: this.fleet, queues: this.queues, shared: this.shared, history: this.history }, restored);
+    if (restored) restore({ around: this, fleet: this.fleet, queues: this.queues, shared: this.shared, history: this.history }, restored);
     for (const slot of this.fleet.all.length > 0 ? [] : this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three'])
       this.fleet.start(slot);
     disturb({
-      sight: this,
+      around: this,
       fleet: this.fleet,
       queues: this.queues,
-      outside: this.outside,
+      clients: this.clients,
       skewMaxMs: this.toleranceMs / 2,
       everyMs: this.pace.disturbedEveryMs,
       goneMaxMs: this.pace.goneMaxMs,
@@ -238,7 +238,7 @@ export class World implements Sight {
 
   /** Wide and large orders, on a store with limits, while nothing else is in their way. */
   private async playWide(limits: Limits, chance: Chance): Promise<void> {
-    const end = submitWide(this.outside, this.services, limits, chance);
+    const end = submitWide(this.clients, this.services, limits, chance);
     await this.playCalm(new Set(), 0.5 * hour, () => this.isQuiet());
     this.record({ type: 'calm is over' });
     end();
@@ -246,7 +246,7 @@ export class World implements Sight {
 
   /** Orders that are forgotten, with all that they called, before others come under their keys. */
   private async playFirst(lives: FirstLives): Promise<void> {
-    const end = submitFirst({ sight: this, shared: this.shared, history: this.history }, this.outside, this.services, lives);
+    const end = submitFirst({ around: this, shared: this.shared, history: this.history }, this.clients, this.services, lives);
     await this.playCalm(lives.mayHappen, 48 * hour, () => {
       if (!this.isQuiet()) return false;
       for (const state of this.waiting()) this.decideAtLast(state);
@@ -297,9 +297,9 @@ export class World implements Sight {
   private decideAtLast({ orderId, processState, suspended }: StateRecord): void {
     const stuck = this.history.stuckUndo(orderId);
     const isDamaged = this.history.orders.get(orderId)?.damagedAt !== undefined;
-    if (suspended && !isDamaged) resume(this.outside, orderId);
-    else if (processState === 'Error' || isDamaged) this.outside.decide(orderId, { finally: true, isDamaged });
-    else if (stuck !== undefined) this.outside.markCompensated(orderId, stuck);
+    if (suspended && !isDamaged) resume(this.clients, orderId);
+    else if (processState === 'Error' || isDamaged) this.clients.decide(orderId, { finally: true, isDamaged });
+    else if (stuck !== undefined) this.clients.markCompensated(orderId, stuck);
   }
 
   private async checkEnd(isLate: boolean): Promise<void> {
@@ -324,7 +324,7 @@ export class World implements Sight {
   }
 
   private heal(): void {
-    this.tell(() => 'faults are over');
+    this.narrate(() => 'faults are over');
     this.faults.over = true;
     this.quietSince = this.timeline.now;
     for (const host of this.fleet.all) host.jump(0);
@@ -342,7 +342,7 @@ export class World implements Sight {
     if (observation.type === 'sent') this.timeline.note(observation.body);
     this.counts(observation);
     this.judge.take(observation);
-    this.tell(() => describe(observation));
+    this.narrate(() => describe(observation));
   }
 
   private counts(observation: Observation): void {
@@ -350,7 +350,7 @@ export class World implements Sight {
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
   }
 
-  tell(line: () => string): void {
+  narrate(line: () => string): void {
     if (this.story) this.story(`${((this.timeline.now - startAt) / 1000).toFixed(3).padStart(10)} ${line()}`);
   }
 
@@ -376,7 +376,7 @@ export class World implements Sight {
       ...open.map(({ orderId, processState, nextDueFor }) => `${orderId} is ${processState}, next due for ${JSON.stringify(nextDueFor)}`),
       ...busy.map(({ id }) => `${id} is at work`),
       ...occupied.map((queue) => `${queue} is not empty`),
-      ...(this.outside.waiting > 0 ? [`${this.outside.waiting} calls are not answered`] : []),
+      ...(this.clients.waiting > 0 ? [`${this.clients.waiting} calls are not answered`] : []),
     ].join('; ');
   }
 

@@ -32,7 +32,7 @@ export interface Surroundings {
   host(): Host | undefined;
   /** Sends a message to a queue, as an external system does. */
   post(queue: string, body: string): Promise<void>;
-  tell(line: string): void;
+  narrate(line: string): void;
 }
 
 /** The clients and operators: they submit, send signals, answer questions and cancel. Each repeats its call until it has an answer. */
@@ -116,7 +116,7 @@ export class Clients {
     this.waiting += 1;
     this.around.timeline.after(ms, what, () => {
       this.waiting -= 1;
-      this.around.tell(what);
+      this.around.narrate(what);
       return act();
     });
   }

@@ -99,7 +99,7 @@ export class World implements HostSurroundings {
       record,
       host: () => (this.host?.isDead === false ? this.host : undefined),
       post: (queue, body) => embedded.database.write(() => embedded.queues.sendWithin([{ queue, body }])),
-      tell: (line) => this.tell(line),
+      narrate: (line) => this.narrate(line),
     });
     this.receivers = new Receivers({
       timeline,
@@ -169,7 +169,7 @@ export class World implements HostSurroundings {
       if (!order) continue;
       const { rev, processState, outcome, nextDueFor } = order.state;
       const due = nextDueFor ? `, next: ${nextDueFor.kind} ${nextDueFor.path ?? ''}` : '';
-      this.tell(`  ${labelOf(orderId, this.history)}order: rev ${rev}, ${processState}${outcome ? ` ${outcome}` : ''}${due}`);
+      this.narrate(`  ${labelOf(orderId, this.history)}order: rev ${rev}, ${processState}${outcome ? ` ${outcome}` : ''}${due}`);
       this.clients.look(order);
     }
     this.written.clear();
@@ -188,13 +188,13 @@ export class World implements HostSurroundings {
     await host.start();
     this.host = host;
     if (this.crashes.areOver) this.quietSince = this.timeline.now;
-    this.tell(`${host.id} starts`);
+    this.narrate(`${host.id} starts`);
     this.schedules.begin(host);
   }
 
   private kill(host: Host, how: string): void {
     if (host.isDead) return;
-    this.tell(`${host.id} crashes ${how}`);
+    this.narrate(`${host.id} crashes ${how}`);
     host.isDead = true;
     this.receivers.clear();
     this.timeline.after(this.scenario.downMs, 'a process starts', () => this.start());
@@ -223,7 +223,7 @@ export class World implements HostSurroundings {
         } catch (error) {
           answer = () => reject(error);
         }
-        if (!where.includes(': store.due')) this.tell(`${host.id} ${where}`);
+        if (!where.includes(': store.due')) this.narrate(`${host.id} ${where}`);
         if (position === 'applied') return this.kill(host, `after the effect, before the answer of ${where}`);
         host.open -= 1;
         answer();
@@ -241,7 +241,7 @@ export class World implements HostSurroundings {
     this.failure ??= error;
   }
 
-  private tell(line: string): void {
+  private narrate(line: string): void {
     this.story.push(`${((this.timeline.now - startAt) / 1000).toFixed(3).padStart(10)} ${line}`);
   }
 

@@ -1,10 +1,10 @@
 import type { Breaker } from '#ports/circuit-breaker';
 
-/** What an agent does with its service, and with what is stored of it, as far as it can be seen from outside. */
+/** How an agent treats its service and the stored circuit breaker, as far as that is visible from outside. */
 export type Guarded =
   /**
-   * It calls. `tries`: how often for the same asking, this time included; `completeBy`: until when it says that there is time;
-   * `isGone`: it has given it up before; `stoodStillUntil`: when its process stood still last, by the world's time.
+   * It calls the service. `tries` counts the tries of the same request, with this one. `completeBy` is the deadline that the operation
+   * gets. `isGone`: the agent had given up before. `stoodStillUntil`: the time of the world until which its process stood still last.
    */
   | {
       readonly what: 'asks';
@@ -18,8 +18,8 @@ export type Guarded =
       readonly stoodStillUntil: number;
     }
   /**
-   * It has its answer, or hears that there is none; `gone` is what it has given up, because its time is over or for another
-   * reason. `isToStop`: its process was told to stop, or one of its runs was.
+   * Its call has ended. `gone`: the agent gave up, at the deadline or for another reason. `isToStop`: its process, or one of its runs,
+   * is to stop.
    */
   | {
       readonly what: 'hears';
@@ -28,20 +28,21 @@ export type Guarded =
       readonly isToStop: boolean;
       readonly stoodStillUntil: number;
     }
-  /** It asks for more time, and hears that this was sent. */
+  /** It asks for more time with a heartbeat, and then knows that the heartbeat was sent. */
   | { readonly what: 'beats'; readonly requestId: string; readonly completeBy: string; readonly stoodStillUntil: number }
   | { readonly what: 'has beaten'; readonly requestId: string; readonly completeBy: string }
-  /** It asks the store. */
+  /** It reads or writes the circuit breaker. */
   | { readonly what: 'reads' }
   | { readonly what: 'writes'; readonly breaker: Breaker; readonly loadedRev: number }
-  /** What the store says to that: of a write also whether it was carried out. */
+  /** The store answers. After a write, `isWritten` says whether the store has taken it. */
   | { readonly what: 'is told'; readonly breaker: Breaker | undefined; readonly isWritten?: boolean }
   | { readonly what: 'is not told'; readonly isWritten?: false }
-  /** It notes what may be asked for only once. */
+  /** It records the intent to call an at-most-once operation. */
   | { readonly what: 'notes'; readonly requestId: string; readonly completeBy: string }
+  /** It requeues a request. */
   | { readonly what: 'puts back'; readonly requestId: string };
 
-/** `now` by the clock of its process. */
+/** An observation of one agent in one process. `now` is the time by the clock of the process. */
 export interface GuardedBy {
   readonly type: 'guarded';
   readonly host: string;
@@ -50,7 +51,7 @@ export interface GuardedBy {
   readonly event: Guarded;
 }
 
-/** The clock of a process is put on, or back: what it says just before, and just after. */
+/** The clock of a process jumps: its time just before, and just after. */
 export interface ClockJumps {
   readonly type: 'clock jumps';
   readonly host: string;

@@ -8,50 +8,50 @@ import { decodeInstance, type Instance, type JournalEntry } from '#roles/schedul
 import type { Observation } from '#testing/world/observation';
 import type { Effect } from './effects.ts';
 
-/** What has become of one order so far. */
+/** One order, as observed so far. */
 export interface Tracked {
   readonly orderId: string;
   readonly caller: string | undefined;
   readonly callerPath: string | undefined;
   state: StateRecord;
-  /** Undefined where no definition of its workflow is known. */
+  /** Undefined if the app has no definition of its workflow. */
   program: Program | undefined;
-  /** What lies in its blob. */
+  /** The decoded blob of the state. */
   instance: Instance;
-  /** What lay there before the last write. */
+  /** The decoded blob before the last write. */
   before: Instance | undefined;
-  /** What the last write added to the journal. */
+  /** The entries that the last write added to the journal. */
   news: readonly JournalEntry[];
   /** The whole journal, oldest first. */
   readonly journal: JournalEntry[];
   accepted: boolean;
-  /** How often it was written when it was damaged; undefined while it never was. What it says of itself proves nothing any more. */
+  /** The number of writes before it was damaged; undefined if it never was. The record of a damaged order proves nothing. */
   damagedAt: number | undefined;
   writes: number;
-  /** Signals that were let in, and those of which the sender has not heard. */
+  /** Accepted signals, and signals without an answer. */
   readonly signals: Set<string>;
   readonly unheard: Set<string>;
-  /** Status messages for the client, in the order in which they were sent, repeated ones too. */
+  /** Status messages to the client in the order of sending, with repetitions. */
   readonly statuses: { readonly seq: number; readonly status: string }[];
 }
 
-/** What a history needs beside what was seen. */
+/** The facts that a history needs beside observations. */
 interface Told {
   readonly definitions: Pick<Definitions, 'program'>;
-  /** Where the client listens. */
+  /** The queue on which the client listens. */
   readonly responseQueue: string;
 }
 
-/** All that was seen of a world: what the laws are about. */
+/** All observations of a run, by order. Laws judge it. */
 export class History {
   readonly orders = new Map<string, Tracked>();
-  /** What was announced, by its id: every text under which it was. */
+  /** The announcements, by id: every text that was announced under it. */
   readonly announced = new Map<string, Set<string>>();
-  /** Effects at services, by the key under which they were requested. */
+  /** Effects at services, by idempotency key. */
   readonly effects = new Map<string, Effect>();
-  /** By order, once everything has come to rest: what of its journal lies in pages. */
+  /** The stored pages of each journal, once the run rests. */
   readonly pages = new Map<string, readonly Page[]>();
-  /** Ids of announcements, and keys of effects, of orders that were forgotten. */
+  /** Ids of announcements and keys of effects of forgotten orders. */
   readonly former = new Set<string>();
   private readonly early = new Map<string, { readonly seq: number; readonly status: string }[]>();
 
@@ -83,8 +83,8 @@ export class History {
     if (observation.type === 'sent' && observation.queue === this.responseQueue) this.told(observation.body);
   }
 
-  /** What was seen so far was of orders that are forgotten. Another one may have the id of one of them. */
-  beginAnew(): void {
+  /** Starts again after all orders were forgotten. A new order may have the id of one of them. */
+  startAgain(): void {
     for (const name of [...this.announced.keys(), ...this.effects.keys()]) this.former.add(name);
     for (const each of [this.announced, this.effects, this.pages, this.early]) each.clear();
   }
@@ -98,7 +98,7 @@ export class History {
 
   private written({ after, caller, callerPath }: Extract<Observation, { type: 'written' }>): void {
     const known = this.orders.get(after.orderId);
-    // Where a message travels with the very write that makes the order, it is seen first.
+    // A message in the transaction of the write that creates the order is observed first.
     const statuses = this.early.get(after.orderId) ?? [];
     const instance = known?.state.blob === after.blob ? known.instance : decodeInstance(after);
     const order = known ?? {
@@ -137,14 +137,14 @@ export class History {
 
   private told(body: string): void {
     const { orderId, seq, status } = JSON.parse(body) as { orderId?: string; seq: number; status: string };
-    // Of what was refused there is no order.
+    // A refused submission has no order.
     if (orderId === undefined) return;
     const statuses = this.orders.get(orderId)?.statuses ?? this.early.get(orderId) ?? [];
     statuses.push({ seq, status });
     if (!this.orders.has(orderId)) this.early.set(orderId, statuses);
   }
 
-  /** Finished, in front of a person, or waiting for an order that is. */
+  /** Whether the order is finished, or waits for a person. */
   isSettled(orderId: string): boolean {
     return this.orders.get(orderId)?.state.processState === 'Processed' || this.waitsForPerson(orderId);
   }
@@ -156,7 +156,7 @@ export class History {
     return processState === 'Processing' && this.childrenOf(orderId).some((child) => this.waitsForPerson(child.orderId));
   }
 
-  /** Path of a step whose undo does not succeed, and of which a person was told. */
+  /** Returns the path of a step whose undo keeps failing, if an alert says so. */
   stuckUndo(orderId: string): string | undefined {
     const order = this.orders.get(orderId);
     const failing = order ? failingUndos(order.instance.state) : [];
@@ -167,7 +167,7 @@ export class History {
     return failing.find((path) => paths.includes(path));
   }
 
-  /** Orders of which nothing was damaged: what their journals say is what happened. */
+  /** The orders that were never damaged: their journals are true. */
   get sound(): readonly Tracked[] {
     return [...this.orders.values()].filter(({ damagedAt }) => damagedAt === undefined);
   }
@@ -176,13 +176,13 @@ export class History {
     return [...this.orders.values()].filter(({ caller }) => caller === orderId);
   }
 
-  /** Effects that are there now, by key, of one order. */
+  /** Returns the effects of an order that exist now, by key. */
   standing(orderId: string): readonly (readonly [string, Effect])[] {
     return [...this.effects].filter(([key, { undone }]) => !undone && key.startsWith(`${orderId}/`));
   }
 }
 
-/** The last line that its journal had before. One that is rebuilt without the lines that are lost counts on from less. */
+/** Returns the last number of the journal before a write. A rebuilt journal that has lost entries continues from a smaller one. */
 function lastBefore({ tail }: Instance, before: Instance | undefined): number {
   const rebuilt = tail.findLast(({ type }) => type === 'InstanceRebuilt');
   const isNew = rebuilt && !before?.tail.some((entry) => isDeepStrictEqual(entry, rebuilt));

@@ -10,9 +10,9 @@ import type { StepReport } from '#roles/scheduler/step-report';
 import type { Submission, SubmissionProblem } from '#roles/submission/submission';
 import type { ClockJumps, GuardedBy } from './guarded.ts';
 
-/** What the world sees of the system: everything that left a mark outside of a host. */
+/** An event that is visible outside of the processes. Laws judge observations. */
 export type Observation =
-  /** `before` is undefined for a new order. */
+  /** The state of an order was written. `before` is undefined for a new order. */
   | {
       readonly type: 'written';
       readonly before: StateRecord | undefined;
@@ -22,21 +22,21 @@ export type Observation =
       readonly callerPath?: string | undefined;
     }
   | { readonly type: 'sent'; readonly queue: string; readonly body: string; readonly delayMs: number }
-  /** A message was taken off its queue by who had processed it. */
+  /** A message was removed from its queue after its processing. */
   | { readonly type: 'acknowledged'; readonly queue: string; readonly body: string }
   | { readonly type: 'published'; readonly announcement: Announcement }
-  /** A submission was answered: `accepted`, or that its key stands for another one. */
+  /** A submission was answered: it was accepted, or its key belongs to another order. */
   | {
       readonly type: 'submitted';
       readonly orderId: string;
       readonly workflow: string;
       readonly outcome: 'accepted' | 'key-reused';
-      /** Whether it is said to have been there; undefined where it was refused. */
+      /** Whether the answer says that the order existed before; undefined if the submission was refused. */
       readonly replayed: boolean | undefined;
-      /** What stood in its answer, as text. */
+      /** The answer, as text. */
       readonly answer: string | undefined;
     }
-  /** One that is wrong was answered: its problems, and pointer and code of the one that must be among them. */
+  /** An invalid submission was answered. `wanted`: pointer and code of a problem that the answer must have. */
   | {
       readonly type: 'refused';
       readonly key: string;
@@ -44,14 +44,14 @@ export type Observation =
       readonly problems: readonly SubmissionProblem[];
       readonly wanted: string;
     }
-  /** One that is wrong was posted. */
+  /** An invalid submission was posted. */
   | { readonly type: 'posted wrongly'; readonly submission: Submission; readonly body: string; readonly wanted: string }
-  /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
+  /** A decision about an order at the revision `saw` was answered. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
   /**
-   * A decision or signal was answered. `reason`: its own name; `id`: that of the try. `since`: the order's revision when the
-   * try began, undefined where there was none; `still`: nobody has written it since. `isWrong`: its payload, or its answer
-   * to a question, is not what the workflow takes.
+   * An instruction or signal was answered. `reason` is its name, and `id` that of the try. `since`: the revision of the order when the
+   * try began; undefined without an order. `still`: the order was not written since. `isWrong`: the workflow does not accept its payload
+   * or answer.
    */
   | {
       readonly type: 'instructed';
@@ -63,21 +63,24 @@ export type Observation =
       readonly since: number | undefined;
       readonly still: boolean;
       readonly isWrong: boolean;
-      /** Why it was refused. */
+      /** The reasons for a refusal. */
       readonly reasons: readonly string[];
     }
-  /** What a decision would do, as of `rev`, was looked at before. */
+  /** A dry run has shown what an instruction would do at `rev`. */
   | { readonly type: 'foreseen'; readonly orderId: string; readonly reason: string; readonly rev: number; readonly plan: InstructionPlan }
-  /** A call that was carried out came once more under its key, and was answered. */
+  /** An instruction that was carried out was repeated under its key, and answered. */
   | { readonly type: 'repeated'; readonly orderId: string; readonly key: string; readonly outcome: string }
-  /** A newer program has written the order's record, or gives it back as this one knows it. */
+  /** A newer version of the program has written the order, or was rolled back. */
   | { readonly type: 'newer'; readonly orderId: string; readonly isNewer: boolean }
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
-  /** What is stored of an order makes no sense any more: the character of its blob at this place is another one. */
+  /** The stored order was damaged: the character of its blob at this place was changed. */
   | { readonly type: 'damaged'; readonly orderId: string; readonly at: number }
-  /** The table is as it was then (milliseconds since 1970), and these orders with it. `isLeftBehind`: somebody goes on as if it were not. */
+  /**
+   * The table was restored to a time (milliseconds since 1970), with these orders. `isLeftBehind`: a process of before the restore
+   * continues.
+   */
   | { readonly type: 'restored'; readonly asOf: number; readonly orders: readonly string[]; readonly isLeftBehind: boolean }
-  /** Somebody was shown how the steps of an order fare, and what an undo of it would do, as of `rev`. */
+  /** An operator has seen the steps of an order and the plan of its undo, at `rev`. */
   | {
       readonly type: 'looked';
       readonly orderId: string;
@@ -85,35 +88,35 @@ export type Observation =
       readonly steps: readonly StepReport[];
       readonly plan: UndoPlan;
     }
-  /** Somebody wants an order for himself for so long, or wants to keep it; `now` by his clock. */
+  /** A process asks for a lease on an order, or to keep it. `now` is the time by its clock. */
   | { readonly type: 'wanted'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
-  /** He is told that somebody else has it, after so long. */
+  /** The process learned, after this time, that another one has the lease. */
   | { readonly type: 'locked'; readonly orderId: string; readonly policy: LockPolicy; readonly afterMs: number }
-  /** He is told that he keeps it, or not. */
+  /** The process learned whether it keeps its lease. */
   | { readonly type: 'renewed'; readonly orderId: string; readonly holder: string; readonly isKept: boolean }
-  /** What lay on a queue is gone. */
+  /** A queue was purged of a message. */
   | { readonly type: 'purged'; readonly body: string }
-  /** A function is given a batch. */
+  /** A function received a batch. */
   | {
       readonly type: 'delivered';
       readonly queue: string;
       readonly messages: readonly { readonly messageId: string; readonly body: string }[];
     }
-  /** A function has answered to a batch: ids of what came, and of what it says is to come again. */
+  /** A function has answered a batch: the ids of its messages, and of those to be redelivered. */
   | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
-  /** A function wants a message that it has to be shown again after so long, whether or not the queue hears of it. */
+  /** A function sets the time after which a message is visible again, whether or not the queue receives that. */
   | { readonly type: 'to be shown'; readonly messageId: string; readonly afterMs: number }
-  /** A run of a function is over, and nothing else is at work beside it; so many calls of it were not answered yet. */
+  /** A run of a function is over, and nothing runs beside it. `open`: its calls without an answer. */
   | { readonly type: 'returned'; readonly name: string; readonly open: number }
-  /** Something was thrown, or told as an error: where, and what it calls itself. `orderId` where one is named. */
+  /** An error was thrown or logged. `orderId`: the order that the log names, if any. */
   | { readonly type: 'failed'; readonly where: string; readonly name: string; readonly message: string; readonly orderId?: string }
-  /** A message came that means nothing. */
+  /** A message without a meaning was sent. */
   | { readonly type: 'poisoned'; readonly body: string }
-  /** A message was dead-lettered: its document is written. */
+  /** A message was dead-lettered: its document was written. */
   | { readonly type: 'dead-lettered'; readonly message: DeadLetter }
-  /** A remote service was asked for an effect, or for its undo, and did it. */
+  /** A remote service had an effect, or undid one. */
   | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string }
-  /** A write came to a store that has limits, about an order: what became of it, and what it cost. */
+  /** A store with limits has answered a write about an order. */
   | {
       readonly type: 'metered';
       readonly orderId: string;
@@ -122,11 +125,11 @@ export type Observation =
       readonly units: number;
       readonly outcome: 'written' | 'refused' | 'throttled' | 'too large';
     }
-  /** Orders are forgotten that had ended before then: milliseconds since 1970. */
+  /** Orders that had ended before a time (milliseconds since 1970) were forgotten. */
   | { readonly type: 'forgotten'; readonly orderIds: readonly string[]; readonly finishedBefore: number }
-  /** All that came before was played while nothing but the store's limits was in the way. */
+  /** The part of the run in which only the limits of the store were in the way is over. */
   | { readonly type: 'calm is over' }
   | GuardedBy
   | ClockJumps
-  /** An agent rests between two tries within one asking. */
+  /** An agent pauses between two tries of one request. */
   | { readonly type: 'rests'; readonly requestId: string; readonly tries: number; readonly ms: number };

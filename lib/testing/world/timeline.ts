@@ -10,8 +10,8 @@ interface Entry {
 }
 
 /**
- * The one order in which everything happens. Whatever waits, waits here, so nothing happens at the same time as
- * something else, and a run is the same whenever it begins from the same seed.
+ * Virtual time. Events run one after another; each begins when all code woken by the last one waits again. A run is therefore the same
+ * each time it begins from the same seed.
  */
 export class Timeline {
   now: number;
@@ -20,7 +20,7 @@ export class Timeline {
   /** Polls that only another event can answer. They do not advance the time alone. */
   private polls: Omit<Entry, 'order'>[] = [];
   private readonly trace = createHash('sha256');
-  /** What is not hashed yet: a large piece costs hardly more than a small one. */
+  /** Text that is not hashed yet: one large piece is cheaper than many small ones. */
   private noted = '';
   private orders = 0;
 
@@ -44,11 +44,11 @@ export class Timeline {
     }
   }
 
-  /** The next event, and all that follows from it until everybody waits again. */
+  /** Runs the next event, and the code that it wakes. */
   async step(): Promise<void> {
     this.takePolls();
     const entry = this.take();
-    if (!entry) throw new Error('Nothing is left that could happen.');
+    if (!entry) throw new Error('No event is left.');
     this.now = entry.at;
     this.events += 1;
     this.note(`${entry.at} ${entry.what}\n`);
@@ -70,13 +70,13 @@ export class Timeline {
     for (const { what, run } of due) this.after(next - this.now, what, run);
   }
 
-  /** What else the fingerprint is of. */
+  /** Adds text to the fingerprint. */
   note(text: string): void {
     this.noted += text;
     if (this.noted.length > notedMax) this.hash();
   }
 
-  /** The same for two runs in which the same happened at the same times. */
+  /** Returns the same text for two runs with the same events at the same times. */
   fingerprint(): string {
     this.hash();
     return this.trace.copy().digest('hex').slice(0, 16);
@@ -111,8 +111,5 @@ export class Timeline {
 
 const isEarlier = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
 
-/**
- * Whoever was woken goes on until he waits for the timeline again: nothing here waits for anything else. Node comes to a
- * next tick only when no promise has anything left to do.
- */
+/** Resolves when all woken code waits for the timeline again. Node reaches the next tick when no promise has anything left to do. */
 const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

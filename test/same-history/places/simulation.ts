@@ -9,7 +9,7 @@ import { SimulatedHost } from '../../simulation/host.ts';
 import { portsOf, Shared } from '../../simulation/ports.ts';
 import { SimulatedQueues } from '../../simulation/queues.ts';
 import { type Chance, chanceOf } from '../../simulation/random.ts';
-import type { Sight } from '../../simulation/sight.ts';
+import type { Surroundings } from '../../simulation/surroundings.ts';
 import type { OpenPlace, Place, Played } from '../place.ts';
 import { staffed } from '../shop.ts';
 
@@ -29,7 +29,7 @@ const noChance: Chance = {
   pick: (list) => list[0] as (typeof list)[number],
 };
 
-class SimulatedPlace implements Place, Sight {
+class SimulatedPlace implements Place, Surroundings {
   readonly timeline = new Timeline(Date.UTC(2026, 0, 1));
   readonly chance = noChance;
   readonly faults = new Faults(profileFrom(chanceOf(1)), noChance, () => 'none');
@@ -135,7 +135,7 @@ class SimulatedPlace implements Place, Sight {
     // No call is cut off in the middle here.
   }
 
-  tell(): void {
+  narrate(): void {
     // There are no listeners: its history is printed at the end.
   }
 

@@ -29,7 +29,7 @@ const orderOf = (workflow: string): OrderRecord => ({
 });
 
 /** Everything outside the roles: the store with its one order, the queues, the service, and the laws. */
-export class Outside {
+export class Environment {
   readonly order: OrderRecord;
   readonly records = new Table<StateRecord>();
   readonly messages = new Table<Message>();

@@ -4,7 +4,7 @@ import type { Faults } from './faults.ts';
 import type { Chance } from './random.ts';
 
 /** What every part of a world needs of it. */
-export interface Sight {
+export interface Surroundings {
   readonly timeline: Timeline;
   readonly chance: Chance;
   readonly faults: Faults;
@@ -13,5 +13,5 @@ export interface Sight {
   /** A call of something outside was carried out, whether or not anybody hears of it. */
   carriedOut(site: string): void;
   /** A line of the story; put together only where somebody listens. */
-  tell(line: () => string): void;
+  narrate(line: () => string): void;
 }

@@ -13,7 +13,7 @@ import { as, type Role } from './at-work.ts';
 import { type SimulatedHost, sources } from './host.ts';
 import type { Shared } from './ports.ts';
 import type { SimulatedQueues } from './queues.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** How a decision is given. */
 interface How {
@@ -46,7 +46,7 @@ const canceled: { readonly [workflow: string]: { readonly often: number; readonl
 
 /** What of the system can be reached from outside. */
 export interface Reach {
-  readonly sight: Sight;
+  readonly around: Surroundings;
   readonly queues: SimulatedQueues;
   readonly shared: Shared;
   /** One that is alive and answers calls; undefined while there is none. */
@@ -54,7 +54,7 @@ export interface Reach {
 }
 
 /** Those who use the system: they submit, signal, cancel, decide, and try again until they get an answer. */
-export class Outside {
+export class Clients {
   /** Calls that are not answered yet. */
   waiting = 0;
   private readonly reach: Reach;
@@ -71,7 +71,7 @@ export class Outside {
   }
 
   submitSomething(number: number, offer?: (typeof offers)[number]): string {
-    const { chance, timeline } = this.reach.sight;
+    const { chance, timeline } = this.reach.around;
     const { workflow, body } = offer ?? chance.pick(offers);
     const idempotencyKey = `order-${number}`;
     const orderId = orderIdOf(clientName, idempotencyKey);
@@ -80,7 +80,7 @@ export class Outside {
     const submission = { ...named, workflow, order: body, responseChannel: responseQueue };
     const byMessage = chance.happens(0.3);
     timeline.after(chance.between(0, 60_000), `client submits ${number}`, () => {
-      this.reach.sight.tell(() => `the client ${byMessage ? 'posts' : 'submits'} ${orderId}, a ${workflow}`);
+      this.reach.around.narrate(() => `the client ${byMessage ? 'posts' : 'submits'} ${orderId}, a ${workflow}`);
       if (byMessage)
         this.reach.queues.send([{ queue: names.submissions, body: JSON.stringify({ v: 1, type: 'submission', ...submission }) }]);
       else this.submit(submission);
@@ -97,14 +97,14 @@ export class Outside {
   /** Submits, and nothing else: until there is an answer. */
   submit(submission: Submission & { readonly workflow: string }): void {
     this.persist('client', `submit ${submission.idempotencyKey}`, async ({ system }) => {
-      this.reach.sight.record(await submitOnce(system, submission));
+      this.reach.around.record(await submitOnce(system, submission));
       return true;
     });
   }
 
   /** Another order under a key that is used, before or after the one that it is meant for. */
   private rival(submission: Submission & { readonly workflow: string }): void {
-    const { chance, timeline } = this.reach.sight;
+    const { chance, timeline } = this.reach.around;
     const others = offers.filter(({ workflow }) => workflow !== submission.workflow);
     timeline.after(chance.between(0, 90_000), 'the client uses a key again', () => {
       const { workflow, body } = chance.pick(others);
@@ -114,43 +114,43 @@ export class Outside {
 
   /** Somebody speaks for a client that has not let him. */
   private pose(submission: Submission): void {
-    const { sight } = this.reach;
-    sight.timeline.after(sight.chance.between(0, 60_000), 'somebody poses as another client', () => {
+    const { around } = this.reach;
+    around.timeline.after(around.chance.between(0, 60_000), 'somebody poses as another client', () => {
       const body = JSON.stringify({ v: 1, type: 'submission', ...submission, client: strangerName, responseChannel: undefined });
       this.reach.queues.put(names.submissions, body, 0);
-      sight.record({ type: 'poisoned', body });
+      around.record({ type: 'poisoned', body });
     });
   }
 
   /** A newer program has the order for a while, and is rolled back. */
   private upgrade(orderId: string): void {
-    const { sight, shared } = this.reach;
-    sight.timeline.after(sight.chance.between(500, 90_000), 'a newer program writes', () => {
-      if (sight.faults.over || shared.last.get(orderId)?.state.processState !== 'Processing') return;
+    const { around, shared } = this.reach;
+    around.timeline.after(around.chance.between(500, 90_000), 'a newer program writes', () => {
+      if (around.faults.over || shared.last.get(orderId)?.state.processState !== 'Processing') return;
       // An order that is submitted twice may be due for this twice.
       if (this.newer.has(orderId)) return;
       this.newer.add(orderId);
       shared.rewrite(orderId, 2);
-      sight.record({ type: 'newer', orderId, isNewer: true });
-      sight.timeline.after(sight.chance.between(1000, 40_000), 'the newer program is rolled back', () => {
+      around.record({ type: 'newer', orderId, isNewer: true });
+      around.timeline.after(around.chance.between(1000, 40_000), 'the newer program is rolled back', () => {
         this.newer.delete(orderId);
-        sight.record({ type: 'newer', orderId, isNewer: false });
+        around.record({ type: 'newer', orderId, isNewer: false });
         shared.rewrite(orderId, 1);
       });
     });
   }
 
   private signal(orderId: string): void {
-    const { sight } = this.reach;
-    sight.timeline.after(sight.chance.between(0, 150_000), 'somebody signals', () => {
+    const { around } = this.reach;
+    around.timeline.after(around.chance.between(0, 150_000), 'somebody signals', () => {
       const key = `signal-${++this.calls}`;
-      const isWrong = sight.chance.happens(0.15);
+      const isWrong = around.chance.happens(0.15);
       const signal: Decision = isWrong
-        ? sight.chance.pick([wrongName, wrongPayload])
+        ? around.chance.pick([wrongName, wrongPayload])
         : { kind: 'signal', name: 'approved', payload: { by: secretOf('somebody') } };
-      const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.record({ type: 'signal', orderId, key, answer });
+      const heard = (answer: 'none yet' | 'accepted' | 'refused') => around.record({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
-      if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard, isWrong });
+      if (around.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard, isWrong });
       heard('none yet');
       const answered = as('client', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key }));
       answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
@@ -158,8 +158,8 @@ export class Outside {
   }
 
   cancel(orderId: string, withinMs: number): void {
-    const { sight } = this.reach;
-    sight.timeline.after(sight.chance.between(0, withinMs), 'the client cancels', () => {
+    const { around } = this.reach;
+    around.timeline.after(around.chance.between(0, withinMs), 'the client cancels', () => {
       const key = `cancel-${++this.calls}`;
       this.instruct(orderId, { kind: 'cancel', by: clientName, reason: key }, key);
     });
@@ -167,7 +167,7 @@ export class Outside {
 
   /** A person looks at an order in Error and decides. */
   decide(orderId: string, { finally: isLast, isDamaged = false }: { readonly finally: boolean; readonly isDamaged?: boolean }): void {
-    const { chance } = this.reach.sight;
+    const { chance } = this.reach.around;
     // What cannot be undone by its journal is ended as it is, once somebody has tried.
     const hasTried = this.tried.has(orderId);
     if (isDamaged && isLast) this.tried.add(orderId);
@@ -197,7 +197,7 @@ export class Outside {
 
   /** He looks first, and thinks for a while: the order may have gone on meanwhile. */
   private decideAsSeen(orderId: string, decision: Decision, key: string, isWrong: boolean): void {
-    const { timeline, chance } = this.reach.sight;
+    const { timeline, chance } = this.reach.around;
     let hasLooked = false;
     this.persist('operator', `look at ${orderId}`, async ({ system }) => {
       const rev = (await system.store.head(orderId))?.rev;
@@ -217,12 +217,12 @@ export class Outside {
   /** Without a key he must not try again: nobody would know that it is the same decision. */
   private decideOnce(orderId: string, decision: Decision, reason: string, ifMatch: number): void {
     const answered = as('operator', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch }));
-    answered?.then((answer) => this.reach.sight.record({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
+    answered?.then((answer) => this.reach.around.record({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
   }
 
   /** Somebody gives an instruction for which there may be no reason at all. */
   meddle(orderId: string): void {
-    const { chance } = this.reach.sight;
+    const { chance } = this.reach.around;
     const key = `meddling-${++this.calls}`;
     const by = { by: 'operator', reason: key };
     const decision = chance.pick<Decision>([
@@ -253,29 +253,29 @@ export class Outside {
     this.leases.add(name);
     as('operator', () => this.holdOn(host, orderId)).then(
       (isGivenBack) => void (isGivenBack && this.leases.delete(name)),
-      (error: unknown) => this.reach.sight.record(failureOf('a lease is not to be had', error, orderId)),
+      (error: unknown) => this.reach.around.record(failureOf('a lease is not to be had', error, orderId)),
     );
   }
 
   /** Renews its lease now and then, sometimes too late. */
   private async holdOn({ id, system: { store, clock } }: SimulatedHost, orderId: string): Promise<boolean> {
-    const { sight } = this.reach;
-    const { chance } = sight;
+    const { around } = this.reach;
+    const { chance } = around;
     const leaseMs = chance.between(1000, 60_000);
-    const wants = () => sight.record({ type: 'wanted', orderId, holder: id, leaseMs, now: clock.now() });
+    const wants = () => around.record({ type: 'wanted', orderId, holder: id, leaseMs, now: clock.now() });
     wants();
     const policy = chance.pick(lockPolicies);
-    const from = sight.timeline.now;
+    const from = around.timeline.now;
     const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy }).catch((error: unknown) => {
-      if (error instanceof InstanceLockedError) sight.record({ type: 'locked', orderId, policy, afterMs: sight.timeline.now - from });
+      if (error instanceof InstanceLockedError) around.record({ type: 'locked', orderId, policy, afterMs: around.timeline.now - from });
       throw error;
     });
-    this.reach.sight.faults.lands('order held', 'order', { role: 'scheduler', orderId });
+    this.reach.around.faults.lands('order held', 'order', { role: 'scheduler', orderId });
     for (let renewals = chance.between(0, 2); renewals > 0; renewals--) {
       await clock.sleep(chance.between(500, leaseMs * 2));
       wants();
       const isKept = await lease?.renew();
-      if (isKept !== undefined) sight.record({ type: 'renewed', orderId, holder: id, isKept });
+      if (isKept !== undefined) around.record({ type: 'renewed', orderId, holder: id, isKept });
       if (!isKept) return false;
     }
     await clock.sleep(chance.between(500, 40_000));
@@ -285,14 +285,14 @@ export class Outside {
 
   /** A message that nobody can make sense of. */
   poison(): void {
-    const { sight, queues } = this.reach;
-    const queue = sight.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead')));
+    const { around, queues } = this.reach;
+    const queue = around.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead')));
     const number = ++this.calls;
     const newer = `{"v":99,"type":"reply","number":${number}}`;
-    const body = `${sight.chance.pick(['nonsense', '{', newer, '[]', '""'])}${' '.repeat(number)}`;
-    sight.faults.lands('poison', queue, queues.victimOn(queue, body));
+    const body = `${around.chance.pick(['nonsense', '{', newer, '[]', '""'])}${' '.repeat(number)}`;
+    around.faults.lands('poison', queue, queues.victimOn(queue, body));
     queues.put(queue, body, 0);
-    sight.record({ type: 'poisoned', body });
+    around.record({ type: 'poisoned', body });
   }
 
   /** A name for a call that nobody else has. */
@@ -301,7 +301,7 @@ export class Outside {
   }
 
   instruct(orderId: string, decision: Decision, key: string, { ifMatch, onAnswer, foresees = false, isWrong = false }: How = {}): void {
-    const { sight } = this.reach;
+    const { around } = this.reach;
     const seen = ifMatch === undefined ? {} : { ifMatch };
     let tries = 0;
     const role = decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator';
@@ -311,15 +311,15 @@ export class Outside {
       const rev = () => this.revOf(orderId);
       const { answer, observation } = await instructOnce(system, { orderId, decision, reason: key, how, isWrong, rev });
       const { outcome } = observation;
-      sight.record(observation);
-      sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
+      around.record(observation);
+      around.narrate(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
       if (ifMatch !== undefined && answer.outcome !== 'unreadable')
-        sight.record({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
+        around.record({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
       const isAccepted = outcome === 'done' || outcome === 'replayed';
       onAnswer?.(isAccepted ? 'accepted' : 'refused');
-      if (isAccepted && sight.chance.happens(0.4)) this.repeat(orderId, decision, key, role);
+      if (isAccepted && around.chance.happens(0.4)) this.repeat(orderId, decision, key, role);
       return true;
     });
   }
@@ -329,7 +329,7 @@ export class Outside {
     const rev = this.revOf(orderId);
     const foreseen = await system.scheduler.instruct(orderId, decision, { id: `${reason}/foreseen`, dryRun: true }).catch(unreadable);
     if (foreseen.outcome !== 'planned' || rev === undefined || rev !== this.revOf(orderId)) return;
-    this.reach.sight.record({ type: 'foreseen', orderId, reason, rev, plan: foreseen.plan });
+    this.reach.around.record({ type: 'foreseen', orderId, reason, rev, plan: foreseen.plan });
   }
 
   private revOf(orderId: string): number | undefined {
@@ -338,12 +338,12 @@ export class Outside {
 
   /** Who has had his answer sends the same once more, much later. */
   private repeat(orderId: string, decision: Decision, name: string, role: Role): void {
-    const { sight } = this.reach;
+    const { around } = this.reach;
     const key = callKey(role, name, { ...decision });
-    sight.timeline.after(sight.chance.between(1000, 120_000), `${name} comes again`, () =>
+    around.timeline.after(around.chance.between(1000, 120_000), `${name} comes again`, () =>
       this.persist('client', `${name} once more`, async ({ system }) => {
         const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${name}/again`, key }).catch(unreadable);
-        if (outcome !== 'unreadable') sight.record({ type: 'repeated', orderId, key: name, outcome });
+        if (outcome !== 'unreadable') around.record({ type: 'repeated', orderId, key: name, outcome });
         return true;
       }),
     );
@@ -351,7 +351,7 @@ export class Outside {
 
   /** Tries on any host until there is an answer; nobody knows what became of a try that had none. */
   persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
-    const { timeline, chance } = this.reach.sight;
+    const { timeline, chance } = this.reach.around;
     this.waiting += 1;
     untilAnswered({
       timeline,
