@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { waitersMax } from '#api/waiting';
 import { goodSubmission, startApi } from './support.ts';
 
@@ -14,11 +15,18 @@ function start() {
     await answer('payment', { status: 'succeeded', output: { chargeId: 'c-1', token: 't' } });
     for (const _ of ['ship', 'tell']) await answer('shipping', done);
   };
-  /** Begins a call that waits, and returns its answer and whether it has come. */
+  let sleeps = 0;
+  const { sleep } = clock;
+  clock.sleep = (...time) => {
+    sleeps += 1;
+    return sleep(...time);
+  };
+  /** Begins a call, and returns its answer once it has come or the call waits. The check of its token takes real time. */
   const begin = async (...call: Parameters<typeof ask>) => {
+    const before = sleeps;
     const started = { isAnswered: false, answer: ask(...call) };
     void started.answer.finally(() => (started.isAnswered = true));
-    await clock.advance(0);
+    while (!started.isAnswered && sleeps === before) await turn();
     return started;
   };
   const read = (path: string, headers = {}) => begin('GET', path, { as: 'acme', headers });
