@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
+import { httpService, path } from 'redress/http';
 import * as z from 'zod';
 import { CardDeclined, OutOfStock } from '../../examples/orders/faults.ts';
-import { createService } from '../../examples/orders/service.ts';
-import { callOf, startService } from './support.ts';
+import { callOf, startService } from '../examples/support.ts';
 
 const card = 'tok_4242424242424242';
 const Charge = z.object({ chargeId: z.string() });
@@ -27,8 +27,8 @@ async function charge({ status, body = '', headers = {} }: Answer, call: Asked =
 type Asked = Partial<Pick<Call<string>, 'signal' | 'repeated'>>;
 
 function ask(url: string, call: Asked = {}): Promise<unknown> {
-  const payment = createService({ name: 'payment', url: () => url });
-  return payment.post('/charges', { card }, callOf({ faults: [CardDeclined], ...call }), Charge);
+  const payment = httpService({ name: 'payment', url });
+  return payment.post('/charges', { card }, callOf({ faults: [CardDeclined], output: Charge, ...call }));
 }
 
 async function failureOf(asking: Promise<unknown>): Promise<PermanentFailure | TransientFailure> {
@@ -47,7 +47,7 @@ test("a successful charge returns the service's answer, and the service gets the
     response.writeHead(201).end('{"chargeId":"ch_1","more":"than agreed"}');
   });
 
-  assert.deepEqual(await ask(`${remote.url}/v1/`), { chargeId: 'ch_1' });
+  assert.partialDeepStrictEqual(await ask(`${remote.url}/v1/`), { chargeId: 'ch_1' });
 
   const [{ headers, url, body } = assert.fail('nothing was sent')] = received;
   assert.equal(url, '/v1/charges');
@@ -177,12 +177,13 @@ test('a deleted or missing record is an answer; one that can no longer be delete
     else if (url === '/there') response.writeHead(200).end('{"chargeId":"ch_1"}');
     else response.writeHead(404).end();
   });
-  const payment = createService({ name: 'payment', url: () => remote.url });
+  const payment = httpService({ name: 'payment', url: remote.url });
+  const call = callOf({ output: Charge });
 
   assert.deepEqual(await payment.delete('/gone', callOf()), {});
   assert.partialDeepStrictEqual(await payment.delete('/late', callOf({ faults: [CardDeclined] })), { failed: CardDeclined });
-  assert.deepEqual(await payment.get('/there', callOf(), Charge), { chargeId: 'ch_1' });
-  assert.equal(await payment.get('/not-there', callOf(), Charge), undefined);
+  assert.deepEqual(await payment.get('/there', call), { chargeId: 'ch_1' });
+  assert.equal(await payment.get('/not-there', call), undefined);
 });
 
 test('a connection is reused for the next charge', async () => {
@@ -193,4 +194,102 @@ test('a connection is reused for the next charge', async () => {
   });
   for (let charges = 0; charges < 5; charges++) await ask(remote.url);
   assert.equal(ports.size, 1);
+});
+
+test('a lookup finds the effect under a key, whatever the key contains', async () => {
+  const urls: (string | undefined)[] = [];
+  await using remote = await startService(({ url }, response) => {
+    urls.push(url);
+    response.writeHead(url?.endsWith('=none') ? 404 : 200).end('{"chargeId":"ch_1"}');
+  });
+  const payment = httpService({ name: 'payment', url: remote.url });
+
+  assert.deepEqual(await payment.lookup('/charges', 'o1/order/charge & more', callOf({ output: Charge })), { chargeId: 'ch_1' });
+  assert.equal(await payment.lookup('/charges', 'none', callOf({ output: Charge })), undefined);
+  assert.deepEqual(urls, ['/charges?idempotencyKey=o1%2Forder%2Fcharge%20%26%20more', '/charges?idempotencyKey=none']);
+});
+
+test('S11: a lookup that is refused does not prove that there is no effect', async () => {
+  await using remote = await startService((_, response) => void response.writeHead(402).end('{"code":"card-declined"}'));
+  const payment = httpService({ name: 'payment', url: remote.url });
+  const call = callOf({ faults: [CardDeclined], output: Charge }) as Call<never, typeof Charge>;
+  const failure = await failureOf(payment.lookup('/charges', 'k', call));
+  assert.ok(failure instanceof PermanentFailure);
+  assert.equal(failure.outcomeUnknown, true);
+});
+
+test('an empty answer is an empty object: enough for an operation without an output, too little for any other', async () => {
+  await using remote = await startService((_, response) => void response.writeHead(202).end());
+  const customer = httpService({ name: 'customer', url: remote.url });
+  assert.deepEqual(await customer.put('/notifications/1', { text: 'x' }, callOf({ output: z.object({}) })), {});
+  assert.equal((await failureOf(customer.patch('/notifications/1', {}, callOf({ output: Charge })))).message.includes('agreed form'), true);
+});
+
+test('a reply is checked by the schema of the output, and handed over as it came', async () => {
+  await using remote = await startService((_, response) => void response.end('{"total":"750"}'));
+  const price = httpService({ name: 'price', url: remote.url });
+  const output = z.object({ total: z.string().transform(Number) });
+  assert.deepEqual(await price.post('/quotes', {}, callOf({ output })), { total: '750' });
+});
+
+test("the service's own headers are added to each request, and read each time", async () => {
+  const received: (string | undefined)[] = [];
+  await using remote = await startService(({ headers, method }, response) => {
+    received.push(`${method} ${headers.authorization} ${headers['x-order']} ${headers['idempotency-key']}`);
+    response.writeHead(204).end();
+  });
+  let token = 0;
+  const renewed = httpService({
+    name: 'payment',
+    url: remote.url,
+    headers: async ({ orderId }) => ({ Authorization: `Bearer ${++token}`, 'X-Order': orderId }),
+  });
+  await renewed.delete('/charges/1', callOf());
+  await renewed.delete('/charges/2', callOf());
+  await httpService({ name: 'payment', url: remote.url, headers: { Authorization: 'Basic b' } }).delete('/charges/3', callOf());
+  assert.deepEqual(received, [
+    'DELETE Bearer 1 o1 o1/order/charge',
+    'DELETE Bearer 2 o1 o1/order/charge',
+    'DELETE Basic b undefined o1/order/charge',
+  ]);
+});
+
+test('the address is read from its variable at each call', async (context) => {
+  context.after(() => delete process.env['HTTP_TEST_URL']);
+  const payment = httpService({ name: 'payment', urlFrom: 'HTTP_TEST_URL' });
+  const failure = async (call: Asked = {}) => {
+    const error = await failureOf(payment.post('/charges', {}, callOf({ output: Charge, ...call })));
+    assert.ok(error instanceof PermanentFailure);
+    return [error.type, error.message, error.outcomeUnknown];
+  };
+  const remedy = 'Set it to the address of the service, such as http://127.0.0.1:4000.';
+  assert.deepEqual(await failure(), ['NotConfigured', `HTTP_TEST_URL is not set. ${remedy}`, false]);
+  for (const nonsense of ['shop.example', 'ftp://shop.example', 'https://'] as const) {
+    process.env['HTTP_TEST_URL'] = nonsense;
+    assert.deepEqual(await failure(), ['NotConfigured', `HTTP_TEST_URL is not an http URL. ${remedy}`, false]);
+  }
+  await using remote = await startService((_, response) => void response.end('{"chargeId":"ch_1"}'));
+  process.env['HTTP_TEST_URL'] = remote.url;
+  assert.deepEqual(await payment.post('/charges', {}, callOf({ output: Charge })), { chargeId: 'ch_1' });
+});
+
+test('S11: a process without the address does not deny what an earlier attempt did', async () => {
+  const payment = httpService({ name: 'payment', urlFrom: 'HTTP_TEST_NOT_SET' });
+  const failure = await failureOf(payment.post('/charges', {}, callOf({ output: Charge, repeated: true })));
+  assert.equal((failure as PermanentFailure).outcomeUnknown, true);
+});
+
+test('an id in a path stays one segment of it', async () => {
+  assert.equal(path`/charges/${'a/b?c#d'}/refund`, '/charges/a%2Fb%3Fc%23d/refund');
+  assert.equal(path`/parcels?order=${'..'}&piece=${2}`, '/parcels?order=..&piece=2');
+  for (const id of ['', '.', '..']) assert.throws(() => path`/charges/${id}/refund`, PermanentFailure, id);
+
+  const urls: (string | undefined)[] = [];
+  await using remote = await startService(({ url }, response) => {
+    urls.push(url);
+    response.writeHead(204).end();
+  });
+  const payment = httpService({ name: 'payment', url: `${remote.url}/v1` });
+  await payment.delete(path`charges/${'@elsewhere.example'}`, callOf());
+  assert.deepEqual(urls, ['/v1/charges/%40elsewhere.example']);
 });
