@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { expect, test } from '@jest/globals';
 import { crashTest, given } from 'redress/testing';
 import { customer, inventory, payment, shipping } from './agents.ts';
 import { CardDeclined } from './faults.ts';
@@ -11,7 +10,7 @@ const { order } = sample;
 
 test('an order comes to its end wherever the process dies', async () => {
   const { runs, outcomes } = await crashTest(fulfilOrder, agents, { order });
-  assert.deepEqual(outcomes, { completed: runs });
+  expect(outcomes).toEqual({ completed: runs });
 });
 
 test('an order that is refused is undone wherever the process dies', async () => {
