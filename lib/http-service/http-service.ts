@@ -11,6 +11,7 @@ import { path } from './path.ts';
  * a PermanentFailure for any other refusal. No message repeats the body, which may be secret.
  */
 export interface HttpService {
+  /** Sends the body as JSON, or no body. */
   post<F extends string, O extends z.ZodType>(path: string, body: object | undefined, call: Call<F, O>): Promise<z.input<O> | Failed<F>>;
   put<F extends string, O extends z.ZodType>(path: string, body: object | undefined, call: Call<F, O>): Promise<z.input<O> | Failed<F>>;
   patch<F extends string, O extends z.ZodType>(path: string, body: object | undefined, call: Call<F, O>): Promise<z.input<O> | Failed<F>>;
@@ -33,8 +34,10 @@ export type HttpServiceOptions = {
   readonly headers?: HttpHeaders | ((call: Call<string>) => HttpHeaders | Promise<HttpHeaders>);
 } & (
   | { readonly url: string }
-  /** The environment variable with the URL. It is read at each call, so that a workflow can be defined without an environment. */
-  | { readonly urlFrom: string }
+  | {
+      /** The environment variable with the URL. It is read at each call, so that a workflow can be defined without an environment. */
+      readonly urlFrom: string;
+    }
 );
 
 /** Returns a client for the operations of an agent: `run: (input, call) => service.post('/charges', input, call)`. */

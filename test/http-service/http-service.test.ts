@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
-import { type Call, PermanentFailure, TransientFailure } from 'redress';
+import { type Call, operation, PermanentFailure, TransientFailure } from 'redress';
 import { httpService, path } from 'redress/http';
 import * as z from 'zod';
 import { CardDeclined, OutOfStock } from '../../examples/orders/faults.ts';
@@ -108,6 +108,11 @@ test("a refusal that the operation declares is its fault, with the service's dat
   });
 });
 
+test('details of a refusal that are too long for a fault are left out', async () => {
+  const refused = await charge({ status: 402, body: { code: 'card-declined', why: 'x'.repeat(1024) } });
+  assert.deepEqual(refused, { failed: CardDeclined, message: 'payment answered 402 to POST /charges: card-declined' });
+});
+
 test('any other refusal is permanent, under the name that the service gives it', async () => {
   const typeOf = async (status: number, body: string | object) => {
     const failure = await failureOf(charge({ status, body }));
@@ -173,7 +178,7 @@ test('no failure repeats the card number, even if the service does', async () =>
 test('a deleted or missing record is an answer; one that can no longer be deleted is a fault', async () => {
   await using remote = await startService(({ method, url }, response) => {
     if (url === '/late') response.writeHead(409).end('{"code":"card-declined"}');
-    else if (method === 'DELETE') response.writeHead(204).end();
+    else if (method === 'DELETE') response.writeHead(url === '/gone' ? 204 : 200).end(url === '/gone' ? '' : 'deleted');
     else if (url === '/there') response.writeHead(200).end('{"chargeId":"ch_1"}');
     else response.writeHead(404).end();
   });
@@ -181,6 +186,7 @@ test('a deleted or missing record is an answer; one that can no longer be delete
   const call = callOf({ output: Charge });
 
   assert.deepEqual(await payment.delete('/gone', callOf()), {});
+  assert.deepEqual(await payment.delete('/known', callOf()), {});
   assert.partialDeepStrictEqual(await payment.delete('/late', callOf({ faults: [CardDeclined] })), { failed: CardDeclined });
   assert.deepEqual(await payment.get('/there', call), { chargeId: 'ch_1' });
   assert.equal(await payment.get('/not-there', call), undefined);
@@ -219,10 +225,16 @@ test('S11: a lookup that is refused does not prove that there is no effect', asy
 });
 
 test('an empty answer is an empty object: enough for an operation without an output, too little for any other', async () => {
-  await using remote = await startService((_, response) => void response.writeHead(202).end());
+  const methods: (string | undefined)[] = [];
+  await using remote = await startService(({ method }, response) => {
+    methods.push(method);
+    response.writeHead(202).end();
+  });
   const customer = httpService({ name: 'customer', url: remote.url });
   assert.deepEqual(await customer.put('/notifications/1', { text: 'x' }, callOf({ output: z.object({}) })), {});
-  assert.equal((await failureOf(customer.patch('/notifications/1', {}, callOf({ output: Charge })))).message.includes('agreed form'), true);
+  const failure = await failureOf(customer.patch('/notifications/1', {}, callOf({ output: Charge })));
+  assert.equal(failure.message, 'customer answered 202 to PATCH /notifications/1: the reply does not have the agreed form');
+  assert.deepEqual(methods, ['PUT', 'PATCH']);
 });
 
 test('a reply is checked by the schema of the output, and handed over as it came', async () => {
@@ -292,4 +304,23 @@ test('an id in a path stays one segment of it', async () => {
   const payment = httpService({ name: 'payment', url: `${remote.url}/v1` });
   await payment.delete(path`charges/${'@elsewhere.example'}`, callOf());
   assert.deepEqual(urls, ['/v1/charges/%40elsewhere.example']);
+});
+
+test('docs/guides/http-services.md: a lookup may read a list, with a schema of its own', async () => {
+  await using remote = await startService(
+    ({ url }, response) => void response.end(url?.endsWith('=none') ? '[]' : '[{"chargeId":"ch_1"}]'),
+  );
+  const courier = httpService({ name: 'courier', url: remote.url });
+  const { lookup } = operation({
+    input: z.object({}),
+    output: Charge,
+    atMostOnce: true,
+    run: (input, call) => courier.post('/charges', { ...input, reference: call.idempotencyKey }, call),
+    async lookup(key, call) {
+      const found = await courier.get(path`/charges?reference=${key}`, { ...call, output: z.array(Charge) });
+      return found?.[0];
+    },
+  });
+  assert.deepEqual(await lookup?.('k1', callOf({ output: Charge })), { chargeId: 'ch_1' });
+  assert.equal(await lookup?.('none', callOf({ output: Charge })), undefined);
 });
