@@ -9,6 +9,7 @@ export default {
   testTimeout: 120_000,
   maxWorkers: 2,
   watchman: false,
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   // Durations of test files depend on the machine.
   slowTestThreshold: 3600,
 };
