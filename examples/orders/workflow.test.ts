@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { expect, test } from '@jest/globals';
 import { crashTest, given } from 'redress/testing';
 import { customer, inventory, payment, shipping } from './agents.ts';
 import { CardDeclined } from './faults.ts';
@@ -11,7 +10,7 @@ const { order } = sample;
 
 test('an order ends correctly at whichever call the process crashes', async () => {
   const { runs, outcomes } = await crashTest(fulfilOrder, agents, { order });
-  assert.deepEqual(outcomes, { completed: runs });
+  expect(outcomes).toEqual({ completed: runs });
 });
 
 test('a refused order is undone at whichever call the process crashes', async () => {

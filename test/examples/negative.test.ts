@@ -26,7 +26,7 @@ const plainStrict = { exactOptionalPropertyTypes: false, noUncheckedIndexedAcces
 function messages(options: { readonly [option: string]: boolean }): readonly Message[] {
   const folder = mkdtempSync(join(tmpdir(), 'redress-types-'));
   try {
-    const paths = { redress: [`${root}lib/index.ts`] };
+    const paths = { redress: [`${root}lib/index.ts`], 'redress/http': [`${root}lib/http.ts`] };
     const config = { extends: `${root}tsconfig.json`, compilerOptions: { ...options, paths }, include: ['*.ts'] };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));

@@ -49,6 +49,7 @@ import {
   waitFor,
   when,
 } from 'redress';
+import { httpService } from 'redress/http';
 import * as z from 'zod';
 
 const Refused = fault('Refused');
@@ -482,6 +483,23 @@ export const callerForgotten = defineWorkflow(
     // @ts-expect-error OutOfStock is neither handled nor sent to the caller: OutOfStock
     sequence(inventory.reserve({ orderId, items: order.items })),
 );
+
+const paymentService = httpService({ name: 'payment', urlFrom: 'PAYMENT_URL' });
+// @ts-expect-error a service without an address: urlFrom
+httpService({ name: 'payment' });
+operation({
+  input: z.object({}),
+  output: z.object({ chargeId: z.string() }),
+  // @ts-expect-error a deletion, which returns nothing, for an operation with an output: chargeId
+  run: (_, call) => paymentService.delete('/charges/1', call),
+});
+operation({
+  input: z.object({}),
+  output: z.object({ chargeId: z.string() }),
+  run: (_, call) => paymentService.post('/charges', undefined, call),
+  // @ts-expect-error a lookup of another form: bookingId
+  lookup: (key, call) => paymentService.lookup('/charges', key, { ...call, output: z.object({ bookingId: z.string() }) }),
+});
 
 const ensure = defineActivity<object, object, 'do' | 'last'>('negative:ensure', ['do', 'last'], { execute: () => ({ verb: 'terminate' }) });
 const lock = defineLeafActivity<{ readonly key: string }, object, 'Fraud'>(

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, afterEach, type TestContext, test } from 'node:test';
-import { startShop } from '../../examples/orders/shop/server.ts';
+import { startShop } from '../../examples/shop/server.ts';
 
 const shop = await startShop();
 after(() => shop.close());
@@ -240,7 +240,7 @@ test('two shops with one ledger have no effect twice, and lose none to kill -9',
 });
 
 async function startProcess(folder: string, t: TestContext): Promise<{ url: string; child: ChildProcess }> {
-  const main = new URL('../../examples/orders/shop/main.ts', import.meta.url).pathname;
+  const main = new URL('../../examples/shop/main.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [main], {
     env: { ...process.env, PORT: '0', SHOP_LEDGER: join(folder, 'shop.sqlite') },
     stdio: ['ignore', 'pipe', 'inherit'],

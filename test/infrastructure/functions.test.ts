@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
-import { describe, test } from 'node:test';
+import { describe, test } from '@jest/globals';
 import { Lazy } from 'aws-cdk-lib';
 import { defineAgent, defineApp, operation } from 'redress';
 import * as z from 'zod';

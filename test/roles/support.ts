@@ -222,7 +222,7 @@ export const heartbeatFor = (request: Request, completeBy: number, sentAt: numbe
 
 const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
 
-export function openDesk(context: TestContext, app: App, options: DeskOptions = {}): Desk {
+export function openDesk(context: Pick<TestContext, 'after'>, app: App, options: DeskOptions = {}): Desk {
   const {
     variables = {},
     writesAndSendsAtomically = true,

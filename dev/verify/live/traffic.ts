@@ -26,7 +26,7 @@ export type Place = Awaited<ReturnType<typeof openPlace>>;
 
 export async function openPlace(ending: Ending) {
   const { folder, data, variables, open } = site(ending);
-  const shop = run(ending, `${root}examples/orders/shop/main.ts`, { PORT: '0', SHOP_LEDGER: `${folder}/shop.sqlite` });
+  const shop = run(ending, `${root}examples/shop/main.ts`, { PORT: '0', SHOP_LEDGER: `${folder}/shop.sqlite` });
   const [, shopUrl = ''] = await within(shop.line(/^shop (\S+)$/m), 'the shop does not open');
   const switchTo = async (change: object): Promise<void> => {
     const { ok, status } = await fetch(`${shopUrl}/switches`, { method: 'PUT', body: JSON.stringify({ latencyMs, ...change }) });

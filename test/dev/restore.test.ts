@@ -8,8 +8,8 @@ import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dy
 import { deploy } from '../adapters/aws/deploy.ts';
 import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
 import { clientsAt, createTable } from '../adapters/aws/support.ts';
-import app from './app.ts';
-import { type ApiAnswer, openRoles, type Roles } from './roles.ts';
+import app from '../infrastructure/app.ts';
+import { type ApiAnswer, openRoles, type Roles } from '../infrastructure/roles.ts';
 
 const { endpoints, stop } = await startEmulators();
 test.after(stop);

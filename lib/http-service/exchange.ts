@@ -5,11 +5,11 @@ export interface HttpRequest {
   readonly method: string;
   readonly url: URL;
   readonly headers: OutgoingHttpHeaders;
-  readonly body?: string | undefined;
+  readonly body: string | undefined;
   readonly signal: AbortSignal;
 }
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   /** Undefined if the body exceeds the read limit. */
@@ -22,7 +22,7 @@ const answerBytesMax = 256 * 1024;
  * Sends one request and returns the answer, whatever its status, redirects included. Rejects if there is none: a refused or broken
  * connection, or the signal. It uses node:http, which takes half the time of fetch and keeps connections too.
  */
-export async function exchange({ url, body, ...options }: HttpRequest): Promise<Answer> {
+export async function exchange({ url, body, ...options }: HttpRequest): Promise<HttpAnswer> {
   const { request } = url.protocol === 'https:' ? https : http;
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, options).on('response', resolve).on('error', reject).end(body);

@@ -18,7 +18,7 @@ import { queueEvent } from '#runtime/host/event-source';
 import { loadFunction } from '#runtime/host/load';
 import { inLambda, type LambdaHandler } from '#runtime/lambda';
 import { type Deployment, deployed, startEmulators } from '../adapters/aws/deployment.ts';
-import app from './app.ts';
+import app from '../infrastructure/app.ts';
 
 const { endpoints, stop } = await startEmulators();
 test.after(stop);

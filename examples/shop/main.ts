@@ -1,3 +1,4 @@
+// The sample shop stands in for four remote services. It belongs to no app: a real service has its own owners, and its own contract.
 import { startShop } from './server.ts';
 
 const { PORT = '4000', HOST = '127.0.0.1', SHOP_LEDGER = '.redress/shop.sqlite' } = process.env;

@@ -15,7 +15,7 @@ export interface Shop {
   close(): Promise<void>;
 }
 
-/** Starts the sample services behind one port: /inventory, /payment, /shipping, /customer, and /switches to disturb them. */
+/** Starts the stand-ins for four remote services behind one port: /inventory, /payment, /shipping, /customer, and /switches to disturb them. */
 export async function startShop({
   port = 0,
   host = '127.0.0.1',
