@@ -33,18 +33,6 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     if (begun) await counts.change(delivery, without(begun.at), begun.counts);
   }
 
-  function redelivered({ delivery, error }: Pick<FailedMessage, 'delivery' | 'error'>): true {
-    telemetry.log('warn', again, { error, messageId: delivery.messageId });
-    telemetry.count('recordFailed');
-    return true;
-  }
-
-  function dropped({ delivery, error }: FailedMessage): false {
-    logDelivery('info', 'dropped unprocessable message', delivery, { kind: nameOf(error) }, ports);
-    telemetry.count('dropped');
-    return false;
-  }
-
   async function deadLettered({ delivery }: FailedMessage, reason: string, count: FailureCount): Promise<false> {
     await handOver(delivery, reason, count, ports);
     return false;
@@ -79,12 +67,12 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     const failure = failureOf(error);
     if (failure === 'passing') {
       await uncount(failed);
-      return redelivered(failed);
+      return redelivered(failed, telemetry);
     }
     if (failure === 'newer') return leftToNewer(failed);
     if (policy.drop.includes(String(messageFieldsIn(delivery.body)?.['type']))) {
       await uncount(failed);
-      return dropped(failed);
+      return dropped(failed, ports);
     }
     if (failure === 'content' || policy.judge === 'count') return counted(failed, policy.maxFailures);
     await uncount(failed);
@@ -95,12 +83,24 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     try {
       return await judged(failed);
     } catch (outage) {
-      return redelivered({ ...failed, error: outage });
+      return redelivered({ ...failed, error: outage }, telemetry);
     }
   };
 }
 
 const again = 'failed to process record, awaiting redelivery';
+
+function redelivered({ delivery, error }: FailedMessage, telemetry: Telemetry): true {
+  telemetry.log('warn', again, { error, messageId: delivery.messageId });
+  telemetry.count('recordFailed');
+  return true;
+}
+
+function dropped({ delivery, error }: FailedMessage, ports: DecidePorts): false {
+  logDelivery('info', 'dropped unprocessable message', delivery, { kind: nameOf(error) }, ports);
+  ports.telemetry.count('dropped');
+  return false;
+}
 
 /** Logs failures of `work`. The fate of the message is decided by now, so they must not cause a redelivery. */
 export async function ifPossible({ messageId, queue }: Delivery, work: () => Promise<unknown>, telemetry: Telemetry): Promise<void> {
