@@ -3,6 +3,7 @@ const may = {
   core: ['core'],
   authoring: ['authoring', 'core'],
   diagrams: ['diagrams', 'core'],
+  'http-service': ['http-service', 'authoring', 'core'],
   ports: ['ports', 'authoring', 'core'],
   roles: ['roles', 'ports', 'authoring', 'core'],
   adapters: ['adapters', 'ports', 'core'],
@@ -75,10 +76,10 @@ export default {
     },
     {
       name: 'examples-are-users',
-      comment: "An example imports 'redress', 'redress/cdk' or 'redress/testing', as a user would.",
+      comment: "An example imports 'redress', 'redress/http', 'redress/cdk' or 'redress/testing', as a user would.",
       severity: 'error',
       from: { path: '^examples/' },
-      to: { path: '^(lib|functions|bin|test)/', pathNot: '^lib/(index|cdk|testing)\\.ts$' },
+      to: { path: '^(lib|functions|bin|test)/', pathNot: '^lib/(index|cdk|http|testing)\\.ts$' },
     },
     {
       name: 'nothing-imports-functions',

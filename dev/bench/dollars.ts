@@ -16,7 +16,7 @@ const rounds = 20;
 
 export interface SupervisorReads {
   readonly unitsPerIdlePass: number;
-  /** Read units of the scan alone. A look at a live order costs one more. */
+  /** Read units of the scan alone. Each live order costs one more. */
   readonly unitsPerOrderSwept: number;
 }
 

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
 /** Entry points of the package that test runners load as CommonJS. */
-const entries = ['index', 'testing', 'cdk'];
+const entries = ['index', 'http', 'testing', 'cdk'];
 
 /**
  * Builds `dist/lib/commonjs/`: the package in one CommonJS file, and a small file for each entry point. Test runners that load

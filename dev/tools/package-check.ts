@@ -17,7 +17,7 @@ try {
   const project = { name: 'orders', private: true, type: 'module' };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(project));
   execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', `./${tarball}`], inFolder);
-  cpSync(`${root}examples/orders`, folder, { recursive: true });
+  for (const name of ['orders', 'shop']) cpSync(`${root}examples/${name}`, join(folder, name), { recursive: true });
 
   const types = join(folder, 'node_modules/@types');
   mkdirSync(types, { recursive: true });
@@ -25,12 +25,15 @@ try {
   cpSync(`${root}node_modules/undici-types`, join(folder, 'node_modules/undici-types'), { recursive: true });
   const { compilerOptions } = JSON.parse(readFileSync(`${root}tsconfig.json`, 'utf8')) as { compilerOptions: { [name: string]: unknown } };
   const { customConditions: _, skipLibCheck: __, ...options } = compilerOptions;
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['*.ts', 'shop'] }));
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: options, include: ['orders', 'shop'], exclude: ['**/*.test.ts'] }),
+  );
   execFileSync(installed('tsc'), ['-p', folder], { ...inFolder, stdio: 'inherit' });
 
-  const system = await startSystem(join(folder, 'node_modules/.bin/redress'), ['start', 'app.ts'], { cwd: folder, env });
+  const system = await startSystem(join(folder, 'node_modules/.bin/redress'), ['start', 'orders/app.ts'], { cwd: folder, env });
   const token = execFileSync('npx', ['redress', 'token', '--role', 'client', '--client', 'user'], inFolder).toString().trim();
-  const order = await oneOrder(system.url, token, JSON.parse(readFileSync(join(folder, 'samples/ok.json'), 'utf8')));
+  const order = await oneOrder(system.url, token, JSON.parse(readFileSync(join(folder, 'orders/samples/ok.json'), 'utf8')));
   const code = await system.end();
   process.stdout.write(`${JSON.stringify({ package: tarball, types: 'good', order: order.outcome, exitCode: code })}\n`);
   if (order.processState !== 'Processed' || code !== 0) throw new Error(system.output());

@@ -1,22 +1,76 @@
-import { availableParallelism } from 'node:os';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
 import { root, run } from './run.ts';
 
-/** `npm test [FILE ...]` runs every test that needs only this machine. */
-const files = process.argv.slice(2);
-const patterns = files.length > 0 ? files : ['test/**/*.test.ts', 'examples/**/*.test.ts'];
-process.exitCode = await run(
-  process.execPath,
-  [
-    '-C',
-    'redress-source',
-    '--disable-warning=ExperimentalWarning',
-    '--import',
-    './test/support/seed.ts',
-    '--test',
-    // Node's default leaves one core unused: on two cores it would run one file at a time.
-    `--test-concurrency=${availableParallelism()}`,
-    '--test-reporter=spec',
-    ...patterns,
-  ],
-  { cwd: root, env: { LOG_LEVEL: 'off' } },
-);
+/**
+ * `npm test [FILE ...]` runs every test that needs only this machine. jest runs the tests of the examples and of the CDK stack, which
+ * users write too; `node --test` runs the others (docs/decisions/0002-test-runner.md). Each file goes to its runner.
+ */
+const args = process.argv.slice(2);
+const flags = args.filter((arg) => arg.startsWith('-'));
+const wanted = args.filter((arg) => !arg.startsWith('-'));
+const patterns = wanted.length > 0 ? wanted.map((file) => relative(root, resolve(file))) : ['{test,examples}/**/*.test.ts'];
+const files = [...new Set(patterns.flatMap((pattern) => globSync(pattern, { cwd: root })))].sort();
+const isForJest = (file: string): boolean => /^(examples|test\/infrastructure)\//.test(file);
+const [forJest, forNode] = [files.filter(isForJest), files.filter((file) => !isForJest(file))];
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'redress-tests-'));
+const countsIn = (name: string): { readonly [count: string]: number } => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+const node = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'];
+const options = { cwd: root, env: { LOG_LEVEL: 'off' } };
+const results: { runner: string; code: number; counts: () => Counts }[] = [];
+
+if (forNode.length > 0) {
+  const code = await run(
+    process.execPath,
+    [
+      ...node,
+      '--import',
+      './test/support/seed.ts',
+      '--test',
+      // Node's default leaves one core unused: on two cores it would run one file at a time.
+      `--test-concurrency=${availableParallelism()}`,
+      '--test-reporter=spec',
+      '--test-reporter-destination=stdout',
+      '--test-reporter=./dev/tools/test-counts.js',
+      `--test-reporter-destination=${join(folder, 'node.json')}`,
+      ...flags,
+      ...forNode,
+    ],
+    options,
+  );
+  const counts = (): Counts => {
+    const { tests = 0, passed = 0, skipped = 0, todo = 0 } = countsIn('node.json');
+    return { passed, failed: tests - passed - skipped - todo };
+  };
+  results.push({ runner: 'node --test', code, counts });
+}
+if (forJest.length > 0) {
+  const jest = [`${root}node_modules/jest/bin/jest.js`, '--json', `--outputFile=${join(folder, 'jest.json')}`, ...flags];
+  // Bundles of functions are removed when their process exits, which a test in jest does not see.
+  const env = { ...options.env, TMPDIR: folder };
+  const code = await run(process.execPath, [...node, '--experimental-vm-modules', ...jest, '--runTestsByPath', ...forJest], {
+    ...options,
+    env,
+  });
+  const counts = (): Counts => {
+    const { numPassedTests = 0, numFailedTests = 0, numRuntimeErrorTestSuites = 0 } = countsIn('jest.json');
+    return { passed: numPassedTests, failed: numFailedTests + numRuntimeErrorTestSuites };
+  };
+  results.push({ runner: 'jest', code, counts });
+}
+if (results.length === 0) throw new Error(`No test file matches ${patterns.join(' ')}.`);
+
+process.stdout.write('\n');
+for (const { runner, counts } of results) {
+  const { passed, failed } = counts();
+  process.stdout.write(`${runner.padEnd(11)}  ${passed} passed, ${failed} failed\n`);
+}
+rmSync(folder, { recursive: true });
+process.exitCode = results.find(({ code }) => code !== 0)?.code ?? 0;

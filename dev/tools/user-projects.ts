@@ -39,7 +39,7 @@ try {
   for (const file of ['package.json', 'package-lock.json']) copyFileSync(`${template}${file}`, join(folder, file));
   const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', `./${tarball}`];
   execFileSync('npm', install, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
-  tell('installed', [], performance.now() - started);
+  report('installed', [], performance.now() - started);
 
   mkdirSync(join(folder, 'types'));
   writeFileSync(join(folder, 'types/package.json'), '{ "type": "module" }');
@@ -104,11 +104,11 @@ async function attempt(title: string, work: () => Promise<string>) {
   const since = performance.now();
   try {
     await work();
-    tell(title, [], performance.now() - since);
+    report(title, [], performance.now() - since);
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
     failures.push(title);
-    tell(title, [stdout, stderr], performance.now() - since);
+    report(title, [stdout, stderr], performance.now() - since);
   }
 }
 
@@ -117,7 +117,7 @@ async function run(file: string, args: readonly string[], cwd: string): Promise<
   return (await promisify(execFile)(file, args, { cwd, env, maxBuffer: 64 * 1024 * 1024 })).stdout;
 }
 
-function tell(title: string, output: readonly string[], ms: number) {
+function report(title: string, output: readonly string[], ms: number) {
   process.stdout.write(`${output.length === 0 ? 'good' : 'FAILED'}  ${title}  (${(ms / 1000).toFixed(1)} s)\n`);
   for (const each of output) process.stdout.write(each.slice(0, 4_000));
 }

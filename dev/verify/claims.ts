@@ -13,8 +13,7 @@ const sizes = { full: { embedded: 1000, dynamodb: 100 }, short: { embedded: 30, 
 
 /** G11: who claims an order when many hosts try at once, on both stores. */
 export const figure: Figure = {
-  shows:
-    'of 32 hosts that claim an order at the same moment exactly one has it, and what all of them saw could have happened in some order',
+  shows: 'exactly one of 32 hosts that claim an order at the same moment gets it, and every history is linearizable',
   async measure({ form, progress }) {
     const embedded = await onEmbedded(sizes[form].embedded);
     progress(`embedded: ${embedded.winners} winners of ${embedded.orders} orders`);
@@ -62,6 +61,6 @@ const counts = ({ wrong, notLinearizable, ...raced }: Raced) => ({
 const missed = (store: string, { orders, winners, losers, wrong, notLinearizable }: Raced): readonly string[] => [
   ...(winners === orders ? [] : [`${store}: ${winners} winners of ${orders} orders`]),
   ...wrong.slice(0, 3).map((id) => `${store}: ${id} has not exactly one winner`),
-  ...notLinearizable.slice(0, 3).map((id) => `${store}: what was seen of ${id} could have happened in no order`),
+  ...notLinearizable.slice(0, 3).map((id) => `${store}: the history of ${id} is not linearizable`),
   ...(losers >= orders * 3 ? [] : [`${store}: only ${losers} were beaten: that was no race`]),
 ];

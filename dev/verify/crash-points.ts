@@ -14,7 +14,7 @@ const sizes = {
 
 /** G5: a process crashes at each of its calls, and in each run of the smallest definition a second process crashes, too. */
 export const figure: Figure = {
-  shows: 'every call of a port and of a service at which a process may die, at three positions, and no law is broken',
+  shows: 'a process crashes at every call of a port or a service, at three positions, and no law is broken',
   async measure({ form, cores, progress }) {
     const sum = nothing();
     let done = 0;
@@ -54,14 +54,14 @@ async function missed(sum: Crashed, form: keyof typeof sizes): Promise<readonly 
       .filter((activity) => !kinds.has(activity))
       .map((activity) => `no definition has a ${activity}`),
     ...(await unreached(new Set(sum.reached))),
-    ...(form === 'full' ? await neverDiedAt(sum) : []),
+    ...(form === 'full' ? await neverCrashedAt(sum) : []),
   ];
 }
 
 /** Returns the sites that are reached but at which no process has crashed at some position. */
-async function neverDiedAt({ reached, crashed }: Crashed): Promise<readonly string[]> {
+async function neverCrashedAt({ reached, crashed }: Crashed): Promise<readonly string[]> {
   const all = reached.flatMap((site) => positions.map((position) => `${site} ${position}`));
-  return all.filter((place) => !crashed[place]).map((place) => `no process has died ${place}`);
+  return all.filter((place) => !crashed[place]).map((place) => `no process has crashed ${place}`);
 }
 
 const activitiesIn = (all: typeof definitions): ReadonlySet<string> =>

@@ -20,7 +20,7 @@ export const figure: Figure = {
     const never = Object.keys(reach).filter((kind) => landed[kind] === undefined);
     const empty = emptyCells(summary, least[run.form]);
     const cells = Object.values(reach).reduce((sum, { roles }) => sum + roles.length, 0);
-    return measured([...never.map((kind) => `${kind} has befallen nobody`), ...empty, ...casesMissing(summary)], {
+    return measured([...never.map((kind) => `${kind} has affected no role`), ...empty, ...casesMissing(summary)], {
       kinds: Object.keys(reach).length,
       cells,
       landed,

@@ -3,7 +3,7 @@ import { type Figure, measured } from './figure.ts';
 
 /** One client sends a hundred times the load of each of ten others, and twice the capacity of the service (X-46, L8). */
 export const figure: Figure = {
-  shows: 'one client sends 100 times what each of ten others does: their p99 at most doubles (simulated time; X-46)',
+  shows: 'one client sends 100 times as much as each of ten others: their p99 at most doubles (simulated time; X-46)',
   async measure({ form, seed, progress }) {
     const [seeds, loadMs] = form === 'full' ? [10, 120_000] : [2, 20_000];
     const short: string[] = [];
@@ -39,7 +39,7 @@ function missedBy(ratio: number, { alone, beside, unfair }: Three, loadMs: numbe
     // The noisy client gets the remaining capacity: fairness must not starve it.
     ...(beside.noisyCompleted >= 10 * seconds ? [] : [`only ${beside.noisyCompleted} orders of the noisy client were completed`]),
     // Without turns the noise must have an effect. Otherwise the figure shows nothing.
-    ...(unfair.p99 > 3 * alone.p99 ? [] : ['the noisy client makes no difference where nobody has his turn']),
+    ...(unfair.p99 > 3 * alone.p99 ? [] : ['the noisy client makes no difference without fair turns']),
   ];
 }
 

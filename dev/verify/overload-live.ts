@@ -36,7 +36,7 @@ for (const part of chosen) {
   const line = `${JSON.stringify({ live: part, at, scale, seed, commit: measuredCommit, durationMs, machine, ...result })}\n`;
   process.stdout.write(line);
   if (values.report) appendFileSync(values.report, line);
-  if (result.notHeld.length > 0) process.exitCode = 1;
+  if (result.unfinished.length > 0) process.exitCode = 1;
 }
 
 /** A part that cannot be measured counts as failed. The others are still measured. */
@@ -49,7 +49,7 @@ async function measure(part: string): Promise<Live> {
       return run(await openPlace(ending), { scale, seed, progress });
     });
   } catch (error) {
-    return { notHeld: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
+    return { unfinished: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
   }
 }
 

@@ -6,7 +6,7 @@ import { type Figure, measured } from './figure.ts';
 /** G18: a service is unavailable for ten minutes at twice the usual load, and the system recovers without any help (L8, X-45). */
 export const figure: Figure = {
   shows:
-    'a service away for 10 simulated minutes at twice the usual load: no order fails for it, and the backlog goes without a storm (L8)',
+    'a service away for 10 simulated minutes at twice the usual load: no order fails because of that, and the backlog is processed without a retry storm (L8)',
   async measure({ form, seed, cores, progress }) {
     const seeds = Array.from({ length: form === 'full' ? 20 : 2 }, (_, index) => seed + index);
     const worlds: Overload[] = [];
@@ -29,7 +29,7 @@ export const figure: Figure = {
       .map((each) => `seed ${each.seed}: too little happened`);
     const sum = (of: (world: Overload) => number): number => worlds.reduce((total, world) => total + of(world), 0);
     return measured([...missed.flat(), ...few], {
-      held: `${missed.filter((list) => list.length === 0).length}/${seeds.length}`,
+      reached: `${missed.filter((list) => list.length === 0).length}/${seeds.length}`,
       orders: sum(({ orders }) => orders),
       completed: sum(({ completed }) => completed),
       failed: sum(({ failed }) => failed),

@@ -5,7 +5,7 @@ import { type Ending, type Node, root, type Site, site, startNode, until } from 
 import { type Figure, measured, type Run } from './figure.ts';
 import { staleWritesIn, startAudit } from './live/audit.ts';
 import { withEnding } from './live/ending.ts';
-import { heldOrder, leaseMs, type Pause, pauseInTurn, staleResultsIn } from './live/pauses.ts';
+import { leasedOrder, leaseMs, type Pause, pauseInTurn, staleResultsIn } from './live/pauses.ts';
 import { type Course, coursesOf } from './live/recoveries.ts';
 
 const pausesOf = { full: 200, short: 10 };
@@ -23,7 +23,7 @@ const orderIn = (sample: string) =>
 
 /** G10: nodes pause for longer than their leases and their steps last, and continue without noticing that. */
 export const figure: Figure = {
-  shows: 'a node that was stopped for longer than its lease and its step last (SIGSTOP, SIGCONT) writes nothing any more',
+  shows: 'a node that was paused beyond its lease and its step timeout (SIGSTOP, SIGCONT) writes nothing stale',
   measure: (run) => withEnding((ending) => measurePauses(ending, run)),
 };
 
@@ -69,7 +69,7 @@ async function pauseAll(nodes: readonly Node[], place: Site, count: number, prog
   const answered = new Map<string, string>();
   const embedded = place.open();
   const halves = Array.from({ length: pairs }, (_, index) => [nodes[2 * index], nodes[2 * index + 1]] as [Node, Node]);
-  const held = await Promise.all(halves.map(([node], index) => heldOrder(node, embedded, `held-${index}`, orderIn('address-invalid'))));
+  const leased = await Promise.all(halves.map(([node], index) => leasedOrder(node, embedded, `held-${index}`, orderIn('address-invalid'))));
   let over = false;
   let done = 0;
   const order = orderIn('ok');
@@ -95,13 +95,13 @@ async function pauseAll(nodes: readonly Node[], place: Site, count: number, prog
     done += 1;
     if (done % 25 === 0) progress(`${done} of ${count} pauses`);
   };
-  const pauses = await Promise.all(halves.map((pair, index) => pauseInTurn(pair, held[index] ?? '', count / pairs, onPause))).finally(
+  const pauses = await Promise.all(halves.map((pair, index) => pauseInTurn(pair, leased[index] ?? '', count / pairs, onPause))).finally(
     () => {
       over = true;
     },
   );
   await submitting;
-  for (const [index, orderId] of held.entries()) answered.set(`held-${index}`, orderId);
+  for (const [index, orderId] of leased.entries()) answered.set(`held-${index}`, orderId);
   return { answered, pauses: pauses.flat() };
 }
 

@@ -120,7 +120,7 @@ function summary(found: readonly Found[], control: readonly string[], unfitting:
       ...unfitting,
       ...control,
       ...found.flatMap(({ name, failed }) => (failed === undefined ? [] : [`${name}: ${failed}`])),
-      ...survived.map(({ name, worlds }) => `nobody notices in ${worlds} worlds: ${name}`),
+      ...survived.map(({ name, worlds }) => `no law notices in ${worlds} worlds: ${name}`),
       ...(medianMs > medianMaxMs ? [`the median is ${medianMs} ms`] : []),
     ],
     {

@@ -17,7 +17,7 @@ const otherFlags: Way = { name: 'other V8 flags', execArgv: [...process.execArgv
 
 /** G3, S21: a seed is one run in every process, event by event and byte by byte of what is written and sent. */
 export const figure: Figure = {
-  shows: 'a seed played again gives the same run: in another process, after other seeds, on another version of Node',
+  shows: 'a replayed seed gives the same run: in another process, after other seeds, on another version of Node',
   async measure(run) {
     const first = await fingerprints(run, { name: 'first' });
     const ways = [{ name: 'again' }, otherFlags, ...(await otherNodes({ install: run.form === 'full' }))];

@@ -37,7 +37,7 @@ const least = { full: 1_000_000, short: 30_000 } as const;
 /** G7: all possible sequences of events, not a sample. */
 export const figure: Figure = {
   shows:
-    'every state that one order can come to, with two of each role, repeated messages and crashes: no law is broken, and none is a dead end',
+    'every state that one order can reach, with two of each role, repeated messages and crashes: no law is broken, and the order can end from each',
   async measure(run) {
     const tasks = run.form === 'full' ? full : brief;
     const searches = await inTurn(tasks, run, ({ scenario }, progress) => searchIn({ scenario }, progress));

@@ -53,11 +53,11 @@ async function serve<Job extends Json, Result>(
 
 function answerOf(child: ChildProcess, job: Json): Promise<Json> {
   return new Promise((resolve, reject) => {
-    const died = (code: number | null, signal: string | null) =>
+    const exited = (code: number | null, signal: string | null) =>
       reject(new Error(`The process that was at ${JSON.stringify(job)} ended: ${code ?? signal}.`));
-    child.once('exit', died);
+    child.once('exit', exited);
     child.once('message', (answer: Answer) => {
-      child.off('exit', died);
+      child.off('exit', exited);
       if ('error' in answer) reject(new Error(`${JSON.stringify(job)}: ${answer.error}`));
       else resolve(answer.result);
     });

@@ -10,7 +10,7 @@ const frameBytes = pageBytes + 24;
 
 /** G9, its files: the damage of a crash, or of a bad disk. */
 export const figure: Figure = {
-  shows: 'a log that is cut or damaged at any byte loses what came after it and nothing else, and a damaged page is reported',
+  shows: 'a log that is cut or damaged at any byte loses only what came after that byte, and a damaged page is reported',
   measure: (run) => withEnding((ending) => measureFiles(ending, run)),
 };
 

@@ -19,7 +19,7 @@ export const story = `
   fault order/paid/charge Refused/CardDeclined permanent
   -> customer order/paid/on-Refused/tell key order/paid/on-Refused/tell/1 attempt 1 with {"text":"The bank refuses it."}
 
-  # The fault is raised again as it was: a declined card, at the charge.
+  # The fault is raised again unchanged: a declined card, at the charge.
 
   ok order/paid/on-Refused/tell
   -> customer order/on-CardDeclined/tell key order/on-CardDeclined/tell/1 attempt 1 with {"text":"Your card was declined."}

@@ -29,13 +29,13 @@ export const story = `
   -> inventory order/reserve key order/reserve/1 attempt 1 with {"sku":"gold"}
 
   ok order/reserve {"reservationId": "r1"}
-  == held order/approval OperatorAsked
+  == blocked order/approval OperatorAsked
 
-  # Nobody but a person goes on with it. An answer needs no more than this.
+  # Only a person can continue the order. This is the whole answer.
 
   answer {"approved": false, "why": "It was meant for another shop."}
   -> inventory order/reserve/undo key order/reserve/undo/1 attempt 1 with {"reservationId":"r1"}
-  == released
+  == unblocked
 
   ok order/reserve/undo
   == compensated

@@ -25,7 +25,7 @@ export const story = `
 
   ok order/skus[0]/ship-one {"reservation": "r1"}
 
-  # The second child has undone what it did before it fails. Then the first one, which was completed, is undone as a whole.
+  # The second called order has undone its own effects before it fails. Then the first one, which completed, is undone as a whole.
 
   fault order/skus[1]/ship-one Refused/OutOfStock permanent
   -> workflows order/skus[0]/ship-one/undo key order/skus[0]/ship-one/undo/1 attempt 1 by +600s

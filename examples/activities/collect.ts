@@ -18,7 +18,7 @@ export const story = `
   -> supplier order/offers[1]/quote key order/offers[1]/quote/1 attempt 1 with {"name":"Bea"}
   -> supplier order/offers[2]/quote key order/offers[2]/quote/1 attempt 1 with {"name":"Cy"}
 
-  # The turns end in another order than that of the list.
+  # The turns end in another sequence than the list.
 
   ok order/offers[2]/quote {"price": 90}
 

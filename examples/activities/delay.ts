@@ -10,7 +10,7 @@ export const story = `
   start
   .. wake at +86400s
 
-  # A wake-up that comes early changes nothing.
+  # An early wake-up changes nothing.
 
   wake
 

@@ -24,7 +24,7 @@ export const story = `
   ok order/reserve {"reservationId": "r1"}
   -> payment order/ensure/charge key order/ensure/charge/1 attempt 1 with {"amount":40}
 
-  # First it cleans up, then handlers are looked at.
+  # The cleanup runs first, then the handler.
 
   fault order/ensure/charge Refused/CardDeclined permanent
   -> inventory order/ensure/release key order/ensure/release/1 attempt 1 with {"reservationId":"r1"}

@@ -27,7 +27,7 @@ export const story = `
   ok order/suppliers[2]/quote {"price": 90}
   -> supplier order/suppliers[1]/quote cancel
 
-  # Enough: nobody asks the last one, and the second is canceled.
+  # The condition holds: the last supplier gets no request, and the second is canceled.
 
   ok order/suppliers[1]/quote {"price": 80}
   == closed

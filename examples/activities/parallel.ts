@@ -20,7 +20,7 @@ export const story = `
   fault order/charge Refused/CardDeclined permanent
   -> inventory order/reserve cancel
 
-  # The handler waits until the other branch is closed, and what that did although it was canceled is undone.
+  # The handler waits until the other branch is closed. The canceled branch has had an effect, which is undone.
 
   ok order/reserve {"reservationId": "r1"}
   -> inventory order/reserve/undo key order/reserve/undo/1 attempt 1 with {"reservationId":"r1"}

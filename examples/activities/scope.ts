@@ -16,7 +16,7 @@ export const story = `
   fault order/gift/reserve Refused/OutOfStock permanent
   -> customer order/gift/on-OutOfStock/tell key order/gift/on-OutOfStock/tell/1 attempt 1 with {"text":"Refused/OutOfStock it is"}
 
-  # It goes on after the scope.
+  # The order continues after the scope.
 
   ok order/gift/on-OutOfStock/tell
   -> shipping order/ship key order/ship/1 attempt 1 with {"sku":"tea"}

@@ -12,7 +12,7 @@ export const story = `
   start
   -> payment order/charge key order/charge/1 attempt 1 with {"amount":40}
 
-  # The service cannot be reached. The step waits for its time, and is asked again under the same key.
+  # The service cannot be reached. The step waits for its time limit, and is requested again under the same key.
 
   fault order/charge ServiceDown transient
 
@@ -22,18 +22,18 @@ export const story = `
   -> payment order/charge key order/charge/1 attempt 2 with {"amount":40}
 
   fault order/charge Refused/CardDeclined permanent
-  == held order/charge Refused/CardDeclined
+  == blocked order/charge Refused/CardDeclined
 
   # A new card: this is another effect, so it has another key.
 
   resubmit
   -> payment order/charge key order/charge/2 attempt 3 with {"amount":40}
-  == released
+  == unblocked
 
   cancel
   -> payment order/charge cancel
 
-  # It was done although nobody wants it any more.
+  # The canceled step was done, so it is undone.
 
   ok order/charge {"chargeId": "c1"}
   -> payment order/charge/undo key order/charge/undo/2 attempt 1 with {"chargeId":"c1"}

@@ -22,7 +22,7 @@ export const story = `
   after 20s
   -> payment order/retry/transfer key order/retry/transfer/1 attempt 2 with {"amount":40}
 
-  # The retry has no run left: now the handler is looked at.
+  # The retry has no run left, so the handler runs.
 
   fault order/retry/transfer Transient/BankBusy transient
   -> customer order/on-BankBusy/tell key order/on-BankBusy/tell/1 attempt 1 with {"text":"We shall try again tomorrow: Transient/BankBusy it is"}

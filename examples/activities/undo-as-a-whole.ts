@@ -26,7 +26,7 @@ export const story = `
   ok order/parallel/cup {"reservationId": "r2"}
   -> payment order/charge key order/charge/1 attempt 1 with {"amount":40}
 
-  # What was reserved goes back in one step, not piece by piece.
+  # One undo releases both reservations, instead of one undo each.
 
   fault order/charge Refused/CardDeclined permanent
   -> inventory order/parallel/undo key order/parallel/undo/1 attempt 1 with {"basket":"b-17"}

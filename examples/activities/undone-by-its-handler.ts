@@ -24,7 +24,7 @@ export const story = `
   ok order/attempt/sequence/reserve {"reservationId": "r1"}
   -> payment order/attempt/sequence/charge key order/attempt/sequence/charge/1 attempt 1 with {"amount":40}
 
-  # The handler of each run: it undoes what the run has done, does more, and raises the fault again for the retry.
+  # The handler of each run undoes the run, does more, and raises the fault again for the retry.
 
   fault order/attempt/sequence/charge Refused/CardDeclined permanent
   -> inventory order/attempt/sequence/reserve/undo key order/attempt/sequence/reserve/undo/1 attempt 1 with {"reservationId":"r1"}
@@ -41,7 +41,7 @@ export const story = `
   ok order/attempt/sequence/reserve {"reservationId": "r2"}
   -> payment order/attempt/sequence/charge key order/attempt/sequence/charge/2 attempt 1 with {"amount":40}
 
-  # No run is left: what the handler of the last run raises again goes to the handler of the retry.
+  # No run is left: the fault that the handler of the last run raises again goes to the handler of the retry.
 
   fault order/attempt/sequence/charge Refused/CardDeclined permanent
   -> inventory order/attempt/sequence/reserve/undo key order/attempt/sequence/reserve/undo/2 attempt 1 with {"reservationId":"r2"}

@@ -23,7 +23,7 @@ export const story = `
   ok order/sequence/reserve {"reservationId": "r1"}
   -> payment order/sequence/charge key order/sequence/charge/1 attempt 1 with {"amount":40}
 
-  # The retry takes this fault. First it undoes what the run has done, then it waits, then it begins anew with new keys.
+  # The retry handles this fault. First it undoes the run, then it waits, then it begins the next run with new keys.
 
   fault order/sequence/charge Refused/CardDeclined permanent
   -> inventory order/sequence/reserve/undo key order/sequence/reserve/undo/1 attempt 1 with {"reservationId":"r1"}
@@ -37,7 +37,7 @@ export const story = `
   ok order/sequence/reserve {"reservationId": "r2"}
   -> payment order/sequence/charge key order/sequence/charge/2 attempt 1 with {"amount":40}
 
-  # No run is left: the handler is looked at.
+  # No run is left, so the handler runs.
 
   fault order/sequence/charge Refused/CardDeclined permanent
   -> inventory order/sequence/reserve/undo key order/sequence/reserve/undo/2 attempt 1 with {"reservationId":"r2"}

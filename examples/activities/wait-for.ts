@@ -16,7 +16,7 @@ export const story = `
   start
   .. wake at +172800s
 
-  # A signal with another name is kept, in case something waits for it later.
+  # A signal with another name is kept for a later wait.
 
   signal paid
 

@@ -19,7 +19,7 @@ export const story = `
   start
   -> payment order/charge key order/charge/1 attempt 1 with {"amount":40}
 
-  # Nobody answers. The second attempt has what is left of the 45 seconds.
+  # No reply arrives. The second attempt has the rest of the 45 seconds.
 
   after 30s
 
@@ -29,7 +29,7 @@ export const story = `
   after 15s
   -> payment order/charge key order/charge/1 attempt 3 confirming with {"amount":40}
 
-  # Nobody knows whether it was done, so that is found out first.
+  # The outcome is unknown, so it is confirmed first.
 
   ok order/charge {"chargeId": "c1"}
   -> payment order/charge/undo key order/charge/undo/1 attempt 1 with {"chargeId":"c1"}

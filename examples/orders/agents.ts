@@ -1,8 +1,8 @@
-import { defineAgent, operation, PermanentFailure } from 'redress';
+import { defineAgent, operation } from 'redress';
+import { httpService, path } from 'redress/http';
 import * as z from 'zod';
 import { AddressInvalid, AlreadyDispatched, CardDeclined, OutOfStock } from './faults.ts';
 import { Address, Card, Currency, MinorUnits, Quantity, Text } from './order.ts';
-import { createService } from './service.ts';
 
 const Items = z
   .array(z.object({ sku: Text, quantity: Quantity }))
@@ -14,76 +14,64 @@ const Refund = z.object({ refundId: Text });
 const Shipment = z.object({ shipmentId: Text, trackingNumber: Text });
 const Nothing = z.object({});
 
-const stock = createService({ name: 'inventory', url: () => urlFrom('INVENTORY_URL') });
+const inventoryService = httpService({ name: 'inventory', urlFrom: 'INVENTORY_URL' });
 
 export const inventory = defineAgent('inventory', {
   reserve: operation({
     input: z.object({ orderId: Text, items: Items }),
     output: Reservation,
     faults: [OutOfStock],
-    run: (input, call) => stock.post('/reservations', input, call, Reservation),
-    lookup: (key, call) => stock.get(`/reservations?idempotencyKey=${encodeURIComponent(key)}`, call, Reservation),
+    run: (input, call) => inventoryService.post('/reservations', input, call),
+    lookup: (key, call) => inventoryService.lookup('/reservations', key, call),
   }),
   release: operation({
     input: Reservation,
     output: Nothing,
-    run: ({ reservationId }, call) => stock.delete(`/reservations/${encodeURIComponent(reservationId)}`, call),
+    run: ({ reservationId }, call) => inventoryService.delete(path`/reservations/${reservationId}`, call),
   }),
 });
 
-const till = createService({ name: 'payment', url: () => urlFrom('PAYMENT_URL') });
+const paymentService = httpService({ name: 'payment', urlFrom: 'PAYMENT_URL' });
 
 export const payment = defineAgent('payment', {
   charge: operation({
     input: z.object({ orderId: Text, amount: z.object({ currency: Currency, minorUnits: MinorUnits }), card: Card }),
     output: Charge,
     faults: [CardDeclined],
-    run: (input, call) => till.post('/charges', input, call, Charge),
-    lookup: (key, call) => till.get(`/charges?idempotencyKey=${encodeURIComponent(key)}`, call, Charge),
+    run: (input, call) => paymentService.post('/charges', input, call),
+    lookup: (key, call) => paymentService.lookup('/charges', key, call),
   }),
   refund: operation({
     input: Charge,
     output: Refund,
-    run: ({ chargeId }, call) => till.post(`/charges/${encodeURIComponent(chargeId)}/refund`, undefined, call, Refund),
+    run: ({ chargeId }, call) => paymentService.post(path`/charges/${chargeId}/refund`, undefined, call),
   }),
 });
 
-const parcels = createService({ name: 'shipping', url: () => urlFrom('SHIPPING_URL') });
+const shippingService = httpService({ name: 'shipping', urlFrom: 'SHIPPING_URL' });
 
 export const shipping = defineAgent('shipping', {
   ship: operation({
     input: z.object({ orderId: Text, address: Address, items: Items }),
     output: Shipment,
     faults: [AddressInvalid],
-    run: (input, call) => parcels.post('/shipments', input, call, Shipment),
-    lookup: (key, call) => parcels.get(`/shipments?idempotencyKey=${encodeURIComponent(key)}`, call, Shipment),
+    run: (input, call) => shippingService.post('/shipments', input, call),
+    lookup: (key, call) => shippingService.lookup('/shipments', key, call),
   }),
   recall: operation({
     input: Shipment.pick({ shipmentId: true }),
     output: Nothing,
     faults: [AlreadyDispatched],
-    run: ({ shipmentId }, call) => parcels.delete(`/shipments/${encodeURIComponent(shipmentId)}`, call),
+    run: ({ shipmentId }, call) => shippingService.delete(path`/shipments/${shipmentId}`, call),
   }),
 });
 
-const desk = createService({ name: 'customer', url: () => urlFrom('CUSTOMER_URL') });
+const customerService = httpService({ name: 'customer', urlFrom: 'CUSTOMER_URL' });
 
 export const customer = defineAgent('customer', {
   notify: operation({
     input: z.object({ orderId: Text, kind: z.enum(['shipped', 'refused']), text: z.string().min(1).max(10_000) }),
     output: Nothing,
-    async run(input, call) {
-      await desk.post('/notifications', input, call, z.unknown());
-      return {};
-    },
+    run: (input, call) => customerService.post('/notifications', input, call),
   }),
 });
-
-function urlFrom(variable: string): string {
-  const url = process.env[variable];
-  if (url && /^https?:/.test(url) && URL.canParse(url)) return url;
-  throw new PermanentFailure(
-    'NotConfigured',
-    `${variable} is ${url ? 'not an http URL' : 'not set'}. Set it to the address of the service, such as http://127.0.0.1:4000.`,
-  );
-}

@@ -10,8 +10,8 @@ export default defineApp({
     variables: ['INVENTORY_URL', 'PAYMENT_URL', 'SHIPPING_URL', 'CUSTOMER_URL'],
     samples: new URL('./samples/', import.meta.url),
     async start({ dataFolder }) {
-      // A dynamic import keeps the sample shop out of the deployed bundle.
-      const { startShop } = await import('./shop/server.ts');
+      // Stands in for the remote services. A dynamic import keeps it out of the deployed bundle.
+      const { startShop } = await import('../shop/server.ts');
       const { url, environment, close } = await startShop({ ledger: join(dataFolder, 'shop.sqlite') });
       return { environment, about: `sample shop at ${url}`, close };
     },

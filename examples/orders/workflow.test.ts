@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { expect, test } from '@jest/globals';
 import { crashTest, given } from 'redress/testing';
 import { customer, inventory, payment, shipping } from './agents.ts';
 import { CardDeclined } from './faults.ts';
@@ -9,11 +8,11 @@ import { fulfilOrder } from './workflow.ts';
 const agents = [inventory, payment, shipping, customer];
 const { order } = sample;
 
-test('an order comes to its end wherever the process dies', async () => {
+test('an order ends correctly at whichever call the process crashes', async () => {
   const { runs, outcomes } = await crashTest(fulfilOrder, agents, { order });
-  assert.deepEqual(outcomes, { completed: runs });
+  expect(outcomes).toEqual({ completed: runs });
 });
 
-test('an order that is refused is undone wherever the process dies', async () => {
+test('a refused order is undone at whichever call the process crashes', async () => {
   await crashTest(fulfilOrder, agents, { order, stubs: given(payment.charge).faults(CardDeclined), mayBlock: false });
 });

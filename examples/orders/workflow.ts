@@ -3,7 +3,7 @@ import { customer, inventory, payment, shipping } from './agents.ts';
 import { AddressInvalid, CardDeclined, Refused } from './faults.ts';
 import { Order } from './order.ts';
 
-/** Reserves, charges, then ships and notifies the customer in parallel. After a refusal it undoes everything, then tells the customer. */
+/** Reserves, charges, then ships and notifies the customer in parallel. After a refusal it undoes everything, then notifies the customer. */
 export const fulfilOrder = defineWorkflow(
   'fulfil-order',
   { version: 1, order: Order, toOperator: [AddressInvalid] },

@@ -63,7 +63,7 @@ function visaCheck(order: TripOrder, orderId: Expr<string>) {
 
 /**
  * Books flight, hotel and car in parallel, then applies for a visa if the journey needs one. After any refusal it cancels the bookings,
- * newest first, and tells the traveler.
+ * newest first, and notifies the traveler.
  */
 export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip }, ({ order, orderId }) => {
   const { traveller, journey } = order;

@@ -6,13 +6,14 @@ import type { Definitions } from '#ports/definitions';
 import { collections, type DocumentCount } from '#ports/documents';
 import { queueNames, timeText } from '#ports/messages';
 import type { QueueDepth } from '#ports/queues';
-import { closeChannel, openChannel, type Turned } from '#roles/channels/operate';
-import { type ChannelState, channelState, letsGo } from '#roles/channels/state';
+import { closeChannel, openChannel } from '#roles/channels/operate';
+import { type ChangeOutcome, type ChannelState, channelState, letsGo } from '#roles/channels/state';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { ChannelCloseBody, ChannelOpenBody, PageQuery } from './schemas.ts';
+import type { ChannelCloseBody, ChannelOpenBody } from './schemas/channels.ts';
+import type { PageQuery } from './schemas/common.ts';
 
 /** Lists the agents' queue pairs with their circuit breakers, and the engine's own queues. */
 export async function listChannels({ api, caller, query }: Call<z.output<typeof PageQuery>>): Promise<Answer | Refusal> {
@@ -44,7 +45,7 @@ const changeOf = ({ api, caller }: Pick<Call, 'api' | 'caller'>, reason: string)
 async function turn(
   { api, caller, requestId, name }: Call,
   to: ChannelState['state'],
-  work: (name: string) => Promise<Turned>,
+  work: (name: string) => Promise<ChangeOutcome>,
 ): Promise<Answer | Refusal> {
   if (!channelsIn(api.definitions).includes(name)) return refuse('not-found');
   const { outcome } = await work(name);

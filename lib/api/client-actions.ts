@@ -7,7 +7,7 @@ import { acceptedAnswer, withoutLease } from './instructions.ts';
 import { visibleOrder } from './orders.ts';
 import { badParameter, isRefusal, type Refusal, refuse } from './problem.ts';
 import type { Answer, Call } from './route.ts';
-import type { CancelBody, KeyHeaders } from './schemas.ts';
+import type { CancelBody, KeyHeaders } from './schemas/instructions.ts';
 
 type CallFromOutside<Body = unknown> = Call<unknown, z.output<typeof KeyHeaders>, Body>;
 

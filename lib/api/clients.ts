@@ -5,7 +5,8 @@ import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { badParameter, type Refusal } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { ClientBody, PageQuery } from './schemas.ts';
+import type { ClientBody } from './schemas/clients.ts';
+import type { PageQuery } from './schemas/common.ts';
 
 export async function listClients({ api, caller, query }: Call<z.output<typeof PageQuery>>): Promise<Answer | Refusal> {
   const scope = { key: api.cursorKey, bound: ['clients', caller.subject] };

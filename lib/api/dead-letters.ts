@@ -11,7 +11,7 @@ import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { badParameter, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { BulkBody, DeadLetterFilter, DeadLetterQuery, DiscardBody, ResubmitMessageBody } from './schemas.ts';
+import type { BulkBody, DeadLetterFilter, DeadLetterQuery, DiscardBody, ResubmitMessageBody } from './schemas/dead-letters.ts';
 
 type Filter = z.output<typeof DeadLetterFilter>;
 

@@ -9,7 +9,7 @@ import { etagOf } from './orders.ts';
 import { plannedUndo } from './plan.ts';
 import { isRefusal, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { InstructionBody, InstructionHeaders } from './schemas.ts';
+import type { InstructionBody, InstructionHeaders } from './schemas/instructions.ts';
 
 type InstructionCall = Call<unknown, z.output<typeof InstructionHeaders>, z.output<typeof InstructionBody>>;
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Definitions } from '#ports/definitions';
 import { type ProblemCode, problems } from './problem.ts';
 import type { Route } from './route.ts';
-import { Problem } from './schemas.ts';
+import { Problem } from './schemas/problem.ts';
 
 type Schema = { readonly [key: string]: unknown };
 

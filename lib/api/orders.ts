@@ -13,7 +13,8 @@ import { openCursor, sealCursor } from './cursor.ts';
 import { entryView, readJournal } from './history.ts';
 import { badParameter, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { OrderListQuery, PageQuery, ReadHeaders, ReadQuery, SubmissionBody, SubmissionHeaders } from './schemas.ts';
+import type { PageQuery } from './schemas/common.ts';
+import type { OrderListQuery, ReadHeaders, ReadQuery, SubmissionBody, SubmissionHeaders } from './schemas/orders.ts';
 import { fullOrder, isOperator, listedOrder, maySee } from './views.ts';
 import { isAtRest, preferenceApplied, preferredWait, waitForOrder } from './waiting.ts';
 

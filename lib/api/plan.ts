@@ -9,7 +9,7 @@ import { readJournal } from './history.ts';
 import { visibleOrder } from './orders.ts';
 import { badParameter, isRefusal, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { PlanQuery } from './schemas.ts';
+import type { PlanQuery } from './schemas/instructions.ts';
 
 export async function showPlan(call: Call<z.output<typeof PlanQuery>>): Promise<Answer | Refusal> {
   const { id, query } = call;

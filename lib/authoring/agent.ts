@@ -8,7 +8,7 @@ import type { Failed, FaultType } from './fault.ts';
 import { recordStep, type StepActivity } from './step.ts';
 
 /** The context of one call of an operation. */
-export interface Call<F extends string = never> {
+export interface Call<F extends string = never, O extends z.ZodType = z.ZodType> {
   readonly orderId: string;
   /** Path of the step: `order/charge`. */
   readonly path: string;
@@ -34,6 +34,8 @@ export interface Call<F extends string = never> {
   readonly signal: AbortSignal;
   /** The faults that the operation declares, for code that translates refusals of the service. */
   readonly faults: readonly FaultType<F>[];
+  /** The schema of the operation's output, for code that checks the replies of the service. */
+  readonly output: O;
   /** Returns a refusal of the service: `return call.failed(CardDeclined, 'the card was declined')`. */
   failed<P extends F>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P>;
 }
@@ -60,11 +62,11 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
    * exception but a PermanentFailure leaves the outcome unknown.
    */
   readonly atMostOnce?: true;
-  run(input: z.output<I>, call: Call<F>): Promise<z.input<O> | Failed<F>> | z.input<O> | Failed<F>;
+  run(input: z.output<I>, call: Call<F, NoInfer<O>>): Promise<z.input<O> | Failed<F>> | z.input<O> | Failed<F>;
   /** Returns the output if the service has the effect under this key, otherwise undefined. */
-  lookup?(idempotencyKey: string, call: Call): Promise<z.input<O> | undefined> | z.input<O> | undefined;
+  lookup?(idempotencyKey: string, call: Call<never, NoInfer<O>>): Promise<z.input<O> | undefined> | z.input<O> | undefined;
   /** Stops running work if possible, before the signal of `run` is aborted. Its exceptions are only logged. */
-  cancel?(call: Call): Promise<void> | void;
+  cancel?(call: Call<never, NoInfer<O>>): Promise<void> | void;
 }
 
 /** Defines an operation. The types of input, output and faults follow from its schemas. */

@@ -1,3 +1,4 @@
+import { isUndoPath } from '#core/data/ids';
 import { isEnded, type OrderView, questionType, type StepView, timeOf } from './orders.ts';
 import { spanText } from './text.ts';
 
@@ -37,7 +38,7 @@ export function statusText({ status, result, path }: StepView, { fault }: Pick<O
   if (result === 'Succeeded') return 'ok';
   if (result === 'Canceled') return 'canceled';
   // The original step was undone; its undo step succeeded.
-  if (result === 'Compensated') return path.endsWith('/undo') ? 'ok' : 'undone';
+  if (result === 'Compensated') return isUndoPath(path) ? 'ok' : 'undone';
   if (result === 'Faulted' || status === 'Faulting') return fault?.source === path ? `failed: ${fault.type}` : 'failed';
   return (
     { Initialized: 'not started', Executing: 'requested', Canceling: 'is being canceled', Compensating: 'is being undone' }[status] ??

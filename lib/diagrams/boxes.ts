@@ -10,8 +10,8 @@ export interface SetText {
 
 export const leading = 17;
 
-const set = (text: string, type: Type, byteBudget: { widthMax: number; linesMax: number }): SetText => {
-  const lines = wrapped(text, type, byteBudget);
+const set = (text: string, type: Type, space: { widthMax: number; linesMax: number }): SetText => {
+  const lines = wrapped(text, type, space);
   return {
     lines: lines.map((line) => ({ text: line, ...type })),
     width: Math.ceil(Math.max(...lines.map((line) => widthOf(line, type)))),

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { HostEvents, RuntimeService, ServiceRuntime } from '#authoring/services';
 import type { App } from '#authoring/workflow';
 import type { Clock } from '#ports/clock';
-import type { Publisher } from '#ports/event-bus';
+import type { Announcement, Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
 import { alertOf } from '#ports/util/alert';
@@ -34,17 +34,8 @@ export interface AppServices {
 export function createAppServices({ app, services = [], hostId, role, ports, emit: others }: AppServicesOptions): AppServices {
   const { clock, telemetry, publisher } = ports;
   const all = [...services, ...(app.services ?? [])];
-  const pending = new Set<Promise<void>>();
+  const { track, settled } = trackWork(telemetry);
   let started: readonly RuntimeService[] = [];
-
-  function track(work: Promise<unknown>, trouble: string, fields: { readonly [name: string]: string }): void {
-    const done = work.then(
-      () => undefined,
-      (error: unknown) => telemetry.log('error', trouble, { ...fields, error }),
-    );
-    pending.add(done);
-    void done.then(() => pending.delete(done));
-  }
 
   function tell<E extends keyof HostEvents>(event: E, detail: HostEvents[E]): void {
     const listener = app.on?.[event];
@@ -60,14 +51,6 @@ export function createAppServices({ app, services = [], hostId, role, ports, emi
     told[event](detail);
   };
 
-  function announce(name: string, error: unknown, orderId: string | undefined): Promise<unknown> {
-    const at = clock.now();
-    const message = error instanceof Error ? error.message : String(error);
-    const id = `service/${name}/${hash('sha256', `${hostId}${timeText(at)}${message}`).slice(0, 16)}`;
-    const alert = { id, orderId, at, type: 'ServiceException', source: name, before: 'running', after: 'running', message };
-    return publisher.publish([alertOf('Service Exception', alert)]);
-  }
-
   const runtimeFor = ({ name }: RuntimeService, submit: ServiceRuntime['submit']): ServiceRuntime => ({
     hostId,
     role,
@@ -76,13 +59,10 @@ export function createAppServices({ app, services = [], hostId, role, ports, emi
     raiseServicesExceptionNotHandled(error, orderId) {
       telemetry.log('error', 'service raised an exception', { service: name, error, ...(orderId ? { orderId } : {}) });
       emit('servicesExceptionNotHandled', { service: name, error, ...(orderId ? { orderId } : {}) });
-      track(announce(name, error, orderId), 'cannot announce service exception', { service: name });
+      const alert = exceptionAlert({ name, hostId, error, orderId, at: clock.now() });
+      track(publisher.publish([alert]), 'cannot announce service exception', { service: name });
     },
   });
-
-  async function settled(): Promise<void> {
-    while (pending.size > 0) await Promise.all(pending);
-  }
 
   async function stopAll(): Promise<void> {
     const stopping = started;
@@ -112,4 +92,45 @@ export function createAppServices({ app, services = [], hostId, role, ports, emi
       await settled();
     },
   };
+}
+
+/** Returns a tracker of background work. It logs failures, and `settled` resolves when all work is done. */
+function trackWork(telemetry: Telemetry) {
+  const pending = new Set<Promise<void>>();
+  return {
+    track(work: Promise<unknown>, trouble: string, fields: { readonly [name: string]: string }): void {
+      const done = work.then(
+        () => undefined,
+        (error: unknown) => telemetry.log('error', trouble, { ...fields, error }),
+      );
+      pending.add(done);
+      void done.then(() => pending.delete(done));
+    },
+    async settled(): Promise<void> {
+      while (pending.size > 0) await Promise.all(pending);
+    },
+  };
+}
+
+interface ServiceException {
+  readonly name: string;
+  readonly hostId: string;
+  readonly error: unknown;
+  readonly orderId: string | undefined;
+  readonly at: number;
+}
+
+function exceptionAlert({ name, hostId, error, orderId, at }: ServiceException): Announcement {
+  const message = error instanceof Error ? error.message : String(error);
+  const id = `service/${name}/${hash('sha256', `${hostId}${timeText(at)}${message}`).slice(0, 16)}`;
+  return alertOf('Service Exception', {
+    id,
+    orderId,
+    at,
+    type: 'ServiceException',
+    source: name,
+    before: 'running',
+    after: 'running',
+    message,
+  });
 }

@@ -16,3 +16,6 @@ export interface Invocation {
 
 /** The `create` export of every file of `functions/`. */
 export type CreateFunction = (context: FunctionContext) => (event: never, invocation: Invocation) => unknown;
+
+/** Loads a file of `functions/`. */
+export type LoadFunction = (file: string) => Promise<{ readonly create: CreateFunction }>;

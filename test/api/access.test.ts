@@ -5,7 +5,7 @@ import { base64url, CompactSign, type JWTPayload, SignJWT, UnsecuredJWT } from '
 import type { Role } from '#api/authentication';
 import { routes } from '#api/routes';
 import { wakeUpMessage } from '#ports/messages';
-import { type Asked, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
+import { type CallOptions, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
 /** The roles of each token. */
 const granted: { readonly [who in Who]: readonly Role[] } = {
@@ -20,7 +20,7 @@ const granted: { readonly [who in Who]: readonly Role[] } = {
 /** A well-formed request for each call, so that only access decides. */
 const cancel = 'POST /orders/{id}/cancel';
 const signal = 'POST /orders/{id}/signals/{name}';
-const wellFormed: { readonly [call: string]: Asked } = {
+const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /orders': { headers: { 'idempotency-key': 'matrix' }, body: goodSubmission },
   'POST /orders/{id}/cancel': { body: { reason: 'matrix' } },
   'POST /orders/{id}/signals/{name}': { body: {} },
@@ -33,7 +33,7 @@ const wellFormed: { readonly [call: string]: Asked } = {
   'POST /channels/{name}/open': { body: {} },
 };
 
-test('every call is open only to the roles of its row, and an order of another client is not found (OWASP API1, API5)', async () => {
+test('every call is open only to the roles that its row in the table lists, and an order of another client is not found (OWASP API1, API5)', async () => {
   const { ask, orderInError, deadLetter } = startApi();
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(await orderInError('k3'), 0) });
   const toCancel = await orderInError('k2');
@@ -87,14 +87,14 @@ test('a client cannot give an instruction, register a client or list clients, an
   const { ask, orderInError, stored } = startApi();
   const orderId = await orderInError('k');
   const before = await stored();
-  const tries: readonly [string, string, Asked][] = [
+  const tries: readonly [string, string, CallOptions][] = [
     ['POST', `/orders/${orderId}/instructions`, { body: { kind: 'resubmit', reason: 'mine' }, headers: { 'if-match': '"3"' } }],
     ['PUT', '/clients/acme', { body: { responseChannels: ['redress-response-x'], senders: [] } }],
     ['GET', '/clients', {}],
     ['GET', '/clients', { headers: { 'x-http-method-override': 'PUT', 'x-roles': 'admin' } }],
   ];
-  for (const [method, path, asked] of tries)
-    assert.equal((await ask(method, path, { as: 'acme', ...asked })).status, 403, `${method} ${path}`);
+  for (const [method, path, options] of tries)
+    assert.equal((await ask(method, path, { as: 'acme', ...options })).status, 403, `${method} ${path}`);
   assert.equal((await ask('PUT', '/clients/acme', { as: 'operator', body: {} })).status, 403);
   for (const as of ['operator', 'admin', 'clientless'] as const)
     assert.equal((await ask('POST', '/orders', { as, headers: { 'idempotency-key': 'k2' }, body: goodSubmission })).status, 403, as);
@@ -189,7 +189,7 @@ test('every invalid token is refused with the same answer, whatever its error', 
     assert.ok(!text.includes(token.slice(0, 40)) || token.length < 10, why);
     answers.add(JSON.stringify({ ...json, requestId: '' }));
   }
-  assert.equal(answers.size, 1, 'nobody learns what was wrong');
+  assert.equal(answers.size, 1, 'the answer does not show the cause');
   assert.equal((await askLocal('GET', '/orders', { token: goodToken })).status, 401);
   for (const authorization of [
     '',

@@ -53,11 +53,11 @@ test('F-108: opening an open channel or closing a closed one is a conflict; an u
   const again = await ask('POST', '/channels/payment/close', because);
   assert.deepEqual([again.status, again.json.errors[0].code], [409, 'is-closed']);
   for (const name of ['nobody', 'payment-requests', 'payment-requests-dead', '..%2fpayment'])
-    for (const [verb, asked] of [
+    for (const [verb, options] of [
       ['close', because],
       ['open', open],
     ] as const)
-      assert.equal((await ask('POST', `/channels/${name}/${verb}`, asked)).status, 404, name);
+      assert.equal((await ask('POST', `/channels/${name}/${verb}`, options)).status, 404, name);
   assert.deepEqual(
     (await store.documents('CHANNELS', undefined, 10)).map(({ id }) => id),
     ['payment'],

@@ -5,7 +5,7 @@ import { refusalCodes } from '#api/openapi';
 import { problems } from '#api/problem';
 import { routes } from '#api/routes';
 import { wakeUpMessage } from '#ports/messages';
-import { type Asked, goodSubmission, startApi } from './support.ts';
+import { type CallOptions, goodSubmission, startApi } from './support.ts';
 
 test('the published contract lists exactly the calls that are served', async () => {
   const { ask } = startApi();
@@ -55,7 +55,7 @@ test('every answer conforms to the contract, for every role', async () => {
   await submitOrder('k2');
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(orderId, 0) });
   await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-a'], senders: [] } });
-  const asked: { readonly [call: string]: Asked } = {
+  const optionsOf: { readonly [call: string]: CallOptions } = {
     'POST /orders': { headers: { 'idempotency-key': 'k3' }, body: goodSubmission },
     'POST /orders/{id}/instructions': { body: { kind: 'compensate', reason: 'r', dryRun: true } },
     'POST /channels/{name}/dead-letters/bulk': { body: { filter: {}, action: 'resubmit', reason: 'r', dryRun: true } },
@@ -71,7 +71,7 @@ test('every answer conforms to the contract, for every role', async () => {
       const id = path.startsWith('/clients') ? 'acme' : path.startsWith('/channels') ? message : orderId;
       const { status, json } = await ask(method, path.replace('{id}', id).replace('{name}', 'wake-ups'), {
         as,
-        ...asked[`${method} ${path}`],
+        ...optionsOf[`${method} ${path}`],
       });
       const schema: ZodType | undefined = answers[status]?.schema;
       if (!schema) continue;

@@ -112,7 +112,7 @@ test('F-120: when a message is edited and resubmitted, its order completes, and 
   assert.deepEqual(others, []);
   assert.deepEqual([line?.['message'], line?.['by'], line?.['reason'], line?.['edited']], [id, 'olga', 'the article is called tea', true]);
   const [seen] = lines(await history(orderId, 'acme'), 'MessageResubmitted');
-  assert.deepEqual(Object.keys(seen ?? {}).toSorted(), ['at', 'seq', 'type'], 'a client learns that, and no more');
+  assert.deepEqual(Object.keys(seen ?? {}).toSorted(), ['at', 'seq', 'type'], 'the client gets only that information');
 });
 
 test('F-120: a body that does not fit its queue is 422 with pointers, and nothing is sent or changed', async () => {
@@ -214,14 +214,14 @@ test('F-120: a resubmission that broke off before its send is still listed, says
 
   queues.send = send;
   const soon = await resubmit('stock', id, { again: true });
-  assert.deepEqual([soon.status, /half a minute/.test(soon.json.errors[0].detail)], [409, true], 'perhaps it is still at work');
+  assert.deepEqual([soon.status, /half a minute/.test(soon.json.errors[0].detail)], [409, true], 'it may still be running');
   await clock.advance(30_000);
   const unaware = await resubmit('stock', id);
   assert.deepEqual([unaware.status, /may have been sent/.test(unaware.json.errors[0].detail)], [409, true]);
   assert.equal(await depth('stock-replies'), 0);
   assert.equal((await resubmit('stock', id, { again: true })).status, 202);
   assert.deepEqual([await depth('stock-replies'), (await list('stock', '?queue=stock-replies')).items], [1, []]);
-  assert.equal(lines(await history(orderId), 'MessageResubmitted').length, 2, 'both attempts are told');
+  assert.equal(lines(await history(orderId), 'MessageResubmitted').length, 2, 'the history shows both attempts');
 });
 
 test('an interrupted resubmission can be discarded, and an interrupted discard can be resubmitted', async () => {

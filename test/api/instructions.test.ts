@@ -99,13 +99,13 @@ test('an order whose time limit has passed continues only with a new one', async
 test('when another host holds the lease of an order, the order is locked: the answer says until when, not by whom (F-15)', async () => {
   const { instruct, store, clock, orderId, head } = await withOrderInError();
   await acquireLease(store, orderId, { holder: 'holder_canary', leaseMs: 30_000, clock });
-  const held = await head();
-  const locked = await instruct(resubmit, `"${held.rev}"`);
+  const leased = await head();
+  const locked = await instruct(resubmit, `"${leased.rev}"`);
   assert.deepEqual([locked.status, locked.json.code, locked.headers.get('retry-after')], [409, 'locked', '30']);
   assert.ok(!locked.text.includes('holder_canary'));
-  assert.equal((await head()).rev, held.rev);
+  assert.equal((await head()).rev, leased.rev);
   await clock.advance(30_000);
-  assert.equal((await instruct(resubmit, `"${held.rev}"`)).status, 202);
+  assert.equal((await instruct(resubmit, `"${leased.rev}"`)).status, 202);
 });
 
 test('an order whose instance is damaged is still shown, and cannot be resubmitted (F-63)', async () => {

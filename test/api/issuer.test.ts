@@ -221,19 +221,23 @@ test('Cognito: a token of the wrong kind, for another app client or of another p
   for (const [why, claims] of Object.entries(refused))
     assert.equal((await ask('GET', '/orders', { token: await signedBy(rsa, claims) })).status, 401, why);
   const otherPool = newSigner('RS256', rsa.kid);
-  assert.equal((await ask('GET', '/orders', { token: await signedBy(otherPool, idToken) })).status, 401, 'signed by another pool');
+  assert.equal(
+    (await ask('GET', '/orders', { token: await signedBy(otherPool, idToken) })).status,
+    401,
+    'the signature is of another pool',
+  );
 });
 
 /** An issuer that serves its keys over HTTP, until the test changes that. */
 async function startIssuer(t: TestContext, ...signers: readonly Signer[]) {
-  const asked: string[] = [];
+  const fetches: string[] = [];
   const shows =
     (...keys: readonly Signer[]): RequestListener =>
     (_, response) =>
       void response.end(setOf(...keys));
   let answer = shows(...signers);
   const server = createServer((request, response) => {
-    asked.push(request.url ?? '');
+    fetches.push(request.url ?? '');
     answer(request, response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -244,7 +248,7 @@ async function startIssuer(t: TestContext, ...signers: readonly Signer[]) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pool`;
   return {
     url,
-    asked,
+    fetches: fetches,
     variables: { REDRESS_ISSUER: url, REDRESS_AUDIENCE: 'redress' },
     show: (...keys: readonly Signer[]) => void (answer = shows(...keys)),
     do: (other: RequestListener) => void (answer = other),
@@ -257,11 +261,11 @@ test('the keys of an issuer are fetched once, from its well-known address or fro
   const issuer = await startIssuer(t, rsa);
   const { ask } = apiWith(issuer.variables);
   for (const jti of ['1', '2', '3']) assert.equal((await ask('GET', '/orders', { token: await issuer.token(rsa, jti) })).status, 200);
-  assert.deepEqual(issuer.asked, ['/pool/.well-known/jwks.json']);
+  assert.deepEqual(issuer.fetches, ['/pool/.well-known/jwks.json']);
 
   const { ask: askOther } = apiWith({ ...issuer.variables, REDRESS_ISSUER_JWKS_URL: issuer.url.replace('/pool', '/keys') });
   assert.equal((await askOther('GET', '/orders', { token: await issuer.token(rsa, '4') })).status, 200);
-  assert.deepEqual(issuer.asked.slice(1), ['/keys']);
+  assert.deepEqual(issuer.fetches.slice(1), ['/keys']);
 });
 
 test('while the keys are unavailable, calls get 503 with retry-after, and succeed as soon as the issuer is back', async (t) => {
@@ -300,11 +304,11 @@ test('a new key works within a minute, a withdrawn key for another ten, and inve
   assert.equal(await status(rsa, 'a'), 200);
   issuer.show(rsa, next);
   for (let index = 0; index < 20; index++) assert.equal(await status({ ...next, kid: `made-up-${index}` }, 'b'), 401);
-  assert.equal(issuer.asked.length, 1);
+  assert.equal(issuer.fetches.length, 1);
   await pass(60_001);
   assert.equal(await status(next, 'c'), 200);
-  assert.equal(await status(rsa, 'd'), 200, 'both are good while both are shown');
-  assert.equal(issuer.asked.length, 2);
+  assert.equal(await status(rsa, 'd'), 200, 'both keys are valid while both are published');
+  assert.equal(issuer.fetches.length, 2);
 
   issuer.show(next);
   await pass(599_000);
@@ -312,5 +316,5 @@ test('a new key works within a minute, a withdrawn key for another ten, and inve
   await pass(1_001);
   assert.equal(await status(next, 'e'), 200);
   await pass(30_000);
-  assert.equal(await status(rsa, 'd'), 401, 'also a token that was good a moment ago');
+  assert.equal(await status(rsa, 'd'), 401, 'a token that was valid a moment ago is refused');
 });

@@ -154,8 +154,8 @@ describe('an undo that keeps failing', () => {
     assert.equal((await mark()).status, 202);
     assert.deepEqual([(await show()).processState, (await show()).outcome], ['Processed', 'compensated']);
     const { items } = (await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'operator' })).json;
-    const told = items.find(({ type }: { type: string }) => type === 'MarkedCompensated');
-    assert.equal(told.path, 'order/charge');
+    const marked = items.find(({ type }: { type: string }) => type === 'MarkedCompensated');
+    assert.equal(marked.path, 'order/charge');
     assert.ok(
       items.some(({ kind, reason }: { kind?: string; reason?: string }) => kind === 'mark-compensated' && reason === 'refunded by hand'),
     );

@@ -112,8 +112,8 @@ test('a client sees its order from outside; operators and admins also see its ho
 
 test('operators get one sentence that explains the state of an order, and it is stable for one ETag', async () => {
   const { ask, submitOrder, orderInError, clock } = startApi();
-  const held = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'operator' });
-  assert.equal(held.json.explanation, 'Waits for a person: CardDeclined at order/charge.');
+  const blocked = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'operator' });
+  assert.equal(blocked.json.explanation, 'Waits for a person: CardDeclined at order/charge.');
 
   const orderId = await submitOrder('k2');
   const until = new Date(clock.now() + 10_000).toISOString().slice(0, 19).replace('T', ' ');
@@ -128,15 +128,15 @@ test('the explanation is null for a quarantined order, and for one that no longe
   const { ask, submitOrder, store, queues, clock, database } = startApi();
   const explained = async (orderId: string) => (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json.explanation;
   const telemetry = createTelemetry({ level: 'off' });
-  const aside = await submitOrder('k');
-  await quarantine(aside, 'InvariantViolated', 'for a test', {
+  const quarantined = await submitOrder('k');
+  await quarantine(quarantined, 'InvariantViolated', 'for a test', {
     store,
     queues,
     clock,
     telemetry,
     publisher: sqlitePublisher(database, clock),
   });
-  assert.equal(await explained(aside), null);
+  assert.equal(await explained(quarantined), null);
 
   const changed = await submitOrder('k2');
   const { state } = (await store.load(changed)) ?? assert.fail('the order is gone');
@@ -222,8 +222,8 @@ test('the history shows an operator everything, and a client what concerns it', 
   assert.deepEqual(all.map(({ type }) => type).slice(0, 4), ['OrderSubmitted', 'OrderClaimed', 'ActivityStarted', 'StepRequested']);
   const given = all.find(({ type }) => type === 'InstructionGiven');
   assert.deepEqual([given?.['by'], given?.['kind'], given?.['reason']], ['olga', 'resubmit', 'reason_canary']);
-  const asked = all.find(({ type }) => type === 'StepRequested');
-  assert.equal(asked?.['completeBy'], '2026-01-01T00:00:10.000Z');
+  const requested = all.find(({ type }) => type === 'StepRequested');
+  assert.equal(requested?.['completeBy'], '2026-01-01T00:00:10.000Z');
   assert.equal((all.find(({ type }) => type === 'OrderBlocked')?.['fault'] as Step | undefined)?.['type'], 'CardDeclined');
 
   const own = await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'acme' });

@@ -4,9 +4,9 @@ import { problems } from '#api/problem';
 import { StoreUnavailableError } from '#ports/errors';
 import type { Store } from '#ports/store';
 import { bodyLimits } from '#roles/submission/body-limits';
-import { type Asked, card, goodOrder, goodSubmission, startApi } from './support.ts';
+import { type CallOptions, card, goodOrder, goodSubmission, startApi } from './support.ts';
 
-const submission: Asked = { as: 'acme', headers: { 'idempotency-key': 'k' }, body: goodSubmission };
+const submission: CallOptions = { as: 'acme', headers: { 'idempotency-key': 'k' }, body: goodSubmission };
 const json = (headers: { [name: string]: string } = {}) => ({ ...submission.headers, ...headers });
 const note = (value: string): string => JSON.stringify({ order: { ...goodOrder, note: 'NOTE' } }).replace('"NOTE"', value);
 const nested = (levels: number): string => note('['.repeat(levels - 2) + ']'.repeat(levels - 2));
@@ -102,7 +102,7 @@ test('a body at the size limit is accepted', async () => {
   }
 });
 
-const calls: readonly [string, string, Asked, number, string][] = [
+const calls: readonly [string, string, CallOptions, number, string][] = [
   ['GET', '/nothing', {}, 404, 'not-found'],
   ['GET', '/orders/', { as: 'acme' }, 404, 'not-found'],
   ['GET', '//orders', { as: 'acme' }, 404, 'not-found'],
@@ -134,14 +134,14 @@ const calls: readonly [string, string, Asked, number, string][] = [
     'application/jsonp',
     'application/json, text/plain',
     '',
-  ].map((type): [string, string, Asked, number, string] => [
+  ].map((type): [string, string, CallOptions, number, string] => [
     'POST',
     '/orders',
     { ...submission, headers: json({ 'content-type': type }) },
     415,
     'unsupported-media-type',
   ]),
-  ...['gzip', 'br', 'identity'].map((encoding): [string, string, Asked, number, string] => [
+  ...['gzip', 'br', 'identity'].map((encoding): [string, string, CallOptions, number, string] => [
     'POST',
     '/orders',
     { ...submission, headers: json({ 'content-encoding': encoding }) },
@@ -154,9 +154,9 @@ const calls: readonly [string, string, Asked, number, string][] = [
 test('an invalid call is refused, and leaves nothing behind', async () => {
   const { ask, stored } = startApi();
   const before = await stored();
-  for (const [method, path, asked, status, code] of calls) {
-    const refused = await ask(method, path, asked);
-    assert.deepEqual([refused.status, refused.json?.code], [status, code], `${method} ${path} ${JSON.stringify(asked.headers)}`);
+  for (const [method, path, options, status, code] of calls) {
+    const refused = await ask(method, path, options);
+    assert.deepEqual([refused.status, refused.json?.code], [status, code], `${method} ${path} ${JSON.stringify(options.headers)}`);
   }
   assert.equal((await ask('DELETE', '/orders')).headers.get('allow'), 'POST, GET, HEAD');
   assert.equal(await stored(), before);
@@ -178,7 +178,7 @@ test('errors are checked in a fixed order: the route, the caller, the form, the 
   const { ask } = startApi();
   const wrong = { accept: 'text/html', 'content-type': 'text/plain' };
   const path = '/orders/absent/instructions';
-  const ladder: readonly [string, string, Asked, number][] = [
+  const ladder: readonly [string, string, CallOptions, number][] = [
     ['PUT', '/nothing', { headers: wrong, text: '{' }, 404],
     ['PUT', path, { headers: wrong, text: '{' }, 405],
     ['POST', path, { headers: wrong, text: '{' }, 401],
@@ -190,8 +190,8 @@ test('errors are checked in a fixed order: the route, the caller, the form, the 
     ['POST', path, { as: 'operator', headers: { 'if-match': '"1"' }, text: '{}' }, 422],
     ['POST', path, { as: 'operator', headers: { 'if-match': '"1"' }, body: { kind: 'resubmit', reason: 'r' } }, 404],
   ];
-  for (const [method, where, asked, status] of ladder)
-    assert.equal((await ask(method, where, asked)).status, status, JSON.stringify(asked));
+  for (const [method, where, options, status] of ladder)
+    assert.equal((await ask(method, where, options)).status, status, JSON.stringify(options));
 });
 
 test('when an order cannot be stored, the answer is 503; a bug is 500 without details', async () => {
@@ -214,18 +214,18 @@ test('when an order cannot be stored, the answer is 503; a bug is 500 without de
   ];
   for (const [change, status, code] of outages) {
     const { ask, lines } = startApi(change);
-    for (const [method, path, asked] of [
+    for (const [method, path, options] of [
       ['POST', '/orders', submission],
       ['GET', '/orders/x', { as: 'acme' }],
       ['GET', '/orders', { as: 'operator' }],
-    ] as [string, string, Asked][]) {
-      const refused = await ask(method, path, asked);
+    ] as [string, string, CallOptions][]) {
+      const refused = await ask(method, path, options);
       assert.deepEqual([refused.status, refused.json.code], [status, code], path);
       assert.ok(!refused.text.includes('secret'));
       if (!change?.accepting)
         assert.ok(
           lines.some((line) => line.includes(refused.json.requestId) && line.includes('/secret/')),
-          'the log says what it was',
+          'the log contains the cause',
         );
     }
     assert.equal((await ask('GET', '/health')).status, 200);
@@ -236,7 +236,7 @@ test('no refusal repeats the request, and no log line contains a body or a token
   const { ask, lines, orderInError } = startApi();
   const orderId = await orderInError('idempotency_canary');
   const canary = '<script>canary</script>';
-  const tries: readonly [string, string, Asked][] = [
+  const tries: readonly [string, string, CallOptions][] = [
     ['GET', `/orders?state=${canary}`, { as: 'acme' }],
     ['GET', `/orders?${canary}=1`, { as: 'acme' }],
     ['GET', `/orders?cursor=${canary}`, { as: 'acme' }],
@@ -262,8 +262,8 @@ test('no refusal repeats the request, and no log line contains a body or a token
     ],
     ['PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [canary], senders: [`${canary} x`] } }],
   ];
-  for (const [method, path, asked] of tries) {
-    const { status, text } = await ask(method, path, asked);
+  for (const [method, path, options] of tries) {
+    const { status, text } = await ask(method, path, options);
     assert.ok(status >= 400 && status < 500 && !text.includes('canary'), `${method} ${path} ${status} ${text}`);
   }
   const log = lines.join('');

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, parallel, secret, sequence, waitFor } from 'redress';
 import * as z from 'zod';
 import { acquireLease } from '#roles/scheduler/lease';
-import { type Asked, startApi } from './support.ts';
+import { type CallOptions, startApi } from './support.ts';
 
 const desk = defineAgent('desk', { file: operation({ input: z.object({ name: z.string() }), output: z.object({}), run: () => ({}) }) });
 const Visa = z.strictObject({ granted: z.boolean(), number: secret(z.string()), name: z.string().max(20) });
@@ -25,7 +25,7 @@ async function withOrder(change: Parameters<typeof startApi>[0] = {}) {
   const signal = (
     name: string,
     body: unknown,
-    { key, as = 'acme', id = orderId }: { key?: string; id?: string } & Pick<Asked, 'as'> = {},
+    { key, as = 'acme', id = orderId }: { key?: string; id?: string } & Pick<CallOptions, 'as'> = {},
   ) =>
     system.ask('POST', `/orders/${id}/signals/${name}`, {
       as,
@@ -50,9 +50,9 @@ describe('a signal from outside', () => {
     assert.equal((await signal('ticket', null)).status, 202);
     const [message] = await queues.receive('desk-requests', { max: 1, visibilityMs: 1000, waitMs: 0 });
     assert.deepEqual((JSON.parse(message?.body ?? '{}') as { input: unknown }).input, { name: 'Ann' });
-    const told = JSON.stringify(await history());
-    assert.match(told, /SignalReceived/);
-    assert.ok(!told.includes('canary'));
+    const shown = JSON.stringify(await history());
+    assert.match(shown, /SignalReceived/);
+    assert.ok(!shown.includes('canary'));
   });
 
   test('is stored if it arrives before a step waits for it', async () => {
@@ -161,7 +161,7 @@ describe('a signal from outside', () => {
     assert.match(json.errors[0].detail, /100 signals/);
     assert.equal((await signal('visa', visa)).json.code, 'conflict');
     await answer('desk', filed);
-    assert.equal((await signal('visa', visa)).status, 202, 'one of the hundred was taken');
+    assert.equal((await signal('visa', visa)).status, 202, 'one of the hundred signals was consumed');
   });
 
   test('is refused as locked while another host holds the lease, and refused while the instance is damaged', async () => {

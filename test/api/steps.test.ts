@@ -18,9 +18,9 @@ const definition: WorkflowDefinition = {
 };
 const program = programOf(definition);
 
-const told = (...facts: readonly object[]): JournalEntry[] =>
+const journalOf = (...facts: readonly object[]): JournalEntry[] =>
   facts.map((fact, index) => ({ seq: index + 1, at: (index + 1) * 100, ...fact }) as Fact<JournalEntry>);
-const asked = (path: string, attempt: number) => ({
+const requested = (path: string, attempt: number) => ({
   type: 'StepRequested',
   path,
   attempt,
@@ -34,10 +34,10 @@ const alive = (path: string, status: string): State =>
 /** Journal, current state, and the expected report of the first step: status, result, attempts, completeBy, startedAt, closedAt. */
 const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][] = [
   ['nothing has happened', [], undefined, ['Initialized', null, 0, null, null, null]],
-  ['requested', told(asked('order/pick', 1)), alive('order/pick', 'Executing'), ['Executing', null, 1, 5001, 100, null]],
+  ['requested', journalOf(requested('order/pick', 1)), alive('order/pick', 'Executing'), ['Executing', null, 1, 5001, 100, null]],
   [
     'requested three times, then extended',
-    told(asked('order/pick', 1), asked('order/pick', 2), asked('order/pick', 3), {
+    journalOf(requested('order/pick', 1), requested('order/pick', 2), requested('order/pick', 3), {
       type: 'StepExtended',
       path: 'order/pick',
       completeBy: 9000,
@@ -45,52 +45,57 @@ const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][]
     undefined,
     ['Executing', null, 3, 9000, 100, null],
   ],
-  ['closed', told(asked('order/pick', 1), closed('order/pick', 'Succeeded', 7)), undefined, ['Closed', 'Succeeded', 1, 5001, 100, 200]],
+  [
+    'closed',
+    journalOf(requested('order/pick', 1), closed('order/pick', 'Succeeded', 7)),
+    undefined,
+    ['Closed', 'Succeeded', 1, 5001, 100, 200],
+  ],
   [
     'closed as canceled',
-    told(asked('order/pick', 1), closed('order/pick', 'Canceled')),
+    journalOf(requested('order/pick', 1), closed('order/pick', 'Canceled')),
     undefined,
     ['Closed', 'Canceled', 1, 5001, 100, 200],
   ],
   [
     'could not be requested',
-    told({ type: 'ActivityStarted', path: 'order/pick' }, { type: 'OrderBlocked', path: 'order/pick', fault: {} }),
+    journalOf({ type: 'ActivityStarted', path: 'order/pick' }, { type: 'OrderBlocked', path: 'order/pick', fault: {} }),
     alive('order/pick', 'Faulting'),
     ['Faulting', null, 0, null, 100, null],
   ],
   [
     'blocked, then resubmitted',
-    told(
-      asked('order/pick', 1),
+    journalOf(
+      requested('order/pick', 1),
       { type: 'OrderBlocked', path: 'order/pick', fault: {} },
       { type: 'OrderUnblocked', path: 'order/pick' },
-      asked('order/pick', 2),
+      requested('order/pick', 2),
     ),
     undefined,
     ['Executing', null, 2, 5002, 100, null],
   ],
   [
     'run again after its end',
-    told(asked('order/pick', 1), closed('order/pick'), asked('order/pick', 1)),
+    journalOf(requested('order/pick', 1), closed('order/pick'), requested('order/pick', 1)),
     alive('order/pick', 'Executing'),
     ['Executing', null, 2, 5001, 300, null],
   ],
   [
     'the state is newer than the journal',
-    told(asked('order/pick', 1)),
+    journalOf(requested('order/pick', 1)),
     alive('order/pick', 'Canceling'),
     ['Canceling', null, 1, 5001, 100, null],
   ],
   [
     'an event of the whole order',
-    told({ type: 'OrderSubmitted', workflow: 'w@1' }, { type: 'DeadlineExpired', failureCount: 1 }),
+    journalOf({ type: 'OrderSubmitted', workflow: 'w@1' }, { type: 'DeadlineExpired', failureCount: 1 }),
     undefined,
     ['Initialized', null, 0, null, null, null],
   ],
 ];
 
 for (const [why, journal, state, wanted] of courses) {
-  test(`a step is reported as it went: ${why}`, () => {
+  test(`a step is reported with its state and its times: ${why}`, () => {
     const [pick, pack] = stepsOf(program, journal, state);
     assert.ok(pick && pack);
     assert.deepEqual([pick.status, pick.result, pick.attempts, pick.completeBy, pick.startedAt, pick.closedAt], wanted);
@@ -102,7 +107,7 @@ for (const [why, journal, state, wanted] of courses) {
 }
 
 test('a step in a loop is reported once per iteration, at its place in the definition', () => {
-  const journal = told(asked('order[0]/pick', 1), asked('order[1]/pick', 1), closed('order[0]/pick'));
+  const journal = journalOf(requested('order[0]/pick', 1), requested('order[1]/pick', 1), closed('order[0]/pick'));
   assert.deepEqual(
     stepsOf(program, journal, undefined).map(({ path, status }) => [path, status]),
     [
@@ -114,7 +119,7 @@ test('a step in a loop is reported once per iteration, at its place in the defin
 });
 
 test('a journal is complete and in order, however its pages overlap', () => {
-  const journal = told(...Array.from({ length: 9 }, () => ({ type: 'OrderClaimed', epoch: 1 })));
+  const journal = journalOf(...Array.from({ length: 9 }, () => ({ type: 'OrderClaimed', epoch: 1 })));
   const page = (from: number, to: number) => journal.slice(from, to) as never;
   assert.deepEqual(wholeJournal([page(3, 6), page(0, 4), page(0, 4)], journal.slice(5)), journal);
   assert.deepEqual(wholeJournal([], journal), journal);

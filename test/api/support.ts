@@ -15,7 +15,7 @@ import { openLocalIssuer } from '#api/local-issuer';
 import { refusalCodes } from '#api/openapi';
 import { type ProblemCode, problems } from '#api/problem';
 import { routes } from '#api/routes';
-import { Problem } from '#api/schemas';
+import { Problem } from '#api/schemas/problem';
 import type { StepReply } from '#core/data/event';
 import { manualClock } from '#ports/clock';
 import { createTelemetry } from '#ports/telemetry';
@@ -74,7 +74,7 @@ export const tokens = {
 };
 export type Who = keyof typeof tokens;
 
-export interface Asked {
+export interface CallOptions {
   readonly as?: Who;
   readonly token?: string;
   readonly headers?: { readonly [name: string]: string };
@@ -140,7 +140,7 @@ export function startApi({
   async function ask(
     method: string,
     path: string,
-    { as, token = as && tokens[as], headers = {}, body, text }: Asked = {},
+    { as, token = as && tokens[as], headers = {}, body, text }: CallOptions = {},
   ): Promise<Answered> {
     const given = text ?? (body === undefined ? null : JSON.stringify(body));
     const sent = {
@@ -249,7 +249,7 @@ function checkLaws({ status, headers, text }: Omit<Answered, 'json'>): void {
   const problem = z.strictObject(Problem.shape).parse(JSON.parse(text));
   const known = problems[problem.code as keyof typeof problems];
   assert.deepEqual([problem.status, known.status, problem.requestId], [status, status, requestId]);
-  assert.equal(problem.detail, known.detail, 'a detail says nothing but what was written for it');
+  assert.equal(problem.detail, known.detail, 'a detail contains only the text of its row');
   if (status === 401) assert.equal(headers.get('www-authenticate'), 'Bearer error="invalid_token"');
   if (status === 503 || status === 429) assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
   if (status === 405) assert.ok(headers.get('allow'));

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { rolloutMs } from '#ports/errors';
-import { type Asked, goodOrder, goodSubmission, startApi } from './support.ts';
+import { type CallOptions, goodOrder, goodSubmission, startApi } from './support.ts';
 
 const reason = { reason: 'no longer' };
 const headers = { 'idempotency-key': 'k' };
-const calls: readonly (readonly [method: string, path: string, asked: Asked])[] = [
+const calls: readonly (readonly [method: string, path: string, asked: CallOptions])[] = [
   ['GET', '', { as: 'acme' }],
   ['GET', '', { as: 'operator' }],
   ['GET', '/history', { as: 'acme' }],
@@ -22,7 +22,7 @@ async function withState(head: string) {
   system.database.prepare(head).run();
   const answers = async () => {
     const all = [];
-    for (const [method, path, asked] of calls) all.push(await system.ask(method, `/orders/${orderId}${path}`, asked));
+    for (const [method, path, options] of calls) all.push(await system.ask(method, `/orders/${orderId}${path}`, options));
     return all;
   };
   return { ...system, orderId, answers };

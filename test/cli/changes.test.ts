@@ -26,20 +26,20 @@ const charge = (more: Partial<StepView>): StepView => ({
 });
 
 describe('the changes that a watcher of an order sees', () => {
-  const asked = order({ steps: [charge({})] });
+  const requested = order({ steps: [charge({})] });
 
   test('report a requested step once', () => {
-    assert.deepEqual(changesBetween(undefined, asked), ['charge requested']);
-    assert.deepEqual(changesBetween(asked, asked), []);
+    assert.deepEqual(changesBetween(undefined, requested), ['charge requested']);
+    assert.deepEqual(changesBetween(requested, requested), []);
   });
 
   test('number the attempts of a step', () => {
-    assert.deepEqual(changesBetween(asked, order({ steps: [charge({ attempts: 2 })] })), ['charge requested again (attempt 2)']);
+    assert.deepEqual(changesBetween(requested, order({ steps: [charge({ attempts: 2 })] })), ['charge requested again (attempt 2)']);
   });
 
   test('include how long a step took', () => {
     const done = order({ steps: [charge({ status: 'Closed', result: 'Succeeded', attempts: 2, startedAt: at(1), closedAt: at(3) })] });
-    assert.deepEqual(changesBetween(asked, done), ['charge ok 2.0 s (attempt 2)']);
+    assert.deepEqual(changesBetween(requested, done), ['charge ok 2.0 s (attempt 2)']);
   });
 
   test('leave out a step that has not begun', () => {
@@ -49,11 +49,11 @@ describe('the changes that a watcher of an order sees', () => {
   test('name the fault of a failed step and of its order', () => {
     const fault = { type: 'CardDeclined', source: 'order/charge', message: 'no' };
     const failed = order({ processState: 'Error', fault, steps: [charge({ status: 'Faulting' })] });
-    assert.deepEqual(changesBetween(asked, failed), [
+    assert.deepEqual(changesBetween(requested, failed), [
       'charge failed: CardDeclined',
       'waits for an operator: CardDeclined at order/charge: no',
     ]);
-    assert.deepEqual(changesBetween(failed, asked), ['running again', 'charge requested']);
+    assert.deepEqual(changesBetween(failed, requested), ['running again', 'charge requested']);
   });
 
   test('report compensation step by step', () => {
@@ -63,7 +63,7 @@ describe('the changes that a watcher of an order sees', () => {
       outcome: 'compensated',
       steps: [charge({ status: 'Closed', result: 'Compensated' })],
     });
-    assert.deepEqual(changesBetween(asked, undoing), ['charge is being undone']);
+    assert.deepEqual(changesBetween(requested, undoing), ['charge is being undone']);
     assert.deepEqual(changesBetween(undoing, undone), ['charge undone', 'compensated after 4.0 s']);
   });
 

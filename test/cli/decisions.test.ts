@@ -37,10 +37,10 @@ describe('instructions at the command line', () => {
     return json.orderId;
   };
   const state = async (orderId: string) => (await system.redress(['order', 'get', orderId, '--json'])).json;
-  const until = async (orderId: string, holds: (order: Awaited<ReturnType<typeof state>>) => boolean) => {
+  const until = async (orderId: string, isReached: (order: Awaited<ReturnType<typeof state>>) => boolean) => {
     for (let tries = 0; ; tries++) {
       const order = await state(orderId);
-      if (holds(order)) return order;
+      if (isReached(order)) return order;
       assert.ok(tries < 200, JSON.stringify(order));
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -55,8 +55,8 @@ describe('instructions at the command line', () => {
     const again = await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}', '--key', 'one']);
     assert.match(again.err, /used before/);
 
-    const held = await until(orderId, ({ processState }) => processState === 'Error');
-    assert.equal(held.fault.type, 'OperatorAsked');
+    const blocked = await until(orderId, ({ processState }) => processState === 'Error');
+    assert.equal(blocked.fault.type, 'OperatorAsked');
     assert.match((await system.redress(['order', 'get', orderId])).out, /What is the price\?/);
     const wrong = await system.redress(['order', 'answer', orderId, '--data', '"seven"']);
     assert.deepEqual([wrong.exitCode, /\/answer/.test(wrong.err)], [1, true], wrong.err);

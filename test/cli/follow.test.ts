@@ -11,15 +11,15 @@ const answer = (etag: string, processState: string) => ({ status: 200, etag, rep
 const unchanged = { status: 304, etag: undefined, replayed: false, body: undefined };
 
 /** An API that gives these answers in order, and repeats the last one. */
-function scripted(...answers: readonly (object | Error)[]): Api & { readonly asked: (string | undefined)[] } {
-  const asked: (string | undefined)[] = [];
+function scripted(...answers: readonly (object | Error)[]): Api & { readonly requested: (string | undefined)[] } {
+  const requested: (string | undefined)[] = [];
   const call = async (_method: string, _path: string, { headers }: Call = {}) => {
-    asked.push(headers?.['if-none-match']);
-    const next = answers[Math.min(asked.length, answers.length) - 1];
+    requested.push(headers?.['if-none-match']);
+    const next = answers[Math.min(requested.length, answers.length) - 1];
     if (next instanceof Error) throw next;
     return next;
   };
-  return { url: 'http://system', asked, call: call as Api['call'] };
+  return { url: 'http://system', requested: requested, call: call as Api['call'] };
 }
 
 /** Follows an order with an advancing clock until its end. */
@@ -44,7 +44,7 @@ describe('following an order', () => {
     const { states, last } = await followed(api);
     assert.deepEqual(states, ['Processing', 'Processed']);
     assert.equal(last?.processState, 'Processed');
-    assert.deepEqual(api.asked, [undefined, '"1"', '"1"', '"1"']);
+    assert.deepEqual(api.requested, [undefined, '"1"', '"1"', '"1"']);
   });
 
   test('waits while the system restarts or is busy, and says so once', async () => {
@@ -60,7 +60,7 @@ describe('following an order', () => {
   test('does not wait for a system that was never there', async () => {
     const api = scripted(away);
     await assert.rejects(followed(api), UnreachableError);
-    assert.equal(api.asked.length, 1);
+    assert.equal(api.requested.length, 1);
   });
 
   test('ends with a refusal', async () => {

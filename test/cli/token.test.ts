@@ -33,7 +33,7 @@ describe('redress token', () => {
       const { json } = await redress(['token', '--role', 'operator', '--subject', 'olga', '--expires', span, '--data', folder, '--json']);
       const { roles, sub, exp = 0, iat = 0 } = await claimsOf(json.token, folder);
       assert.deepEqual({ roles, sub, seconds: exp - iat }, { roles: ['operator'], sub: 'olga', seconds });
-      assert.ok(Math.abs(Date.parse(json.expiresAt) / 1000 - exp) < 60, 'what is printed is what is signed');
+      assert.ok(Math.abs(Date.parse(json.expiresAt) / 1000 - exp) < 60, 'the printed expiry is the signed one');
     });
   }
 

@@ -40,7 +40,7 @@ describe('usage errors', () => {
     ['demo', '--samples', '/no/such/folder'],
     ['start', '--port', '70000'],
   ]) {
-    test(`"redress ${args.join(' ')}" does nothing`, async () => {
+    test(`"redress ${args.join(' ')}" is a usage error, and changes nothing`, async () => {
       const { exitCode, err, out } = await redress(args);
       assert.equal(exitCode, 2);
       assert.notEqual(err, '');

@@ -11,7 +11,7 @@ export interface OpenChannel {
   readonly other: Queues;
   readonly clock: ManualClock;
   /** False if only the platform's own metrics know the age of the oldest message. */
-  readonly tellsAge?: boolean;
+  readonly reportsAge?: boolean;
   close(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     const [second] = await queues.receive('q', now);
     await queues.acknowledge('q', [first?.receipt ?? '']);
     await queues.release('q', [first?.receipt ?? ''], 0);
-    assert.deepEqual(await drain(queues), [], 'the second receiver has it still');
+    assert.deepEqual(await drain(queues), [], 'the second receiver still has it');
     await clock.advance(visibilityMs);
     const [third] = await queues.receive('q', now);
     assert.equal(third?.receiveCount, 3);
@@ -215,7 +215,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(await queues.receive('q', { ...waiting, signal: controller.signal }), []);
 
     await queues.send(messages(1));
-    assert.deepEqual(bodiesOf(await drain(queues)), ['m0'], 'nobody who has gone got it');
+    assert.deepEqual(bodiesOf(await drain(queues)), ['m0'], 'no receiver that has left got it');
   });
 
   for (const [senders, max] of [
@@ -224,7 +224,9 @@ export function channelContract(name: string, open: OpenChannels): void {
     [3, 10],
     [30, 10],
   ] as const) {
-    it(`${senders} sends of one turn that meet one receiver with space for ${max} leave no message stuck`, async ({ queues }) => {
+    it(`no message stays behind when ${senders} sends in one turn of the event loop meet a receiver with space for ${max}`, async ({
+      queues,
+    }) => {
       const received = queues.receive('q', { ...waiting, max });
       await Promise.all(messages(senders).map((message) => queues.send([message])));
       const first = await received;
@@ -233,14 +235,14 @@ export function channelContract(name: string, open: OpenChannels): void {
     });
   }
 
-  it('sends of one turn that meet several receivers reach all of them, and each message reaches one', async ({ queues }) => {
+  it('several sends in one turn of the event loop reach several receivers, and each message reaches one of them', async ({ queues }) => {
     const receivers = listOf(4, () => queues.receive('q', { ...waiting, max: 2 }));
     await Promise.all(messages(8).map((message) => queues.send([message])));
     const shares = await Promise.all(receivers);
     assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(queues))]), bodiesOf(messages(8) as unknown as Received[]));
   });
 
-  it('a receiver that gives up in the very turn of the sending loses no message', async ({ queues }) => {
+  it('a receiver that gives up in the same turn of the event loop as a send loses no message', async ({ queues }) => {
     const controller = new AbortController();
     const received = queues.receive('q', { ...waiting, signal: controller.signal });
     const sent = queues.send(messages(3));
@@ -266,7 +268,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     await queues.send(messages(1));
     const [received] = await other.receive('q', now);
     assert.equal(received?.body, 'm0');
-    assert.deepEqual(await queues.receive('q', now), [], 'it is invisible here as well');
+    assert.deepEqual(await queues.receive('q', now), [], 'it is invisible in this process as well');
     await queues.acknowledge('q', [received?.receipt ?? '']);
 
     const waited = other.receive('q', waiting);
@@ -280,13 +282,13 @@ export function channelContract(name: string, open: OpenChannels): void {
   it('the depth of a queue counts visible, in-flight and delayed messages, with the age of the oldest', async ({
     queues,
     clock,
-    tellsAge = true,
+    reportsAge = true,
   }) => {
     await queues.send(messages(3));
     await clock.advance(2_000);
     await queues.send([{ queue: 'q', body: 'later', delayMs: 60_000 }]);
     await queues.receive('q', { ...now, max: 1 });
-    assert.deepEqual(await queues.depth('q'), { visible: 2, inFlight: 1, delayed: 1, oldestAgeMs: tellsAge ? 2_000 : 0 });
+    assert.deepEqual(await queues.depth('q'), { visible: 2, inFlight: 1, delayed: 1, oldestAgeMs: reportsAge ? 2_000 : 0 });
     assert.deepEqual(await queues.depth('none'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
   });
 
@@ -297,34 +299,34 @@ export function channelContract(name: string, open: OpenChannels): void {
           maxLength: 40,
           size: 'max',
         }),
-        async (deeds) => {
+        async (actions) => {
           const { queues, other, clock, close } = await open(() => undefined);
           const unacknowledged = new Set<string>();
-          const held: Received[] = [];
+          const receivedHere: Received[] = [];
           const receiving: Promise<void>[] = [];
-          const got = (received: readonly Received[]) => void held.push(...received);
-          for (const [index, [deed, size]] of deeds.entries()) {
+          const got = (received: readonly Received[]) => void receivedHere.push(...received);
+          for (const [index, [action, size]] of actions.entries()) {
             const at = size % 2 === 0 ? queues : other;
-            if (deed === 'send') {
+            if (action === 'send') {
               unacknowledged.add(`m${index}`);
               await at.send([{ queue: 'q', body: `m${index}`, delayMs: size % 3 === 0 ? size : 0 }]);
             }
-            if (deed === 'receive') got(await at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: 0 }));
-            if (deed === 'wait') receiving.push(at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: size }).then(got));
-            if (deed === 'advance') await clock.advance(size);
-            const message = held[size % Math.max(1, held.length)];
-            if (message && deed === 'release') await at.release('q', [message.receipt], size);
-            if (message && deed === 'acknowledge') await at.acknowledge('q', [message.receipt]);
+            if (action === 'receive') got(await at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: 0 }));
+            if (action === 'wait') receiving.push(at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: size }).then(got));
+            if (action === 'advance') await clock.advance(size);
+            const message = receivedHere[size % Math.max(1, receivedHere.length)];
+            if (message && action === 'release') await at.release('q', [message.receipt], size);
+            if (message && action === 'acknowledge') await at.acknowledge('q', [message.receipt]);
           }
           await clock.advance(100_000);
           await Promise.all(receiving);
-          for (const message of held) assert.ok(unacknowledged.has(message.body), 'only what was sent arrives');
+          for (const message of receivedHere) assert.ok(unacknowledged.has(message.body), 'only sent messages arrive');
 
           await clock.advance(100_000);
           const left = await drain(queues);
           assert.equal(new Set(bodiesOf(left)).size, left.length, 'each message is there once');
           const depth = await queues.depth('q');
-          assert.equal(depth.inFlight, left.length, 'what is not acknowledged can be had');
+          assert.equal(depth.inFlight, left.length, 'each unacknowledged message can be received');
           await other.acknowledge(
             'q',
             left.map(({ receipt }) => receipt),

@@ -31,7 +31,7 @@ const clientsIn = (database: Database): string[] =>
     .all()
     .map((row) => (row as { id: string }).id);
 
-test('writes of one turn are one commit, and their results keep their order', async () => {
+test('writes in one turn of the event loop are one commit, and their results keep their order', async () => {
   const database = openDatabase(':memory:');
   let commits = 0;
   database.onCommit(() => (commits += 1));
@@ -39,7 +39,7 @@ test('writes of one turn are one commit, and their results keep their order', as
   assert.deepEqual([commits, answers], [1, listOf(100, (index) => index)]);
 });
 
-test('more writes of one turn than fit into one commit are all written', async () => {
+test('more writes in one turn of the event loop than fit into one commit are all written', async () => {
   const database = openDatabase(':memory:');
   await Promise.all(listOf(2500, (index) => putClient(database, `c${index}`)));
   assert.equal(clientsIn(database).length, 2500);
@@ -121,9 +121,9 @@ test('written data survives a restart', async (t) => {
 
 test('a list of orders in Error examines only those orders, whatever else its filter says', async () => {
   const database = openDatabase(':memory:');
-  const asked: string[] = [];
+  const queries: string[] = [];
   const prepare: Database['prepare'] = (sql) => {
-    asked.push(sql);
+    queries.push(sql);
     return database.prepare(sql);
   };
   const store = sqliteStore({ ...database, prepare });
@@ -131,7 +131,7 @@ test('a list of orders in Error examines only those orders, whatever else its fi
   for (const filter of filters) {
     for (const after of [undefined, { submittedAt: noon, orderId: 'o1' }]) {
       await store.list({ state: 'Error', ...filter }, after, 10);
-      const plan = database.prepare(`EXPLAIN QUERY PLAN ${asked.at(-1)}`).all() as { detail: string }[];
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${queries.at(-1)}`).all() as { detail: string }[];
       assert.deepEqual(
         plan.map(({ detail }) => detail),
         ['SCAN s USING INDEX states_in_error', 'SEARCH o USING INTEGER PRIMARY KEY (rowid=?)', 'USE TEMP B-TREE FOR ORDER BY'],
@@ -155,8 +155,8 @@ test('closing waits for writes that have begun, and refuses later ones', async (
 test('X-49: a deleted data file gets no writes, and the listener is notified once', async (t) => {
   const folder = folderFor(t);
   const database = openDatabase(dataFile(folder));
-  const told: StoreUnavailableError[] = [];
-  database.onGone((error) => told.push(error));
+  const notified: StoreUnavailableError[] = [];
+  database.onGone((error) => notified.push(error));
   await putClient(database, 'a');
   rmSync(dataFile(folder));
   for (const id of ['b', 'c']) {
@@ -165,7 +165,7 @@ test('X-49: a deleted data file gets no writes, and the listener is notified onc
       (error: unknown) => error instanceof StoreUnavailableError && error.fatal && /is gone/.test(error.message),
     );
   }
-  assert.equal(told.length, 1);
+  assert.equal(notified.length, 1);
   await database.close();
 });
 
@@ -189,7 +189,7 @@ const unusable: readonly (readonly [what: string, prepare: (file: string) => voi
   ],
   ["is another program's database", (file) => new DatabaseSync(file).exec('CREATE TABLE theirs (a)'), /belongs to another program/],
   [
-    'is no database',
+    'is not a database',
     (file) => writeFileSync(file, 'Dear diary, this is no database at all. '.repeat(200)),
     /is not a data file of redress/,
   ],

@@ -31,7 +31,7 @@ export function documentsContract(name: string, open: () => Opened | Promise<Ope
     assert.deepEqual(await other.documents(collections.deadLetters('mail'), undefined, 10), []);
   });
 
-  it('F-112: of fifty writers with the same rev one writes, and the others get the current document', async ({ store, other }) => {
+  it('F-112: one of fifty writers with the same rev succeeds, and the others get the current document', async ({ store, other }) => {
     await store.putDocument(message('m1'), 0);
     const answers = await Promise.all(
       listOf(50, (index) => (index % 2 ? store : other).putDocument(message('m1', 2, { content: { by: index } }), 1)),

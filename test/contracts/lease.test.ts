@@ -146,8 +146,8 @@ test('F-21: a policy that does not fit the duration of leases gets advice naming
     ['BasicRetry', 60_001, 'NoRetry'],
     ['AggressiveRetry', 3_600_000, 'NoRetry'],
   ];
-  for (const [policy, heldMs, fitting] of table) {
-    const advice = lockPolicyAdvice(policy, heldMs);
+  for (const [policy, leasedMs, fitting] of table) {
+    const advice = lockPolicyAdvice(policy, leasedMs);
     if (fitting === undefined) assert.equal(advice, undefined);
     else assert.match(advice ?? '', new RegExp(`INSTANCE_LOCKED_ACTION=${fitting} instead of`));
   }
@@ -213,7 +213,7 @@ test('a host that has a lock may take it again', async () => {
   await assert.rejects(take('host-b'), InstanceLockedError);
 });
 
-test('F-13: of fifty hosts that take one lock at once, one gets it', async () => {
+test('F-13: one of fifty hosts that take the same lock at once gets it', async () => {
   const { take } = await openHost();
   const taken = await Promise.allSettled(Array.from({ length: 50 }, (_, index) => take(`host-${index}`)));
   assert.equal(taken.filter(({ status }) => status === 'fulfilled').length, 1);
@@ -236,12 +236,12 @@ test('a missing order cannot be locked', async () => {
 });
 
 test('until the lease ends, an order is locked for every host but its holder', () => {
-  const held = { heldBy: 'a', heldUntil: 100 };
+  const leased = { heldBy: 'a', heldUntil: 100 };
   assert.deepEqual(
     [
-      isHeldByOther(held, 'b', 99),
-      isHeldByOther(held, 'b', 100),
-      isHeldByOther(held, 'a', 99),
+      isHeldByOther(leased, 'b', 99),
+      isHeldByOther(leased, 'b', 100),
+      isHeldByOther(leased, 'a', 99),
       isHeldByOther({ heldBy: null, heldUntil: null }, 'b', 0),
     ],
     [true, false, false, false],

@@ -50,7 +50,7 @@ async function change(store: Store, orderId: string, way: Way, more: Partial<Sta
   assert.deepEqual(await (way === 'update' ? update() : patch()), { outcome: 'written' });
 }
 
-const held = { processState: 'Error', worklist: 'error' } as const;
+const errorState = { processState: 'Error', worklist: 'error' } as const;
 const released = { processState: 'Processing', worklist: 'due' } as const;
 const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
 const dayMs = 86_400_000;
@@ -129,7 +129,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
     assert.deepEqual(
       all,
       idsOf(await store.list({}, { submittedAt: noon + 3, orderId: '' }, 100)),
-      'from behind a time that is later than all',
+      'from a position after the latest order',
     );
     assert.deepEqual(await store.list({}, { submittedAt: noon - 1, orderId: 'z' }, 100), { items: [] });
   });
@@ -153,7 +153,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
   it('a filter with an index fills its pages, however many other orders there are', async ({ store, few }) => {
     for (let index = 0; index < 40; index++) {
       const rare = index % 10 === 3;
-      const [state, order] = [rare ? held : {}, rare ? { client: 'mail', reference: 'r1' } : {}];
+      const [state, order] = [rare ? errorState : {}, rare ? { client: 'mail', reference: 'r1' } : {}];
       await put(store, `o${index}`, state, { submittedAt: noon + index, ...order });
     }
     const served: readonly OrderFilter[] = [
@@ -172,9 +172,9 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
     for (let index = 0; index < 32; index++) {
       // Four orders of each day arrived at the same time.
       const [orderId, submittedAt] = [`o${index}`, noon - Math.floor(index / 8) * 40 * dayMs + (index % 8 < 4 ? 0 : index)];
-      await put(store, orderId, index % 4 === 0 ? held : {}, { submittedAt });
-      if (index % 4 === 1) await change(store, orderId, 'update', held);
-      if (index % 4 === 2) await change(store, orderId, 'patch', held);
+      await put(store, orderId, index % 4 === 0 ? errorState : {}, { submittedAt });
+      if (index % 4 === 1) await change(store, orderId, 'update', errorState);
+      if (index % 4 === 2) await change(store, orderId, 'patch', errorState);
       if (index % 4 !== 3) expected.push({ orderId, submittedAt });
     }
     expected.sort((a, b) => b.submittedAt - a.submittedAt || (a.orderId < b.orderId ? 1 : -1));
@@ -192,16 +192,16 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
       for (const out of ways) {
         const orderId = `${into}-${out}`;
         await put(store, orderId);
-        assert.deepEqual(await inError(), [], 'it is at work');
-        await change(store, orderId, into, { ...held, worklist: 'due' });
-        assert.deepEqual(await inError(), [orderId], 'somebody must be told of it first');
+        assert.deepEqual(await inError(), [], 'the order is running');
+        await change(store, orderId, into, { ...errorState, worklist: 'due' });
+        assert.deepEqual(await inError(), [orderId], 'the alert must be sent first');
         for (const way of ways) {
-          await change(store, orderId, way, { ...held, worklistAt: noon + 5, outbox: [] });
+          await change(store, orderId, way, { ...errorState, worklistAt: noon + 5, outbox: [] });
           assert.deepEqual(await inError(), [orderId], 'it waits for a person');
         }
         await change(store, orderId, out, released);
         assert.deepEqual(await inError(), [], 'it was resubmitted');
-        await change(store, orderId, into, held);
+        await change(store, orderId, into, errorState);
         assert.deepEqual(await inError(), [orderId], 'it failed again');
         await change(store, orderId, out, finished);
         assert.deepEqual(await inError(), [], 'it is finished');
@@ -212,9 +212,14 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
   it('the list of orders in Error obeys every other filter, and has no order in another state', async ({ store }) => {
     const fault = (type: string) => ({ type, class: 'expected' as const, message: 'm', permanent: true });
     const theirs = { client: 'mail', reference: 'r1' };
-    await put(store, 'a', { ...held, fault: fault('CardDeclined') }, { submittedAt: noon - 2 * dayMs, reference: 'r1' });
-    await put(store, 'b', { ...held, fault: fault('CardDeclined') }, { submittedAt: noon - dayMs, ...theirs });
-    await put(store, 'c', { ...held, fault: fault('OutOfStock'), workflow: { name: 'return', version: 2 } }, { submittedAt: noon - 1 });
+    await put(store, 'a', { ...errorState, fault: fault('CardDeclined') }, { submittedAt: noon - 2 * dayMs, reference: 'r1' });
+    await put(store, 'b', { ...errorState, fault: fault('CardDeclined') }, { submittedAt: noon - dayMs, ...theirs });
+    await put(
+      store,
+      'c',
+      { ...errorState, fault: fault('OutOfStock'), workflow: { name: 'return', version: 2 } },
+      { submittedAt: noon - 1 },
+    );
     await put(store, 'd', {}, { submittedAt: noon, ...theirs });
     await put(store, 'e', finished, { submittedAt: noon + 1, reference: 'r1' });
     const table: readonly (readonly [OrderFilter, string])[] = [

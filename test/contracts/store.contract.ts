@@ -88,7 +88,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual([(await store.load('o1'))?.state, await store.pages('o1')], [state, []]);
   });
 
-  it('S10: of fifty concurrent submissions of one order, one is written', async ({ store, other }) => {
+  it('S10: one of fifty concurrent submissions of an order is written', async ({ store, other }) => {
     const orders = listOf(50, (index) => orderRecord('o1', { hash: `h${index}` }));
     const answers = await Promise.all(orders.map((order, index) => (index % 2 ? store : other).create(order, stateRecord('o1'), alone)));
     const winner = (await store.load('o1'))?.order;
@@ -150,7 +150,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await store.load('o1'))?.state.blob, state.blob);
   });
 
-  it('S1: of fifty concurrent writes based on the same state, one wins, and the others learn the winner', async ({ store, other }) => {
+  it('S1: one of fifty concurrent writes based on the same state wins, and the others get the winning state', async ({ store, other }) => {
     const state = await put(store, 'o1');
     const attempts = listOf(50, (index) => next(state, { writeIds: [{ id: `w${index}`, rev: 2 }], blob: `by ${index}` }));
     const answers = await Promise.all(
@@ -228,7 +228,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     }
   });
 
-  it('an order stands in the worklist at its entry, even with another deadline, until a write moves or removes it', async ({ store }) => {
+  it('an order keeps its worklist entry, even with another deadline, until a write moves or removes the entry', async ({ store }) => {
     const shard = shardOf('o1');
     const early = await put(store, 'o1', { worklistAt: noon, nextDueAt: noon + 60_000 });
     assert.deepEqual(await store.due('due', shard, noon, 10), ['o1']);
@@ -304,7 +304,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- intents of at-most-once steps
 
-  const asking = (requestId: string, more: Partial<Intent> = {}): Intent => ({
+  const intentOf = (requestId: string, more: Partial<Intent> = {}): Intent => ({
     orderId: 'o1',
     idempotencyKey: 'o1/order/pay/1',
     requestId,
@@ -312,44 +312,44 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
   });
 
   it('X-20: the intent of a request is recorded once per key, and later requests learn which one recorded it', async ({ store, other }) => {
-    assert.equal((await store.recordIntent(asking('r1'))).outcome, 'recorded');
+    assert.equal((await store.recordIntent(intentOf('r1'))).outcome, 'recorded');
     for (const each of [store, other])
       for (const requestId of ['r1', 'r2'])
-        assert.deepEqual(await each.recordIntent(asking(requestId)), { outcome: 'refused', requestId: 'r1' });
-    assert.equal((await other.recordIntent(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'recorded');
-    assert.equal((await other.recordIntent(asking('r2', { orderId: 'o2' }))).outcome, 'recorded');
+        assert.deepEqual(await each.recordIntent(intentOf(requestId)), { outcome: 'refused', requestId: 'r1' });
+    assert.equal((await other.recordIntent(intentOf('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'recorded');
+    assert.equal((await other.recordIntent(intentOf('r2', { orderId: 'o2' }))).outcome, 'recorded');
   });
 
-  it('X-20: of fifty concurrent recordings of one key, even by the same request, one succeeds', async ({ store, other }) => {
-    const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).recordIntent(asking(`r${index % 5}`))));
+  it('X-20: one of fifty concurrent recordings of one key succeeds, even if they are of the same request', async ({ store, other }) => {
+    const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).recordIntent(intentOf(`r${index % 5}`))));
     assert.equal(notes.filter(({ outcome }) => outcome === 'recorded').length, 1);
   });
 
   it('X-20: keys too long to sort by that differ only at their ends stay distinct', async ({ store }) => {
-    const long = (end: string) => asking(end, { idempotencyKey: `o1/${'order/'.repeat(300)}${end}` });
+    const long = (end: string) => intentOf(end, { idempotencyKey: `o1/${'order/'.repeat(300)}${end}` });
     assert.equal((await store.recordIntent(long('1'))).outcome, 'recorded');
     assert.equal((await store.recordIntent(long('2'))).outcome, 'recorded');
     assert.deepEqual(await store.recordIntent({ ...long('1'), requestId: 'r9' }), { outcome: 'refused', requestId: '1' });
   });
 
   it('X-20: a withdrawn intent is gone, and no other intent is withdrawn with it', async ({ store, other }) => {
-    const note = await store.recordIntent(asking('r1'));
-    await store.recordIntent(asking('r1', { idempotencyKey: 'o1/order/pay/2' }));
+    const note = await store.recordIntent(intentOf('r1'));
+    await store.recordIntent(intentOf('r1', { idempotencyKey: 'o1/order/pay/2' }));
     assert.ok(note.outcome === 'recorded');
     await note.withdraw();
-    assert.equal((await other.recordIntent(asking('r2'))).outcome, 'recorded');
-    assert.equal((await other.recordIntent(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'refused');
+    assert.equal((await other.recordIntent(intentOf('r2'))).outcome, 'recorded');
+    assert.equal((await other.recordIntent(intentOf('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'refused');
   });
 
   it('S22, X-20: intents are removed with their order, and with no other', async ({ store, other }) => {
     const state = await put(store, 'o1');
     await put(store, 'o2');
-    for (const orderId of ['o1', 'o2']) await store.recordIntent(asking('r1', { orderId }));
+    for (const orderId of ['o1', 'o2']) await store.recordIntent(intentOf('r1', { orderId }));
     await store.update(next(state, { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null }), state, alone);
-    assert.equal((await store.recordIntent(asking('r2'))).outcome, 'refused', 'finished, but not forgotten');
+    assert.equal((await store.recordIntent(intentOf('r2'))).outcome, 'refused', 'finished, but not forgotten');
     assert.equal(await store.forget(noon + 1000, 10), 1);
-    assert.equal((await other.recordIntent(asking('r2'))).outcome, 'recorded');
-    assert.equal((await other.recordIntent(asking('r2', { orderId: 'o2' }))).outcome, 'refused');
+    assert.equal((await other.recordIntent(intentOf('r2'))).outcome, 'recorded');
+    assert.equal((await other.recordIntent(intentOf('r2', { orderId: 'o2' }))).outcome, 'refused');
   });
 
   // ---- circuit breakers
@@ -371,10 +371,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual([await other.breaker('bank'), await store.breaker('mail')], [away(1), undefined]);
   });
 
-  it('X-45: of fifty that ask for the probe permit, one gets it; and each write counts for the rev that was read', async ({
-    store,
-    other,
-  }) => {
+  it('X-45: one of fifty requests for the probe permit succeeds; each write requires the rev that was read', async ({ store, other }) => {
     await store.putBreaker(away(1), 0);
     const answers = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).putBreaker(away(2, { probeAt: noon + index }), 1)));
     assert.equal(answers.filter(({ outcome }) => outcome === 'written').length, 1);
@@ -480,7 +477,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     await store.putPage('early', 1, [{ seq: 1 }]);
     await store.update(next(early, { ...finished, updatedAt: noon }), early, alone);
     await other.update(next(middle, { ...finished, updatedAt: noon + 1000 }), middle, alone);
-    assert.equal(await store.forget(noon + 60_000, 10), 0, 'the order at the top is still at work');
+    assert.equal(await store.forget(noon + 60_000, 10), 0, 'the outermost order is still running');
 
     await store.update(next(top, { ...finished, updatedAt: noon + 70_000 }), top, alone);
     await store.update(next(late, { ...finished, updatedAt: noon + 90_000 }), late, alone);
@@ -505,9 +502,9 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     await other.load('o1');
     await store.forget(noon + 1, 10);
     assert.equal(await other.load('o1'), undefined);
-    const anew = orderRecord('o1', { body: 'another body', submittedAt: noon + 86_400_000 });
-    await store.create(anew, stateRecord('o1'), alone);
-    assert.deepEqual([(await store.load('o1'))?.order, (await other.load('o1'))?.order], [anew, anew]);
+    const submittedAgain = orderRecord('o1', { body: 'another body', submittedAt: noon + 86_400_000 });
+    await store.create(submittedAgain, stateRecord('o1'), alone);
+    assert.deepEqual([(await store.load('o1'))?.order, (await other.load('o1'))?.order], [submittedAgain, submittedAgain]);
   });
 
   // ---- damage

@@ -55,7 +55,7 @@ function openInFile(): OpenStore {
 }
 
 storeContract('SQLite in memory', () => openInMemory(true));
-storeContract('SQLite in memory that sends nothing along', () => openInMemory(false));
+storeContract('SQLite in memory without an atomic outbox', () => openInMemory(false));
 storeContract('SQLite in a file that two processes share', openInFile);
 
 const dynoxide = await startDynoxide();

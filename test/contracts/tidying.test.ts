@@ -28,7 +28,7 @@ test('S22: messages that stay unread on any queue for 14 days are removed, as in
   await clock.advance(14 * dayMs);
   await queues.send(names.map((queue) => ({ queue, body: 'new' })));
   await tidy();
-  assert.equal((await queues.depth('wake-ups')).visible, 1201, 'not a moment too soon');
+  assert.equal((await queues.depth('wake-ups')).visible, 1201, 'not earlier');
   await clock.advance(1);
   await tidy();
   for (const queue of names)

@@ -8,7 +8,7 @@ import { createTelemetry } from '#ports/telemetry';
 import { createChannelReconciler } from '#roles/channels/reconciler';
 import { closed, opened } from '#roles/channels/state';
 import { startLambdaApi } from '../support/lambda-api.ts';
-import { valvesContract } from './valves.contract.ts';
+import { consumersContract } from './valves.contract.ts';
 
 const lambda = await startLambdaApi();
 after(() => lambda.stop());
@@ -19,12 +19,12 @@ const client = new LambdaClient({
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   maxAttempts: 1,
 });
-const valvesOf = () => lambdaConsumers({ client: async () => client, queueArns });
+const consumersOf = () => lambdaConsumers({ client: async () => client, queueArns });
 const stateOf = (queue: string): string => lambda.stateOf(queueArns + queue);
 
-valvesContract('Lambda in its protocol', async () => ({
-  valves: valvesOf(),
-  other: valvesOf(),
+consumersContract('Lambda in its protocol', async () => ({
+  consumers: consumersOf(),
+  other: consumersOf(),
   queues: ['stock-requests', 'stock-replies'],
   isTaken: async (queue) => stateOf(queue) === 'Enabled',
   close: async () => {},
@@ -35,9 +35,9 @@ after(() => database.close());
 const alerting = { documents, publisher };
 
 test('a mapping in the right state is not changed', async () => {
-  await valvesOf().set(['a-requests'], 'closed');
+  await consumersOf().set(['a-requests'], 'closed');
   const before = lambda.changes();
-  for (let time = 0; time < 3; time++) await valvesOf().set(['a-requests'], 'closed');
+  for (let time = 0; time < 3; time++) await consumersOf().set(['a-requests'], 'closed');
   assert.equal(lambda.changes(), before);
 });
 
@@ -45,7 +45,7 @@ test('F-108: a temporary refusal of Lambda is retried in the next pass, and repo
   const clock = manualClock();
   const lines: string[] = [];
   const telemetry = createTelemetry({ write: (line) => void lines.push(line) });
-  const keeper = createChannelReconciler({ ...alerting, consumers: valvesOf(), clock, telemetry });
+  const keeper = createChannelReconciler({ ...alerting, consumers: consumersOf(), clock, telemetry });
   const state = closed(undefined, 'b', ['b-requests'], { by: 'olga', reason: '', now: clock.now() });
   lambda.isBusy(2);
   const seen: string[] = [];
@@ -59,11 +59,11 @@ test('F-108: a temporary refusal of Lambda is retried in the next pass, and repo
 
 test('F-108: a mapping that another party enabled is disabled within a minute; opened, the channel is open', async () => {
   const clock = manualClock();
-  const keeper = createChannelReconciler({ ...alerting, consumers: valvesOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
+  const keeper = createChannelReconciler({ ...alerting, consumers: consumersOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
   const state = closed(undefined, 'c', ['c-replies'], { by: 'olga', reason: '', now: clock.now() });
   await keeper.follow(new Map([['c', state]]));
-  await valvesOf().set(['c-replies'], 'open');
-  await valvesOf().set(['c-requests'], 'closed');
+  await consumersOf().set(['c-replies'], 'open');
+  await consumersOf().set(['c-requests'], 'closed');
   await clock.advance(60_000);
   await keeper.follow(new Map([['c', state]]));
   assert.deepEqual([stateOf('c-replies'), stateOf('c-requests')], ['Disabled', 'Enabled']);

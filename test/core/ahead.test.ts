@@ -103,7 +103,7 @@ describe('which activities of an order may still run', () => {
     const run = begun(parallel('order', visa, step('a')));
     assert.ok(now(run));
     run.reply('order/a', fault('No'));
-    assert.deepEqual([now(run), waitsAhead(run)], [false, true], 'while it is held');
+    assert.deepEqual([now(run), waitsAhead(run)], [false, true], 'while the order is blocked');
   });
 
   test('an order that is being undone accepts no signal', () => {

@@ -10,13 +10,13 @@ import { sequence, step, workflow } from '../support/workflows.ts';
 type Handlers = readonly { readonly fault: string; readonly do: Activity }[];
 const handling = (activity: Activity, ...faultHandlers: Handlers): Activity => ({ ...activity, faultHandlers }) as Activity;
 const again = { activity: 'rethrow', name: 'again' } as Activity;
-const told = (name: string) => sequence(name, step('tell'));
+const notified = (name: string) => sequence(name, step('tell'));
 const declaring = { ...step('a'), faults: ['Refused/CardDeclined'] } as Activity;
 
 describe('a handler for every fault', () => {
   test('F-171: it handles a fault that no operation declares', () => {
     play(
-      workflow(handling(sequence('order', step('a')), { fault: '*', do: told('any') })),
+      workflow(handling(sequence('order', step('a')), { fault: '*', do: notified('any') })),
       `
       start
       -> agent order/a key order/a/1 attempt 1
@@ -32,7 +32,7 @@ describe('a handler for every fault', () => {
 
   test('F-171: it handles a fault of the engine, but not one that only a person can resolve', () => {
     const question = { activity: 'askOperator', name: 'ask', question: 'Go on?' } as Activity;
-    const run = startRun(workflow(handling(sequence('order', question, step('a')), { fault: '*', do: told('any') })));
+    const run = startRun(workflow(handling(sequence('order', question, step('a')), { fault: '*', do: notified('any') })));
     run.happen({ type: 'started', stepMs });
     assert.equal(run.state.phase, 'blocked');
     run.happen({ type: 'resubmitted', answer: {} });
@@ -43,15 +43,15 @@ describe('a handler for every fault', () => {
 
   test('F-171, F-69: it must be the last handler, or the definition is refused', () => {
     const [first, last] = [
-      { fault: '*', do: told('any') },
-      { fault: 'Refused', do: told('no') },
+      { fault: '*', do: notified('any') },
+      { fault: 'Refused', do: notified('no') },
     ];
     const errors = check(workflow(handling(sequence('order', declaring), first, last))).filter(({ severity }) => severity === 'error');
     assert.deepEqual(
       errors.map(({ message }) => message),
       ['The handler for "Refused" can never run: the one for "*" comes before it and catches the fault. Put it first.'],
     );
-    const twice = check(workflow(handling(sequence('order', declaring), last, { ...last, do: told('no-2') })));
+    const twice = check(workflow(handling(sequence('order', declaring), last, { ...last, do: notified('no-2') })));
     assert.match(twice.find(({ severity }) => severity === 'error')?.message ?? '', /^A second handler for "Refused"/);
     assert.deepEqual(
       check(workflow(handling(sequence('order', declaring), last, first))).filter(({ severity }) => severity === 'error'),
@@ -62,7 +62,7 @@ describe('a handler for every fault', () => {
 
 describe('a handler that raises the caught fault again', () => {
   const inner = handling(sequence('inner', declaring), { fault: 'Refused', do: sequence('no', again) });
-  const outer = handling(sequence('order', inner), { fault: 'Refused/CardDeclined', do: told('declined') });
+  const outer = handling(sequence('order', inner), { fault: 'Refused/CardDeclined', do: notified('declined') });
 
   test('F-172: an outer handler of its exact type handles it, and the first source is kept', () => {
     const run = play(
@@ -90,7 +90,7 @@ describe('a handler that raises the caught fault again', () => {
   });
 
   test('F-172: a fault that is not permanent keeps that, its class and its data', () => {
-    const run = startRun(workflow(handling(sequence('order', inner), { fault: '*', do: told('any') })));
+    const run = startRun(workflow(handling(sequence('order', inner), { fault: '*', do: notified('any') })));
     run.happen({ type: 'started', stepMs });
     const busy = { type: 'Refused/CardDeclined', class: 'expected', message: 'not now', permanent: false, data: { till: 7 } } as const;
     run.reply('order/inner/a', { status: 'failed', fault: busy });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Step } from '#core/activities/step';
 import { callProblems } from '#core/checks/calls';
 import { requestIdOf } from '#core/data/ids';
 import type { Activity, WorkflowDefinition } from '#core/definition/definition';
@@ -31,7 +32,7 @@ const path = 'order/ship';
 describe('an order calls another workflow', () => {
   test('the request for the called order has an idempotency key, and its result can be read', () => {
     const run = started(workflow(sequence('', call(), tell)));
-    assert.partialDeepStrictEqual(run.asked(path), {
+    assert.partialDeepStrictEqual(run.latestRequest(path), {
       agent: 'workflows',
       operation: 'ship-one@1',
       idempotencyKey: 'o1/order/ship/1',
@@ -40,7 +41,7 @@ describe('an order calls another workflow', () => {
       input: { of: 'o1' },
     });
     run.reply(path, ok({ parcel: 7 }));
-    assert.deepEqual(run.asked('order/tell').input, { parcel: 7 });
+    assert.deepEqual(run.latestRequest('order/tell').input, { parcel: 7 });
   });
 
   test("the call requests the child's status again every ten minutes, as long as the child runs, under the same key", () => {
@@ -54,21 +55,21 @@ describe('an order calls another workflow', () => {
 
   test('a child ends once: its reply counts, whichever request it names and however late it was sent', () => {
     const run = started(workflow(sequence('', call(), tell)));
-    const [first] = run.asks;
+    const [first] = run.requests;
     after(run, 600);
     run.epoch += 1;
     run.happen({ type: 'reclaimed' });
     run.now += 1e9;
     run.reply(path, ok('late'), { ask: first, sentAt: run.now });
-    assert.equal(run.asked('order/tell').input, 'late');
+    assert.equal(run.latestRequest('order/tell').input, 'late');
   });
 
   test('the reply of an abandoned child no longer counts', () => {
     const run = started(workflow(sequence('', call())));
-    const [first] = run.asks;
+    const [first] = run.requests;
     run.reply(path, fault('Refused'));
     run.happen({ type: 'resubmitted' });
-    assert.equal(run.asked(path).idempotencyKey, 'o1/order/ship/2');
+    assert.equal(run.latestRequest(path).idempotencyKey, 'o1/order/ship/2');
     run.reply(path, ok(), { ask: first });
     run.happen({ type: 'replied', requestId: requestIdOf('o2', path, { generation: 2, attempt: 2, epoch: 1 }), sentAt: 0, reply: ok() });
     assert.equal(run.state.phase, 'running');
@@ -78,13 +79,13 @@ describe('an order calls another workflow', () => {
 
   test('a call may set its own interval for status requests', () => {
     const run = started(workflow(sequence('', call({ completeWithinSeconds: 60 }))));
-    assert.equal(run.asked(path).completeBy, run.now + 60_000);
+    assert.equal(run.latestRequest(path).completeBy, run.now + 60_000);
   });
 
   test('when the time limit of the whole order has passed, the order no longer waits for the child', () => {
     const run = started(workflow(sequence('', call()), { completeWithinSeconds: 900 }));
     after(run, 600);
-    assert.equal(run.asked(path).completeBy, run.now + 300_000);
+    assert.equal(run.latestRequest(path).completeBy, run.now + 300_000);
     after(run, 300);
     assert.partialDeepStrictEqual(run.state.blocked, { path, fault: { type: 'Engine/DeadlineExceeded' } });
     assert.partialDeepStrictEqual(run.state.activities[path], { local: { phase: 'unknown' } });
@@ -95,16 +96,16 @@ describe('an order calls another workflow', () => {
     run.reply(path, fault('Busy', { permanent: false }));
     assert.deepEqual(run.state.phase, 'running');
     after(run, 600);
-    assert.equal(run.asked(path).attempt, 2);
+    assert.equal(run.latestRequest(path).attempt, 2);
   });
 
   test('a call that waits for a person is not requested meanwhile', () => {
     const run = started(workflow(sequence('', call())));
     run.reply(path, fault('Odd', { unknown: true }));
     after(run, 600);
-    assert.equal(run.asks.length, 1);
+    assert.equal(run.requests.length, 1);
     run.happen({ type: 'resubmitted' });
-    assert.equal(run.asked(path).idempotencyKey, 'o1/order/ship/1');
+    assert.equal(run.latestRequest(path).idempotencyKey, 'o1/order/ship/1');
   });
 
   test('a canceled call is confirmed, but not before the last request could have had its effect', () => {
@@ -113,7 +114,7 @@ describe('an order calls another workflow', () => {
     const { commands } = run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.partialDeepStrictEqual(commands, [{ type: 'cancel', agent: 'workflows', idempotencyKey: 'o1/order/ship/1' }]);
     after(run, 600);
-    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true, idempotencyKey: 'o1/order/ship/1' });
+    assert.partialDeepStrictEqual(run.latestRequest(path), { attempt: 2, confirming: true, idempotencyKey: 'o1/order/ship/1' });
     run.reply(path, fault('Refused'));
     assert.equal(run.state.outcome, 'canceled');
   });
@@ -154,6 +155,14 @@ describe('an order that another one called', () => {
     run.happen({ type: 'compensatedByCaller' });
     assert.partialDeepStrictEqual(run.state, { phase: 'running', compensatedByCaller: true });
     run.reply('order/quote/undo', ok());
+    assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
+  });
+
+  test('its caller can compensate it if its only activity is a step', () => {
+    const run = started(workflow(step('charge', { undo: step('undo') as Step })), true);
+    run.reply('order', ok());
+    run.happen({ type: 'compensatedByCaller' });
+    run.reply('order/undo', ok());
     assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
   });
 

@@ -33,7 +33,7 @@ registerActivity('test:around', {
 const wrong = (root: Activity, more: Partial<WorkflowDefinition> = {}, known?: Catalog) =>
   said(workflow(root, { order, ...more }), known).map((each) => each.split('\n')[0]);
 
-describe('what an expression may read of activities with a result', () => {
+describe('the results of activities that an expression may read', () => {
   const payload = closed({ amount: { type: 'number' } });
 
   test('signals and answers of people have the fields of their schemas; the results of calls and functions have any type', () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { Step, StepState } from '#core/activities/step';
+import type { Step } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
+import type { StepState } from '#core/data/step-state';
 import type { Activity } from '#core/definition/definition';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
@@ -14,7 +15,7 @@ const refused = { fault: 'Refused', do: sequence('refused', { activity: 'compens
 function answerAll(run: Run, replyTo: (path: string, attempt: number) => StepReply | undefined = () => undefined): readonly string[] {
   run.happen({ type: 'started', stepMs });
   for (let next = 0; run.state.phase === 'running'; next++) {
-    const ask = run.asks[next];
+    const ask = run.requests[next];
     if (ask) run.reply(ask.path, replyTo(ask.path, ask.attempt) ?? ok(), { ask });
     else {
       next -= 1;
@@ -22,7 +23,7 @@ function answerAll(run: Run, replyTo: (path: string, attempt: number) => StepRep
       run.happen({ type: 'woken' });
     }
   }
-  return run.asks.map(({ path }) => path.slice('order/'.length));
+  return run.requests.map(({ path }) => path.slice('order/'.length));
 }
 
 const steps = (count: number): readonly string[] => listOf(count, (index) => `t${index}`);
@@ -30,10 +31,10 @@ const steps = (count: number): readonly string[] => listOf(count, (index) => `t$
 for (const failing of [0, 1, 2, 3, 4, 5]) {
   test(`F-100: ${failing === 5 ? 'five steps that succeed are not undone' : `when step ${failing} of five fails, the steps before it are undone, newest first`}`, () => {
     const run = startRun(workflow({ ...sequence('order', ...steps(5).map(undoable)), faultHandlers: [refused] }));
-    const asked = answerAll(run, (path) => (path === `order/t${failing}` ? fault('Refused') : undefined));
+    const requested = answerAll(run, (path) => (path === `order/t${failing}` ? fault('Refused') : undefined));
     const done = steps(failing);
     const undone = done.toReversed().map((name) => `${name}/undo`);
-    assert.deepEqual(asked, failing === 5 ? done : [...done, `t${failing}`, ...undone, 'refused/tell']);
+    assert.deepEqual(requested, failing === 5 ? done : [...done, `t${failing}`, ...undone, 'refused/tell']);
     assert.equal(run.state.outcome, failing === 5 ? 'completed' : failing === 0 ? 'rejected' : 'compensated');
   });
 }
@@ -45,15 +46,15 @@ test('F-103: an undo that fails k times is requested k + 1 times, and the next u
   fc.assert(
     fc.property(failures, failures, fc.boolean(), (first, second, permanent) => {
       const run = startRun(workflow({ ...sequence('order', ...steps(3).map(undoable)), faultHandlers: [refused] }));
-      const asked = answerAll(run, (path, attempt) => {
+      const requested = answerAll(run, (path, attempt) => {
         if (path === 'order/t2') return fault('Refused');
         const times = path === 'order/t1/undo' ? first : path === 'order/t0/undo' ? second : 0;
         return attempt <= times ? fault('Busy', { permanent }) : undefined;
       });
       const undos = [...listOf(first + 1, () => 't1/undo'), ...listOf(second + 1, () => 't0/undo')];
-      assert.deepEqual(asked, ['t0', 't1', 't2', ...undos, 'refused/tell']);
+      assert.deepEqual(requested, ['t0', 't1', 't2', ...undos, 'refused/tell']);
       const stuck = run.turns.flatMap(({ facts }) => facts).filter((fact) => fact.type === 'UndoFailed' && fact.stuck);
-      assert.equal(stuck.length > 0, permanent ? first + second > 0 : Math.max(first, second) >= 3, 'somebody is told');
+      assert.equal(stuck.length > 0, permanent ? first + second > 0 : Math.max(first, second) >= 3, 'a person is notified');
     }),
   );
 });
@@ -102,8 +103,8 @@ test('F-101: a scope undoes the steps inside it, and an outer scope later undoes
   const run = startRun(
     workflow({ ...sequence('order', undoable('a'), inner, undoable('d'), step('fails-too')), faultHandlers: [refused] }),
   );
-  const asked = answerAll(run, (path) => (path.includes('fails') ? fault('Refused') : undefined));
-  assert.deepEqual(asked, [
+  const requested = answerAll(run, (path) => (path.includes('fails') ? fault('Refused') : undefined));
+  assert.deepEqual(requested, [
     ...['a', 'inner/b', 'inner/c', 'inner/fails', 'inner/c/undo', 'inner/b/undo', 'inner/refused/tell'],
     ...['d', 'fails-too', 'd/undo', 'a/undo', 'refused/tell'],
   ]);
@@ -114,7 +115,7 @@ test('F-105: the input of an undo is in the state, so no step is requested again
   const turns: Activity = { activity: 'forEach', name: 'turns', list: ['x', 'y'], maxConcurrency: 1, do: charge };
   const run = startRun(workflow({ ...sequence('order', turns, step('fails')), faultHandlers: [refused] }));
   answerAll(run, (path) => (path === 'order/fails' ? fault('Refused') : ok({ id: path })));
-  const undos = run.asks.filter(({ path }) => path.endsWith('/undo')).map(({ input }) => input);
+  const undos = run.requests.filter(({ path }) => path.endsWith('/undo')).map(({ input }) => input);
   assert.deepEqual(undos, [{ id: 'order/turns[1]/charge' }, { id: 'order/turns[0]/charge' }]);
 });
 
@@ -128,27 +129,27 @@ test('F-80, F-106: an order that is canceled after any event undoes exactly the 
       const done: string[] = [];
       run.happen({ type: 'started', stepMs });
       for (let next = 0; next < after; next++) {
-        const ask = run.asks[next];
+        const ask = run.requests[next];
         if (!ask) continue;
         run.reply(ask.path, ok(), { ask });
         if (ask.path !== 'order/e') done.push(ask.path);
       }
       if (run.state.phase === 'closed') continue;
       // Also if the replies came while the order was blocked.
-      const open = Object.keys(run.state.activities).filter((path) => run.asks.some((ask) => ask.path === path));
+      const open = Object.keys(run.state.activities).filter((path) => run.requests.some((ask) => ask.path === path));
       if (recorded) run.happen({ type: 'exhausted' });
       if (recorded) for (const path of open) run.reply(path, ok());
       run.happen({ type: 'canceled', outcome: 'canceled' });
       if (!recorded) for (const path of open) run.reply(path, ok());
       for (let next = 0; run.state.phase === 'running'; next++) {
-        const ask = run.asks.filter(({ path }) => path.endsWith('/undo'))[next];
+        const ask = run.requests.filter(({ path }) => path.endsWith('/undo'))[next];
         assert.ok(ask, `nothing more is undone after ${after}: ${JSON.stringify(run.state)}`);
         run.reply(ask.path, ok(), { ask });
       }
-      const undone = run.asks.filter(({ path }) => path.endsWith('/undo')).map(({ path }) => path.slice(0, -'/undo'.length));
+      const undone = run.requests.filter(({ path }) => path.endsWith('/undo')).map(({ path }) => path.slice(0, -'/undo'.length));
       const expected = [...done, ...open.filter((path) => path !== 'order/e')];
       assert.deepEqual(undone.toSorted(), expected.toSorted(), `canceled after ${after} answers`);
-      assert.deepEqual(undone.slice(-done.length || undone.length), done.toReversed(), 'what was done before is undone last, newest first');
+      assert.deepEqual(undone.slice(-done.length || undone.length), done.toReversed(), 'earlier steps are undone last, newest first');
       assert.equal(run.state.outcome, 'canceled');
     }
   }
@@ -165,5 +166,5 @@ test('F-43, F-106: an undo that succeeded while the order was blocked counts whe
   run.happen({ type: 'canceled', outcome: 'canceled' });
   run.reply('order/a/undo', ok());
   assert.equal(run.state.outcome, 'canceled');
-  assert.equal(run.asks.filter(({ path }) => path === 'order/b/undo').length, 1);
+  assert.equal(run.requests.filter(({ path }) => path === 'order/b/undo').length, 1);
 });

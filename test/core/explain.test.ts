@@ -53,6 +53,12 @@ describe("the explanation of an order's current state", () => {
     assert.equal(why(run), 'Waits for a person to answer order/price: What is the price?');
   });
 
+  test('the order waits for several answers: the explanation names the ones that follow the first question', () => {
+    const ask = (name: string): Activity => ({ activity: 'askOperator', name, question: `What is the ${name}?` });
+    const run = started(parallel('order', ask('price'), ask('date')));
+    assert.equal(why(run), 'Waits for a person to answer: What is the price? (order/price); after that, for an answer at order/date.');
+  });
+
   test("the order waits for an order that it has called, and the explanation shows that order's id only on demand", () => {
     const call: Activity = { activity: 'call', name: 'ship', agent: 'workflows', operation: 'ship-one@1', input: {} };
     const run = started(sequence('order', call));

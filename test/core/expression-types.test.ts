@@ -7,11 +7,11 @@ import { sequence, step, workflow } from '../support/workflows.ts';
 const inStep = (expression: string): readonly string[] =>
   said(workflow(step('a', { input: { value: { $cel: expression } } }), { order })).map((each) => each.replace(' order /value:', ''));
 
-/** A wrong expression and its message; the caret stands below the place. */
+/** A wrong expression and its message; the caret is below the place. */
 const wrong: readonly (readonly [what: string, expression: string, message: string])[] = [
   ['a misspelt field', 'order.totl', 'error order has no field "totl". Did you mean "total"?\n  order.totl\n        ^'],
   [
-    'a misspelt field further in, in a longer expression',
+    'a misspelt nested field in a longer expression',
     'order.total > 1 && order.address.citty == "Bonn"',
     'error order.address has no field "citty". Did you mean "city"?\n  order.total > 1 && order.address.citty == "Bonn"\n                                   ^',
   ],
@@ -22,23 +22,19 @@ const wrong: readonly (readonly [what: string, expression: string, message: stri
     'error order has no field "totl". Did you mean "total"?\n    order.totl\n          ^',
   ],
   [
-    'a field that is like no other',
+    'an unknown field without a similar name',
     'order.address.street',
     'error order.address has no field "street". It has "city".\n  order.address.street\n                ^',
   ],
+  ['a misspelt field in has()', 'has(order.nte)', 'error order has no field "nte". Did you mean "note"?\n  has(order.nte)\n            ^'],
   [
-    'a misspelt field that is asked for',
-    'has(order.nte)',
-    'error order has no field "nte". Did you mean "note"?\n  has(order.nte)\n            ^',
-  ],
-  [
-    'a misspelt field that may be missing',
+    'a misspelt optional field',
     'orElse(order.?nte, "")',
     'error order has no field "nte". Did you mean "note"?\n  orElse(order.?nte, "")\n                ^',
   ],
-  ['a misspelt field, looked for by name', '"nte" in order', 'error order has no field "nte". Did you mean "note"?\n  "nte" in order\n  ^'],
+  ['a misspelt field before "in"', '"nte" in order', 'error order has no field "nte". Did you mean "note"?\n  "nte" in order\n  ^'],
   [
-    'a misspelt field of what may be null',
+    'a misspelt field of an object that may be null',
     'order.billing.citty',
     'error order.billing has no field "citty". Did you mean "city"?\n  order.billing.citty\n                ^',
   ],
@@ -64,35 +60,43 @@ const wrong: readonly (readonly [what: string, expression: string, message: stri
     'warning "note" may be missing, and then this fails. Give a default: orElse(order.?note, …), in TypeScript orElse(order.note, …).\n  order.note\n        ^',
   ],
   [
-    'a field of which an open schema says nothing',
+    'a field that an open schema does not mention',
     'order.loose.color',
     'warning The schema of order.loose does not mention a field "color". Did you mean "colour"?\n  order.loose.color\n              ^',
   ],
   [
-    'an optional that nobody has opened',
+    'an optional value without a default',
     'order.?note',
     'error The value may be missing (.?). Give a default: orElse(…, …).\n  order.?note\n  ^',
   ],
 
   [
-    'a text and a number added',
+    'a sum of a text and a number',
     'order.name + 1.0',
     'error "+" cannot take a string and a number. Put string(…) around the number.\n  order.name + 1.0\n  ^',
   ],
   ['a number compared with a text', 'order.total > "x"', 'error ">" cannot take a number and a string.\n  order.total > "x"\n  ^'],
-  ['a number that never equals a text', 'order.total == "x"', 'error A number and a string are never equal.\n  order.total == "x"\n  ^'],
   [
-    'what stands there instead of null, added to a number',
+    'an equality between a number and a text',
+    'order.total == "x"',
+    'error A number and a string are never equal.\n  order.total == "x"\n  ^',
+  ],
+  [
+    'a sum of an object with a default and a number',
     'orElse(order.billing, order.address) + 1',
     'error "+" cannot take an object and a number.\n  orElse(order.billing, order.address) + 1\n  ^',
   ],
-  ['no number', '!order.total', 'error "!" cannot take a number.\n  !order.total\n  ^'],
+  ['a negated number', '!order.total', 'error "!" cannot take a number.\n  !order.total\n  ^'],
   [
     'a number as a condition',
     'order.total ? 1 : 2',
     'error The condition before "?" must be true or false, not a number.\n  order.total ? 1 : 2\n  ^',
   ],
-  ['a text beside an and', 'order.name && true', 'error Each side of "&&" must be true or false, not a string.\n  order.name && true\n  ^'],
+  [
+    'a text as an operand of &&',
+    'order.name && true',
+    'error Each side of "&&" must be true or false, not a string.\n  order.name && true\n  ^',
+  ],
   ['the size of a number', 'size(order.total)', 'error size() cannot take a number.\n  size(order.total)\n  ^'],
   [
     'a pattern for a number',
@@ -105,7 +109,7 @@ const wrong: readonly (readonly [what: string, expression: string, message: stri
     'error A number has no startsWith().\n  order.total.startsWith("1")\n              ^',
   ],
   [
-    'a method with something else',
+    'a method with an argument of another type',
     'order.name.startsWith(1)',
     'error startsWith() cannot take a number.\n  order.name.startsWith(1)\n             ^',
   ],
@@ -114,9 +118,9 @@ const wrong: readonly (readonly [what: string, expression: string, message: stri
     'sum(order.items.map(i, i.sku))',
     'error sum() takes a list of numbers; here each entry is a string.\n  sum(order.items.map(i, i.sku))\n  ^',
   ],
-  ['entries of a text', 'order.name.map(c, c)', 'error map() needs a list, not a string.\n  order.name.map(c, c)\n  ^'],
+  ['a loop over the characters of a text', 'order.name.map(c, c)', 'error map() needs a list, not a string.\n  order.name.map(c, c)\n  ^'],
   [
-    'a number for each entry where a condition is wanted',
+    'a number as the condition for each entry',
     'order.items.exists(i, i.quantity)',
     'error The condition of exists() must be true or false, not a number.\n  order.items.exists(i, i.quantity)\n                        ^',
   ],

@@ -42,7 +42,7 @@ function outcomeOf(row: Row): object {
 const shortened = (message: string, essential: string): string => (essential !== '' && message.includes(essential) ? essential : message);
 
 for (const { about, rows } of corpus.groups) {
-  test(`expressions of an order's definition: ${about}`, () => {
+  test(`expressions: ${about}`, () => {
     for (const row of rows) {
       const { expression, ...expected } = row;
       assert.deepEqual(outcomeOf(row), 'refused' in expected ? { at: undefined, ...expected } : expected, expression);

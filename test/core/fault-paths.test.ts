@@ -27,7 +27,7 @@ const isAround = (path: string, inside: string): boolean =>
   path === inside || inside.startsWith(`${path}/`) || inside.startsWith(`${path}[`);
 
 /** Whether the engine handled a fault of one activity as the table says; false if it did not handle it at all. */
-function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehearsal, source: string): boolean {
+function agrees(verdict: FaultPath, { facts: all, outcome, fault: blockedFor }: Rehearsal, source: string): boolean {
   const { fault, end, retries } = verdict;
   const what = `${fault} at ${source}`;
   const isIt = (raised: { readonly type: string; readonly source?: string }) =>
@@ -35,7 +35,7 @@ function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehear
   // An enclosing loop needs no more turns, so this activity is no longer needed.
   if (all.some((fact) => fact.type === 'ActivityClosed' && fact.result === 'Canceled' && isAround(fact.path, source))) return false;
   // An unanswered question blocks it.
-  if (held && isQuestion(held) && held.source !== source) return false;
+  if (blockedFor && isQuestion(blockedFor) && blockedFor.source !== source) return false;
   // An undo whose input cannot be evaluated blocks it too.
   if (all.some((fact) => fact.type === 'UndoFailed')) return false;
   // A fault that its handler raises may cause the same step to run again.
@@ -53,10 +53,10 @@ function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehear
 
   const [handled] = facts.filter((fact) => fact.type === 'FaultHandled').filter((fact) => isIt(fact.fault));
   const taken = handled && `${definitionPath(handled.path)}/${handled.handler}`;
-  assert.equal(taken, end.kind === 'handled' ? end.handler : undefined, `${what}: taken by`);
+  assert.equal(taken, end.kind === 'handled' ? end.handler : undefined, `${what}: handled by`);
   if (end.kind === 'operator') {
-    const forIt = verdict.askedAgain ? held?.source === source : held && isIt(held);
-    assert.ok(outcome === 'blocked' && forIt, `${what}: held, not ${outcome}`);
+    const forIt = verdict.askedAgain ? blockedFor?.source === source : blockedFor && isIt(blockedFor);
+    assert.ok(outcome === 'blocked' && forIt, `${what}: blocked, not ${outcome}`);
   }
   if (end.kind === 'waits') assert.equal(outcome, 'stuck', what);
   if (end.kind === 'undone') assert.equal(outcome, 'compensated', what);
@@ -99,7 +99,7 @@ describe('which handler handles which fault', () => {
 
   const folder = new URL('../../examples/activities/', import.meta.url);
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts') && name !== 'agents.ts')) {
-    test(`F-163: the same for examples/activities/${file}`, async () => {
+    test(`F-163: for each step and fault of examples/activities/${file}, the table agrees with the engine`, async () => {
       const module = (await import(new URL(file, folder).href)) as { readonly body: Json; readonly [name: string]: unknown };
       const [definition] = Object.values(module).filter((value) => isObject(value) && 'exprVersion' in value) as unknown as [
         WorkflowDefinition,
@@ -125,18 +125,18 @@ describe('which handler handles which fault', () => {
   });
   const nested = (body: Activity): WorkflowDefinition => workflow(sequence('order', body));
   const hard: readonly (readonly [string, WorkflowDefinition, readonly string[]])[] = [
-    ['a retry goes before the handlers of what is directly in it', nested(retried('r', on(sequence('s', step('a')), step('b')))), ['s/a']],
-    ['a handler farther in goes before a retry', nested(retried('r', sequence('s', on(sequence('t', step('a')), step('b'))))), ['s/t/a']],
-    ['one retry in another', nested(retried('r', retried('q', step('a')), 1)), ['q/a']],
-    ['a fault in a handler goes past its neighbours', nested(on(sequence('r', step('a')), step('b'), step('c'))), ['a', 'b']],
+    ['a retry comes before the handlers of its body', nested(retried('r', on(sequence('s', step('a')), step('b')))), ['s/a']],
+    ['an inner handler comes before a retry', nested(retried('r', sequence('s', on(sequence('t', step('a')), step('b'))))), ['s/t/a']],
+    ['a retry may contain another retry', nested(retried('r', retried('q', step('a')), 1)), ['q/a']],
+    ['a fault in a handler skips the other handlers of its scope', nested(on(sequence('r', step('a')), step('b'), step('c'))), ['a', 'b']],
     [
-      'what handles faults in the handler of a retry',
+      'the handler of a retry has a handler of its own',
       nested(on(retried('r', step('a')), on(sequence('h', step('b')), step('c')))),
       ['a', 'h/b'],
     ],
-    ['a fault in the handler of a retry', nested(on(retried('r', step('a')), step('b'))), ['a', 'b']],
+    ['the handler of a retry has a fault', nested(on(retried('r', step('a')), step('b'))), ['a', 'b']],
     [
-      'a fault in a handler that another one takes',
+      'an outer handler handles the fault of an inner handler',
       nested(on(sequence('r', on(sequence('s', step('a')), step('b'))), step('c'))),
       ['s/a', 's/b'],
     ],
@@ -200,7 +200,7 @@ describe('which handler handles which fault', () => {
     ]);
     assert.deepEqual(ends(sequence('h', step('c'), raise('Other'))), [[{ kind: 'raises', fault: 'Other' }], false]);
     assert.deepEqual(ends({ activity: 'terminate', name: 'terminate' }), [[{ kind: 'terminates' }], false]);
-    const settled = { ...scope('h', raise('Other')), faultHandlers: [{ fault: 'Other', do: step('c') }] };
-    assert.deepEqual(ends(settled), [[], true]);
+    const withHandler = { ...scope('h', raise('Other')), faultHandlers: [{ fault: 'Other', do: step('c') }] };
+    assert.deepEqual(ends(withHandler), [[], true]);
   });
 });

@@ -14,11 +14,11 @@ const actText = (act: HandlerAct): string =>
 function endText(end: FaultEnd): string {
   if (end.kind === 'operator') return end.foreseen ? 'operator, foreseen' : 'operator';
   if (end.kind !== 'handled') return end.kind;
-  return [`${end.handler} of ${end.at}`, ...end.does.map(actText), end.goesOn ? 'goes on' : 'does not go on'].join(', ');
+  return [`${end.handler} of ${end.at}`, ...end.does.map(actText), end.goesOn ? 'continues' : 'does not continue'].join(', ');
 }
 
 const line = ({ path, fault, origin, retries, askedAgain, end }: FaultPath): string =>
-  `${path} ${fault} (${origin}): ${[...retries.map(retryText), ...(askedAgain ? ['asked again'] : []), endText(end)].join('; ')}`;
+  `${path} ${fault} (${origin}): ${[...retries.map(retryText), ...(askedAgain ? ['requested again'] : []), endText(end)].join('; ')}`;
 
 const raise = (fault: string): Activity => ({ activity: 'raise', name: `raise-${fault}`, fault, message: fault });
 const on = (activity: Activity, ...handlers: readonly (readonly [string, Activity])[]): Activity => ({
@@ -63,19 +63,22 @@ const late = (more: Partial<WorkflowDefinition>): WorkflowDefinition => workflow
 const written: readonly (readonly [string, WorkflowDefinition])[] = [
   ['each activity once', everything],
   ...(['error', 'wait', 'undo', 'fault'] as const).flatMap((onExhausted) => [
-    [`nobody answers, and onExhausted says ${onExhausted}`, late({ onExhausted })] as const,
+    [`no replies, with onExhausted ${onExhausted}`, late({ onExhausted })] as const,
     [
-      `the same where the order is recovered as a whole, within a time`,
+      `no replies, with onExhausted ${onExhausted}, recovery of the whole order and a time limit`,
       late({ onExhausted, recover: 'order', completeWithinSeconds: 60 }),
     ] as const,
   ]),
   [
-    'late, and a retry takes it as long as it has runs left',
+    'no replies, and a retry handles that as long as it has runs left',
     workflow(on(retry('order', step('a')), ['Engine', stop]), { onExhausted: 'fault' }),
   ],
-  ['late, and both retries take it', workflow(retry('order', retry('q', step('a'), { evenPermanent: true })), { onExhausted: 'fault' })],
   [
-    'late, and only the outer one of two retries takes that alone',
+    'no replies, and both of two retries handle that',
+    workflow(retry('order', retry('q', step('a'), { evenPermanent: true })), { onExhausted: 'fault' }),
+  ],
+  [
+    'no replies, and only the outer one of two retries handles that',
     workflow(
       retry('order', retry('q', step('a'), { evenPermanent: true }), { evenPermanent: true, except: ['Engine/ServiceUnavailable'] }),
       {
@@ -84,11 +87,11 @@ const written: readonly (readonly [string, WorkflowDefinition])[] = [
     ),
   ],
   [
-    'what a handler raises is taken farther out',
+    'a fault of a handler that an outer handler handles',
     workflow(on(sequence('order', on(sequence('inner', step('a', { faults: ['No'] })), ['No', raise('Other')])), ['Other', stop])),
   ],
   [
-    'retries in one another, with and without exceptions',
+    'nested retries with and without exceptions',
     workflow(
       retry(
         'order',
@@ -101,7 +104,7 @@ const written: readonly (readonly [string, WorkflowDefinition])[] = [
     ),
   ],
   [
-    'a retry that names what it takes',
+    'a retry that names its faults',
     workflow(on(retry('order', no('a'), { only: ['No', 'Engine/DeadlineExceeded'] }), ['No', stop]), { completeWithinSeconds: 60 }),
   ],
   [

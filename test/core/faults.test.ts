@@ -74,7 +74,7 @@ test('F-71, F-79: activities that a handler began are canceled if the handler ha
     const inner: Activity = { ...sequence('inner', step('x')), faultHandlers: [{ fault: 'Late', do: parallel('both', part, raise) }] };
     const run = started(workflow({ ...sequence('', inner), faultHandlers: [{ fault: 'Refused', do: step('last') }] } as Activity));
     const facts = said(run.reply('order/inner/x', fault('Late')).facts);
-    const { path } = run.asked(`order/inner/both/${part.name === 'y' ? '' : `${part.name}/`}y`);
+    const { path } = run.latestRequest(`order/inner/both/${part.name === 'y' ? '' : `${part.name}/`}y`);
     assert.deepEqual(facts.slice(-3), [
       'ActivityClosed Faulted order/inner/both/raise',
       'ActivityFaulting order/inner/both',
@@ -170,9 +170,14 @@ function noteCleanUps(context: TestContext, ...types: readonly (keyof typeof beh
 }
 
 /** Facts of one transition: the laws of a run call the core several times for each event. */
-function calledBy(notes: readonly string[], { program, orderId, state, now: at, epoch, asked }: Run, path: string, reply: StepReply) {
+function calledBy(
+  notes: readonly string[],
+  { program, orderId, state, now: at, epoch, latestRequest: latest }: Run,
+  path: string,
+  reply: StepReply,
+) {
   const before = notes.length;
-  advance(program, { orderId, order: {} }, state, { type: 'replied', requestId: asked(path).requestId, sentAt: at, reply, at, epoch });
+  advance(program, { orderId, order: {} }, state, { type: 'replied', requestId: latest(path).requestId, sentAt: at, reply, at, epoch });
   return notes.slice(before);
 }
 
@@ -281,7 +286,7 @@ test('F-43, F-72: two faults at the same instant are handled in turn, and no han
     ),
   );
   assert.equal(run.state.blocked?.path, 'order/first');
-  assert.equal(run.asks.length, 0);
+  assert.equal(run.requests.length, 0);
 
   // The first has no handler, so the second keeps waiting.
   run.happen({ type: 'resubmitted' });
@@ -342,7 +347,7 @@ test('F-51, F-58: an order that exceeds its threshold in a handler, an undo or a
   run.happen({ type: 'woken' });
   exhaustAndGoOn();
   assert.deepEqual(
-    run.asks.filter(({ path }) => path === 'order/reserve/undo').map(({ attempt }) => attempt),
+    run.requests.filter(({ path }) => path === 'order/reserve/undo').map(({ attempt }) => attempt),
     [1, 2],
   );
   run.happen({ type: 'exhausted' });

@@ -57,7 +57,7 @@ const wanted: { readonly [name: string]: Json } = {
 const file = new URL('fitting.txt', import.meta.url);
 const blocks = readFileSync(file, 'utf8').trimEnd().split('\n\n');
 
-function told(block: string): string {
+function checkedBlock(block: string): string {
   const [head = ''] = block.split('\n');
   const [, name = '', template = ''] = /^(.*?) <- (.*)$/.exec(head) ?? [];
   assert.ok(wanted[name], head);
@@ -66,6 +66,6 @@ function told(block: string): string {
 }
 
 test('a value in a definition has the expected type, or a message with a pointer says why not', () => {
-  if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${blocks.map(told).join('\n\n')}\n`);
-  else for (const block of blocks) assert.equal(told(block), block);
+  if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${blocks.map(checkedBlock).join('\n\n')}\n`);
+  else for (const block of blocks) assert.equal(checkedBlock(block), block);
 });

@@ -29,15 +29,15 @@ const started = (name: string, input: Template): Run => {
 
 describe('an order computes a value in a function of the app', () => {
   test("the function's result can be read at once", () => {
-    assert.equal(started('odd-double@1', { $cel: '20 + 1' }).asked('order/tell').input, 42);
+    assert.equal(started('odd-double@1', { $cel: '20 + 1' }).latestRequest('order/tell').input, 42);
   });
 
   const failures: readonly (readonly [what: string, name: string, input: Template, fault: object])[] = [
     ['throws', 'odd-fail@1', null, { type: 'Engine/ComputeFailed', message: 'odd-fail@1: Nothing costs that much.' }],
-    ['throws what is no error', 'odd-fail@2', null, { type: 'Engine/ComputeFailed', message: 'odd-fail@2: a word' }],
-    ['is not there', 'odd-double@2', 1, { type: 'Engine/ComputeFailed', message: 'Unknown function "odd-double@2".' }],
-    ['gets what can’t be made', 'odd-double@1', { $cel: 'order.nothing' }, { type: 'Engine/ExpressionFailed' }],
-    ['returns too much', 'odd-repeat@1', limits.outputBytesMax, { type: 'Engine/OutputTooLarge', outcomeUnknown: false }],
+    ['throws a value that is not an Error', 'odd-fail@2', null, { type: 'Engine/ComputeFailed', message: 'odd-fail@2: a word' }],
+    ['is not registered', 'odd-double@2', 1, { type: 'Engine/ComputeFailed', message: 'Unknown function "odd-double@2".' }],
+    ['has an input that cannot be evaluated', 'odd-double@1', { $cel: 'order.nothing' }, { type: 'Engine/ExpressionFailed' }],
+    ['returns too large a value', 'odd-repeat@1', limits.outputBytesMax, { type: 'Engine/OutputTooLarge', outcomeUnknown: false }],
   ];
   for (const [what, name, input, fault] of failures) {
     test(`a function that ${what} is a fault of the order`, () => {

@@ -11,45 +11,41 @@ run.happen({ type: 'started', stepMs });
 const sound = deepFreeze(run.state);
 
 const path = 'order/charge';
-const charge = sound.activities[path] as ActivityState<object>;
+const charge = sound.activities[path] as ActivityState & { readonly local: object };
 const withCharge = (change: object): State => ({ ...sound, activities: { ...sound.activities, [path]: { ...charge, ...change } } });
 const fault = { type: 'X', class: 'expected', permanent: true, message: 'x' } as const;
 
 /** States that must never be stored, and the essential words of the message about each. */
 const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[] = [
-  ['held without a reason', { ...sound, phase: 'blocked' }, /phase blocked, but "blocked" is not set/],
-  ['running with a reason to be held', { ...sound, blocked: { path, fault, at: 1 } }, /phase running, but "blocked" is set/],
-  ['closed with something alive', { ...sound, phase: 'closed' }, /closed, but 2 activities are alive/],
-  ['not started with something alive', { ...sound, phase: 'initialized' }, /not started, but 2 activities are alive/],
-  ['running with nothing alive', { ...sound, activities: {} }, /running, but no activity is alive/],
+  ['blocked without a fault', { ...sound, phase: 'blocked' }, /phase blocked, but "blocked" is not set/],
+  ['running with the fault of a blocked order', { ...sound, blocked: { path, fault, at: 1 } }, /phase running, but "blocked" is set/],
+  ['closed with an activity alive', { ...sound, phase: 'closed' }, /closed, but 2 activities are alive/],
+  ['not started with an activity alive', { ...sound, phase: 'initialized' }, /not started, but 2 activities are alive/],
+  ['running without an activity alive', { ...sound, activities: {} }, /running, but no activity is alive/],
   [
-    'running with a child whose parent is gone',
+    'running with a child whose parent is not alive',
     { ...sound, activities: { [path]: charge } },
     /order\/charge is alive, but order, which waits for it, is not/,
   ],
+  ['running with a recorded reply', withCharge({ reply: { status: 'succeeded', output: {} } }), /order\/charge has an answer that waits/],
   [
-    'running with an answer that waits',
-    withCharge({ reply: { status: 'succeeded', output: {} } }),
-    /order\/charge has an answer that waits/,
-  ],
-  [
-    'running with a fault that waits',
+    'running with a fault that waits for a person',
     withCharge({ status: 'Faulting', fault, awaitsPerson: true }),
     /order\/charge has a fault that waits/,
   ],
   ['running with a step that has a fault', withCharge({ status: 'Faulting', fault }), /order\/charge is Faulting/],
   [
-    'held with a fault that is not known',
+    'blocked by an activity without a fault',
     { ...withCharge({ status: 'Faulting' }), phase: 'blocked', blocked: { path, fault, at: 1 } },
     /^order\/charge is Faulting, but without a fault$/,
   ],
   [
-    'running with a step of no attempt',
+    'running with a step whose attempt is negative',
     withCharge({ local: { ...charge.local, attempt: -1 } }),
     /order\/charge has generation 1 and attempt -1/,
   ],
-  ['running with a step of no generation', withCharge({ local: { ...charge.local, generation: 0 } }), /order\/charge has generation 0/],
-  ['running with a step of no deadline', withCharge({ local: { ...charge.local, completeBy: null } }), /order\/charge has no time/],
+  ['running with a step of generation zero', withCharge({ local: { ...charge.local, generation: 0 } }), /order\/charge has generation 0/],
+  ['running with a step without a deadline', withCharge({ local: { ...charge.local, completeBy: null } }), /order\/charge has no time/],
 ];
 
 test('a valid state gives no messages', () => {

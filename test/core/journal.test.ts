@@ -96,7 +96,9 @@ describe('the journal contains every event of an order', () => {
     run.happen({ type: 'started', stepMs });
     const paths = ['order/ship', 'order/tell', 'order/count', 'order/book'];
     assert.deepEqual(
-      after(run, () => run.happen({ type: 'heartbeat', requestId: run.asked('order/ship').requestId, completeBy: run.now + 40_000 })),
+      after(run, () =>
+        run.happen({ type: 'heartbeat', requestId: run.latestRequest('order/ship').requestId, completeBy: run.now + 40_000 }),
+      ),
       ['StepExtended order/ship 1#1.1 by +40s'],
     );
     assert.deepEqual(
@@ -117,7 +119,7 @@ describe('the journal contains every event of an order', () => {
       after(run, () => run.reply('order/ship/undo', fault('No'))),
       ['UndoFailed order/ship/undo 1#1.1 stuck true No'],
     );
-    run.now = run.asked('order/book').completeBy;
+    run.now = run.latestRequest('order/book').completeBy;
     assert.deepEqual(
       after(run, () => run.happen({ type: 'woken' })).filter((line) => line.includes('book')),
       ['StepRequested order/book 1#1.2 by +30s'],

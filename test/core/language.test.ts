@@ -49,7 +49,7 @@ test('S23: with a small state limit some steps fault for their size, and every l
     fc.property(roots, events, undoPages, (shape, happen, undoPage) => {
       const definition = definitionOf(shape);
       fc.pre(!others.test(JSON.stringify(definition)));
-      const world = worldOf(startRun(definition, { undoPage, room: 1800 }));
+      const world = worldOf(startRun(definition, { undoPage, byteBudget: 1800 }));
       world.run.happen({ type: 'started', stepMs });
       suffer(world, happen);
       goWell(world);

@@ -22,7 +22,7 @@ test(`an order may be ${limits.depthMax} levels deep, and a fault rises from the
 
   const run = startRun(workflow(root));
   run.happen({ type: 'started', stepMs });
-  const { facts } = run.reply(run.asks[0]?.path ?? '', fault('Refused'));
+  const { facts } = run.reply(run.requests[0]?.path ?? '', fault('Refused'));
   assert.equal(run.state.outcome, 'completed');
   const closed = facts.flatMap((fact) =>
     fact.type === 'ActivityClosed' && fact.result === 'Faulted' ? [fact.path.split('/').length] : [],

@@ -20,19 +20,19 @@ describe('an undo that an operator marks as done', () => {
     for (const name of ['a', 'b']) run.reply(`order/${name}`, ok());
     run.reply('order/c', fault('No'));
     run.happen({ type: 'canceled', outcome: 'compensated' });
-    assert.deepEqual(failingUndos(run.state), []);
+    assert.deepEqual(failingUndos(run.program, run.state), []);
     run.reply('order/b/undo', fault('No', { permanent: false }));
-    assert.deepEqual(failingUndos(run.state), ['order/b']);
+    assert.deepEqual(failingUndos(run.program, run.state), ['order/b']);
     // Five seconds, plus or minus a fifth.
     run.now += 6_000;
     run.happen({ type: 'woken' });
-    assert.deepEqual(failingUndos(run.state), ['order/b'], 'also while it is asked again');
+    assert.deepEqual(failingUndos(run.program, run.state), ['order/b'], 'also while the undo is requested again');
 
     marked(run, 'order/b');
-    assert.deepEqual(failingUndos(run.state), []);
+    assert.deepEqual(failingUndos(run.program, run.state), []);
     run.reply('order/a/undo', ok());
     assert.equal(run.state.outcome, 'compensated');
-    assert.equal(run.asks.filter(({ path }) => path === 'order/b/undo').length, 2, 'it is never asked again');
+    assert.equal(run.requests.filter(({ path }) => path === 'order/b/undo').length, 2, 'it is never requested again');
   });
 
   test('if the outcome of a step is unknown, the mark says that there is nothing to undo', () => {
@@ -40,9 +40,9 @@ describe('an undo that an operator marks as done', () => {
     run.reply('order/a', fault('No', { unknown: true }));
     run.happen({ type: 'canceled', outcome: 'compensated' });
     run.reply('order/a', fault('No', { permanent: false }));
-    assert.deepEqual(failingUndos(run.state), ['order/a']);
+    assert.deepEqual(failingUndos(run.program, run.state), ['order/a']);
     marked(run, 'order/a');
-    assert.deepEqual([run.state.outcome, run.asks.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
+    assert.deepEqual([run.state.outcome, run.requests.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
   });
 
   test('the handler that compensates continues after it, and so does the order', () => {
@@ -55,6 +55,6 @@ describe('an undo that an operator marks as done', () => {
     run.reply('order/b', fault('No'));
     run.reply('order/a/undo', fault('No'));
     marked(run, 'order/a');
-    assert.equal(run.asked('order/handler/tell').attempt, 1);
+    assert.equal(run.latestRequest('order/handler/tell').attempt, 1);
   });
 });

@@ -24,7 +24,11 @@ const raise = (message: Template, data?: Template): Activity => ({
 });
 
 /** The fault that blocks an order made of this activity, after these events. */
-function heldFor(root: Activity, happen: (run: Run) => void = () => {}, more: { completeWithinSeconds?: number } = {}): Fault | undefined {
+function blockedFor(
+  root: Activity,
+  happen: (run: Run) => void = () => {},
+  more: { completeWithinSeconds?: number } = {},
+): Fault | undefined {
   const order: Json = { word: 'w'.repeat(120), number: 5, list: listOf(1001, () => 0), late: { by: 3 } };
   const run = startRun(workflow(sequence('', root), more), { order });
   run.happen({ type: 'started', stepMs });
@@ -44,13 +48,13 @@ const w100 = `"${'w'.repeat(99)}`;
 /** An order that cannot continue, and the complete message about it. */
 const table: readonly (readonly [what: string, held: () => Fault | undefined, expected: Fault])[] = [
   [
-    'goes through what is no list',
-    () => heldFor(forEach(cel('order.word'))),
+    'loops over a text instead of a list',
+    () => blockedFor(forEach(cel('order.word'))),
     engine('ExpressionFailed', `A forEach needs a list, not ${w100}.`, { source: 'order/each' }),
   ],
   [
-    'goes through too many entries',
-    () => heldFor(forEach(cel('order.list'))),
+    'loops over too many entries',
+    () => blockedFor(forEach(cel('order.list'))),
     engine(
       'TooManyItems',
       `The list has 1001 entries; a forEach has at most ${limits.itemsMax}. Split the list into chunks, each in a called order.`,
@@ -58,34 +62,34 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     ),
   ],
   [
-    'goes round for ever',
-    () => heldFor(repeatWhile(true, { maxTurns: 3 })),
+    'exceeds the turns of its loop',
+    () => blockedFor(repeatWhile(true, { maxTurns: 3 })),
     engine('TooManyTurns', 'The loop has reached its limit of 3 turns. Set maxTurns to allow more.', { source: 'order/while' }),
   ],
   [
-    'asks whether a word holds',
-    () => heldFor(repeatWhile(cel('order.word'))),
+    'has a text as a condition',
+    () => blockedFor(repeatWhile(cel('order.word'))),
     engine('ExpressionFailed', `A condition must be true or false, not ${w100}.`, { source: 'order/while' }),
   ],
   [
-    'waits for less than no time',
-    () => heldFor(delay('pause', cel('-1'))),
+    'has a delay of a negative duration',
+    () => blockedFor(delay('pause', cel('-1'))),
     engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not -1.', { source: 'order/pause' }),
   ],
   [
-    'waits for more than a year',
-    () => heldFor(delay('pause', cel('31622401'))),
+    'has a delay of more than a year',
+    () => blockedFor(delay('pause', cel('31622401'))),
     engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not 31622401.', { source: 'order/pause' }),
   ],
   [
-    'waits for a word',
-    () => heldFor(delay('pause', cel('orderId'))),
+    'has a delay whose duration is a text',
+    () => blockedFor(delay('pause', cel('orderId'))),
     engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not "o1".', { source: 'order/pause' }),
   ],
   [
-    'asks when its time is over',
+    'sends a request after its time limit',
     () =>
-      heldFor(
+      blockedFor(
         sequence('both', delay('pause', 60), step('a')),
         (run) => {
           run.now += 60_000;
@@ -96,8 +100,8 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     engine('DeadlineExceeded', 'The time limit of the order has passed. No more requests are sent.', { source: 'order/both/a' }),
   ],
   [
-    'is asked too often',
-    () => heldFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
+    'exceeds the failure limit of a step without a reply',
+    () => blockedFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
     engine('DeadlineExceeded', 'No attempt was answered in time.', {
       source: 'order/a',
       outcomeUnknown: true,
@@ -105,9 +109,9 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     }),
   ],
   [
-    'is asked too often, and was answered "not now" each time',
+    'exceeds the failure limit of a step with only the reply "not now"',
     () =>
-      heldFor(step('a'), (run) => {
+      blockedFor(step('a'), (run) => {
         run.reply('order/a', fault('Busy', { permanent: false }));
         run.happen({ type: 'exhausted', path: 'order/a' });
       }),
@@ -118,21 +122,21 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     }),
   ],
   [
-    'is not answered where it may be asked for only once',
-    () => heldFor(step('a', { atMostOnce: true }), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
+    'gets no reply to an at-most-once step',
+    () => blockedFor(step('a', { atMostOnce: true }), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
     engine('OutcomeUnknown', 'No reply came in time. The operation runs at most once, so its outcome is unknown.', {
       source: 'order/a',
       outcomeUnknown: true,
     }),
   ],
   [
-    'is no message to its agent',
-    () => heldFor(step('a'), (run) => run.reply('order/a', rejected)),
+    'sends a request that its agent cannot process',
+    () => blockedFor(step('a'), (run) => run.reply('order/a', rejected)),
     engine('RequestRejected', 'Unable to process message.', { source: 'order/a' }),
   ],
   [
-    'is answered at length',
-    () => heldFor(step('a'), (run) => run.reply('order/a', ok('x'.repeat(limits.outputBytesMax - 1)))),
+    'gets too large an output',
+    () => blockedFor(step('a'), (run) => run.reply('order/a', ok('x'.repeat(limits.outputBytesMax - 1)))),
     engine(
       'OutputTooLarge',
       `The output has ${limits.outputBytesMax + 1} bytes; the maximum is ${limits.outputBytesMax}. Return a reference to the data instead.`,
@@ -140,8 +144,8 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     ),
   ],
   [
-    'asks for too much',
-    () => heldFor(step('a', { input: 'x'.repeat(limits.inputBytesMax - 1) })),
+    'has too large an input',
+    () => blockedFor(step('a', { input: 'x'.repeat(limits.inputBytesMax - 1) })),
     engine(
       'InputTooLarge',
       `The input has ${limits.inputBytesMax + 1} bytes; the maximum is ${limits.inputBytesMax}. Pass a reference to the data instead.`,
@@ -150,33 +154,33 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   ],
   [
     'is refused',
-    () => heldFor(step('a'), (run) => run.reply('order/a', fault('Refused'))),
+    () => blockedFor(step('a'), (run) => run.reply('order/a', fault('Refused'))),
     { type: 'Refused', class: 'expected', permanent: true, message: 'Refused it is', source: 'order/a' },
   ],
   [
     'raises a fault',
-    () => heldFor(raise('It is late.')),
+    () => blockedFor(raise('It is late.')),
     { type: 'Refused/Late', class: 'expected', permanent: true, message: 'It is late.', source: 'order/raise' },
   ],
   [
-    'raises a fault with all that it knows',
-    () => heldFor(raise(cel('order.late'), cel('order.late.by'))),
+    'raises a fault with data',
+    () => blockedFor(raise(cel('order.late'), cel('order.late.by'))),
     { type: 'Refused/Late', class: 'expected', permanent: true, message: '{"by":3}', data: 3, source: 'order/raise' },
   ],
   [
-    'reads what is not there',
-    () => heldFor(step('a', { input: cel('order.nothing') })),
+    'reads a missing field',
+    () => blockedFor(step('a', { input: cel('order.nothing') })),
     engine('ExpressionFailed', 'order.nothing: No such key: nothing', { source: 'order/a' }),
   ],
   [
-    'has an expression that is none',
-    () => heldFor(step('a', { input: { b: [{ $cel: ')' }] } })),
+    'has an expression with a syntax error',
+    () => blockedFor(step('a', { input: { b: [{ $cel: ')' }] } })),
     engine('ExpressionFailed', '): Unexpected token: RPAREN', { source: 'order/a' }),
   ],
 ];
 
 describe('F-43, F-59: a person who must decide about an order learns the problem, its place and the remedies', () => {
-  for (const [what, held, expected] of table) test(`an order that ${what}`, () => assert.deepEqual(held(), expected));
+  for (const [what, actual, expected] of table) test(`an order that ${what}`, () => assert.deepEqual(actual(), expected));
 });
 
 /** Each place in which an order may read a missing value. */
@@ -184,7 +188,7 @@ const unreadable: readonly (readonly [where: string, path: string, root: Activit
   ['the input of a step', 'order/a', step('a', { input: { deep: [{ $cel: 'order.nothing' }] } })],
   ['a list', 'order/each', forEach(cel('order.nothing'))],
   ['the condition of a loop', 'order/while', repeatWhile(cel('order.nothing'))],
-  ['the length of a wait', 'order/pause', delay('pause', cel('order.nothing'))],
+  ['the duration of a delay', 'order/pause', delay('pause', cel('order.nothing'))],
   ['the message of a fault', 'order/raise', raise(cel('order.nothing'))],
   ['the data of a fault', 'order/raise', raise('late', cel('order.nothing'))],
   ['a variable', 'order/set', { activity: 'assign', name: 'set', variable: 'x', value: cel('order.nothing') }],
@@ -193,7 +197,7 @@ const unreadable: readonly (readonly [where: string, path: string, root: Activit
 
 for (const [where, path, root] of unreadable) {
   test(`${where} that cannot be evaluated is a fault at its place, and no part of it begins`, () => {
-    const { type, source } = heldFor(root) ?? {};
+    const { type, source } = blockedFor(root) ?? {};
     assert.deepEqual({ type, source }, { type: 'Engine/ExpressionFailed', source: path });
   });
 }
@@ -202,9 +206,9 @@ test('an output of the maximum size is kept, and one byte more is too large, wha
   for (const letter of ['x', 'é']) {
     const most = letter.repeat((limits.outputBytesMax - 2) / new TextEncoder().encode(letter).length);
     assert.equal(
-      heldFor(step('a'), (run) => run.reply('order/a', ok(most))),
+      blockedFor(step('a'), (run) => run.reply('order/a', ok(most))),
       undefined,
     );
-    assert.equal(heldFor(step('a'), (run) => run.reply('order/a', ok(`${most}x`)))?.type, 'Engine/OutputTooLarge');
+    assert.equal(blockedFor(step('a'), (run) => run.reply('order/a', ok(`${most}x`)))?.type, 'Engine/OutputTooLarge');
   }
 });

@@ -6,15 +6,15 @@ import { attemptIdOf, generationOf, requestIdFrom, requestIdOf, stepOfRequest } 
 import { fits, utf8Bytes } from '#core/data/json';
 import { mayChange } from '#core/definition/template';
 
-const asked = { generation: 12, epoch: 345, attempt: 67 };
+const ids = { generation: 12, epoch: 345, attempt: 67 };
 
 test('a request id names one attempt of one step of one order', () => {
-  const id = requestIdOf('o1', 'order/items[3]/pack', asked);
+  const id = requestIdOf('o1', 'order/items[3]/pack', ids);
   assert.equal(id, 'o1/order/items[3]/pack/12#345.67');
-  assert.equal(requestIdFrom('o1', 'order/items[3]/pack', attemptIdOf(asked)), id);
+  assert.equal(requestIdFrom('o1', 'order/items[3]/pack', attemptIdOf(ids)), id);
   assert.deepEqual([stepOfRequest('o1', id), generationOf(id)], ['order/items[3]/pack', 12]);
   assert.deepEqual(
-    ['order', 'order[1]/a', 'order/a'].map((path) => stepOfRequest('o1', requestIdOf('o1', path, asked))),
+    ['order', 'order[1]/a', 'order/a'].map((path) => stepOfRequest('o1', requestIdOf('o1', path, ids))),
     ['order', 'order[1]/a', 'order/a'],
   );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { StepState } from '#core/activities/step';
+import type { StepState } from '#core/data/step-state';
 import type { Activity } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
@@ -39,7 +39,7 @@ const liveSteps = (run: Run): string[] => Object.keys(run.state.activities).filt
 
 /** Events that may happen to an order and its steps: every law in `run.ts` must survive each of them. */
 const misfortunes: readonly ((run: Run, choose: <T>(from: readonly T[]) => T | undefined, size: number) => void)[] = [
-  (run, choose) => answer(run, choose(run.asks)?.path, ok()),
+  (run, choose) => answer(run, choose(run.requests)?.path, ok()),
   (run, choose) => answer(run, choose(liveSteps(run)), ok()),
   (run, choose) => answer(run, choose(liveSteps(run)), fault('Busy', { permanent: false })),
   (run, choose) => answer(run, choose(liveSteps(run)), fault('Refused')),
@@ -47,7 +47,7 @@ const misfortunes: readonly ((run: Run, choose: <T>(from: readonly T[]) => T | u
   (run, choose) => answer(run, choose(liveSteps(run)), rejected),
   // A message of any age is redelivered.
   (run, choose) => {
-    const ask = choose(run.asks);
+    const ask = choose(run.requests);
     if (ask) run.reply(ask.path, ok(), { ask });
   },
   (run, _, size) => {
@@ -70,7 +70,7 @@ const misfortunes: readonly ((run: Run, choose: <T>(from: readonly T[]) => T | u
 ];
 
 function answer(run: Run, path: string | undefined, reply: Parameters<Run['reply']>[1]): void {
-  if (path !== undefined && run.asks.some((ask) => ask.path === path)) run.reply(path, reply);
+  if (path !== undefined && run.requests.some((ask) => ask.path === path)) run.reply(path, reply);
 }
 
 const chaos = fc.array(fc.tuple(fc.nat(misfortunes.length - 1), fc.nat(120)), { maxLength: 60, size: 'max' });
@@ -82,7 +82,7 @@ function suffer(run: Run, events: readonly (readonly [number, number])[]): void 
 /** From now on all agents answer, time passes, and a person resubmits blocked orders: the order must reach its end. */
 function goWell(run: Run): void {
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
-    assert.ok(turn < 500, `the order comes to no end: ${JSON.stringify(run.state)}`);
+    assert.ok(turn < 500, `the order does not end: ${JSON.stringify(run.state)}`);
     if (run.state.blocked) run.happen({ type: 'resubmitted' });
     for (const path of liveSteps(run)) if (phaseOf(run, path) === 'requested') run.reply(path, ok());
     run.now += 90_000;
@@ -149,11 +149,11 @@ test('F-31, F-46: steps are requested in the order of the definition, and all br
         if (node.activity !== 'parallel') continue;
         for (const { name } of node.children) assert.equal(turnOf(`${path}/${name}`), turnOf(path), `${path}/${name} waits for no sibling`);
       }
-      const firstAsked = [...new Set(run.asks.map(({ path }) => path))];
+      const firstRequested = [...new Set(run.requests.map(({ path }) => path))];
       const defined = [...run.program.nodes.keys()].filter((path) => nodeAt(run.program, path).activity === 'step');
       const hasParallel = [...run.program.nodes.values()].some(({ activity }) => activity === 'parallel');
-      if (hasParallel) assert.deepEqual(firstAsked.toSorted(), defined.toSorted());
-      else assert.deepEqual(firstAsked, defined);
+      if (hasParallel) assert.deepEqual(firstRequested.toSorted(), defined.toSorted());
+      else assert.deepEqual(firstRequested, defined);
     }),
     { numRuns: 1000 },
   );
@@ -212,6 +212,6 @@ test('F-28, F-89: a host that claims an order again finds the waits that are due
     run.now += seconds * 1000;
     run.epoch += 1;
     run.happen({ type: 'reclaimed' });
-    assert.equal(run.asks.length, seconds === 1 ? 1 : 0);
+    assert.equal(run.requests.length, seconds === 1 ? 1 : 0);
   }
 });

@@ -32,7 +32,7 @@ describe('an output stays in the state as long as an expression may still read i
           f by agent
     `);
     assert.deepEqual(kept(run, 'order/a', 'order/b', 'order/c', 'order/d', 'order/e'), ['a', 'a b', '', 'd', '']);
-    assert.deepEqual(run.asks.find(({ path }) => path === 'order/c')?.input, { of: 'order/aorder/b' });
+    assert.deepEqual(run.requests.find(({ path }) => path === 'order/c')?.input, { of: 'order/aorder/b' });
   });
 
   test('it stays until all branches that read it are closed', () => {
@@ -150,7 +150,7 @@ describe('an output stays in the state as long as an expression may still read i
     `);
     assert.deepEqual(kept(run, 'order/a', 'order/inner/b'), ['a', 'a']);
     run.reply('order/inner/c', fault('Refused'));
-    assert.deepEqual(run.asked('order/inner/d').input, { of: 'order/a' });
+    assert.deepEqual(run.latestRequest('order/inner/d').input, { of: 'order/a' });
     assert.deepEqual(kept(run, 'order/inner/d', 'order/e'), ['', '']);
   });
 

@@ -30,7 +30,7 @@ describe("patterns in the schema of a workflow's orders", () => {
 
   for (const [what, note, good, bad] of [
     [
-      'optional',
+      'in an optional field',
       z
         .string()
         .regex(/^a\/b$/)
@@ -39,7 +39,7 @@ describe("patterns in the schema of a workflow's orders", () => {
       'a|b',
     ],
     [
-      'nullable',
+      'in a field that may be null',
       z
         .string()
         .regex(/^\d{2}$/)
@@ -47,11 +47,11 @@ describe("patterns in the schema of a workflow's orders", () => {
       '12',
       '123',
     ],
-    ['one of two', z.union([z.number(), z.string().regex(/^x+$/)]), 'xx', 'xy'],
-    ['with another check', z.string().startsWith('o').regex(/r$/), 'or', 'on'],
-    ['a named group and an escaped letter', z.string().regex(/^(?<name>\u00e9)$/), 'é', 'e'],
-    ['a format of zod', z.email(), 'a@example.com', 'a.example.com'],
-    ['a format that looks ahead', z.hostname(), 'example.com', '-'],
+    ['in a union', z.union([z.number(), z.string().regex(/^x+$/)]), 'xx', 'xy'],
+    ['with another check of the same field', z.string().startsWith('o').regex(/r$/), 'or', 'on'],
+    ['with a named group and an escaped letter', z.string().regex(/^(?<name>\u00e9)$/), 'é', 'e'],
+    ['as a format of zod', z.email(), 'a@example.com', 'a.example.com'],
+    ['as a format with a lookahead', z.hostname(), 'example.com', '-'],
   ] as const)
     test(`a pattern means the same as in JavaScript: ${what}`, () => {
       assert.deepEqual(problemsOf(note, good), []);

@@ -17,13 +17,13 @@ const factsOf = ({ turns }: Run): readonly Fact[] =>
  * Left out: an undo whose input cannot be evaluated has no comparable entry. The place of a composite among its
  * parts is lost with the state.
  */
-const apart = new Set(['undo-that-cannot-be-asked.txt', 'whole-keeps-its-place.txt']);
+const apart = new Set(['undo-that-cannot-be-requested.txt', 'whole-keeps-its-place.txt']);
 
 for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') && !apart.has(each))) {
   const [, workflow = '', ...blocks] = readFileSync(new URL(name, folder), 'utf8').split('\n\n');
   const order = blocks[0]?.startsWith('order ') ? (JSON.parse(blocks.shift()?.slice('order '.length) ?? '') as Json) : {};
 
-  test(`F-29: at every moment of ${name} the journal alone shows what is left to undo`, () => {
+  test(`F-29: after each event of ${name}, the journal alone shows what is left to undo`, () => {
     playEach(outline(workflow), blocks.join('\n\n'), { order }, (run) => {
       const { state } = run;
       if (state.phase === 'closed' || state.phase === 'initialized') return;
@@ -36,15 +36,15 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') &&
         made.filter(({ path }) => actual.has(path)).map(({ path, generation }) => ({ path, generation })),
         [...actual.values()].map(({ path, generation }) => ({ path, generation })),
       );
-      for (const { path, input, attempt, requestInput: asked } of made) {
+      for (const { path, input, attempt, requestInput } of made) {
         const entry = actual.get(path);
-        // The journal lacks outputs that came too late and those of a confirmation: such a step is requested once more.
+        // The journal lacks outputs that came too late and those of a confirmation: such a step is requested again.
         const isLate =
           late.has(path) || state.activities[path] || state.activities[`${path}/undo`] || (entry === undefined && input === undefined);
         if (!isLate)
           assert.deepEqual(
-            { path, input, attempt, asked },
-            { path, input: entry?.input, attempt: entry?.attempt, asked: entry?.requestInput },
+            { path, input, attempt, requestInput },
+            { path, input: entry?.input, attempt: entry?.attempt, requestInput: entry?.requestInput },
           );
       }
       assert.deepEqual(rebuilt.state.undone, state.undone);

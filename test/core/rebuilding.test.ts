@@ -22,11 +22,11 @@ const factsOf = ({ turns }: Run): readonly Fact[] =>
 const rebuiltFrom = (run: Run, facts: readonly Fact[], whole: boolean, order: Json = {}): Remains =>
   rebuiltState(run.program, { orderId: run.orderId, order }, facts, {
     whole,
-    resubmitted: heldIn(factsOf(run)) > heldIn(facts),
+    resubmitted: blockedIn(factsOf(run)) > blockedIn(facts),
     stepMs,
     lastAt: run.now,
   });
-const heldIn = (facts: readonly Fact[]): number => facts.filter(({ type }) => type === 'OrderBlocked').length;
+const blockedIn = (facts: readonly Fact[]): number => facts.filter(({ type }) => type === 'OrderBlocked').length;
 const undoable = (name: string, input: Json = {}): Activity =>
   step(name, { input, undo: step('undo', { operation: `un-${name}`, input: { of: { $cel: `steps.${name}.id` } } }) as Step });
 const begun = (root: Activity): Run => {
@@ -61,7 +61,7 @@ describe('the rebuilt state of an order whose state is lost (F-29)', () => {
     run.reply('order/a', ok({ id: 'A' }));
     const { state } = rebuiltFrom(run, factsOf(run), false);
     assert.deepEqual(
-      state.undo?.map(({ path, input, requestInput: asked }) => [path, input, asked]),
+      state.undo?.map(({ path, input, requestInput }) => [path, input, requestInput]),
       [
         ['order/a', { of: 'A' }, undefined],
         ['order/c', undefined, {}],
@@ -146,10 +146,11 @@ function bringToItsEnd({ program, orderId, epoch, now }: Run, rebuilt: State, se
     state = transition.state;
     return transition.commands;
   };
-  const asks = [...happen({ type: 'canceled', outcome: 'compensated' })];
-  for (let ask = asks.shift(); ask !== undefined; ask = asks.shift()) {
+  const requests = [...happen({ type: 'canceled', outcome: 'compensated' })];
+  for (let ask = requests.shift(); ask !== undefined; ask = requests.shift()) {
     const reply = ask.type === 'request' ? service.answer(ask, 'does') : undefined;
-    if (ask.type === 'request' && reply) asks.push(...happen({ type: 'replied', requestId: ask.requestId, sentAt: now + hours, reply }));
+    if (ask.type === 'request' && reply)
+      requests.push(...happen({ type: 'replied', requestId: ask.requestId, sentAt: now + hours, reply }));
   }
   assert.deepEqual([state.phase, state.outcome], ['closed', 'compensated']);
 }

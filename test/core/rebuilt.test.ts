@@ -32,9 +32,9 @@ const storyOf = (section: string): Story => {
 
 const start = Date.UTC(2026, 0, 1);
 const seconds = (at: number | undefined): string => (at === undefined ? '' : ` until ${(at - start) / 1000}s`);
-const entryLine = ({ path, generation, attempt, input, requestInput: asked, until }: UndoEntry): string =>
+const entryLine = ({ path, generation, attempt, input, requestInput, until }: UndoEntry): string =>
   input === undefined
-    ? `perhaps ${path} ${generation}.${attempt} asked ${JSON.stringify(asked)}${seconds(until)}`
+    ? `perhaps ${path} ${generation}.${attempt} requested with ${JSON.stringify(requestInput)}${seconds(until)}`
     : `${path} ${generation} undone with ${JSON.stringify(input)}`;
 
 const stateLines = ({ undo = [], outputs, vars, undone }: State): readonly string[] => [
@@ -54,7 +54,7 @@ const factLine = ({ type, at, ...fact }: Fact): string => {
   return [`${(at - start) / 1000}s`, type, path, attemptId, result, fault?.type].filter((word) => word !== undefined).join(' ');
 };
 
-function told({ about, workflow, order, events }: Story): string {
+function played({ about, workflow, order, events }: Story): string {
   let run: Run = startRun(outline(workflow), { order });
   playEach(outline(workflow), events.replaceAll('\n', '\n\n'), { order }, (after) => {
     run = after;
@@ -62,10 +62,12 @@ function told({ about, workflow, order, events }: Story): string {
   const facts = run.turns
     .flatMap(({ at, facts }) => facts.map((fact) => ({ ...fact, at })))
     .map((fact, index): Fact => ({ ...fact, seq: index + 1 }));
-  const held = (some: readonly Fact[]): number => some.filter(({ type }) => type === 'OrderBlocked').length;
+  const blockedCount = (some: readonly Fact[]): number => some.filter(({ type }) => type === 'OrderBlocked').length;
   const subject = { orderId: run.orderId, order };
   const rebuilt = (some: readonly Fact[], whole: boolean): readonly string[] =>
-    linesOf(rebuiltState(run.program, subject, some, { whole, resubmitted: held(some) < held(facts), stepMs, lastAt: run.now }));
+    linesOf(
+      rebuiltState(run.program, subject, some, { whole, resubmitted: blockedCount(some) < blockedCount(facts), stepMs, lastAt: run.now }),
+    );
   let before: readonly (readonly [string, readonly string[]])[] = [];
   const lines = facts.map((fact, index) => {
     const here = facts.slice(0, index + 1);
@@ -88,10 +90,10 @@ describe('F-29: the state rebuilt from a journal that ends, or is damaged, after
   const stories = sections.map(storyOf);
   for (const [index, story] of stories.entries())
     test(story.about, () => {
-      if (!process.env['UPDATE_TRANSCRIPTS']) assert.equal(told(story), sections[index]?.trimEnd());
+      if (!process.env['UPDATE_TRANSCRIPTS']) assert.equal(played(story), sections[index]?.trimEnd());
     });
   test('every story of the transcript is covered', () => {
-    if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${stories.map((story) => `# ${told(story)}`).join('\n\n')}\n`);
+    if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${stories.map((story) => `# ${played(story)}`).join('\n\n')}\n`);
     assert.ok(stories.length > 8);
   });
 });

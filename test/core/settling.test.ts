@@ -26,7 +26,7 @@ const rest = (run: Run, at: string): void => {
 };
 /** Moves the time to the end of the step's first attempt. */
 const timeIsOver = (run: Run): void => {
-  run.now = run.asked(path).completeBy;
+  run.now = run.latestRequest(path).completeBy;
   run.happen({ type: 'woken' });
 };
 
@@ -59,8 +59,8 @@ describe('F-103: an undo that fails', () => {
   test('after a permanent refusal it is requested every hour; alerts follow at once, then at intervals that double up to a day', () => {
     const run = undoing();
     const all = Array.from({ length: 150 }, () => fail(run, true));
-    const toldAt = all.flatMap(([, stuck], index) => (stuck ? [all.slice(0, index).reduce((sum, [seconds]) => sum + seconds, 0)] : []));
-    const hours = toldAt.map((at, index) => (at - (toldAt[index - 1] ?? 0)) / 3600);
+    const alertsAt = all.flatMap(([, stuck], index) => (stuck ? [all.slice(0, index).reduce((sum, [seconds]) => sum + seconds, 0)] : []));
+    const hours = alertsAt.map((at, index) => (at - (alertsAt[index - 1] ?? 0)) / 3600);
     for (const [index, least] of [0, 1, 2, 4, 8, 16, 24, 24].entries()) {
       const between = hours[index] ?? -1;
       assert.ok(between >= least && between < least + 1, `reminder ${index} after ${between} hours, at least ${least}`);
@@ -90,31 +90,31 @@ describe('S11: confirming the outcome of a step', () => {
     const run = canceled();
     for (const _ of ['answered', 'answered by a second delivery']) {
       run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
-      assert.equal(run.asked(path).attempt, 1);
+      assert.equal(run.latestRequest(path).attempt, 1);
     }
     run.now += stepMs - 1;
     run.happen({ type: 'woken' });
-    assert.equal(run.asked(path).attempt, 1);
+    assert.equal(run.latestRequest(path).attempt, 1);
     timeIsOver(run);
-    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true });
+    assert.partialDeepStrictEqual(run.latestRequest(path), { attempt: 2, confirming: true });
   });
 
   test('F-80: a reply of a second delivery of the same request confirms it', () => {
     const run = canceled();
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
     run.reply(path, ok());
-    assert.deepEqual([run.asked(undoPath).attempt, run.asked(path).attempt], [1, 1]);
+    assert.deepEqual([run.latestRequest(undoPath).attempt, run.latestRequest(path).attempt], [1, 1]);
   });
 
   test('F-80, F-103: any success under its key confirms it, whichever attempt it answers and however late it is', () => {
     for (const more of [{}, { atMostOnce: true }] as const) {
       const run = canceled(more);
-      const first = run.asked(path);
+      const first = run.latestRequest(path);
       timeIsOver(run);
       run.reply(path, fault('OutcomeUnknown', { unknown: true }));
       assert.equal(own(run, path)?.phase, 'waitingToRetry');
       run.reply(path, ok(), { ask: first, sentAt: first.completeBy + 1 });
-      assert.equal(run.asked(undoPath).attempt, 1);
+      assert.equal(run.latestRequest(undoPath).attempt, 1);
       run.reply(undoPath, ok());
       assert.deepEqual([run.state.outcome, run.state.undone], ['canceled', true]);
     }
@@ -122,7 +122,7 @@ describe('S11: confirming the outcome of a step', () => {
 
   test('a refusal of an earlier attempt does not confirm it: the next attempt may be running', () => {
     const run = canceled();
-    const first = run.asked(path);
+    const first = run.latestRequest(path);
     timeIsOver(run);
     run.reply(path, fault('No'), { ask: first });
     assert.partialDeepStrictEqual(own(run, path), { phase: 'requested', attempt: 2 });
@@ -131,14 +131,14 @@ describe('S11: confirming the outcome of a step', () => {
   test('X-20: a step that runs at most once is confirmed at once, since confirming does not run it again', () => {
     const run = canceled({ atMostOnce: true });
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
-    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true });
+    assert.partialDeepStrictEqual(run.latestRequest(path), { attempt: 2, confirming: true });
   });
 
   test('the scheduler requests it under its key until the outcome is definite', () => {
     const run = canceled();
     run.reply(path, fault('Odd', { unknown: true }));
     timeIsOver(run);
-    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true, idempotencyKey: 'o1/order/ship/1' });
+    assert.partialDeepStrictEqual(run.latestRequest(path), { attempt: 2, confirming: true, idempotencyKey: 'o1/order/ship/1' });
     for (const answer of [fault('Busy', { permanent: false }), fault('Odd', { unknown: true })]) {
       run.reply(path, answer);
       assert.equal(own(run, path)?.phase, 'waitingToRetry');
@@ -152,7 +152,7 @@ describe('S11: confirming the outcome of a step', () => {
     const run = canceled();
     run.reply(path, fault('Odd', { unknown: true }));
     run.reply(path, ok({ id: 1 }));
-    assert.equal(run.asked(undoPath).confirming, undefined);
+    assert.equal(run.latestRequest(undoPath).confirming, undefined);
     run.reply(undoPath, ok());
     assert.deepEqual([run.state.outcome, run.state.undone], ['canceled', true]);
   });
@@ -164,7 +164,7 @@ describe('S11: confirming the outcome of a step', () => {
     run.reply(path, fault('NotFound'));
     assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['waitingToRetry', 599_000]);
     rest(run, path);
-    assert.equal(run.asked(path).attempt, 3);
+    assert.equal(run.latestRequest(path).attempt, 3);
     run.reply(path, fault('NotFound'));
     assert.equal(run.state.outcome, 'canceled');
   });
@@ -175,7 +175,7 @@ describe('S11: confirming the outcome of a step', () => {
     const notFound = () =>
       run.happen({
         type: 'replied',
-        requestId: run.asked(path).requestId,
+        requestId: run.latestRequest(path).requestId,
         sentAt: run.now,
         clocksApartMs: 2000,
         reply: fault('NotFound'),
@@ -192,7 +192,7 @@ describe('S11: confirming the outcome of a step', () => {
     const run = canceled({ lookup: true, longestSeconds: 600 });
     run.reply(path, fault('Odd', { unknown: true }));
     const notFound = (sentAt: number) =>
-      run.happen({ type: 'replied', requestId: run.asked(path).requestId, sentAt, reply: fault('NotFound') });
+      run.happen({ type: 'replied', requestId: run.latestRequest(path).requestId, sentAt, reply: fault('NotFound') });
     notFound(run.now);
     rest(run, path);
     notFound(run.now - 150_000);
@@ -206,11 +206,11 @@ describe('S11: confirming the outcome of a step', () => {
     const found = canceled({ lookup: true, longestSeconds: 600 });
     found.reply(path, fault('Odd', { unknown: true }));
     found.reply(path, ok());
-    assert.equal(found.asked(undoPath).attempt, 1);
-    const asked = canceled({ longestSeconds: 600 });
-    asked.reply(path, fault('Odd', { unknown: true }));
-    asked.reply(path, fault('NotFound'));
-    assert.equal(asked.state.outcome, 'canceled');
+    assert.equal(found.latestRequest(undoPath).attempt, 1);
+    const canceledStep = canceled({ longestSeconds: 600 });
+    canceledStep.reply(path, fault('Odd', { unknown: true }));
+    canceledStep.reply(path, fault('NotFound'));
+    assert.equal(canceledStep.state.outcome, 'canceled');
   });
 
   test('a step that failed before remembers how long it may still have its effect', () => {
@@ -241,7 +241,7 @@ describe('S25: a request that could not be processed', () => {
 
   test('if its failure is certain to precede any effect, there is nothing to undo', () => {
     const run = canceledAfter(rejected);
-    assert.deepEqual([run.state.outcome, run.asks.length], ['canceled', 1]);
+    assert.deepEqual([run.state.outcome, run.requests.length], ['canceled', 1]);
   });
 
   test('if it failed while an agent processed it, the outcome is confirmed before the order ends', () => {

@@ -45,7 +45,7 @@ describe('an order waits for a signal from outside', () => {
         'StepRequested order/tell 1#1.1 by +30s',
       ],
     );
-    assert.deepEqual(run.asked('order/tell').input, { amount: 5 });
+    assert.deepEqual(run.latestRequest('order/tell').input, { amount: 5 });
   });
 
   test('a signal that arrives early is kept for the first wait with its name', () => {
@@ -57,7 +57,7 @@ describe('an order waits for a signal from outside', () => {
       );
     signal(run, 'other');
     run.reply('order/charge', ok());
-    assert.deepEqual(run.asked('order/tell').input, 'second');
+    assert.deepEqual(run.latestRequest('order/tell').input, 'second');
     assert.deepEqual(run.state.signals, [
       { name: 'payment', payload: 'third' },
       { name: 'other', payload: null },
@@ -92,11 +92,11 @@ describe('an order waits for a signal from outside', () => {
     signal(run, 'other', 0);
     signal(run, 'payment', 7);
     assert.deepEqual(
-      run.asks.map(({ path }) => path),
+      run.requests.map(({ path }) => path),
       ['order/charge'],
     );
     run.happen({ type: 'resubmitted' });
-    assert.deepEqual(run.asked('order/wait/tell').input, 7);
+    assert.deepEqual(run.latestRequest('order/wait/tell').input, 7);
     assert.deepEqual(run.state.signals, [{ name: 'other', payload: 0 }]);
   });
 
@@ -131,10 +131,10 @@ describe('a wait for a signal may have a time limit', () => {
     assert.deepEqual(commands, [{ type: 'wake', at: run.now + 60_000 }]);
     run.now += 59_999;
     run.happen({ type: 'woken' });
-    assert.deepEqual(run.asks, []);
+    assert.deepEqual(run.requests, []);
     run.now += 1;
     run.happen({ type: 'woken' });
-    assert.deepEqual(run.asked('order/remind').path, 'order/remind');
+    assert.deepEqual(run.latestRequest('order/remind').path, 'order/remind');
   });
 
   test('without a handler for that fault the order is blocked, and a person can let it wait again', () => {
@@ -159,9 +159,10 @@ describe('a wait for a signal may have a time limit', () => {
   });
 
   test('a time limit that is invalid, or cannot be evaluated, is a fault at once', () => {
-    const heldFor = (seconds: string) => started(sequence('', waitFor('paid', 'payment', { $cel: seconds }))).state.blocked?.fault.message;
-    assert.equal(heldFor('-1'), 'A delay takes 0 to 31622400 seconds, not -1.');
-    assert.equal(heldFor('order.nothing'), 'order.nothing: No such key: nothing');
+    const blockedFor = (seconds: string) =>
+      started(sequence('', waitFor('paid', 'payment', { $cel: seconds }))).state.blocked?.fault.message;
+    assert.equal(blockedFor('-1'), 'A delay takes 0 to 31622400 seconds, not -1.');
+    assert.equal(blockedFor('order.nothing'), 'order.nothing: No such key: nothing');
   });
 });
 
@@ -184,7 +185,7 @@ describe('an order asks a person', () => {
       },
     });
     run.happen({ type: 'resubmitted', answer: { ship: true } });
-    assert.deepEqual(run.asked('order/tell').input, { ship: true });
+    assert.deepEqual(run.latestRequest('order/tell').input, { ship: true });
   });
 
   test('a question that is not a text is asked in its JSON form', () => {
@@ -192,13 +193,13 @@ describe('an order asks a person', () => {
     assert.deepEqual(run.state.blocked?.fault.message, '[1,2]');
     assert.equal('data' in (run.state.blocked?.fault ?? {}), false);
     run.happen({ type: 'resubmitted', answer: null });
-    assert.equal(run.asked('order/tell').input, null);
+    assert.equal(run.latestRequest('order/tell').input, null);
   });
 
   test('a question or details that cannot be evaluated are a fault', () => {
     for (const fields of [{ question: { $cel: 'order.nothing' } }, { question: 'Well?', details: { $cel: 'order.nothing' } }]) {
-      const { blocked: held } = started(sequence('', ask(fields))).state;
-      assert.deepEqual([held?.path, held?.fault.type], ['order/ask', 'Engine/ExpressionFailed']);
+      const { blocked } = started(sequence('', ask(fields))).state;
+      assert.deepEqual([blocked?.path, blocked?.fault.type], ['order/ask', 'Engine/ExpressionFailed']);
     }
   });
 
@@ -234,9 +235,9 @@ describe('the signals that an order may still wait for', () => {
     assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), true);
     ended.happen({ type: 'canceled', outcome: 'canceled' });
     assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), false);
-    const held = started(root());
-    held.reply('order/x', fault('Refused'));
-    assert.deepEqual([now(held, 'a'), names(held)], [false, ['a']]);
+    const blocked = started(root());
+    blocked.reply('order/x', fault('Refused'));
+    assert.deepEqual([now(blocked, 'a'), names(blocked)], [false, ['a']]);
   });
 
   test('a wait whose time is over is blocked: it is still listed, though it accepts no signal', () => {

@@ -40,34 +40,35 @@ const assign: Activity = { activity: 'assign', name: 'keep', variable: 'kept', v
 const inOrder = (name: string, more: object): Activity => ({ activity: 'forEach', name, list: [of('order')], do: step('a'), ...more });
 
 const refused: readonly (readonly [what: string, path: string, says: RegExp, activities: readonly Activity[], ...EventContent[]])[] = [
-  ['an answer that is read', 'order/a', /^The reply at order\/a has 5002 bytes; /, [step('a'), read('a')], start, answer('order/a', large)],
-  ['an answer that its undo needs', 'order/a', /^The reply/, [step('a', { undo })], start, answer('order/a', large)],
-  ['an answer that goes into the journal alone', 'order/a', /^The reply/, [step('a')], start, answer('order/a', large)],
-  ['a variable', 'order/keep', /^The assigned value at order\/keep has 5011 bytes; /, [assign, step('a')], start],
   [
-    'what a function yields',
+    'an output that a later step reads',
+    'order/a',
+    /^The reply at order\/a has 5002 bytes; /,
+    [step('a'), read('a')],
+    start,
+    answer('order/a', large),
+  ],
+  ['an output that its undo reads', 'order/a', /^The reply/, [step('a', { undo })], start, answer('order/a', large)],
+  ['an output that only the journal keeps', 'order/a', /^The reply/, [step('a')], start, answer('order/a', large)],
+  ['an assigned variable', 'order/keep', /^The assigned value at order\/keep has 5011 bytes; /, [assign, step('a')], start],
+  [
+    'the result of a compute function',
     'order/c',
     /^Its output/,
     [{ activity: 'compute', name: 'c', function: 'enlarge@1', input: {} }, read('c')],
     start,
   ],
-  ['what came with a signal', 'order/wait', /^Its output/, [wait, read('wait')], start, signal],
+  ['the payload of a signal', 'order/wait', /^Its output/, [wait, read('wait')], start, signal],
   ['the entries of a loop', 'order/loop', /^Its local state/, [assign, inOrder('loop', { list: [of('vars.kept')] }), step('z')], start],
   [
-    'what a turn adds to a list',
+    'the entry that a turn adds to a collected list',
     'order/loop',
     /^The new entry of the collected list at order\/loop has 5002 bytes; /,
     [inOrder('loop', { do: step('a'), list: [1, 2], collect: of('order') }), read('loop')],
     start,
     { ...answer('order/loop[1]/a', {}) },
   ],
-  [
-    'what a step is asked with, where variables may change',
-    'order/a',
-    /^Its local state/,
-    [assign, step('a', { input: of('vars.kept') })],
-    start,
-  ],
+  ['the input of a step when variables may change', 'order/a', /^Its local state/, [assign, step('a', { input: of('vars.kept') })], start],
 ];
 
 describe('a value that would make the state too large is a fault at its place', () => {
@@ -75,11 +76,11 @@ describe('a value that would make the state too large is a fault at its place', 
     // A loop and a step also keep the value of the variable.
     const byteBudget = activities.includes(assign) && path !== 'order/keep' ? 9000 : 5000;
     test(`S23: ${what}`, () => {
-      const { blocked: held } = suffer(byteBudget, activities, ...events);
-      assert.deepEqual([held?.path, held?.fault.type, held?.fault.permanent], [path, 'Engine/StateTooLarge', true]);
-      assert.equal(held?.fault.outcomeUnknown, says.source.startsWith('^The reply') ? true : undefined);
-      assert.match(held?.fault.message ?? '', says);
-      assert.equal(suffer(20_000, activities, ...events).blocked, undefined, 'with more room it goes on');
+      const { blocked } = suffer(byteBudget, activities, ...events);
+      assert.deepEqual([blocked?.path, blocked?.fault.type, blocked?.fault.permanent], [path, 'Engine/StateTooLarge', true]);
+      assert.equal(blocked?.fault.outcomeUnknown, says.source.startsWith('^The reply') ? true : undefined);
+      assert.match(blocked?.fault.message ?? '', says);
+      assert.equal(suffer(20_000, activities, ...events).blocked, undefined, 'with a larger budget the order continues');
     });
   }
 
@@ -96,8 +97,8 @@ describe('a value that would make the state too large is a fault at its place', 
     const handler = { fault: 'Engine/DeadlineExceeded', do: { activity: 'compensate', name: 'compensate' } as Activity };
     const part = { ...sequence('part', step('a', { undo })), faultHandlers: [handler] };
     const overdue = { type: 'overdue', path: 'order/part/a', at: 30_000 } as unknown as EventContent;
-    const settled = { ...answer('order/part/a', large), requestId: 'o1/order/part/a/1#1.2' };
-    const { activities } = suffer(5000, [part], start, overdue, settled);
+    const confirmed = { ...answer('order/part/a', large), requestId: 'o1/order/part/a/1#1.2' };
+    const { activities } = suffer(5000, [part], start, overdue, confirmed);
     assert.ok(activities['order/part/a/undo']);
   });
 

@@ -56,22 +56,22 @@ describe('the parts of a definition that steer a workflow', () => {
   });
 
   const same: readonly (readonly [what: string, more: Written])[] = [
-    ['the same again', {}],
-    ['what the operation says of itself', { operation: { faults: [Declined], completeWithinSeconds: 9, longestSeconds: 90 } }],
-    ['what can look up, and what is done once', { operation: { lookup: () => undefined, atMostOnce: true } }],
-    ['the text of a question, and what a field is for', { question: 'Sure?', about: 'another word' }],
-    ['what a new order must look like', { shape: z.object({ item: z.string(), more: z.string().optional() }) }],
+    ['a definition that is written twice', {}],
+    ['properties of the operation', { operation: { faults: [Declined], completeWithinSeconds: 9, longestSeconds: 90 } }],
+    ['a lookup and an at-most-once operation', { operation: { lookup: () => undefined, atMostOnce: true } }],
+    ['the text of a question and the description of a field', { question: 'Sure?', about: 'another word' }],
+    ['the schema of a new order', { shape: z.object({ item: z.string(), more: z.string().optional() }) }],
     [
-      'what an order is given when it begins',
+      'options that an order gets at its start',
       { options: { maxFailures: 9, onExhausted: 'wait', recover: 'order', completeWithinSeconds: 60 } },
     ],
   ];
   for (const [what, more] of same)
-    test(`S20: ${what}: the steering parts are equal`, () => assert.equal(steeringText(written(more)), steeringText(written())));
+    test(`S20: ${what}: this changes no steering part`, () => assert.equal(steeringText(written(more)), steeringText(written())));
 
   const others: readonly (readonly [what: string, more: Written, where: string])[] = [
     ['another input', { item: 'cup' }, 'order/retry/charge input/item'],
-    ['another figure of a retry', { retries: 3 }, 'order/retry retries'],
+    ['another count of a retry', { retries: 3 }, 'order/retry retries'],
     ['another name of a step', { name: 'pay' }, 'order/retry/charge'],
   ];
   for (const [what, more, where] of others)

@@ -47,13 +47,13 @@ describe('a step with a time limit', () => {
       after 19s
 
       after 1s
-      == held order/a Engine/DeadlineExceeded
+      == blocked order/a Engine/DeadlineExceeded
 
       # A person gives it its time anew, under the same key: nobody knows whether it was done.
 
       resubmit
       -> agent order/a key order/a/1 attempt 2 by +20s
-      == released
+      == unblocked
 
       ok order/a
       == closed
@@ -67,13 +67,13 @@ describe('a step with a time limit', () => {
   });
 
   for (const [what, activity, message] of [
-    ['0 seconds', limited(0), 'withinSeconds is 0; it must be a number above 0.'],
-    ['two years', limited(63_072_000), 'withinSeconds is 63072000; the maximum is 31622400 seconds (a year).'],
+    ['a limit of zero seconds', limited(0), 'withinSeconds is 0; it must be a number above 0.'],
+    ['a limit of two years', limited(63_072_000), 'withinSeconds is 63072000; the maximum is 31622400 seconds (a year).'],
     [
-      'a limit of its undo',
+      'a limit of the undo',
       { ...step('a'), undo: { ...step('undo'), withinSeconds: 5 } } as Activity,
       'Its undo has a time limit: an undo is repeated until it succeeds. Leave out .within(…).',
     ],
   ] as const)
-    test(`check refuses ${what}`, () => assert.deepEqual(problemsOf(activity), [message]));
+    test(`the check refuses ${what}`, () => assert.deepEqual(problemsOf(activity), [message]));
 });

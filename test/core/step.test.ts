@@ -17,7 +17,7 @@ const charging = (): Run => started(startRun(workflow(sequence('order', step('ch
 /** Events that may precede the success of a step: each causes one more request. */
 const setbacks = {
   expiry: (run: Run) => {
-    run.now = run.asked(path).completeBy;
+    run.now = run.latestRequest(path).completeBy;
     run.happen({ type: 'expired' });
   },
   crash: (run: Run) => {
@@ -75,11 +75,11 @@ test('F-44: a step keeps its idempotency key over attempts, resets and resubmiss
       for (const [index, setback] of befalls.entries()) {
         setbacks[setback](run);
         const refusals = befalls.slice(0, index + 1).filter((each) => definite.has(each)).length;
-        assert.equal(run.asked(path).idempotencyKey, `o1/${path}/${1 + refusals}`, `after ${setback}`);
-        assert.equal(run.asked(path).attempt, index + 2);
+        assert.equal(run.latestRequest(path).idempotencyKey, `o1/${path}/${1 + refusals}`, `after ${setback}`);
+        assert.equal(run.latestRequest(path).attempt, index + 2);
       }
       run.reply(path, ok());
-      assert.equal(run.asked('order/ship').idempotencyKey, 'o1/order/ship/1');
+      assert.equal(run.latestRequest('order/ship').idempotencyKey, 'o1/order/ship/1');
     }),
   );
 });
@@ -87,13 +87,13 @@ test('F-44: a step keeps its idempotency key over attempts, resets and resubmiss
 test('F-44: every attempt has a new request id', () => {
   const run = charging();
   for (const setback of Object.values(setbacks)) setback(run);
-  assert.equal(new Set(run.asks.map(({ requestId }) => requestId)).size, Object.keys(setbacks).length + 1);
+  assert.equal(new Set(run.requests.map(({ requestId }) => requestId)).size, Object.keys(setbacks).length + 1);
 });
 
 test('F-42: a reply that matches no request of this order changes nothing, whatever its request id says', () => {
   const run = charging();
   const { state } = run;
-  const right = run.asked(path).requestId;
+  const right = run.latestRequest(path).requestId;
   const wrong = [
     '',
     'o1',
@@ -156,7 +156,7 @@ test("F-33: a step has its own time limit or the system's, but never more than t
 
     # The first that is to be asked after the time of the order holds it; the others wait with it.
     expire
-    == held order/plain Engine/DeadlineExceeded
+    == blocked order/plain Engine/DeadlineExceeded
   `,
   );
 });
@@ -182,7 +182,7 @@ test('F-33: a heartbeat cannot extend a step beyond the time limit of the order'
     after 1s
 
     expire
-    == held order Engine/DeadlineExceeded
+    == blocked order Engine/DeadlineExceeded
   `,
   );
 });
@@ -243,7 +243,7 @@ test('an output is kept in the state only if a later expression reads it', () =>
     const run = started(startRun(reads(expression)));
     run.reply(path, ok({ id: 'c1' }));
     assert.deepEqual(run.state.outputs, { [path]: { id: 'c1' } }, expression);
-    assert.notDeepEqual(run.asked('order/ship').input, {}, expression);
+    assert.notDeepEqual(run.latestRequest('order/ship').input, {}, expression);
   }
   const run = started(startRun(reads('orderId')));
   run.reply(path, ok({ id: 'c1' }));
@@ -280,7 +280,7 @@ test('F-105: an output is dropped as soon as no expression can read it any more,
   assert.deepEqual(kept('order/retry/body/hotel'), ['quote', 'hotel']);
   assert.deepEqual(kept('order/retry/body/flight', fault('Full')), ['quote', 'hotel'], 'the next run reads it again');
   assert.deepEqual(kept('order/retry/body/flight'), ['quote', 'flight'], 'its only reader is done');
-  assert.deepEqual(kept('order/both/left'), ['quote', 'flight'], 'branches go on side by side');
+  assert.deepEqual(kept('order/both/left'), ['quote', 'flight'], 'branches continue in parallel');
   assert.deepEqual(kept('order/both/right'), []);
   assert.deepEqual(kept('order/parts[0]/part/price'), ['price']);
   assert.deepEqual(kept('order/parts[0]/part/book'), []);

@@ -33,7 +33,7 @@ const sections = readFileSync(file, 'utf8')
   .split(/^# /m)
   .slice(1)
   .map((section) => section.trimEnd().split('\n\n'));
-const told = (block: string): string => {
+const typedBlock = (block: string): string => {
   const [expression = ''] = block.split('\n');
   return [expression, ...typed(expression).map((line) => `  ${line}`)].join('\n');
 };
@@ -41,10 +41,10 @@ const told = (block: string): string => {
 describe('the types of expressions', () => {
   for (const [about = '', ...blocks] of sections)
     test(about, () => {
-      if (!process.env['UPDATE_TRANSCRIPTS']) for (const block of blocks) assert.equal(told(block), block);
+      if (!process.env['UPDATE_TRANSCRIPTS']) for (const block of blocks) assert.equal(typedBlock(block), block);
     });
   test('every expression of the transcript is covered', () => {
-    const all = sections.map(([about = '', ...blocks]) => [`# ${about}`, ...blocks.map(told)].join('\n\n')).join('\n\n');
+    const all = sections.map(([about = '', ...blocks]) => [`# ${about}`, ...blocks.map(typedBlock)].join('\n\n')).join('\n\n');
     if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${all}\n`);
     else assert.ok(all.split('\n\n').length > 200);
   });
@@ -148,13 +148,13 @@ describe('the type model', () => {
 const string = { type: 'string' };
 /** A schema, and the type of the values that it accepts. */
 const schemas: readonly (readonly [what: string, schema: Json, shown: string])[] = [
-  ['nothing', null, 'unknown'],
-  ['true', true, 'unknown'],
-  ['an empty one', {}, 'unknown'],
+  ['a schema of null', null, 'unknown'],
+  ['the schema true', true, 'unknown'],
+  ['an empty schema', {}, 'unknown'],
   ['a boolean', { type: 'boolean' }, 'bool'],
   ['an integer', { type: 'integer' }, 'double'],
   ['null', { type: 'null' }, 'null'],
-  ['a type that there is not', { type: 'text' }, 'unknown'],
+  ['an unknown type', { type: 'text' }, 'unknown'],
   ['several types', { type: ['string', 'null'] }, '(string | null)'],
   [
     'several types with fields',
@@ -162,37 +162,37 @@ const schemas: readonly (readonly [what: string, schema: Json, shown: string])[]
     '({a?: string} | null)',
   ],
   ['a constant', { const: 5 }, 'double'],
-  ['names', { enum: ['a', 'b'] }, '"a" or "b"'],
-  ['names and nothing', { enum: ['a', null] }, '("a" | null)'],
-  ['names that are no list', { enum: 'a' }, 'unknown'],
-  ['any of', { anyOf: [string, { type: 'null' }] }, '(string | null)'],
-  ['any of, and fields', { anyOf: [string, { type: 'null' }], properties: { a: string } }, 'unknown'],
-  ['any of what is no list', { anyOf: string }, 'unknown'],
-  ['all of', { allOf: [string], type: 'string' }, 'unknown'],
+  ['an enumeration', { enum: ['a', 'b'] }, '"a" or "b"'],
+  ['an enumeration with null', { enum: ['a', null] }, '("a" | null)'],
+  ['an enumeration that is not a list', { enum: 'a' }, 'unknown'],
+  ['anyOf', { anyOf: [string, { type: 'null' }] }, '(string | null)'],
+  ['anyOf beside fields', { anyOf: [string, { type: 'null' }], properties: { a: string } }, 'unknown'],
+  ['anyOf that is not a list', { anyOf: string }, 'unknown'],
+  ['allOf', { allOf: [string], type: 'string' }, 'unknown'],
   ['not', { not: string, type: 'string' }, 'unknown'],
   ['if', { if: string, type: 'string' }, 'unknown'],
-  ['patterns', { type: 'object', patternProperties: {} }, 'unknown'],
-  ['what depends on fields', { type: 'object', dependentSchemas: {} }, 'unknown'],
+  ['patternProperties', { type: 'object', patternProperties: {} }, 'unknown'],
+  ['dependentSchemas', { type: 'object', dependentSchemas: {} }, 'unknown'],
   ['a dynamic reference', { $dynamicRef: '#a', type: 'string' }, 'unknown'],
   ['a list', { type: 'array', items: string }, 'list of string'],
   ['a list of anything', { type: 'array' }, 'list of unknown'],
   ['a tuple', { type: 'array', prefixItems: [string], items: string }, 'list of unknown'],
   ['fields', { type: 'object', properties: { a: string, b: string }, required: ['a'] }, '{a: string, b?: string, ...unsaid}'],
   ['fields without a type', { properties: { a: string }, required: 'a' }, '{a?: string, ...unsaid}'],
-  ['fields that are none', { type: 'object', properties: [] }, '{...unknown}'],
+  ['fields that are not an object', { type: 'object', properties: [] }, '{...unknown}'],
   ['fields of one type', { type: 'object', additionalProperties: string }, '{...string}'],
   ['fields, and others of one type', { properties: { a: string }, additionalProperties: { type: 'null' } }, '{a?: string, ...null}'],
   ['fields, and any others', { properties: { a: string }, additionalProperties: true }, '{a?: string, ...unknown}'],
   ['no fields', closed({}), '{}'],
-  ['itself', { $ref: '#' }, 'unknown'],
-  ['a part', { $ref: '#/$defs/A', $defs: { A: string } }, 'string'],
-  ['a part with a strange name', { $ref: '#/$defs/a~1b~0c%20d', $defs: { 'a/b~c d': string } }, 'string'],
-  ['a part with a name that is no code', { $ref: '#/$defs/a%', $defs: { 'a%': string } }, 'string'],
-  ['a part that is not there', { $ref: '#/$defs/B', $defs: { A: string } }, 'unknown'],
-  ['a part of a part that is not there', { $ref: '#/$defs/A/b/c', $defs: { A: string } }, 'unknown'],
-  ['what every object has', { $ref: '#/constructor' }, 'unknown'],
-  ['another document', { $ref: 'other.json#/$defs/A', $defs: { A: string } }, 'unknown'],
-  ['an anchor', { $ref: '#A', $defs: { A: string } }, 'unknown'],
+  ['a reference to the whole schema', { $ref: '#' }, 'unknown'],
+  ['a reference to a definition', { $ref: '#/$defs/A', $defs: { A: string } }, 'string'],
+  ['a reference with escaped characters', { $ref: '#/$defs/a~1b~0c%20d', $defs: { 'a/b~c d': string } }, 'string'],
+  ['a reference with an invalid escape', { $ref: '#/$defs/a%', $defs: { 'a%': string } }, 'string'],
+  ['a reference to a missing definition', { $ref: '#/$defs/B', $defs: { A: string } }, 'unknown'],
+  ['a reference below a missing definition', { $ref: '#/$defs/A/b/c', $defs: { A: string } }, 'unknown'],
+  ['a reference to a property of every object', { $ref: '#/constructor' }, 'unknown'],
+  ['a reference to another document', { $ref: 'other.json#/$defs/A', $defs: { A: string } }, 'unknown'],
+  ['a reference to an anchor', { $ref: '#A', $defs: { A: string } }, 'unknown'],
 ];
 
 describe('the type of the values that a schema accepts', () => {

@@ -6,24 +6,27 @@ import { catalog, closed, order, said } from '../support/typed-order.ts';
 import { delay, listOf, sequence, step, workflow } from '../support/workflows.ts';
 
 const charge = (input: object): Activity => step('charge', { agent: 'payment', operation: 'charge', input: input as JsonObject });
-const asked = (input: object): readonly string[] =>
+const problemsWith = (input: object): readonly string[] =>
   said(workflow(charge(input), { order }), catalog).map((each) => each.replace('error order ', ''));
 const amount = { minorUnits: 100, currency: 'EUR' };
 
 describe('the input of a step', () => {
   test('a step with the input of its operation has no problems', () => {
     const cel = (text: string) => ({ $cel: text });
-    assert.deepEqual(asked({ card: 'c', amount }), []);
+    assert.deepEqual(problemsWith({ card: 'c', amount }), []);
     assert.deepEqual(
-      asked({ card: cel('order.name'), amount: { minorUnits: cel('order.total * 100'), currency: 'USD' }, tags: ['a'] }),
+      problemsWith({ card: cel('order.name'), amount: { minorUnits: cel('order.total * 100'), currency: 'USD' }, tags: ['a'] }),
       [],
     );
-    assert.deepEqual(asked({ card: cel('order.meta.card'), amount: cel('order.meta.amount'), tags: cel('order.items.map(i, i.sku)') }), []);
-    assert.deepEqual(asked({ card: cel('order.code'), amount: cel('{"minorUnits": 1, "currency": "EUR"}') }), []);
+    assert.deepEqual(
+      problemsWith({ card: cel('order.meta.card'), amount: cel('order.meta.amount'), tags: cel('order.items.map(i, i.sku)') }),
+      [],
+    );
+    assert.deepEqual(problemsWith({ card: cel('order.code'), amount: cel('{"minorUnits": 1, "currency": "EUR"}') }), []);
   });
 
   test('fields that are missing, misspelt or of another type are all reported, each with its pointer', () => {
-    assert.deepEqual(asked({ crd: 'c', amount: { minorUnits: { $cel: 'order.name' }, currency: 'EURO' }, tags: 'a' }), [
+    assert.deepEqual(problemsWith({ crd: 'c', amount: { minorUnits: { $cel: 'order.name' }, currency: 'EURO' }, tags: 'a' }), [
       '/crd: payment.charge has no such input field. Did you mean "card"?',
       '/amount/minorUnits: Expected a number, got a string.\n  order.name\n  ^',
       '/amount/currency: "EURO" is none of "EUR", "USD". Did you mean "EUR"?',
@@ -33,15 +36,15 @@ describe('the input of a step', () => {
   });
 
   test('an object that an expression yields must have the required fields', () => {
-    assert.deepEqual(asked({ card: 'c', amount, to: { $cel: 'order.address' } }), [
+    assert.deepEqual(problemsWith({ card: 'c', amount, to: { $cel: 'order.address' } }), [
       '/to: It has no field "zip", which is required here.\n  order.address\n  ^',
     ]);
-    assert.deepEqual(asked({ card: 'c', amount, tags: { $cel: 'order.items.map(i, i.quantity)' } }), [
+    assert.deepEqual(problemsWith({ card: 'c', amount, tags: { $cel: 'order.items.map(i, i.quantity)' } }), [
       '/tags: In its entries: Expected a string, got a number.\n  order.items.map(i, i.quantity)\n  ^',
     ]);
   });
 
-  test('of several forms, the constants in the input select one', () => {
+  test('the constants in an input select one of several forms', () => {
     const pay = (input: JsonObject) => said(workflow(step('pay', { agent: 'shop', operation: 'pay', input }), { order }), catalog);
     assert.deepEqual(pay({ by: 'card', card: { $cel: 'order.name' } }), []);
     assert.deepEqual(pay({ by: 'cash', till: { $cel: 'order.name' } }), [
@@ -51,11 +54,11 @@ describe('the input of a step', () => {
   });
 
   test('a point in time is a text', () => {
-    assert.deepEqual(asked({ card: { $cel: 'timestamp(order.name)' }, amount }), []);
+    assert.deepEqual(problemsWith({ card: { $cel: 'timestamp(order.name)' }, amount }), []);
   });
 
   test('an input that is not an object is refused', () => {
-    assert.deepEqual(asked({ $cel: 'order.total' }), ['Expected an object, got a number.\n  order.total\n  ^']);
+    assert.deepEqual(problemsWith({ $cel: 'order.total' }), ['Expected an object, got a number.\n  order.total\n  ^']);
   });
 });
 

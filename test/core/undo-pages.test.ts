@@ -24,11 +24,12 @@ describe('paging out undo entries', () => {
     undo,
     activities: Object.fromEntries(alive.map((path) => [`order/${path}`, { status: 'Executing' }])),
   });
-  const aside = (before: State, after = before, sizes = all) => pageOut(program, before, after, 7, sizes);
-  const put = (...args: Parameters<typeof aside>) => aside(...args)?.page.entries.map(({ path }) => path.slice('order/'.length)) ?? [];
+  const pagedOut = (before: State, after = before, sizes = all) => pageOut(program, before, after, 7, sizes);
+  const put = (...args: Parameters<typeof pagedOut>) =>
+    pagedOut(...args)?.page.entries.map(({ path }) => path.slice('order/'.length)) ?? [];
 
   test('it moves the oldest entries into a page that links to the page below', () => {
-    assert.deepEqual(aside({ ...state([]), pagedUndo: { top: 3, entries: 2 } }), {
+    assert.deepEqual(pagedOut({ ...state([]), pagedUndo: { top: 3, entries: 2 } }), {
       page: { entries, below: 3 },
       state: { ...state([], []), pagedUndo: { top: 7, entries: 7 } },
     });
@@ -42,8 +43,8 @@ describe('paging out undo entries', () => {
 
   for (const [what, alive, goes] of [
     ['is being undone', ['b/undo'], ['a']],
-    ['is being settled', ['part/c'], ['a', 'b']],
-    ['may be run again', ['again'], ['a', 'b', 'part/c']],
+    ['is being confirmed', ['part/c'], ['a', 'b']],
+    ['may run again', ['again'], ['a', 'b', 'part/c']],
     ['may be undone as a whole', ['whole'], ['a', 'b', 'part/c', 'again/d']],
   ] as const) {
     test(`it moves no entry that ${what}, and no newer one`, () => assert.deepEqual(put(state(alive)), goes));
@@ -57,7 +58,7 @@ describe('paging out undo entries', () => {
     const before = state([]);
     assert.deepEqual(put(before, { ...before, undo: entries.slice(1) }), []);
     const popped = { ...before, pagedUndo: { top: 3, entries: 0 } };
-    assert.deepEqual(put(popped, before), [], 'of a page below it nothing is left, and it is not listed any more');
+    assert.deepEqual(put(popped, before), [], 'an empty page below it is no longer listed');
     assert.deepEqual(put(before, { ...before, activities: { 'order/a/undo': { status: 'Executing' } } }), []);
     assert.deepEqual(put(before, { ...before, undo: [...entries, entry('f')] }), ['a', 'b', 'part/c', 'again/d', 'whole/e']);
   });
@@ -133,7 +134,7 @@ test('F-100: the undo of a wider scope begins with the newest entry there, even 
   assert.equal(run.state.pagedUndo?.entries, 2);
   for (const path of ['left/fails', 'right/fails']) run.reply(`order/both/${path}`, fault('Refused'));
   assert.deepEqual(
-    run.asks.slice(-2).map(({ path }) => path),
+    run.requests.slice(-2).map(({ path }) => path),
     ['order/both/left/a/undo', 'order/both/right/b/undo'],
   );
 });

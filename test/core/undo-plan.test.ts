@@ -109,7 +109,7 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   if (Object.keys(run.state.activities).some((path) => nodeAt(run.program, path).activity === 'story:ensure')) return 0;
 
   const plan = planOf(run);
-  const before = run.asks.length;
+  const before = run.requests.length;
   const turnsBefore = run.turns.length;
   const atWork = Object.keys(run.state.activities).flatMap((path) => (isUndo(run, path) ? [path] : []));
   const remote = Object.keys(run.state.activities).filter((path) => isRemote(nodeAt(run.program, path)));
@@ -129,9 +129,9 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   const noted = said.filter((path) => !alive.has(path));
   if (!severalAtOnce) assert.deepEqual(really.slice(really.length - noted.length), noted);
   for (const { path, input, outcomeUnknown, impossible } of plan.steps) {
-    const ask = run.asks.slice(before).find((each) => each.path === `${path}/undo`);
+    const ask = run.requests.slice(before).find((each) => each.path === `${path}/undo`);
     if (ask && !outcomeUnknown) assert.deepEqual(ask.input, input);
-    if (!outcomeUnknown) assert.equal(world.marked.has(path), impossible !== undefined, `a person sees to ${path} alone`);
+    if (!outcomeUnknown) assert.equal(world.marked.has(path), impossible !== undefined, `a person resolves only ${path}`);
   }
   return really.length;
 }
@@ -147,12 +147,12 @@ function answerInOrder(world: World, { steps }: UndoPlan): void {
   const { run, service } = world;
   const place = (path: string): number => steps.findIndex((each) => each.path === path || `${each.path}/undo` === path);
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
-    assert.ok(turn < 400, 'the order comes to no end');
+    assert.ok(turn < 400, 'the order does not end');
     const live = Object.entries(run.state.activities).filter(
       ([path, { local: own }]) => isRemote(nodeAt(run.program, path)) && (own as { phase?: string }).phase === 'requested',
     );
     for (const [path] of live.toSorted(([a], [b]) => place(a) - place(b))) {
-      const ask = run.asks.findLast((each) => each.path === path);
+      const ask = run.requests.findLast((each) => each.path === path);
       const reply = ask && run.state.activities[path] ? service.answer(ask, 'does') : undefined;
       if (ask && reply) run.reply(path, reply, { ask });
     }

@@ -61,7 +61,7 @@ function planText(run: Run, name: string): string {
   return [`  of ${plan.scope}`, ...[...plan.steps.map(undoText), ...stay].map((line) => `    ${line}`)].join('\n').concat('\n');
 }
 
-function told({ about, workflow, scopes, events }: Story): string {
+function played({ about, workflow, scopes, events }: Story): string {
   const blocks: string[] = [];
   let before: readonly string[] = [];
   playEach(outline(workflow), events.join('\n\n'), {}, (run) => {
@@ -76,10 +76,10 @@ describe('the undo plan after each event of an order', () => {
   const stories = sections.map(storyOf);
   for (const [index, story] of stories.entries())
     test(story.about, () => {
-      if (!process.env['UPDATE_TRANSCRIPTS']) assert.equal(told(story), sections[index]?.trimEnd());
+      if (!process.env['UPDATE_TRANSCRIPTS']) assert.equal(played(story), sections[index]?.trimEnd());
     });
   test('every story of the transcript is covered', () => {
-    if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${stories.map((story) => `# ${told(story)}`).join('\n\n')}\n`);
+    if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${stories.map((story) => `# ${played(story)}`).join('\n\n')}\n`);
     assert.ok(stories.length > 5);
   });
 });

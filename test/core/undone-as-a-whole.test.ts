@@ -27,18 +27,18 @@ const started = (definition: WorkflowDefinition): Run => {
   run.happen({ type: 'started', stepMs });
   return run;
 };
-const asked = (run: Run): readonly string[] => run.asks.map(({ path }) => path);
+const requested = (run: Run): readonly string[] => run.requests.map(({ path }) => path);
 
 describe('an activity of an app cleans up before it closes', () => {
   test('after a fault inside it, the cleanup runs once its children are closed, and handlers come after the cleanup', () => {
     const root = sequence('', ensured(parallel('both', step('a'), step('b')), step('unlock')));
     const run = started(workflow({ ...root, faultHandlers: [{ fault: 'Refused', do: step('tell') }] }));
     run.reply('order/ensure/both/a', fault('Refused'));
-    assert.deepEqual(asked(run), ['order/ensure/both/a', 'order/ensure/both/b']);
+    assert.deepEqual(requested(run), ['order/ensure/both/a', 'order/ensure/both/b']);
     run.reply('order/ensure/both/b', fault('No'));
-    assert.deepEqual(asked(run).slice(2), ['order/ensure/unlock']);
+    assert.deepEqual(requested(run).slice(2), ['order/ensure/unlock']);
     run.reply('order/ensure/unlock', ok());
-    assert.deepEqual(asked(run).slice(3), ['order/tell']);
+    assert.deepEqual(requested(run).slice(3), ['order/tell']);
     run.reply('order/tell', ok());
     assert.equal(run.state.outcome, 'completed');
   });
@@ -46,9 +46,9 @@ describe('an activity of an app cleans up before it closes', () => {
   test('when it is canceled, it cleans up as well, and completes its cleanup', () => {
     const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
     run.happen({ type: 'canceled', outcome: 'canceled' });
-    assert.deepEqual(asked(run), ['order/ensure/a']);
+    assert.deepEqual(requested(run), ['order/ensure/a']);
     run.reply('order/ensure/a', fault('No'));
-    assert.deepEqual(asked(run).slice(1), ['order/ensure/unlock']);
+    assert.deepEqual(requested(run).slice(1), ['order/ensure/unlock']);
     assert.deepEqual(
       after(run, () => run.reply('order/ensure/unlock', ok())),
       [
@@ -67,7 +67,7 @@ describe('an activity of an app cleans up before it closes', () => {
     assert.equal(run.state.activities['order/ensure']?.cleaning, true);
     assert.deepEqual(run.happen({ type: 'canceled', outcome: 'canceled' }).commands, []);
     run.reply('order/ensure/unlock', ok());
-    assert.deepEqual([asked(run), run.state.outcome], [['order/ensure/a', 'order/ensure/unlock'], 'canceled']);
+    assert.deepEqual([requested(run), run.state.outcome], [['order/ensure/a', 'order/ensure/unlock'], 'canceled']);
   });
 
   test('when a retry runs it again, it cleans up again', () => {
@@ -75,7 +75,7 @@ describe('an activity of an app cleans up before it closes', () => {
     const run = started(workflow({ ...sequence('', retry), faultHandlers: [{ fault: 'Busy', do: step('tell') }] }));
     const keys = [1, 2].map((attempt) => {
       run.reply('order/retry/ensure/a', fault('Busy', { permanent: false }));
-      const { idempotencyKey } = run.asked('order/retry/ensure/unlock');
+      const { idempotencyKey } = run.latestRequest('order/retry/ensure/unlock');
       run.reply('order/retry/ensure/unlock', ok());
       assert.equal(run.state.activities['order/retry/ensure']?.cleaning, undefined);
       run.now += 5000;
@@ -86,13 +86,13 @@ describe('an activity of an app cleans up before it closes', () => {
       [1, 'o1/order/retry/ensure/unlock/1'],
       [2, 'o1/order/retry/ensure/unlock/2'],
     ]);
-    assert.equal(run.asked('order/tell').attempt, 1);
+    assert.equal(run.latestRequest('order/tell').attempt, 1);
   });
 
   test('without a fault it does not clean up', () => {
     const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
     run.reply('order/ensure/a', ok());
-    assert.deepEqual([run.state.outcome, asked(run)], ['completed', ['order/ensure/a']]);
+    assert.deepEqual([run.state.outcome, requested(run)], ['completed', ['order/ensure/a']]);
   });
 
   test('an activity name can be registered only once', () => {
@@ -118,7 +118,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
     run.reply('order/pay', fault('Refused'));
     run.reply('order/trip/undo', ok());
     run.reply('order/before/undo', ok());
-    assert.deepEqual([asked(run).slice(4), run.state.outcome], [['order/trip/undo', 'order/before/undo'], 'compensated']);
+    assert.deepEqual([requested(run).slice(4), run.state.outcome], [['order/trip/undo', 'order/before/undo'], 'compensated']);
   });
 
   test('before it has completed, its parts are undone one by one', () => {
@@ -126,7 +126,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
     run.reply('order/trip/fly', ok());
     run.reply('order/trip/book', fault('Refused'));
     run.reply('order/trip/fly/undo', ok());
-    assert.deepEqual([asked(run).slice(2), run.state.outcome], [['order/trip/fly/undo'], 'compensated']);
+    assert.deepEqual([requested(run).slice(2), run.state.outcome], [['order/trip/fly/undo'], 'compensated']);
   });
 
   test('a step of unknown outcome is confirmed first, inside it or outside', () => {
@@ -153,7 +153,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
     run.reply('order/retry/body/trip/fly', ok());
     run.reply('order/retry/body/pay', fault('Busy', { permanent: false }));
     run.reply('order/retry/body/trip/undo', ok());
-    assert.equal(run.asked('order/retry/body/trip/fly').idempotencyKey, 'o1/order/retry/body/trip/fly/2');
+    assert.equal(run.latestRequest('order/retry/body/trip/fly').idempotencyKey, 'o1/order/retry/body/trip/fly/2');
     run.reply('order/retry/body/trip/fly', ok());
     assert.deepEqual(
       run.state.undo?.map(({ path, generation }) => [path, generation]),
@@ -186,9 +186,9 @@ describe('an operator may mark an activity as compensated', () => {
   test('a step of unknown outcome that is marked counts as not done', () => {
     const run = started(definition);
     run.happen({ type: 'canceled', outcome: 'canceled' });
-    run.now = run.asked('order/a').completeBy;
+    run.now = run.latestRequest('order/a').completeBy;
     run.happen({ type: 'woken' });
-    assert.equal(run.asked('order/a').confirming, true);
+    assert.equal(run.latestRequest('order/a').confirming, true);
     assert.deepEqual(
       after(run, () => run.happen({ type: 'markedCompensated', path: 'order/a' })),
       ['MarkedCompensated order/a', 'ActivityClosed order/a Canceled 1#1.2', 'ActivityClosed order Canceled'],

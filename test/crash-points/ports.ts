@@ -1,6 +1,6 @@
 import { openEmbedded } from '#adapters/sqlite/open';
 import { manualClock } from '#ports/clock';
-import { sitesOf } from '#testing/crash-test/instrumented-ports';
+import { sitesOf } from '#testing/world/instrumented-ports';
 
 /** Methods without a crash here, each with the reason. */
 export const leftOut: { readonly [site: string]: string } = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { lambdaConsumers } from '#adapters/aws/event-source-mappings';
-import { valvesContract } from '../contracts/valves.contract.ts';
+import { consumersContract } from '../contracts/valves.contract.ts';
 import { call, effects, ended, eventually, orderOf, outputs, sample, submit } from './support.ts';
 
 // After the orders of the other files: orders behind a channel that was closed recently are requested again uncounted.
@@ -16,23 +16,23 @@ async function stateOf(queue: string): Promise<string | undefined> {
   return EventSourceMappings[0]?.State;
 }
 
-const settled = (queue: string, state: 'Enabled' | 'Disabled'): Promise<true> =>
+const reachedState = (queue: string, state: 'Enabled' | 'Disabled'): Promise<true> =>
   eventually(`${queue} ${state}`, async () => ((await stateOf(queue)) === state ? true : undefined), 120_000);
 
 /** Waits until the server has changed a mapping, and returns its state. */
-const valves = () => {
+const consumers = () => {
   const set = lambdaConsumers({ client: async () => client, queueArns });
   return {
     async set(queues: readonly string[], state: 'open' | 'closed'): Promise<void> {
       await set.set(queues, state);
-      for (const queue of queues) await settled(queue, state === 'open' ? 'Enabled' : 'Disabled');
+      for (const queue of queues) await reachedState(queue, state === 'open' ? 'Enabled' : 'Disabled');
     },
   };
 };
 
-valvesContract('event source mappings of the server', async () => ({
-  valves: valves(),
-  other: valves(),
+consumersContract('event source mappings of the server', async () => ({
+  consumers: consumers(),
+  other: consumers(),
   queues: ['customer-requests', 'customer-replies'],
   isTaken: async (queue) => (await stateOf(queue)) === 'Enabled',
   close: async () => {},
@@ -47,7 +47,7 @@ async function turn(path: string, body: object): Promise<void> {
 async function closed(t: TestContext): Promise<void> {
   await turn('close', { reason: 'a test' });
   t.after(() => call('POST', '/channels/payment/open', { role: 'operator', body: {} }));
-  await settled('payment-requests', 'Disabled');
+  await reachedState('payment-requests', 'Disabled');
 }
 
 for (const canary of [false, true])
@@ -63,7 +63,7 @@ for (const canary of [false, true])
     for (const orderId of orders) assert.deepEqual(await effects('payment', orderId), []);
 
     await turn('open', { canary });
-    await settled('payment-requests', 'Enabled');
+    await reachedState('payment-requests', 'Enabled');
     for (const orderId of orders) {
       assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Processed', outcome: 'completed', failureCount: 0 });
       assert.equal((await effects('payment', orderId)).length, 1);

@@ -46,14 +46,14 @@ test('X-35: when functions are replaced while orders arrive and run, each order 
     return (await kindOf(orderId)) === 'notification:shipped, 2' ? orderId : undefined;
   });
 
-  let asked = 0;
+  let calls = 0;
   for (const orderId of orders) {
     const { processState, outcome, failureCount } = await ended(orderId);
     assert.deepEqual({ processState, outcome }, { processState: 'Processed', outcome: 'completed' }, orderId);
     for (const service of ['inventory', 'payment', 'shipping'])
       assert.equal((await effects(service, orderId)).length, 1, `${orderId} ${service}`);
-    asked += failureCount;
+    calls += failureCount;
   }
   assert.ok(orders.length > 10, `only ${orders.length} orders were under way`);
-  t.diagnostic(JSON.stringify({ figure: 'update in place', orders: orders.length, completed: orders.length, stepsAskedAgain: asked }));
+  t.diagnostic(JSON.stringify({ figure: 'update in place', orders: orders.length, completed: orders.length, stepsRequestedAgain: calls }));
 });

@@ -16,7 +16,7 @@ const drawn = (definition: typeof fulfilOrder) => svgOf(drawingOf(definition));
 test('the drawing in the documents is up to date', () => {
   const committed = readFileSync(new URL('../../docs/guides/fulfil-order.svg', import.meta.url), 'utf8');
   const remedy = 'npx redress workflow graph examples/orders/workflow.ts --svg > docs/guides/fulfil-order.svg';
-  assert.ok(committed === drawn(fulfilOrder), `docs/guides/fulfil-order.svg is of another day: ${remedy}`);
+  assert.ok(committed === drawn(fulfilOrder), `docs/guides/fulfil-order.svg is not up to date: ${remedy}`);
 });
 
 test('a drawing has a text alternative, follows light and dark, and loads no external resources', () => {

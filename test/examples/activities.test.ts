@@ -36,9 +36,9 @@ async function plays(file: string): Promise<void> {
   const problems = check(definition).filter(({ severity }) => severity === 'error');
   assert.deepEqual(problems, []);
 
-  const told = transcript(definition, story, { order: body });
-  if (!process.env['UPDATE_TRANSCRIPTS']) return assert.equal(told, trimmed(story));
-  const lines = told.split('\n').map((line) => (line === '' ? '' : `  ${line}`));
+  const played = transcript(definition, story, { order: body });
+  if (!process.env['UPDATE_TRANSCRIPTS']) return assert.equal(played, trimmed(story));
+  const lines = played.split('\n').map((line) => (line === '' ? '' : `  ${line}`));
   writeFileSync(
     new URL(file, folder),
     textOf(file).replace(story, () => `\n${lines.join('\n')}\n`),

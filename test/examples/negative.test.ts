@@ -26,7 +26,7 @@ const plainStrict = { exactOptionalPropertyTypes: false, noUncheckedIndexedAcces
 function messages(options: { readonly [option: string]: boolean }): readonly Message[] {
   const folder = mkdtempSync(join(tmpdir(), 'redress-types-'));
   try {
-    const paths = { redress: [`${root}lib/index.ts`] };
+    const paths = { redress: [`${root}lib/index.ts`], 'redress/http': [`${root}lib/http.ts`] };
     const config = { extends: `${root}tsconfig.json`, compilerOptions: { ...options, paths }, include: ['*.ts'] };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
@@ -53,12 +53,16 @@ function everyMistakeIsNamed(options: { readonly [option: string]: boolean }): v
     return word === '' ? [] : [{ what, word, line: index + 2 }];
   });
   assert.ok(mistakes.length >= 20);
-  assert.equal(mistakes.length, lines.filter((text) => text.includes('// @ts-expect-error')).length, 'each says what is to be named');
+  assert.equal(
+    mistakes.length,
+    lines.filter((text) => text.includes('// @ts-expect-error')).length,
+    'each message contains the expected name',
+  );
 
   const unnamed = mistakes.filter(
     ({ word, line }) => !said.some((message) => message.line === line && (message.at.startsWith(word) || message.text.includes(word))),
   );
   assert.deepEqual(unnamed, []);
   const others = said.filter(({ line }) => !mistakes.some((each) => each.line === line));
-  assert.deepEqual(others, [], 'nothing else is wrong with them');
+  assert.deepEqual(others, [], 'there are no other messages');
 }

@@ -49,6 +49,7 @@ import {
   when,
   withOutput,
 } from 'redress';
+import { httpService } from 'redress/http';
 import * as z from 'zod';
 
 const Refused = fault('Refused');
@@ -89,7 +90,7 @@ const payment = defineAgent('payment', {
     output: z.object({}),
     faults: [CardDeclined, BankBusy],
     run: () => {
-      // @ts-expect-error a fault that does not pass, for what may pass: CardDeclined
+      // @ts-expect-error a permanent fault in place of a transient one: CardDeclined
       throw new TransientFailure('busy', { fault: CardDeclined });
     },
   }),
@@ -148,14 +149,14 @@ export const wrong = defineWorkflow('wrong', { version: 1, order: Order, toOpera
   text`${reserve}`;
   // @ts-expect-error a misspelt field of an entry: price
   sum(order.items, (item) => cel`${item.price}`);
-  // @ts-expect-error a sum over what is no list: order.address
+  // @ts-expect-error a sum over a value that is not a list: order.address
   sum(order.address, () => cel`1`);
 
   // @ts-expect-error an undo fed from a field that the step does not return: chargeId
   reserve.undo(({ chargeId }) => payment.refund({ chargeId }));
   // @ts-expect-error a time that is a text: number
   reserve.within('45 s');
-  // @ts-expect-error an undo that is no step: sequence
+  // @ts-expect-error an undo that is not a step: sequence
   reserve.undo(() => sequence());
   // @ts-expect-error a handler on a step, which has nothing inside it: on
   reserve.on(OutOfStock, () => sequence());
@@ -169,19 +170,19 @@ export const wrongHandlers = defineWorkflow('wrong-handlers', { version: 1, orde
   // @ts-expect-error a handler that nothing can reach: Fraud
   sequence(reserve).on(Fraud, () => tell);
   const refused = sequence(reserve).on(Refused, () => tell);
-  // @ts-expect-error the second handler is unreachable: the first, more general one took it: OutOfStock
+  // @ts-expect-error a second handler is unreachable behind a more general one: OutOfStock
   refused.on(OutOfStock, () => tell);
-  // @ts-expect-error a handler behind the one for every fault: on
+  // @ts-expect-error a handler after the one for every fault: on
   refused.on(AnyFault, () => sequence()).on(EngineFault, () => sequence());
   // @ts-expect-error the same fault twice: Refused
   refused.on(Refused, () => tell);
-  // @ts-expect-error a handler outside, for what one inside has taken: OutOfStock
+  // @ts-expect-error an outer handler for a fault that an inner one handles: OutOfStock
   parallel(refused).on(OutOfStock, () => tell);
   // @ts-expect-error a field that a fault does not have: reason
   sequence(reserve).on(Refused, ({ fault }) => customer.notify({ orderId, kind: 'refused', text: fault.reason }));
   // @ts-expect-error a fault instead of its message: text
   sequence(reserve).on(Refused, ({ fault }) => customer.notify({ orderId, kind: 'refused', text: fault }));
-  // @ts-expect-error a handler that does nothing at all: void
+  // @ts-expect-error a handler without an activity: void
   sequence(reserve).on(Refused, () => {});
 
   return sequence(reserve);
@@ -189,36 +190,36 @@ export const wrongHandlers = defineWorkflow('wrong-handlers', { version: 1, orde
 
 export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: Order, toOperator: [Refused] }, ({ order, orderId }) => {
   const reserve = inventory.reserve({ orderId, items: order.items });
-  // @ts-expect-error no such option of a retry: times
+  // @ts-expect-error an unknown option of a retry: times
   retry(reserve, { times: 3, every: 20 });
   // @ts-expect-error a retry without its interval: intervalSeconds
   retry(reserve, { retries: 3 });
   retry(reserve, { retries: 3, intervalSeconds: 20, only: [OutOfStock], undoFirst: true });
-  // @ts-expect-error what a retry is for, and what it is not for: except
+  // @ts-expect-error a retry with both "only" and "except": except
   retry(reserve, { retries: 3, intervalSeconds: 20, only: [OutOfStock], except: [CardDeclined] });
-  // @ts-expect-error a retry for some faults, and for all permanent ones: evenPermanent
+  // @ts-expect-error a retry with both "only" and "evenPermanent": evenPermanent
   retry(reserve, { retries: 3, intervalSeconds: 20, only: [OutOfStock], evenPermanent: true });
-  // @ts-expect-error what is no fault: 'OutOfStock'
+  // @ts-expect-error a text in place of a fault: 'OutOfStock'
   retry(reserve, { retries: 3, intervalSeconds: 20, only: ['OutOfStock'] });
   // @ts-expect-error a retry of two activities: arguments
   retry(reserve, reserve, { retries: 3, intervalSeconds: 20 });
-  // @ts-expect-error a condition that is no condition: order.card
+  // @ts-expect-error an object in place of a condition: order.card
   choice(when(order.card, reserve));
   // @ts-expect-error a condition that is written in TypeScript: order.card
   choice(when(order.card === 'x', reserve));
   // @ts-expect-error "otherwise" before the last branch: otherwise
   choice(otherwise(reserve), when(cel<boolean>`true`, reserve));
-  // @ts-expect-error a choice of nothing: choice
+  // @ts-expect-error a choice without branches: choice
   choice();
-  // @ts-expect-error a loop over what is no list: order.address
+  // @ts-expect-error a loop over a value that is not a list: order.address
   forEach(order.address, () => reserve);
   // @ts-expect-error a misspelt field of an entry: skew
   forEach(order.items, (item) => customer.notify({ orderId, kind: 'refused', text: item.skew }));
   // @ts-expect-error a position used as a text: text
   forEach(order.items, (_, index) => customer.notify({ orderId, kind: 'refused', text: index }));
-  // @ts-expect-error no such option of a forEach: atOnce
+  // @ts-expect-error an unknown option of a forEach: atOnce
   forEach(order.items, () => reserve, { atOnce: 2 });
-  // @ts-expect-error an end of a forEach that is no condition: until
+  // @ts-expect-error an end of a forEach that is not a condition: until
   forEach(order.items, () => ({ do: reserve, until: order.card }));
   const reserved = forEach(order.items, () => ({ do: reserve, collect: reserve.output.reservationId }));
   inventory.release({ reservationId: cel<string>`${reserved.output}[0]` });
@@ -226,7 +227,7 @@ export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: O
   inventory.release({ reservationId: reserved.output });
   // @ts-expect-error a list of texts where a list of items is needed: items
   inventory.reserve({ orderId, items: reserved.output });
-  // @ts-expect-error what is collected of a field that the step does not return: chargeId
+  // @ts-expect-error a collected value of a field that the step does not return: chargeId
   forEach(order.items, () => ({ do: reserve, collect: reserve.output.chargeId }));
   // @ts-expect-error the list of a loop that collects nothing: output
   forEach(order.items, () => reserve).output;
@@ -235,7 +236,7 @@ export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: O
   const one = forEach(order.items, ({ sku, unitPrice }) => ({ do: reserve, collect: { sku, unitPrice, quantity: 1 } }));
   inventory.reserve({ orderId, items: one.named('one').output });
   forEach(['shipped', 'refused'], (kind) => customer.notify({ orderId, kind, text: kind }));
-  // @ts-expect-error an entry of a list that is no kind: kind
+  // @ts-expect-error a list with an entry outside the enumeration: kind
   forEach(['shipped', 'lost'], (kind) => customer.notify({ orderId, kind, text: 'x' }));
   // @ts-expect-error a text used as a number: minorUnits
   forEach(['EUR', 'USD'], (currency) => payment.charge({ orderId, card: order.card, minorUnits: currency }));
@@ -244,15 +245,15 @@ export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: O
   forEach([{ sku: 'tea' }, { sku: order.card }], (item) => customer.notify({ orderId, kind: 'shipped', text: item.sku }));
   // @ts-expect-error a scope without a name: scope
   scope(reserve);
-  // @ts-expect-error no such option of a while: turns
+  // @ts-expect-error an unknown option of a while: turns
   repeatWhile(cel<boolean>`true`, reserve, { turns: 3 });
 
   const left = variable<number>('left');
   // @ts-expect-error a value of another type: 'three'
   assign(left, 'three');
-  // @ts-expect-error a variable of which nobody says what it holds: 'left'
+  // @ts-expect-error a variable without a declared type: 'left'
   variable('left');
-  // @ts-expect-error what is no variable: order.card
+  // @ts-expect-error an order field in place of a variable: order.card
   assign(order.card, 'tok_visa');
   // @ts-expect-error a variable read as another type: text
   customer.notify({ orderId, kind: 'refused', text: left });
@@ -293,7 +294,7 @@ export const wrongConditions = defineWorkflow('wrong-conditions', { version: 1, 
   greaterThan(order.total, order.kind);
   // @ts-expect-error a path that may be missing: orElse(path,
   equals(order.note, 'x');
-  // @ts-expect-error an order of booleans: boolean
+  // @ts-expect-error a comparison of booleans by size: boolean
   greaterThan(order.paid, 1);
   // @ts-expect-error a comparison of an object: order.address
   equals(order.address, 'Bonn');
@@ -305,7 +306,7 @@ export const wrongConditions = defineWorkflow('wrong-conditions', { version: 1, 
   ifTrue(tell, tell);
   // @ts-expect-error a condition that JavaScript evaluates: total
   ifTrue(order.total > 100, tell);
-  // @ts-expect-error an activity that is none: order.note
+  // @ts-expect-error an order field in place of an activity: order.note
   ifTrue(order.paid, order.note);
 
   const vars = variables<{ left: number; done: boolean }>();
@@ -340,7 +341,7 @@ export const whatMayLeave = defineWorkflow('what-may-leave', { version: 1, order
   faultsAre(all.on(EngineFault, () => sequence()).on(AddressInvalid, () => sequence())).exactly<
     'Refused/OutOfStock' | 'Refused/CardDeclined'
   >(true);
-  // @ts-expect-error a declined card may leave, too: true
+  // @ts-expect-error a fault that may escape as well: true
   faultsAre(all).exactly<'Refused/OutOfStock' | 'AddressInvalid'>(true);
 
   faultsAre(charge.undo(() => ship)).exactly<'Refused/CardDeclined'>(true);
@@ -363,12 +364,12 @@ export const whatMayLeave = defineWorkflow('what-may-leave', { version: 1, order
 });
 
 export const raisedInHandler = defineWorkflow('raised-in-handler', { version: 1, order: Order }, ({ order, orderId }) =>
-  // @ts-expect-error what a handler raises is handled nowhere: Fraud
+  // @ts-expect-error a fault that a handler raises is not handled: Fraud
   sequence(inventory.reserve({ orderId, items: order.items })).on(Refused, () => raise(Fraud, 'odd')),
 );
 
 export const raisedAgain = defineWorkflow('raised-again', { version: 1, order: Order }, ({ order, orderId }) =>
-  // @ts-expect-error what a handler raises again is handled nowhere: OutOfStock
+  // @ts-expect-error a fault that a handler raises again is not handled: OutOfStock
   sequence(inventory.reserve({ orderId, items: order.items })).on(Refused, ({ rethrow }) => rethrow()),
 );
 
@@ -396,7 +397,7 @@ const approval = askOperator('approval', { question: 'Is it right?', answer: z.o
 const price = compute(
   'price',
   { version: 1, input: z.object({ items: Items }), output: z.object({ minorUnits: z.int() }) },
-  // @ts-expect-error a function that returns something else than it promises: minorUnits
+  // @ts-expect-error a function that returns another type than it declares: minorUnits
   ({ items }) => ({ cents: items.length }),
 );
 
@@ -412,7 +413,7 @@ const shipOne = defineWorkflow(
 export const wrongWaits = defineWorkflow('wrong-waits', { version: 1, order: Order }, ({ order, orderId }) => {
   const tell = (text: typeof signed.output.by) => customer.notify({ orderId, kind: 'shipped', text });
   tell(signed.output.by);
-  // @ts-expect-error a field that the signal does not bring along: name
+  // @ts-expect-error a field that the payload of the signal does not have: name
   tell(signed.output.name);
   // @ts-expect-error a field of the signal of another type: signed.output.pages
   tell(signed.output.pages);
@@ -420,28 +421,28 @@ export const wrongWaits = defineWorkflow('wrong-waits', { version: 1, order: Ord
   waitFor('signed', { withinSeconds: 60 });
   // @ts-expect-error a time that is a text: withinSeconds
   waitFor('signed', z.object({}), { withinSeconds: order.card });
-  // @ts-expect-error no such option of a waitFor: days
+  // @ts-expect-error an unknown option of a waitFor: days
   waitFor('signed', z.object({}), { days: 3 });
-  // @ts-expect-error an undo of what does nothing: undo
+  // @ts-expect-error an undo of an activity without an effect: undo
   signed.undo(() => tell('x' as never));
   // @ts-expect-error a handler on a waitFor, which has nothing inside it: on
   signed.on(NoSignal, () => tell(order.card));
 
   // @ts-expect-error a field that the answer does not have: reason
   tell(approval.output.reason);
-  // @ts-expect-error an answer that is no condition: approval.output.why
+  // @ts-expect-error an answer that is not a condition: approval.output.why
   choice(when(approval.output.why, tell(order.card)));
   // @ts-expect-error a question without an answer: answer
   askOperator('approval', { question: 'Is it right?' });
-  // @ts-expect-error a question that is no text: question
+  // @ts-expect-error a question that is not a text: question
   askOperator('approval', { question: order.address, answer: z.boolean() });
   return sequence(signed, approval);
 });
 
 export const wrongFunctions = defineWorkflow('wrong-functions', { version: 1, order: Order }, ({ order, orderId }) => {
-  // @ts-expect-error a misspelt field of what a function takes: item
+  // @ts-expect-error a misspelt field of a function's input: item
   price({ item: order.items });
-  // @ts-expect-error what a function takes, of another type: items
+  // @ts-expect-error a field of a function's input of another type: items
   price({ items: order.card });
   // @ts-expect-error a field that a function does not return: cents
   payment.charge({ orderId, card: order.card, minorUnits: price({ items: order.items }).output.cents });
@@ -451,17 +452,17 @@ export const wrongFunctions = defineWorkflow('wrong-functions', { version: 1, or
 export const wrongCalls = defineWorkflow('wrong-calls', { version: 1, order: Order, toOperator: [Fraud] }, ({ order }) => {
   const { address } = order;
   const child = call(shipOne, { sku: 'tea', address });
-  // @ts-expect-error a field that the child's order has not got: skew
+  // @ts-expect-error a field that the called order does not have: skew
   call(shipOne, { skew: 'tea', address });
-  // @ts-expect-error a field of the child's order of another type: sku
+  // @ts-expect-error a field of the called order of another type: sku
   call(shipOne, { sku: order.items, address });
-  // @ts-expect-error a field of the child's order that is missing: address
+  // @ts-expect-error a missing field of the called order: address
   call(shipOne, { sku: 'tea' });
-  // @ts-expect-error a field that the child does not answer with: shipmentId
+  // @ts-expect-error a field that the result of the called order does not have: shipmentId
   customer.notify({ orderId: 'x', kind: 'shipped', text: child.output.shipmentId });
-  // @ts-expect-error a handler for a fault that the child cannot raise: CardDeclined
+  // @ts-expect-error a handler for a fault that the called order cannot raise: CardDeclined
   sequence(child).on(CardDeclined, () => sequence());
-  // @ts-expect-error what is no workflow: shipping.ship
+  // @ts-expect-error a step in place of a workflow: shipping.ship
   call(shipping.ship, { sku: 'tea', address });
 
   return sequence(child)
@@ -471,7 +472,7 @@ export const wrongCalls = defineWorkflow('wrong-calls', { version: 1, order: Ord
 });
 
 export const childForgotten = defineWorkflow('child-forgotten', { version: 1, order: Order, toOperator: [OutOfStock] }, ({ order }) =>
-  // @ts-expect-error AddressInvalid, which a child sends to its caller, is handled nowhere: AddressInvalid
+  // @ts-expect-error AddressInvalid, which a called order sends to its caller, is not handled: AddressInvalid
   sequence(call(shipOne, { sku: 'tea', address: order.address })),
 );
 
@@ -479,9 +480,26 @@ export const callerForgotten = defineWorkflow(
   'caller-forgotten',
   { version: 1, order: Order, toCaller: [AddressInvalid] },
   ({ order, orderId }) =>
-    // @ts-expect-error OutOfStock does not go to the caller, and to nobody else: OutOfStock
+    // @ts-expect-error OutOfStock is neither handled nor sent to the caller: OutOfStock
     sequence(inventory.reserve({ orderId, items: order.items })),
 );
+
+const paymentService = httpService({ name: 'payment', urlFrom: 'PAYMENT_URL' });
+// @ts-expect-error a service without an address: urlFrom
+httpService({ name: 'payment' });
+operation({
+  input: z.object({}),
+  output: z.object({ chargeId: z.string() }),
+  // @ts-expect-error a deletion, which returns nothing, for an operation with an output: chargeId
+  run: (_, call) => paymentService.delete('/charges/1', call),
+});
+operation({
+  input: z.object({}),
+  output: z.object({ chargeId: z.string() }),
+  run: (_, call) => paymentService.post('/charges', undefined, call),
+  // @ts-expect-error a lookup of another form: bookingId
+  lookup: (key, call) => paymentService.lookup('/charges', key, { ...call, output: z.object({ bookingId: z.string() }) }),
+});
 
 const ensure = defineActivity<object, object, 'do' | 'last'>('negative:ensure', ['do', 'last'], { execute: () => ({ verb: 'terminate' }) });
 const lock = defineLeafActivity<{ readonly key: string }, object, 'Fraud'>(
@@ -492,13 +510,13 @@ const lock = defineLeafActivity<{ readonly key: string }, object, 'Fraud'>(
 
 export const wrongOwn = defineWorkflow('wrong-own', { version: 1, order: Order, toOperator: [Refused, Fraud] }, ({ order, orderId }) => {
   const reserve = inventory.reserve({ orderId, items: order.items });
-  // @ts-expect-error a part that is missing: last
+  // @ts-expect-error a missing part: last
   ensure({}, { do: reserve });
-  // @ts-expect-error a part that is no activity: last
+  // @ts-expect-error a part that is not an activity: last
   ensure({}, { do: reserve, last: order.card });
-  // @ts-expect-error a field that an activity of one's own does not have: name
+  // @ts-expect-error an unknown field of an activity of the app: name
   lock({ name: 'x' });
-  // @ts-expect-error a handler for what no part raises: AddressInvalid
+  // @ts-expect-error a handler for a fault that no part raises: AddressInvalid
   ensure({}, { do: reserve, last: sequence() }).on(AddressInvalid, () => sequence());
   // @ts-expect-error a name without a namespace: 'ensure'
   defineActivity('ensure', [], { execute: () => ({ verb: 'terminate' }) });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, afterEach, type TestContext, test } from 'node:test';
-import { startShop } from '../../examples/orders/shop/server.ts';
+import { startShop } from '../../examples/shop/server.ts';
 
 const shop = await startShop();
 after(() => shop.close());
@@ -30,7 +30,7 @@ async function call(method: string, path: string, { key, body, url = shop.url, s
 }
 
 const post = (path: string, key: string, body?: object) => call('POST', path, { key, ...(body ? { body } : {}) });
-const json = async (asking: Promise<{ text: string }>) => JSON.parse((await asking).text);
+const json = async (reply: Promise<{ text: string }>) => JSON.parse((await reply).text);
 const effects = async (service: string, orderId: string, url = shop.url) =>
   (await json(call('GET', `/${service}/effects?orderId=${orderId}`, { url }))).effects;
 
@@ -39,14 +39,14 @@ const address = { name: 'Ada', street: 'Square 12', city: 'London', postalCode: 
 const amount = { currency: 'EUR', minorUnits: 900 };
 
 /** Each service's call that has an effect. */
-const asked = [
+const calls = [
   { service: 'inventory', path: '/inventory/reservations', status: 201, kind: 'reservation', body: { items } },
   { service: 'payment', path: '/payment/charges', status: 201, kind: 'charge', body: { amount, card: 'tok_visa' } },
   { service: 'shipping', path: '/shipping/shipments', status: 201, kind: 'shipment', body: { address, items } },
   { service: 'customer', path: '/customer/notifications', status: 202, kind: 'notification:shipped', body: { kind: 'shipped', text: 'x' } },
 ] as const;
 
-for (const { service, path, status, kind, body } of asked) {
+for (const { service, path, status, kind, body } of calls) {
   test(`${service}: the same key again changes nothing and returns the same bytes`, async () => {
     const orderId = `twice-${service}`;
     const first = await post(path, orderId, { orderId, ...body });
@@ -225,8 +225,8 @@ test('two shops with one ledger have no effect twice, and lose none to kill -9',
   t.after(() => rmSync(folder, { recursive: true }));
   const charge = (url: string, index: number) =>
     call('POST', '/payment/charges', { url, key: `k${index}`, body: { orderId: `shared-${index % 4}`, amount, card: 'tok_visa' } });
-  const asked = Array.from({ length: 40 }, (_, index) => index);
-  const answers = await Promise.all(asked.map(async (index) => Promise.all(shops.map(({ url }) => charge(url, index)))));
+  const calls = Array.from({ length: 40 }, (_, index) => index);
+  const answers = await Promise.all(calls.map(async (index) => Promise.all(shops.map(({ url }) => charge(url, index)))));
   for (const [one, other] of answers) assert.deepEqual(one, other);
 
   const [first, second] = shops;
@@ -240,7 +240,7 @@ test('two shops with one ledger have no effect twice, and lose none to kill -9',
 });
 
 async function startProcess(folder: string, t: TestContext): Promise<{ url: string; child: ChildProcess }> {
-  const main = new URL('../../examples/orders/shop/main.ts', import.meta.url).pathname;
+  const main = new URL('../../examples/shop/main.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [main], {
     env: { ...process.env, PORT: '0', SHOP_LEDGER: join(folder, 'shop.sqlite') },
     stdio: ['ignore', 'pipe', 'inherit'],

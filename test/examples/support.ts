@@ -2,9 +2,14 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AgentDefinition, Call } from 'redress';
+import * as z from 'zod';
 
 /** A call as an agent receives it. */
-export const callOf = <F extends string = never>({ faults = [], ...change }: Partial<Call<F>> = {}): Call<F> => ({
+export const callOf = <F extends string = never, O extends z.ZodType = z.ZodUnknown>({
+  faults = [],
+  output = z.unknown() as z.ZodType as O,
+  ...change
+}: Partial<Call<F, O>> = {}): Call<F, O> => ({
   orderId: 'o1',
   path: 'order/charge',
   requestId: 'r1',
@@ -15,11 +20,12 @@ export const callOf = <F extends string = never>({ faults = [], ...change }: Par
   completeBy: new Date(Date.now() + 10_000),
   signal: AbortSignal.timeout(10_000),
   faults,
+  output,
   failed: (fault, message, data) => ({ failed: fault, message, ...(data ? { data } : {}) }),
   ...change,
 });
 
-/** Runs one operation as the agent would. */
+/** Runs one operation as the agent would: its output is what the schema makes of the return value. */
 export async function run(
   agents: readonly AgentDefinition[],
   operation: string,
@@ -27,12 +33,15 @@ export async function run(
   call: Call<never> = callOf(),
 ): Promise<unknown> {
   const described = describedIn(agents, operation);
-  return described.run(described.input.parse(input) as never, { ...call, faults: described.faults ?? [] } as never);
+  const { faults = [], output } = described;
+  const returned = (await described.run(described.input.parse(input) as never, { ...call, faults, output } as never)) as object;
+  return 'failed' in returned ? returned : output.parse(returned);
 }
 
 /** Looks up the call's key as an operation would. */
 export async function lookUp(agents: readonly AgentDefinition[], operation: string, call: Call<never>): Promise<unknown> {
-  return describedIn(agents, operation).lookup?.(call.idempotencyKey, call as never);
+  const described = describedIn(agents, operation);
+  return described.lookup?.(call.idempotencyKey, { ...call, output: described.output } as never);
 }
 
 function describedIn(agents: readonly AgentDefinition[], operation: string) {

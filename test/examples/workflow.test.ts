@@ -6,8 +6,8 @@ import * as z from 'zod';
 import app from '../../examples/orders/app.ts';
 import { CardDeclined, OutOfStock } from '../../examples/orders/faults.ts';
 import { Order } from '../../examples/orders/order.ts';
-import { startShop } from '../../examples/orders/shop/server.ts';
 import { fulfilOrder } from '../../examples/orders/workflow.ts';
+import { startShop } from '../../examples/shop/server.ts';
 import { play } from '../support/play.ts';
 import { fault, ok, startRun, stepMs } from '../support/run.ts';
 import { callOf, lookUp, run } from './support.ts';
@@ -121,7 +121,7 @@ test('an invalid address waits for an operator, and nothing is undone', () => {
   run.reply('order/retry/charge', ok({ chargeId: 'c1' }));
   run.reply('order/parallel/ship', fault('AddressInvalid'));
   assert.equal(run.state.phase, 'blocked');
-  assert.deepEqual(run.asks.map(({ path }) => path).toSorted(), [
+  assert.deepEqual(run.requests.map(({ path }) => path).toSorted(), [
     'order/parallel/confirm',
     'order/parallel/ship',
     'order/reserve',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test } from '@jest/globals';
 import { eventSource } from '#adapters/aws/eventbridge';
 import { alertTypes, detailTypes } from '#ports/records';
 import { defaults, ofType, synthesize, theOne } from './support.ts';

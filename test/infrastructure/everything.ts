@@ -31,9 +31,9 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await goodOrders(roles);
   await readings(roles);
   await ordersByMessage(roles);
-  await askedOnce(roles);
+  await requestedOnce(roles);
   await stuckOrders(roles);
-  await heldOrders(roles);
+  await blockedOrders(roles);
   await callingOrders(roles, deployment);
   await endedCaller(roles);
   await messagesDeadLetter(roles);
@@ -121,7 +121,7 @@ async function stuckOrders(roles: Roles): Promise<void> {
 }
 
 /** An at-most-once operation that runs, and one that is refused before it begins. */
-async function askedOnce(roles: Roles): Promise<void> {
+async function requestedOnce(roles: Roles): Promise<void> {
   const id = await submit(roles, 'stamped');
   await submit(roles, 'stamped', { order: { item: 'no way' } });
   await roles.settle();
@@ -129,7 +129,7 @@ async function askedOnce(roles: Roles): Promise<void> {
 }
 
 /** Messages for a leased order are requeued. */
-async function heldOrders(roles: Roles): Promise<void> {
+async function blockedOrders(roles: Roles): Promise<void> {
   const id = await submit(roles, 'both');
   for (const agent of ['stock', 'post']) await roles.deliver(queueNames.requests(agent));
   const { store, queues } = roles.outside;

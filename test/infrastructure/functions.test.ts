@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
-import { describe, test } from 'node:test';
+import { describe, test } from '@jest/globals';
 import { Lazy } from 'aws-cdk-lib';
 import { defineAgent, defineApp, operation } from 'redress';
 import * as z from 'zod';
@@ -93,7 +93,7 @@ describe('an operation without a step timeout uses the timeout of the deployment
   test('a request that is tried alone, because it may crash the process, is invisible for as long', () => {
     const hidden = (more: object) => visibilityOf(app, readConfig({ ...variables, ...more }))('stock-requests');
     assert.equal(hidden({ REDRESS_ADAPTERS: 'aws' }), 125_000);
-    assert.equal(hidden({}), 65_000, 'on one machine it is hidden anew while it is at work');
+    assert.equal(hidden({}), 65_000, 'on one machine its visibility timeout is extended while it runs');
   });
 
   test('an operation with its own timeout keeps it', () => {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { test } from '@jest/globals';
 import { Lazy } from 'aws-cdk-lib';
 import { checkThatItLoads } from '#infrastructure/load-check';
 import { SetupError } from '#ports/errors';
 import { synthesize } from './support.ts';
+import { testContext } from './test-context.ts';
 
 const app = (name: string): string => fileURLToPath(new URL(`./apps/${name}.ts`, import.meta.url));
 
@@ -37,9 +38,9 @@ for (const [what, source, says] of [
   ['never finishes loading', 'setInterval(() => {}, 1000); await new Promise(() => {});', 'it did not finish loading within 2 s'],
   ['ends the process while it is loaded', 'process.exit(0);', 'the process ended before it was loaded'],
 ] as const)
-  test(`when an app ${what}, the synthesis refuses it and says so`, (context) => {
+  test(`when an app ${what}, the synthesis refuses it and says so`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'redress-loading-'));
-    context.after(() => rmSync(folder, { recursive: true, force: true }));
+    testContext.after(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(join(folder, 'index.mjs'), source);
     assert.throws(
       () => checkThatItLoads(folder, 'app.ts', {}, 2000),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { afterAll, describe, test } from '@jest/globals';
 import { keys } from '#adapters/aws/dynamodb/keys';
 import type { IamQuestion } from '#adapters/aws/iam';
 import type { Job } from '#infrastructure/lambda-function';
@@ -14,14 +14,14 @@ import { openRoles } from './roles.ts';
 import { functionOf, ofType, region, synthesize } from './support.ts';
 
 const emulators = await startEmulators();
-test.after(emulators.stop);
+afterAll(emulators.stop);
 const lambda = await startLambdaApi();
-test.after(lambda.stop);
+afterAll(lambda.stop);
 const endpoints = { ...emulators.endpoints, lambda: lambda.endpoint };
 const made = await deployed(app, endpoints);
 const deployment = { ...made, queueArns: `arn:aws:sqs:${made.region}:000000000000:${made.queuePrefix}` };
 const roles = await openRoles({ app, endpoints, deployment, variables: { RETENTION_DAYS: '1', ANNOUNCE_PROCESSED: 'on' } });
-test.after(roles.close);
+afterAll(roles.close);
 await everything(roles, deployment);
 
 /** With tracing, so that its rights are checked, too. */
@@ -55,7 +55,7 @@ const platform: readonly Platform[] = [
   {
     actions: ['secretsmanager:GetSecretValue'],
     on: ({ spec }) => (functionOf(stack, spec.name).Environment.Variables['REDRESS_CURSOR_SECRET'] ? ['SecretsManager::Secret'] : []),
-    reason: 'lib/runtime/lambda.ts reads the key of list cursors where the environment names it (test/infrastructure/lambda.test.ts)',
+    reason: 'lib/runtime/lambda.ts reads the key of list cursors where the environment names it (test/runtime/lambda.test.ts)',
   },
   {
     actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
@@ -88,11 +88,11 @@ const sorted = (set: Iterable<string>): readonly string[] => [...set].toSorted()
 describe('a role may do what its function does, and nothing else', () => {
   for (const job of stack.orders.jobs.values()) {
     test(`G21: ${job.spec.name} uses every right that it has, and has every right that it uses`, () => {
-      const asked = questionsOf(job.spec.name).flatMap(({ questions }) => questions.map(asAllowed));
+      const used = questionsOf(job.spec.name).flatMap(({ questions }) => questions.map(asAllowed));
       const byPlatform = platform.flatMap(({ actions, on }) =>
         actions.flatMap((action) => on(job).map((resource) => `${action} ${resource}`)),
       );
-      assert.deepEqual(sorted(allowedFor(job.spec.name)), sorted(new Set([...asked, ...byPlatform])));
+      assert.deepEqual(sorted(allowedFor(job.spec.name)), sorted(new Set([...used, ...byPlatform])));
     });
 
     test(`G21: ${job.spec.name} uses the key only through the services that it calls`, () => {

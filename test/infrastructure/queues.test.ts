@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test } from '@jest/globals';
 import type { JobSettings } from '#infrastructure/lambda-function';
 import { SetupError } from '#ports/errors';
 import { hiddenMs, queueFigures } from '#ports/limits';

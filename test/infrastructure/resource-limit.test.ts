@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test } from '@jest/globals';
 import { defineAgent, defineApp, operation } from 'redress';
 import * as z from 'zod';
 import type { OrderProcessingProps } from '#infrastructure/order-processing';

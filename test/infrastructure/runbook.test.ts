@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { describe, test } from '@jest/globals';
 import { commands } from '#cli/commands/index';
 import { alarmKinds } from '#infrastructure/alarm-kinds';
 import { alertTypes } from '#ports/records';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test } from '@jest/globals';
 import type { Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
@@ -70,8 +70,10 @@ describe('the template contains no secrets', () => {
     assert.partialDeepStrictEqual(ofType(stack, 'SecretsManager::Secret')[0]?.[1].Properties, {
       GenerateSecretString: { PasswordLength: 64 },
     });
-    const told = [...stack.orders.jobs.keys()].filter((name) => functionOf(stack, name).Environment.Variables['REDRESS_CURSOR_SECRET']);
-    assert.deepEqual(told, ['api']);
+    const withAddress = [...stack.orders.jobs.keys()].filter(
+      (name) => functionOf(stack, name).Environment.Variables['REDRESS_CURSOR_SECRET'],
+    );
+    assert.deepEqual(withAddress, ['api']);
   });
 });
 
@@ -128,7 +130,7 @@ describe('grants allow what is needed, and nothing else', () => {
 
 describe('the outputs of the stack', () => {
   test('contain the address of the API, and what a program needs to find the rest', () => {
-    const told = (name: string): unknown => stack.outputs[name]?.Value;
+    const withAddress = (name: string): unknown => stack.outputs[name]?.Value;
     assert.deepEqual(Object.keys(stack.outputs).toSorted(), [
       'AlertsTopicArn',
       'ApiUrl',
@@ -138,9 +140,9 @@ describe('the outputs of the stack', () => {
       'UserPoolClientId',
       'UserPoolId',
     ]);
-    assert.equal(told('QueuePrefix'), 'redress-');
-    assert.deepEqual(told('TableName'), { Ref: ofType(stack, 'DynamoDB::GlobalTable')[0]?.[0] });
-    assert.deepEqual(told('ApiUrl'), { 'Fn::GetAtt': [ofType(stack, 'ApiGatewayV2::Api')[0]?.[0], 'ApiEndpoint'] });
+    assert.equal(withAddress('QueuePrefix'), 'redress-');
+    assert.deepEqual(withAddress('TableName'), { Ref: ofType(stack, 'DynamoDB::GlobalTable')[0]?.[0] });
+    assert.deepEqual(withAddress('ApiUrl'), { 'Fn::GetAtt': [ofType(stack, 'ApiGatewayV2::Api')[0]?.[0], 'ApiEndpoint'] });
   });
 
   test('contain the app client of each submitting program, and no user pool if another issuer is configured', () => {

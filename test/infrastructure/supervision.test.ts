@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test } from '@jest/globals';
 import { Duration } from 'aws-cdk-lib';
 import { createTelemetry } from '#ports/telemetry';
 import type { SupervisorTask } from '#runtime/topology';
 import { create } from '../../functions/supervisor.ts';
 import { lineOf, openDesk, stepsNamed, submitted } from '../roles/support.ts';
 import { defaults, functionOf, ofType, type Resource, type Synthesized, synthesize } from './support.ts';
+import { testContext } from './test-context.ts';
 
 interface Target {
   readonly Arn: { readonly 'Fn::GetAtt': readonly [string, 'Arn'] };
@@ -70,14 +71,14 @@ describe('the supervisor runs periodically', () => {
     assert.equal(late?.[1].Properties['Threshold'], 300_000);
   });
 
-  test('F-47: one run makes passes until its minute is nearly over, and ends before Lambda would stop it', async (t) => {
+  test('F-47: one run makes passes until its minute is nearly over, and ends before Lambda would stop it', async () => {
     const schedule = scheduleOf(defaults(), 'supervisor');
     const repeatForMs = schedule?.task.repeatForMs ?? 0;
     assert.ok(repeatForMs > 50_000 && repeatForMs < 60_000, `${repeatForMs} ms`);
     assert.ok(Number(functionOf(defaults(), 'supervisor')['Timeout']) * 1000 > repeatForMs + 10_000);
 
     const variables = { SUPERVISOR_PERIOD_SECONDS: '5' };
-    const desk = openDesk(t, lineOf(stepsNamed('one')), { variables });
+    const desk = openDesk(testContext, lineOf(stepsNamed('one')), { variables });
     const telemetry = createTelemetry({ level: 'off' });
     const run = create({ system: { ...desk.system, telemetry }, environment: {}, accepting: () => true });
     const started = desk.clock.now();
@@ -102,8 +103,8 @@ interface Line {
   readonly [metric: string]: unknown;
 }
 
-test('F-47: each run reports the orders it looked at and their greatest lateness, under the metric names of alarms and dashboard', async (t) => {
-  const desk = openDesk(t, lineOf(stepsNamed('one')));
+test('F-47: each run reports the orders it looked at and their greatest lateness, under the metric names of alarms and dashboard', async () => {
+  const desk = openDesk(testContext, lineOf(stepsNamed('one')));
   await submitted(desk);
   await submitted(desk);
   await desk.clock.advance(14_000);

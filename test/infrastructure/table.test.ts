@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test } from '@jest/globals';
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { expiryAttribute, tableShape } from '#adapters/aws/dynamodb/table';
 import { OrderProcessing } from '#infrastructure/order-processing';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { afterAll, describe, test } from '@jest/globals';
 import type { Cut } from '#runtime/topology';
 import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
 import app from './app.ts';
@@ -8,7 +8,7 @@ import { openRoles } from './roles.ts';
 import { functionOf, ofType, synthesize } from './support.ts';
 
 const emulators = await startEmulators();
-test.after(() => emulators.stop());
+afterAll(() => emulators.stop());
 
 /** Fields that differ between two runs. */
 const passing = new Set([

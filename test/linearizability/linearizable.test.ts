@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isLinearizable, type Operation } from './linearizable.ts';
-import { type Asked, recordFrom, type Told, type Version } from './record.ts';
+import { type RecordAnswer, type RecordCall, recordFrom, type Version } from './record.ts';
 
 const version = (rev: number, lockedBy: string | null = null): Version => ({
   rev,
@@ -11,7 +11,7 @@ const version = (rev: number, lockedBy: string | null = null): Version => ({
   writeId: lockedBy ?? 'none',
 });
 const unclaimed = version(1);
-type Recorded = Operation<Asked, Told>;
+type Recorded = Operation<RecordCall, RecordAnswer>;
 
 const read = (called: number, answered: number, current: Version): Recorded => ({
   called,
@@ -19,18 +19,18 @@ const read = (called: number, answered: number, current: Version): Recorded => (
   input: { type: 'read' },
   output: { written: false, current },
 });
-const asksFor = (who: string): Asked => ({ type: 'write', when: { rev: 1, epoch: 0 }, to: version(2, who) });
-const claim = (who: string, called: number, answered: number, output?: Told): Recorded => ({
+const claims = (who: string): RecordCall => ({ type: 'write', when: { rev: 1, epoch: 0 }, to: version(2, who) });
+const claim = (who: string, called: number, answered: number, output?: RecordAnswer): Recorded => ({
   called,
   answered,
-  input: asksFor(who),
+  input: claims(who),
   ...(output ? { output } : {}),
 });
-const won: Told = { written: true };
-const lostTo = (who: string): Told => ({ written: false, current: version(2, who) });
+const won: RecordAnswer = { written: true };
+const lostTo = (who: string): RecordAnswer => ({ written: false, current: version(2, who) });
 const isPossible = (...history: Recorded[]): boolean => isLinearizable(history, recordFrom(unclaimed));
 
-test('S1: of two concurrent claims one wins, and the loser learns the winner', () => {
+test('S1: one of two concurrent claims wins, and the other host learns the winner', () => {
   assert.equal(isPossible(read(0, 2, unclaimed), claim('a', 1, 5, won), claim('b', 2, 6, lostTo('a'))), true);
 });
 
@@ -47,7 +47,7 @@ test('two readers agree on the order of writes', () => {
   assert.equal(isPossible(claim('a', 1, 9, won), read(2, 3, version(2, 'a')), read(4, 5, unclaimed)), false);
 });
 
-test('a loser has lost to a claim that won, and won before the loser got its answer', () => {
+test('a claim is refused only if another claim has won before the refusal was answered', () => {
   assert.equal(isPossible(claim('b', 2, 6, lostTo('a'))), false);
   assert.equal(isPossible(claim('b', 2, 6, lostTo('a')), claim('a', 7, 8, won)), false);
 });
@@ -70,9 +70,9 @@ const happened = fc
     return all.map(({ who, reads, early, late }, index): Recorded => {
       const [called, answered] = [index * 10 - early, index * 10 + 1 + late];
       if (reads) return read(called, answered, current);
-      const holds = current.rev === 1;
-      if (holds) current = version(2, who);
-      return claim(who, called, answered, holds ? won : { written: false, current });
+      const isAccepted = current.rev === 1;
+      if (isAccepted) current = version(2, who);
+      return claim(who, called, answered, isAccepted ? won : { written: false, current });
     });
   });
 
@@ -80,6 +80,6 @@ test('a history that really was sequential is recognized, however much of it ove
   fc.assert(fc.property(happened, (history) => isPossible(...history)));
 });
 
-test('a history with a read of a claim that no racer made is rejected', () => {
+test('a history with a read of a claim that no host made is rejected', () => {
   fc.assert(fc.property(happened, (history) => !isPossible(...history, read(0, 1000, version(2, 'nobody')))));
 });

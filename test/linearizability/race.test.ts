@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../support/folders.ts';
 import { raceOfProcesses } from './race.ts';
 
-test('G11, S1: of all racers for an order, in this process or in another one, exactly one has claimed it', async (t) => {
+test('G11, S1: exactly one of all hosts that race for an order, in this process or in another one, claims it', async (t) => {
   const folder = temporaryFolder();
   t.after(() => folder.remove());
   const { wrong, notLinearizable, winners, losers } = await raceOfProcesses(folder.path, { orders: 20, processes: 2, racersEach: 4 });
   assert.deepEqual({ wrong, notLinearizable, winners }, { wrong: [], notLinearizable: [], winners: 20 });
-  assert.ok(losers > 0, 'nobody was too late: there was no race');
+  assert.ok(losers > 0, 'there was no race, because no host was too late');
 });

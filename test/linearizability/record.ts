@@ -12,21 +12,21 @@ export interface Version {
 }
 
 /** An operation on the record. */
-export type Asked = { readonly type: 'read' } | { readonly type: 'write'; readonly when: Fence; readonly to: Version };
+export type RecordCall = { readonly type: 'read' } | { readonly type: 'write'; readonly when: Fence; readonly to: Version };
 /** `current`: the record that was read, or that a refused write found. */
-export type Told = { readonly written: boolean; readonly current?: Version };
-export type RecordOperation = Operation<Asked, Told> & { readonly orderId: string };
+export type RecordAnswer = { readonly written: boolean; readonly current?: Version };
+export type RecordOperation = Operation<RecordCall, RecordAnswer> & { readonly orderId: string };
 
 /** An order's record as it would be with one write after the other: a write succeeds if its fence holds. */
-export const recordFrom = (first: Version): Sequential<Version, Asked, Told> => ({
+export const recordFrom = (first: Version): Sequential<Version, RecordCall, RecordAnswer> => ({
   first,
-  step(state, asked, told) {
-    if (asked.type === 'read') return told === undefined || same(told.current, state) ? state : undefined;
-    const holds = asked.when.rev === state.rev && asked.when.epoch === state.epoch;
-    const after = holds ? asked.to : state;
-    if (told === undefined) return after;
-    if (told.written !== holds) return undefined;
-    return holds || same(told.current, state) ? after : undefined;
+  step(state, call, recordAnswer) {
+    if (call.type === 'read') return recordAnswer === undefined || same(recordAnswer.current, state) ? state : undefined;
+    const isAccepted = call.when.rev === state.rev && call.when.epoch === state.epoch;
+    const after = isAccepted ? call.to : state;
+    if (recordAnswer === undefined) return after;
+    if (recordAnswer.written !== isAccepted) return undefined;
+    return isAccepted || same(recordAnswer.current, state) ? after : undefined;
   },
   key: ({ rev, epoch, lockedBy, writeId }) => `${rev} ${epoch} ${lockedBy} ${writeId}`,
 });
@@ -48,11 +48,16 @@ export const versionOf = ({ rev, epoch, lockedBy, writeIds }: StateHead): Versio
 /** A store that records all operations on records, with their answers. One clock serves all processes of a machine. */
 export function noting(store: Store, note: (operation: RecordOperation) => void): Store {
   const now = (): number => Number(process.hrtime.bigint());
-  async function noted<T>(orderId: string, input: Asked, ask: () => Promise<T>, told: (answer: T) => Told): Promise<T> {
+  async function noted<T>(
+    orderId: string,
+    input: RecordCall,
+    ask: () => Promise<T>,
+    recordAnswer: (answer: T) => RecordAnswer,
+  ): Promise<T> {
     const called = now();
     try {
       const answer = await ask();
-      note({ orderId, called, answered: now(), input, output: told(answer) });
+      note({ orderId, called, answered: now(), input, output: recordAnswer(answer) });
       return answer;
     } catch (error) {
       note({ orderId, called, answered: Number.POSITIVE_INFINITY, input });

@@ -13,6 +13,7 @@ import type { CreateFunction } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type System } from '#runtime/system';
 import { type QueueSource, topologyOf } from '#runtime/topology';
+import { Timeline } from '#testing/world/timeline';
 import { create as agent } from '../../functions/agent.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
@@ -20,7 +21,6 @@ import { create as scheduler } from '../../functions/scheduler.ts';
 import { create as submissions } from '../../functions/submissions.ts';
 import { create as supervisor } from '../../functions/supervisor.ts';
 import { type Chance, chanceOf } from '../simulation/random.ts';
-import { Timeline } from '../simulation/timeline.ts';
 import { Queues } from './queues.ts';
 
 const files: { readonly [file: string]: CreateFunction } = {

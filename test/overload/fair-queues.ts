@@ -1,8 +1,8 @@
 import type { Database } from '#adapters/sqlite/database';
 import { visibleMessages } from '#adapters/sqlite/fair-turns';
 import type { Outgoing, Received } from '#ports/queues';
+import type { Timeline } from '#testing/world/timeline';
 import type { Chance } from '../simulation/random.ts';
-import type { Timeline } from '../simulation/timeline.ts';
 import { Queues } from './queues.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Outgoing, QueueDepth, Received } from '#ports/queues';
+import type { Timeline } from '#testing/world/timeline';
 import type { Chance } from '../simulation/random.ts';
-import type { Timeline } from '../simulation/timeline.ts';
 
 interface Message {
   readonly id: string;

@@ -188,12 +188,12 @@ export class UnheardWorld {
 
   private wrongOf(orderId: string, fate: Fate, { state, journal }: Found, given: boolean): readonly string[] {
     const { processState, outbox } = state;
-    const told = this.deployment.queues
+    const notified = this.deployment.queues
       .bodies(channelOf(fate))
       .map((body) => JSON.parse(body) as { orderId: string; seq: number; status: string })
       .filter((message) => message.orderId === orderId);
-    const numbers = new Set(told.map(({ seq }) => seq));
-    const statuses = new Map(told.map(({ seq, status }) => [seq, status]));
+    const numbers = new Set(notified.map(({ seq }) => seq));
+    const statuses = new Map(notified.map(({ seq, status }) => [seq, status]));
     const unreachable = fate === 'gone' || fate === 'denied';
     const stuck = journal.some((fact) => fact.type === 'UndoFailed' && fact.stuck);
     const last = journal.findLast(({ type }) => type === 'OrderProcessed' || type === 'OrderBlocked');
@@ -203,16 +203,16 @@ export class UnheardWorld {
       ...(unreachable || numbers.size === state.statusSeq
         ? []
         : [`${orderId} told ${fate} ${numbers.size} things instead of ${state.statusSeq}`]),
-      ...(told.every(({ seq, status }) => statuses.get(seq) === status) ? [] : [`${orderId} says two things under one number`]),
+      ...(notified.every(({ seq, status }) => statuses.get(seq) === status) ? [] : [`${orderId} says two things under one number`]),
       ...(unreachable && numbers.size < state.statusSeq && !given
         ? [`${orderId} could not tell ${fate}, and its journal does not say so`]
         : []),
-      ...(given && !this.isTold(channelOf(fate)) ? [`nobody was told that ${channelOf(fate)} cannot be reached`] : []),
+      ...(given && !this.isNotified(channelOf(fate)) ? [`nobody was told that ${channelOf(fate)} cannot be reached`] : []),
       ...(given && !unreachable ? [`${orderId} gave ${fate} up`] : []),
     ];
   }
 
-  private isTold(channel: string): boolean {
+  private isNotified(channel: string): boolean {
     return [...this.heard.values()].some(({ texts }) =>
       [...texts].some((text) => text.includes('ResponseUndeliverable') && text.includes(channel)),
     );

@@ -47,6 +47,6 @@ test('X-14, S25: when a step crashes its process each time, its message is dead-
   assert.deepEqual([message?.orderId, message?.attempts.at(-1)?.error, others], [deadly, noFailures, []]);
   assert.equal((await reaches(open(), deadly, 'Error')).fault?.type, 'RequestRejected');
   for (const orderId of good) assert.equal((await reaches(open(), orderId, 'Processed')).outcome, 'completed');
-  assert.ok(lives > 2, 'it has killed before');
+  assert.ok(lives > 2, 'it has crashed a process before');
   await system.kill('SIGTERM');
 });

@@ -103,7 +103,7 @@ export function createFarm(
     /** The intervals in which no host was up, in milliseconds since 1970, rising. */
     unattended: unattended as readonly (readonly [number, number])[],
     page,
-    /** Kills one host, at work or while it starts. */
+    /** Kills one host, while it processes orders or while it starts. */
     async kill(index = 0): Promise<void> {
       up[index] = undefined;
       if (up.every((each) => each === undefined)) nobodySince ??= Date.now();

@@ -12,7 +12,7 @@ export async function startShop(
   { latencyMs = 5, failRate = 0.2 }: { readonly latencyMs?: number; readonly failRate?: number } = {},
 ) {
   const ledger = join(folder, 'shop.sqlite');
-  const shop = run(t, `${root}examples/orders/shop/main.ts`, { PORT: '0', SHOP_LEDGER: ledger });
+  const shop = run(t, `${root}examples/shop/main.ts`, { PORT: '0', SHOP_LEDGER: ledger });
   const [, url = ''] = await within(shop.line(/^shop (\S+)$/m), 'the shop does not open');
   const switches = { failRate, failAfterEffectRate: 0.05, latencyMs };
   const { status } = await fetch(`${url}/switches`, { method: 'PUT', body: JSON.stringify(switches) });
@@ -111,7 +111,7 @@ const left: { readonly [outcome: string]: readonly string[] } = {
   compensated: ['notification:refused'],
   rejected: ['notification:refused'],
 };
-/** The effects that a person's compensation may leave: the customer may already have heard of the shipment. */
+/** The effects that a person's compensation may leave: the customer may already know of the shipment. */
 const leftByOperator = new Set(['', 'notification:shipped']);
 
 interface Witnesses extends Pick<ReturnType<typeof createCustomers>, 'answered' | 'givenUp'> {

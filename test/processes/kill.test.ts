@@ -60,5 +60,5 @@ test('F-02, F-10, F-28, F-41, F-44, F-57, S22: however often the system is kille
     seconds: Math.round((Date.now() - began) / 1000),
   };
   process.stdout.write(`${JSON.stringify({ test: 'kill', ...ends, ...course, seed })}\n`);
-  assert.ok(ends.processed >= 0.6 * orders && interrupted > 0, 'most orders come through, and some are hit, or nothing is shown');
+  assert.ok(ends.processed >= 0.6 * orders && interrupted > 0, 'most orders complete, and some kills must hit running orders');
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reaches, site, startNode, until, within, work } from './support.ts';
 
-/** Stops a process as a long garbage collection or a frozen machine would: it lives, and does not notice. */
+/** Stops a process as a long garbage collection or a frozen machine would: it continues later, and does not notice. */
 const pause = (node: { child: { kill(signal: 'SIGSTOP' | 'SIGCONT'): boolean } }) => node.child.kill('SIGSTOP');
 const goOn = (node: { child: { kill(signal: 'SIGSTOP' | 'SIGCONT'): boolean } }) => node.child.kill('SIGCONT');
 

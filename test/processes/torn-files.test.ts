@@ -81,7 +81,7 @@ test('F-64: when a host reads a damaged page, it ends with instructions, and the
   const page = Array.from({ length: file.length / pageBytes }, (_, index) => index).find(
     (index) => file[index * pageBytes] === 13 && file.subarray(index * pageBytes, (index + 1) * pageBytes).includes('"reference-1'),
   );
-  assert.ok(page !== undefined, 'no page holds orders');
+  assert.ok(page !== undefined, 'no page contains orders');
   overwrite(dataFile(data), page * pageBytes, new Uint8Array(pageBytes).fill(0xa5));
 
   const system = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });

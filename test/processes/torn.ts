@@ -7,7 +7,7 @@ import { decodeInstance } from '#roles/scheduler/instance';
 import { hurried } from './farm.ts';
 import { type Ending, type Site, startNode, within, work } from './support.ts';
 
-/** The files of a host that was killed at work. */
+/** The files of a host that was killed while it processed orders. */
 export interface Wreck {
   readonly folder: string;
   /** The answers in their order, each with the length of the log at that time. */

@@ -79,12 +79,12 @@ test('F-22, F-25: a killed node keeps its lease only until it expires; then the 
       (refusal: Error) => refusal,
     );
     if (!error) {
-      assert.ok(tries > 0 && Date.now() >= (heldUntil ?? Infinity), 'it was not given before the time was over');
+      assert.ok(tries > 0 && Date.now() >= (heldUntil ?? Infinity), 'the lease was not free before it expired');
       break;
     }
     assert.deepEqual({ ...error }, { ...isLocked, orderId, heldUntil });
-    assert.ok(!error.message.includes(heldBy ?? ''), 'it does not say who');
-    assert.ok(at < (heldUntil ?? 0), 'it was not kept longer');
+    assert.ok(!error.message.includes(heldBy ?? ''), 'the error does not name the holder');
+    assert.ok(at < (heldUntil ?? 0), 'the lease did not last longer');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   await next.call('release', orderId);

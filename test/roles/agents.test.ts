@@ -96,7 +96,7 @@ describe('an agent retries transient failures', () => {
     assert.deepEqual([ran, replies], [[0], []]);
   });
 
-  test('F-37 when its tries are used up early, the agent says so and the step is requested again after its deadline', async (context) => {
+  test('F-37 when its tries are exhausted early, the agent says so and the step is requested again after its deadline', async (context) => {
     const { desk, orderId, ran, replies } = await served(context, () => () => busy(), { attemptsMax: 2 });
     assert.equal(ran.length, 2);
     assert.deepEqual(
@@ -121,7 +121,7 @@ describe('an agent retries transient failures', () => {
       [answered, 1],
     ] as const) {
       const { ran, replies } = await served(context, () => run, { attemptsMax: 2, faults: [BankBusy] });
-      assert.equal(ran.length, tries, 'an answer is an answer, and is not asked for again at once');
+      assert.equal(ran.length, tries, 'a reply ends the request, which is not repeated at once');
       const failed = { type: 'BankBusy', message: 'closed for the night', permanent: false };
       assert.deepEqual(
         replies.map(({ result }) => result),
@@ -141,10 +141,10 @@ describe('an agent keeps its deadline', () => {
     });
     assert.deepEqual([replies, back, desk.telemetry.counts()['expired']], [[], 0, 1]);
     assert.equal(signal?.aborted, true);
-    assert.ok(seconds() >= 10 && seconds() < 11, 'it stops when the time is over, not when the service answers');
+    assert.ok(seconds() >= 10 && seconds() < 11, 'it stops at the deadline, not at the answer of the service');
     assert.match(desk.log.join(''), /stopped expired request without a reply/);
     await desk.clock.advance(10_000);
-    assert.deepEqual(desk.messages('worker-replies'), [], 'also when the service answers at last');
+    assert.deepEqual(desk.messages('worker-replies'), [], 'even when the service finally answers');
   });
 
   test('F-39 an operation does nothing further once its signal is aborted', async (context) => {
@@ -188,7 +188,7 @@ describe('an agent keeps its deadline', () => {
 describe('an agent answers at once', () => {
   const result = async (context: TestContext, run: Run) => {
     const { ran, replies } = await served(context, () => run);
-    assert.deepEqual([ran.length, replies.length], [1, 1], 'tried once, answered once');
+    assert.deepEqual([ran.length, replies.length], [1, 1], 'one try and one reply');
     return replies[0]?.result;
   };
 
@@ -301,9 +301,12 @@ describe('long work', () => {
     assert.equal(ran.length, 1);
     assert.equal((await system.state(orderId)).failureCount, 0);
     const journal = await journalOf(system, orderId);
-    const asked = journal.find(({ type }) => type === 'StepRequested');
+    const requested = journal.find(({ type }) => type === 'StepRequested');
     const extended = journal.filter(({ type }) => type === 'StepExtended');
-    assert.ok(asked && extended[0] && extended[0].at - asked.at < 10_000 / 3, 'it asks before a third of the time is over');
+    assert.ok(
+      requested && extended[0] && extended[0].at - requested.at < 10_000 / 3,
+      'it extends the deadline within the first third of its time',
+    );
   });
 
   /** Sends a heartbeat every second for `beats` seconds; then the work hangs, or is done after 45 seconds. */
@@ -336,7 +339,7 @@ describe('long work', () => {
     const { system, ran, orderId } = await beating(context, 3);
     await system.clock.advance(20_000);
     assert.equal((await system.state(orderId)).failureCount, 1);
-    assert.ok(ran.length === 2 && (ran[1] ?? 0) - (ran[0] ?? 0) <= 16_000, `asked ${ran.length} times`);
+    assert.ok(ran.length === 2 && (ran[1] ?? 0) - (ran[0] ?? 0) <= 16_000, `requested ${ran.length} times`);
   });
 
   test('F-37 once the maximum time is requested, the agent sends no more heartbeats, because each one is a write of the order', async (context) => {
@@ -443,7 +446,7 @@ describe('long work', () => {
     assert.equal(
       (await extend(context, undefined, (desk, request) => beat(desk, request, 25))).completeBy,
       10,
-      'who may not take longer may not ask for it',
+      'an operation without a maximum time cannot extend its deadline',
     );
   });
 
@@ -458,7 +461,7 @@ describe('long work', () => {
       await desk.answer(request, failed('Broken'));
       await beat(desk, request, 25);
     });
-    assert.equal((await desk.state(orderId)).completeBy, null, 'a held order waits for nobody');
+    assert.equal((await desk.state(orderId)).completeBy, null, 'a blocked order has no deadline');
   });
 
   test('F-33 a repeated heartbeat, or an earlier one that arrives late, changes nothing', async (context) => {

@@ -10,7 +10,7 @@ const Nothing = z.object({});
 const Heard = z.object({ type: z.string(), source: z.string(), message: z.string() });
 
 /** An order whose charge fails with `charge`, and what its catch-all handler sent to the clerk. */
-async function told(context: TestContext, charge: () => never) {
+async function notified(context: TestContext, charge: () => never) {
   const heard: z.infer<typeof Heard>[] = [];
   const till = defineAgent('till', { charge: operation({ input: Nothing, output: Nothing, faults: [CardDeclined], run: charge }) });
   const clerk = defineAgent('clerk', {
@@ -37,7 +37,7 @@ for (const [what, type, raisedAs] of [
   ['a declared fault', 'CardDeclined', { type: 'Refused/CardDeclined', class: 'expected' }],
 ] as const)
   test(`F-171, F-172: ${what} is raised again unchanged, with its data, and a catch-all handler handles it`, async (context) => {
-    const { heard, raised, outcome } = await told(context, () => {
+    const { heard, raised, outcome } = await notified(context, () => {
       throw new PermanentFailure(type, 'no paper', { data: { till: 7 } });
     });
     assert.equal(outcome, 'completed');

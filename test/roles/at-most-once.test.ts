@@ -147,14 +147,14 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.deepEqual(faultsIn(await ask(2)), unknown);
   });
 
-  test('F-37, X-20 by the next attempt, once the tries of this attempt are used up', async (context) => {
+  test('F-37, X-20 in the next attempt, once the tries of this attempt are exhausted', async (context) => {
     const { ask, notes } = await paying(context, (tried) => (tried < 3 ? refuse() : {}), { attemptsMax: 2 });
     assert.deepEqual(faultsIn(await ask()), [['ServiceUnavailable', false, false]]);
     assert.equal(notes(), 0);
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-37, X-20 by the next attempt when the service answered "not now", because nothing was done', async (context) => {
+  test('F-37, X-20 in the next attempt if the service answered "not now", because nothing was done', async (context) => {
     const BankBusy = fault('BankBusy', TransientFault);
     const run: Run = (tried, call) => (tried < 2 ? call.failed(BankBusy, 'closed') : {});
     const { ask, notes } = await paying(context, run, { faults: [BankBusy] });
@@ -162,7 +162,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-39, X-20 by the next attempt, once the deadline of this attempt has passed', async (context) => {
+  test('F-39, X-20 in the next attempt, once the deadline of this attempt has passed', async (context) => {
     const { ask } = await paying(context, (tried) => (tried < 20 ? refuse() : {}), { attemptsMax: 1_000 });
     assert.deepEqual(await ask(1, { remainingMs: 50 }), []);
     for (let attempt = 2; attempt < 10; attempt++) {
@@ -220,7 +220,7 @@ describe('when a service can look up what was done under a key', () => {
     const keys: string[] = [];
     const lookup = (key: string, { idempotencyKey }: Call) => ({ found: keys.push(key, idempotencyKey) });
     const { first, ask, tried } = await paying(context, lost, { lookup });
-    assert.deepEqual(faultsIn(await ask()), unknown, 'it looks up nothing while it may still come');
+    assert.deepEqual(faultsIn(await ask()), unknown, 'it does not look up an effect that may still happen');
     assert.deepEqual(await ask(2), [{ status: 'succeeded', output: { found: 2 } }]);
     assert.deepEqual([tried(), keys], [1, [first.idempotencyKey, first.idempotencyKey]]);
   });
@@ -243,11 +243,11 @@ describe('an order with an at-most-once step', () => {
   };
   const bank = defineAgent('bank', { pay: operation({ input: Empty, output: Empty, atMostOnce: true, run: (_, call) => pay(call) }) });
   const desk = defineAgent('desk', { look: operation({ input: Empty, output: Empty, run: () => ({}) }) });
-  const held = defineWorkflow('blocked', { version: 1, order: Empty }, () => sequence(bank.pay({})));
+  const blocking = defineWorkflow('blocked', { version: 1, order: Empty }, () => sequence(bank.pay({})));
   const handled = defineWorkflow('handled', { version: 1, order: Empty }, () =>
     sequence(bank.pay({})).on(OutcomeUnknown, () => desk.look({})),
   );
-  const app = defineApp({ workflows: [held, handled], agents: [bank, desk] });
+  const app = defineApp({ workflows: [blocking, handled], agents: [bank, desk] });
 
   test('X-20 is blocked when no reply came, after a single call', async (context) => {
     paid = 0;

@@ -127,7 +127,7 @@ describe('the circuit guard of a service', () => {
 
     await clock.advance(6_000);
     const probes = [await one.acquirePermit({ repeated: false }), await other.acquirePermit({ repeated: false })].filter(Boolean);
-    assert.equal(probes.length, 1, 'one of them goes and sees');
+    assert.equal(probes.length, 1, 'one of them probes the service');
     await probes[0]?.answered();
     await clock.advance(2_000);
     for (const each of [one, other]) assert.ok(await each.acquirePermit({ repeated: false }));
@@ -234,7 +234,7 @@ describe('the record of a service that was away', () => {
   test('X-45 releases the waiting requests in order, within three quarters of the duration of the outage', () => {
     const turns = [1_000_000, 1_300_000, 1_599_999].map((since) => turnOf(back, since));
     assert.deepEqual(turns, [1_600_000, 1_825_000, 2_049_999]);
-    assert.equal(turnOf(back, 900_000), 1_600_000, 'who came before waits no longer');
+    assert.equal(turnOf(back, 900_000), 1_600_000, 'earlier orders do not wait any more');
     assert.deepEqual([phaseOf(back, 2_049_999), phaseOf(back, 2_050_000)], ['half-open', 'closed']);
   });
 
@@ -247,7 +247,11 @@ describe('the record of a service that was away', () => {
   test('X-12, X-45 keeps its duration when a clock that is behind reports the next outage', () => {
     const again = opened('bank', back, 1_480_000, 0.5);
     assert.equal(again.openedAt, 1_000_000);
-    assert.equal(coversLateStep(again, 900_000, 60_000, 1_500_000), true, 'while it is away nothing is late');
-    assert.equal(coversLateStep(closed(again, 1_700_000), 900_000, 60_000, 9_000_000), false, 'what was late before it was away stays so');
+    assert.equal(coversLateStep(again, 900_000, 60_000, 1_500_000), true, 'no step is late during the outage');
+    assert.equal(
+      coversLateStep(closed(again, 1_700_000), 900_000, 60_000, 9_000_000),
+      false,
+      'a step that was late before the outage stays late',
+    );
   });
 });

@@ -29,10 +29,10 @@ describe('a call with an idempotency key', () => {
     assert.deepEqual([(await desk.state(orderId)).rev, Buffer.byteLength(blob) < 12_000], [rev, true]);
 
     await desk.clock.advance(1);
-    assert.equal(await give('key-0', 1), 'done', 'after a day it is another call');
+    assert.equal(await give('key-0', 1), 'done', 'after a day the key belongs to a new call');
     for (let number = 100; number < 125; number++) await give(`key-${number}`, number);
     await desk.clock.advance(keyKeptMs - 1);
-    assert.equal(await give('key-0', 1), 'replayed', 'which is known for a day again');
+    assert.equal(await give('key-0', 1), 'replayed', 'the new call is remembered for a day');
   });
 
   test('F-10: costs no extra read or write while an order has few of them', async (context) => {

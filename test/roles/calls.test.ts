@@ -123,9 +123,9 @@ for (const writesAndSendsAtomically of [true, false]) {
       await reaches(system, orderId, 'Processed');
       const childId = childIdOf(`${orderId}/order/stay/1`);
       const announced = announcedAs(await system.state(childId));
-      const told = system.publisher.published(0, 100).filter(({ detail }) => detail['orderId'] === childId);
+      const announcements = system.publisher.published(0, 100).filter(({ detail }) => detail['orderId'] === childId);
       assert.deepEqual(
-        told.map(({ id, detail }) => [id, detail['outcome']]),
+        announcements.map(({ id, detail }) => [id, detail['outcome']]),
         [
           [`${announced}/processed`, 'completed'],
           [`${announced}/processed/compensated`, 'compensated'],
@@ -162,12 +162,12 @@ describe('faults between a caller and its called order', () => {
     await on.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'test', reason: 'not wanted' }, { id: 'cancel-1' });
     await on.deliver('workflows-requests');
     assert.equal((await on.state(orderId)).processState, 'Processing');
-    const askings = (await on.take('desk-requests')) as { type: string; requestId: string; path: string }[];
+    const requests = (await on.take('desk-requests')) as { type: string; requestId: string; path: string }[];
     assert.deepEqual(
-      askings.map(({ type, path }) => `${type} ${path}`),
+      requests.map(({ type, path }) => `${type} ${path}`),
       ['request order/hotel', 'cancel order/hotel'],
     );
-    await on.answer(askings[0] as never, failed('NoRoom'), { agent: 'desk' });
+    await on.answer(requests[0] as never, failed('NoRoom'), { agent: 'desk' });
     await on.answer(await on.request('desk'), ok({ id: 'none' }), { agent: 'desk' });
     await on.deliver('workflows-replies');
     assert.equal((await on.state(childId)).outcome, 'canceled');
@@ -200,20 +200,20 @@ describe('faults between a caller and its called order', () => {
       await on.deliver('wake-ups');
       const decision = { kind, by: 'olga', reason: 'lost' } as const;
       assert.equal((await on.system.scheduler.instruct(childId, decision, { id: 'end-1' })).outcome, 'done');
-      for (let asked = await on.requests('desk'); asked.length > 0; asked = await on.requests('desk'))
-        for (const request of asked) await on.answer(request, ok({ id: 'gone' }), { agent: 'desk' });
+      for (let sent = await on.requests('desk'); sent.length > 0; sent = await on.requests('desk'))
+        for (const request of sent) await on.answer(request, ok({ id: 'gone' }), { agent: 'desk' });
 
       const { outcome, ...child } = await on.state(childId);
       const announced = announcedAs(child);
-      const told = on.announced().filter(({ id }) => id.startsWith(`${announced}/processed`));
+      const announcements = on.announced().filter(({ id }) => id.startsWith(`${announced}/processed`));
       assert.deepEqual(
-        told.map(({ id, detail }) => [id.slice(announced.length), detail['outcome']]),
+        announcements.map(({ id, detail }) => [id.slice(announced.length), detail['outcome']]),
         [
           ['/processed', 'completed'],
           [`/processed/${outcome}`, outcome],
         ],
       );
-      // The caller hears of this at once if the journal still says that the order was completed.
+      // The caller gets a reply at once if the journal still says that the order was completed.
       await on.deliver('workflows-replies');
       assert.equal((await on.state(orderId)).processState, kind === 'compensate' ? 'Processed' : 'Processing');
     });
@@ -319,8 +319,8 @@ describe('faults between a caller and its called order', () => {
     const { orderId, childId } = await called(on);
     await on.system.scheduler.instruct(orderId, { kind: 'terminate', by: 'test', reason: 'enough' }, { id: 'end-1' });
     await on.deliver('workflows-requests');
-    const [asked = assert.fail()] = (await on.take('desk-requests')) as unknown as Request[];
-    await on.answer(asked, failed('NoRoom'), { agent: 'desk' });
+    const [sent = assert.fail()] = (await on.take('desk-requests')) as unknown as Request[];
+    await on.answer(sent, failed('NoRoom'), { agent: 'desk' });
     assert.deepEqual([(await on.state(orderId)).outcome, (await on.state(childId)).outcome], ['terminated', 'canceled']);
   });
 

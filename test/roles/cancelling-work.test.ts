@@ -35,8 +35,8 @@ async function canceled(context: TestContext, { cancel, change = {}, andThen = s
   const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
   const served = agent(request);
   await begun.promise;
-  const told = agent.cancel({ v: 1, type: 'cancel', requestId, orderId, path, idempotencyKey, ...change });
-  await timePasses(desk.clock, Promise.all([served, told]));
+  const cancellations = agent.cancel({ v: 1, type: 'cancel', requestId, orderId, path, idempotencyKey, ...change });
+  await timePasses(desk.clock, Promise.all([served, cancellations]));
   const replies = desk.messages('worker-replies') as unknown as readonly Reply[];
   return { replies, happened, desk, seconds: 10 - (Date.parse(request.completeBy) - desk.clock.now()) / 1000 };
 }
@@ -64,14 +64,14 @@ describe('an agent whose work is canceled', () => {
   });
 
   test('F-170 calls the cancel function, then aborts the operation, and replies that the outcome is unknown', async (context) => {
-    const told: (string | boolean)[] = [];
+    const cancellations: (string | boolean)[] = [];
     const cancel: Canceling = async ({ path, idempotencyKey, signal }) => {
-      told.push(path, idempotencyKey.split('/')[0] ?? '');
+      cancellations.push(path, idempotencyKey.split('/')[0] ?? '');
       await new Promise(setImmediate);
-      told.push(signal.aborted);
+      cancellations.push(signal.aborted);
     };
     const { replies, happened } = await canceled(context, { cancel });
-    assert.deepEqual(told, ['order/dig', replies[0]?.orderId, false], 'it may still call its service');
+    assert.deepEqual(cancellations, ['order/dig', replies[0]?.orderId, false], 'it may still call its service');
     assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
   });
 
@@ -115,12 +115,12 @@ describe('an agent whose work is canceled', () => {
   });
 
   test('F-170 ignores a cancellation of work that does not run here', async (context) => {
-    const told: string[] = [];
+    const cancellations: string[] = [];
     const { replies } = await canceled(context, {
-      cancel: ({ requestId }) => void told.push(requestId),
+      cancel: ({ requestId }) => void cancellations.push(requestId),
       change: { requestId: 'another' },
     });
-    assert.deepEqual([told, replies], [[], []]);
+    assert.deepEqual([cancellations, replies], [[], []]);
   });
 });
 

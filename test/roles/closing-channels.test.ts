@@ -12,9 +12,9 @@ const line = lineOf({ one: nothing });
 const requests = 'worker-requests';
 
 /** The channel health of a separate process; all processes share the store. */
-function processOn(desk: Desk, more: { store?: Store; valves?: Consumers } = {}) {
-  const { store = desk.store, valves } = more;
-  return createChannelHealth({ ...desk, documents: store, consumers: valves });
+function processOn(desk: Desk, more: { store?: Store; consumers?: Consumers } = {}) {
+  const { store = desk.store, consumers } = more;
+  return createChannelHealth({ ...desk, documents: store, consumers: consumers });
 }
 
 async function times(count: number, work: () => Promise<void>): Promise<void> {
@@ -27,8 +27,8 @@ describe('five failures in a row close a channel', () => {
   test('F-108: the fifth failure closes it once: its queue is paused, a person is notified, and its record says who closed it and why', async (t) => {
     const desk = openDesk(t, line);
     const shut: string[] = [];
-    const valves: Consumers = { set: async (queues, state) => void shut.push(`${state} ${queues.join()}`) };
-    const health = processOn(desk, { valves });
+    const consumers: Consumers = { set: async (queues, state) => void shut.push(`${state} ${queues.join()}`) };
+    const health = processOn(desk, { consumers: consumers });
     await times(4, () => health.failed(requests));
     assert.deepEqual([await stateOf(desk), shut, desk.announced()], ['open', [], []]);
     await times(3, () => health.failed(requests));
@@ -100,32 +100,32 @@ describe('five failures in a row close a channel', () => {
 
   test('S25: successes cost no store request while nothing is wrong, and a store outage fails no message', async (t) => {
     const desk = openDesk(t, line);
-    let asked = 0;
+    let storeCalls = 0;
     const away = (): never => {
-      asked += 1;
+      storeCalls += 1;
       throw new Error('away');
     };
     const health = processOn(desk, { store: { ...desk.store, document: away, putDocument: away } });
     await times(100, () => health.succeeded(requests));
-    assert.equal(asked, 0);
+    assert.equal(storeCalls, 0);
     await health.failed(requests);
-    assert.equal(asked, 1);
+    assert.equal(storeCalls, 1);
   });
 
   test('L6: when a process crashes between any two writes, the channel is open, or closed for every process', async (t) => {
-    for (let dies = 1; dies <= 3; dies++) {
+    for (let crashAt = 1; crashAt <= 3; crashAt++) {
       const desk = openDesk(t, line);
       await times(4, () => processOn(desk).failed(requests));
       let writes = 0;
       const putDocument: Store['putDocument'] = (...write) => {
-        if (++writes === dies) throw Object.assign(new Error('it is dead'), { fatal: true });
+        if (++writes === crashAt) throw Object.assign(new Error('it is dead'), { fatal: true });
         return desk.store.putDocument(...write);
       };
       await processOn(desk, { store: { ...desk.store, putDocument } })
         .failed(requests)
         .catch(() => undefined);
       const registered = (await desk.store.documents('CHANNELS', undefined, 10)).map(({ id }) => id);
-      assert.ok((await stateOf(desk)) === 'open' || registered.includes('worker'), `${dies}`);
+      assert.ok((await stateOf(desk)) === 'open' || registered.includes('worker'), `${crashAt}`);
     }
   });
 });

@@ -64,7 +64,7 @@ describe('after a transient failure a message is redelivered within seconds, wha
             : store.update(...write),
       },
     }));
-    assert.equal(await deliver(), 1, 'the message itself is done with');
+    assert.equal(await deliver(), 1, 'the message itself is acknowledged');
     const { postedAnew, recordFailed = 0 } = desk.telemetry.counts();
     assert.deepEqual([tried.length, postedAnew, recordFailed], [1, 1, 0]);
     isThrottled = false;
@@ -104,8 +104,8 @@ describe('after a transient failure a message is redelivered within seconds, wha
 });
 
 describe('the pause before a redelivery', () => {
-  const pauses = (failure: 'passing' | 'content', chance: number) =>
-    [1, 2, 3, 4, 5, 30, 60, 900].map((receiveCount) => pauseMs({ receiveCount }, failure, chance) / 1000);
+  const pauses = (failure: 'passing' | 'content', random: number) =>
+    [1, 2, 3, 4, 5, 30, 60, 900].map((receiveCount) => pauseMs({ receiveCount }, failure, random) / 1000);
 
   test('X-9, S14: grows with each delivery, to ten seconds soon and to a minute in a long outage, with jitter', () => {
     assert.deepEqual(pauses('passing', 0.5), [1, 2, 4, 8, 10, 30, 60, 60]);

@@ -111,7 +111,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.deepEqual(
         alerts.map(({ detail }) => detail['failureCount']),
         [1, 2],
-        'how often the undo was asked for',
+        'the number of requests for the undo',
       );
     });
   });
@@ -124,8 +124,8 @@ test('F-80, F-170: when an order is canceled, its agent is notified, and effects
   const charge = await desk.request();
   const canceled = await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'acme', reason: 'changed my mind' }, { id: 'c1' });
   assert.equal(canceled.outcome, 'done');
-  const [told] = await desk.take('worker-requests');
-  assert.partialDeepStrictEqual(told, { type: 'cancel', requestId: charge.requestId, idempotencyKey: charge.idempotencyKey });
+  const [cancellation] = await desk.take('worker-requests');
+  assert.partialDeepStrictEqual(cancellation, { type: 'cancel', requestId: charge.requestId, idempotencyKey: charge.idempotencyKey });
   await desk.answer(charge, ok({ id: 'charge-1' }));
   await answered(desk, 'refund');
   await answered(desk, 'release');

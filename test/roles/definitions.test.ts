@@ -151,11 +151,11 @@ test('an input that its agent transforms before validation may have any form', (
   });
   const lenient = defineAgent('lenient', { take: operation({ input, output: z.object({}), run: () => ({}) }) });
   const catalog = catalogOfApp(defineApp({ workflows: [], agents: [lenient] }));
-  const asked = (day: string | number) => ({ coerced: '1', caught: 2, first: 3, day });
-  const checked = (input: ReturnType<typeof asked>) => check(workflow(step('take', { agent: 'lenient', input })), catalog);
-  assert.deepEqual(checked(asked('2026-01-01')), []);
+  const inputOf = (day: string | number) => ({ coerced: '1', caught: 2, first: 3, day });
+  const checked = (input: ReturnType<typeof inputOf>) => check(workflow(step('take', { agent: 'lenient', input })), catalog);
+  assert.deepEqual(checked(inputOf('2026-01-01')), []);
   assert.deepEqual(
-    checked(asked(5)).map(({ message }) => message),
+    checked(inputOf(5)).map(({ message }) => message),
     ['/day: Expected a string, got 5.'],
   );
 });

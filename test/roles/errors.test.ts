@@ -16,7 +16,7 @@ import {
 import * as z from 'zod';
 import type { Request } from '#ports/messages';
 import { announcedAs } from '#ports/records';
-import type { SystemEvents } from '#runtime/system';
+import type { Emit, SystemEvents } from '#runtime/system';
 import {
   type Desk,
   failed,
@@ -26,6 +26,7 @@ import {
   noting,
   openDesk,
   reaches,
+  replyTo,
   sendingFails,
   started,
   stepsNamed,
@@ -106,12 +107,12 @@ describe('a person is notified that an order is in Error', () => {
       const orderId = await submitted(desk);
       await late(desk);
       await late(desk);
-      assert.deepEqual(desk.announced(), [], 'equal to the threshold still tries again');
+      assert.deepEqual(desk.announced(), [], 'a count equal to the threshold is requested again');
       await late(desk);
       assert.equal((await desk.state(orderId)).processState, 'Error');
       for (let pass = 0; pass < 3; pass++) await late(desk);
 
-      const told = desk.announced().map(({ detailType, detail: { at: _, message: __, ...detail } }) => [detailType, detail]);
+      const announcements = desk.announced().map(({ detailType, detail: { at: _, message: __, ...detail } }) => [detailType, detail]);
       const announced = announcedAs(await desk.state(orderId));
       const detail = {
         orderId,
@@ -122,7 +123,7 @@ describe('a person is notified that an order is in Error', () => {
         after: 'Error',
         failureCount: 3,
       };
-      assert.deepEqual(told, [
+      assert.deepEqual(announcements, [
         ['Order In Error', { id: `${announced}#1`, ...detail }],
         ['Workflow Terminated', { id: `${announced}#1/terminated`, ...detail }],
       ]);
@@ -211,6 +212,32 @@ describe('the host emits an event for a fault without a handler', () => {
     });
   }
 
+  test('F-62 a hook of the host that throws keeps the scheduler neither from sending after its write nor from a quarantine', async (context) => {
+    let called = 0;
+    const emit: Emit = () => {
+      called += 1;
+      throw new Error('my own affair');
+    };
+    const desk = openDesk(context, bad, { writesAndSendsAtomically: false, emit });
+    await desk.store.putClient({ id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
+    const broken = await submitted(desk, tea, { client: 'acme', responseChannel: 'redress-response-acme' });
+    const request = await desk.request();
+    await desk.send('worker-replies', replyTo(request, failed('Broken'), desk.clock.now()));
+    assert.equal(await desk.deliver('worker-replies'), 0, 'no message is redelivered');
+    assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
+    assert.deepEqual(
+      desk.messages('redress-response-acme').map(({ status }) => status),
+      ['received', 'delayed'],
+    );
+
+    const unreadable = await submitted(desk);
+    desk.database.prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)').run('{', unreadable);
+    await desk.answer(await desk.request());
+    assert.deepEqual([(await desk.state(broken)).processState, (await desk.state(unreadable)).processState], ['Error', 'Error']);
+    assert.equal(called, 2);
+    assert.equal(desk.telemetry.counts()['recordFailed'] ?? 0, 0);
+  });
+
   test('F-62, F-173 a listener of the app that throws or rejects has no effect either', async (context) => {
     let called = 0;
     const throwing = () => {
@@ -277,7 +304,7 @@ describe('the host emits its event once', () => {
     await desk.answer(left, failed('Broken'));
     const { rev } = await desk.state(orderId);
     await desk.answer(right);
-    assert.equal((await desk.state(orderId)).rev, rev + 1, 'the other answer is recorded');
+    assert.equal((await desk.state(orderId)).rev, rev + 1, 'the other reply is recorded');
     assert.deepEqual(heard, ['workflowTerminated']);
     assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
   });
@@ -286,10 +313,10 @@ describe('the host emits its event once', () => {
 describe('the host emits no event', () => {
   test('F-62 for a question to a person: nothing failed, although the order waits in Error', async (context) => {
     const heard: string[] = [];
-    const asks = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>
+    const asking = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>
       askOperator('right', { question: 'Is it right?', answer: z.object({}) }),
     );
-    const desk = openDesk(context, defineApp({ workflows: [asks], agents: [] }), { emit: (event) => void heard.push(event) });
+    const desk = openDesk(context, defineApp({ workflows: [asking], agents: [] }), { emit: (event) => void heard.push(event) });
     const orderId = await submitted(desk);
     const { processState, fault } = await desk.state(orderId);
     assert.deepEqual([processState, fault?.type, heard], ['Error', 'OperatorAsked', []]);

@@ -158,7 +158,7 @@ describe('the idempotency key of a resubmitted step', () => {
       assert.notEqual(second.requestId, first.requestId);
 
       await desk.answer(first, ok({ chargeId: 'old' }));
-      assert.deepEqual(desk.messages('desk-requests'), [], 'an answer to the first asking no longer counts');
+      assert.deepEqual(desk.messages('desk-requests'), [], 'a reply to the first request no longer counts');
       await desk.answer(second, ok({ chargeId: 'c-2' }));
       assert.equal(desk.messages('desk-requests').length, 1);
     });

@@ -38,7 +38,7 @@ describe('a key that is submitted again after its order was forgotten', () => {
     assert.equal(await submitted(desk, { item: 'tea' }, mine), orderId);
     await desk.answer(await desk.request(), failed('Broken'));
     assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
-    assert.notEqual(desk.announced()[0]?.id, first?.id, 'a subscriber drops what he was told before');
+    assert.notEqual(desk.announced()[0]?.id, first?.id, 'a subscriber drops repeated announcements');
   });
 
   for (const [how, variables] of [
@@ -56,7 +56,7 @@ describe('a key that is submitted again after its order was forgotten', () => {
       assert.deepEqual([again.orderId, again.path], [first.orderId, first.path]);
       assert.notEqual(again.idempotencyKey, first.idempotencyKey);
       await desk.answer(first, ok(), { sentAt: desk.clock.now() });
-      assert.equal((await desk.state(first.orderId)).processState, 'Processing', 'nor does an answer to the first one count for it');
+      assert.equal((await desk.state(first.orderId)).processState, 'Processing', 'a reply to the first order does not count for it');
     });
 
   test('F-44: the idempotency key of an effect stays the same over its attempts, and that of an undo names the undone effect', async (context) => {
@@ -115,10 +115,10 @@ describe('a called order is kept as long as its caller', () => {
   async function paid(context: TestContext) {
     const desk = openDesk(context, app, { variables: { RETENTION_DAYS: '7' } });
     const orderId = await submitted(desk, {});
-    const [asked = assert.fail()] = desk.messages('workflows-requests');
+    const [request = assert.fail()] = desk.messages('workflows-requests');
     await desk.deliver('workflows-requests');
     await desk.answer(await desk.request(), ok({ id: 'ch_1' }));
-    return { desk, orderId, childId: childIdOf(String(asked['idempotencyKey'])) };
+    return { desk, orderId, childId: childIdOf(String(request['idempotencyKey'])) };
   }
 
   /** Has the caller check whether the reply to its call was lost. */

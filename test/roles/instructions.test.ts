@@ -52,12 +52,12 @@ describe('an operator resubmits an order', () => {
   test('F-60 only the failed step and the ones after it run, and the order is Processed', async (context) => {
     const { desk, orderId } = await inError(context);
     assert.deepEqual(await instruct(desk, orderId), { outcome: 'done', rev: 4 });
-    const asked: string[] = [];
+    const requested: string[] = [];
     for (let requests = await desk.requests(); requests.length > 0; requests = await desk.requests()) {
-      asked.push(...paths(requests));
+      requested.push(...paths(requests));
       for (const request of requests) await desk.answer(request);
     }
-    assert.deepEqual(asked, ['order/two', 'order/three', 'order/four']);
+    assert.deepEqual(requested, ['order/two', 'order/three', 'order/four']);
     assert.deepEqual(
       (await stepsIn(desk, orderId)).map(({ attempts, result }) => [attempts, result]),
       [
@@ -184,7 +184,7 @@ describe('an instruction is refused and changes nothing', () => {
     assert.deepEqual(
       [{ path, agent: 'worker', operation: name, attempt, idempotencyKey, completeBy: until }],
       requests,
-      'and that is what is asked then',
+      'the resubmission sends exactly that request',
     );
   });
 
@@ -203,7 +203,7 @@ describe('an instruction is refused and changes nothing', () => {
     const { desk, orderId } = await inError(context);
     const lease = await acquireLease(desk.store, orderId, { holder: 'host-two', leaseMs: 30_000, clock: desk.clock });
     await unchanged(desk, orderId, () => assert.rejects(instruct(desk, orderId), InstanceLockedError));
-    assert.equal((await instruct(desk, orderId, {}, { dryRun: true })).outcome, 'planned', 'looking is allowed');
+    assert.equal((await instruct(desk, orderId, {}, { dryRun: true })).outcome, 'planned', 'a dry run is allowed');
     await lease?.release();
     assert.equal((await instruct(desk, orderId)).outcome, 'done');
   });
@@ -245,7 +245,7 @@ describe('an order in Error', () => {
 
     await instruct(desk, orderId);
     const again = await desk.request();
-    assert.equal(again.path, 'order/parallel/left', 'the other one is not asked again');
+    assert.equal(again.path, 'order/parallel/left', 'the other step is not requested again');
     await desk.answer(again);
     assert.equal((await desk.request()).path, 'order/last');
   });
@@ -260,7 +260,7 @@ describe('an order in Error', () => {
   });
 
   test('F-60 requests expired steps again on resubmission, and waits for the others', async (context) => {
-    for (const [waitedMs, asked] of [
+    for (const [waitedMs, requested] of [
       [9_000, ['order/parallel/left']],
       [11_000, ['order/parallel/left', 'order/parallel/right']],
     ] as const) {
@@ -274,7 +274,7 @@ describe('an order in Error', () => {
         'the supervisor leaves it alone',
       );
       await instruct(desk, orderId);
-      assert.deepEqual(paths(await desk.requests()), asked);
+      assert.deepEqual(paths(await desk.requests()), requested);
     }
   });
 

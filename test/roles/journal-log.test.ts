@@ -22,9 +22,9 @@ test('F-168: the log contains the journal once, in order, with the request ids t
       return ['info', orderId, entry.seq, entry.type, requestId];
     }),
   );
-  const asked = lines.filter((line) => line['message'] === 'StepRequested');
+  const requested = lines.filter((line) => line['message'] === 'StepRequested');
   assert.deepEqual(
-    asked.map((line) => line['requestId']),
+    requested.map((line) => line['requestId']),
     sent,
   );
 });

@@ -27,10 +27,10 @@ test('F-103 when several undos keep failing, the operator must name the one that
       desk.clock,
       desk.system.scheduler.instruct(orderId, { ...instruction, by: 'olga', reason: 'by hand' }, { id: `i-${desk.clock.now()}` }),
     );
-  const asked = await desk.requests();
+  const requests = await desk.requests();
   await instruct({ kind: 'cancel' });
   await desk.take('worker-requests');
-  for (const request of asked) await desk.answer(request, ok());
+  for (const request of requests) await desk.answer(request, ok());
   for (const request of await desk.requests()) await desk.answer(request, failed('Closed'));
 
   const reasons = ['Several undos have failed: choose one with "path". Failed undos: order/reserve, order/charge.'];

@@ -27,7 +27,7 @@ describe('a message of a newer version', () => {
           [['string', sent]],
         );
         await desk.clock.advance(seconds * 1000 - 1);
-        assert.equal(await desk.deliver(queue), 0, `not before ${seconds} seconds are over`);
+        assert.equal(await desk.deliver(queue), 0, `not before ${seconds} seconds have passed`);
         await desk.clock.advance(1);
       }
       assert.deepEqual(desk.announced(), []);
@@ -82,11 +82,11 @@ describe('during a deployment, while the parts of an app differ', () => {
   test('X-36 a call of an unknown workflow is requeued without a refusal until its time is over', async (context) => {
     const desk = openDesk(context, line);
     const completeBy = new Date(desk.clock.now() + 90_000).toISOString();
-    const asking = { requestId: 'o/stay/1#1.1', orderId: 'o', path: 'stay', attempt: 1, epoch: 1, idempotencyKey: 'o/stay/1' };
+    const requestIds = { requestId: 'o/stay/1#1.1', orderId: 'o', path: 'stay', attempt: 1, epoch: 1, idempotencyKey: 'o/stay/1' };
     await desk.send(queueNames.calls, {
       v: 1,
       type: 'request',
-      ...asking,
+      ...requestIds,
       operation: 'stay@2',
       completeBy,
       remainingMs: 90_000,

@@ -18,10 +18,10 @@ const killer = 'poisoned tea';
 /** Agents whose process crashes on one item; all work in progress never finishes. */
 function farm(context: TestContext) {
   const done = new Set<string>();
-  let die = () => {};
+  let crash = () => {};
   const pick = ({ item }: { readonly item: string }) => {
     if (item !== killer) return void done.add(item);
-    die();
+    crash();
     return new Promise(() => {});
   };
   const variables = { STEP_COMPLETE_WITHIN_SECONDS: '3600' };
@@ -34,7 +34,7 @@ function farm(context: TestContext) {
     const { store, queues, clock } = desk;
     const system = { ...desk.system, store: mortal(store, life), queues: mortal(queues, life), clock: mortal(clock, life) };
     const death = new Promise<undefined>((resolve) => {
-      die = () => {
+      crash = () => {
         life.isOver = true;
         resolve(undefined);
       };
@@ -84,19 +84,19 @@ describe('a message that crashes its process', () => {
     assert.ok(desk.clock.now() - begunAt <= visibilityMs + 15_000, `${desk.clock.now() - begunAt} ms`);
 
     await desk.deliverAll();
-    const [aside, ...others] = await desk.deadLetter();
-    assert.deepEqual([JSON.parse(aside?.body ?? '{}').input.item, others], [killer, []]);
-    assert.equal(aside?.attempts.at(-1)?.error, noFailures);
+    const [deadLetter, ...others] = await desk.deadLetter();
+    assert.deepEqual([JSON.parse(deadLetter?.body ?? '{}').input.item, others], [killer, []]);
+    assert.equal(deadLetter?.attempts.at(-1)?.error, noFailures);
   });
 
   test('X-14 has an unknown outcome, and its sender is notified of that', async (context) => {
     const desk = farm(context);
     await submitted(desk, { item: killer });
     await desk.deliverAll();
-    const [aside] = await desk.deadLetter();
+    const [deadLetter] = await desk.deadLetter();
     assert.deepEqual(
       desk.messages(replies).map(({ result }) => result),
-      [{ status: 'rejected', code: 500, message: 'Unable to process message.', deadLetter: aside?.id, outcomeUnknown: true }],
+      [{ status: 'rejected', code: 500, message: 'Unable to process message.', deadLetter: deadLetter?.id, outcomeUnknown: true }],
     );
   });
 
@@ -128,7 +128,7 @@ describe('a message that is delivered several times at once', () => {
     assert.equal(desk.messages(queueNames.deadLetters(requests)).length, 0);
 
     await judge.succeeded(delivery, atWork);
-    assert.ok(await begin(), 'nothing is held against it any more');
+    assert.ok(await begin(), 'no failure counts against it any more');
     for (let death = 0; death < 4; death++) {
       await desk.clock.advance(desk.system.visibilityMsOf(requests));
       await begin();

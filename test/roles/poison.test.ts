@@ -46,7 +46,7 @@ describe('a message whose content cannot be processed', () => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     for (const failures of [1, 2, 3]) {
-      assert.equal(await desk.deliver(requests), 1, 'it comes again');
+      assert.equal(await desk.deliver(requests), 1, 'it is redelivered');
       assert.deepEqual(await tracksOf(desk), [[`${orderId}/order/pick`, failures]]);
     }
   });
@@ -69,8 +69,8 @@ describe('a message whose content cannot be processed', () => {
       last.push(desk.clock.now());
       await desk.deliver(requests);
     }
-    const [aside] = await desk.deadLetter();
-    assert.deepEqual([aside?.failures, aside?.attempts.map(({ at }) => at)], [12, last.slice(-10)]);
+    const [deadLetter] = await desk.deadLetter();
+    assert.deepEqual([deadLetter?.failures, deadLetter?.attempts.map(({ at }) => at)], [12, last.slice(-10)]);
   });
 
   test('F-110 loses its count after a success', async (context) => {
@@ -86,22 +86,28 @@ describe('a message whose content cannot be processed', () => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
-    const [aside, ...others] = await desk.deadLetter();
+    const [deadLetter, ...others] = await desk.deadLetter();
 
     assert.deepEqual([others, await tracksOf(desk), desk.messages(requests)], [[], [], []]);
-    assert.deepEqual([aside?.queue, aside?.type, aside?.orderId, aside?.senderId], [requests, 'request', orderId, 'local']);
-    assert.deepEqual([aside?.failures, aside?.reason], [4, 'Processing failed 4 times, most recently with UnprocessableMessage.']);
     assert.deepEqual(
-      aside?.attempts.map(({ error }) => error),
+      [deadLetter?.queue, deadLetter?.type, deadLetter?.orderId, deadLetter?.senderId],
+      [requests, 'request', orderId, 'local'],
+    );
+    assert.deepEqual(
+      [deadLetter?.failures, deadLetter?.reason],
+      [4, 'Processing failed 4 times, most recently with UnprocessableMessage.'],
+    );
+    assert.deepEqual(
+      deadLetter?.attempts.map(({ error }) => error),
       Array.from({ length: 4 }, () => 'UnprocessableMessage: There is no such customer yet.'),
     );
     assert.deepEqual(
       desk.messages(replies).map(({ result }) => result),
-      [{ status: 'rejected', code: 500, message: 'Unable to process message.', deadLetter: aside?.id }],
+      [{ status: 'rejected', code: 500, message: 'Unable to process message.', deadLetter: deadLetter?.id }],
     );
     await desk.deliver(replies);
     const { processState, fault } = await desk.state(orderId);
-    assert.deepEqual([processState, fault?.type, fault?.data], ['Error', 'RequestRejected', { deadLetter: aside?.id }]);
+    assert.deepEqual([processState, fault?.type, fault?.data], ['Error', 'RequestRejected', { deadLetter: deadLetter?.id }]);
   });
 
   test('S8, F-111 causes no error reply after its deadline, because another attempt may run by then', async (context) => {
@@ -207,9 +213,9 @@ describe('a message that is refused by its content', () => {
     const request = await desk.request();
     await desk.send(requests, { ...request, type: 'inquiry' });
     assert.equal(await desk.deliver(requests), 0);
-    const [aside] = await desk.deadLetter();
+    const [deadLetter] = await desk.deadLetter();
 
-    assert.deepEqual([aside?.type, aside?.reason], ['inquiry', 'This is not a valid message for an agent.']);
+    assert.deepEqual([deadLetter?.type, deadLetter?.reason], ['inquiry', 'This is not a valid message for an agent.']);
     assert.deepEqual([await tracksOf(desk), desk.ran()], [[], 0]);
     assert.deepEqual(
       desk.messages(replies).map(({ requestId, result }) => [requestId, (result as JsonObject)['status']]),
@@ -289,7 +295,7 @@ describe('a malformed message and the drop list of its channel', () => {
       await desk.send(replies, replyTo(request, ok(), desk.clock.now()));
       assert.equal(await desk.deliver(replies), 0);
       assert.deepEqual(
-        (await desk.deadLetter()).map((aside) => aside.type),
+        (await desk.deadLetter()).map((deadLetter) => deadLetter.type),
         kept,
       );
       assert.equal((await desk.state(orderId)).outcome, 'completed');
@@ -310,7 +316,7 @@ test('F-118 a dropped message that is redelivered does not count against its con
 });
 
 describe('the end of a conversation', () => {
-  test('F-114 by a cancellation clears the failure count of its request', async (context) => {
+  test('F-114 clears the failure count of its request when a cancellation ends it', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     await desk.deliver(requests);
@@ -322,7 +328,7 @@ describe('the end of a conversation', () => {
     assert.deepEqual(await tracksOf(desk), []);
   });
 
-  test('F-114 by an error reply clears the count too, and closes the step', async (context) => {
+  test('F-114 clears the count and closes the step when an error reply ends it', async (context) => {
     const desk = deskWhose(context, 9, { worker: { maxFailures: 0 } });
     const orderId = await submitted(desk);
     await desk.deliver(requests);

@@ -143,7 +143,7 @@ describe('the process state of an order', () => {
 
         const course = stored.get(player.orderId) ?? [];
         for (const [index, { processState, rev, epoch }] of course.entries()) {
-          assert.ok(Object.hasOwn(legal, processState), `${processState} is no state`);
+          assert.ok(Object.hasOwn(legal, processState), `${processState} is not a state`);
           const before = course[index - 1];
           if (!before) continue;
           assert.ok(

@@ -53,7 +53,7 @@ describe('an order whose record cannot be read', () => {
       const desk = openDesk(context, line, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       write(desk, orderId, 'blob', '{"state":{"pha');
-      assert.equal(await wake(desk, orderId), 0, 'its message does not come back');
+      assert.equal(await wake(desk, orderId), 0, 'its message is not redelivered');
 
       const { processState, fault } = await stateIn(desk.store, orderId);
       assert.deepEqual(
@@ -65,14 +65,14 @@ describe('an order whose record cannot be read', () => {
       for (let pass = 0; pass < 3; pass++) {
         await wake(desk, orderId);
         await desk.clock.advance(20_000);
-        assert.equal((await desk.supervisor.pass()).woken, 0, 'nobody looks at it without end');
+        assert.equal((await desk.supervisor.pass()).woken, 0, 'no role reads it endlessly');
       }
       assert.equal(rowOf(desk, orderId).head, head);
-      const told = desk
+      const announcements = desk
         .announced()
         .map(({ detailType, detail }) => [detailType, detail['id'], detail['type'], detail['before'], detail['after']]);
       const announced = `${orderId}@${JSON.parse(head).submittedAt}`;
-      assert.deepEqual(told, [
+      assert.deepEqual(announcements, [
         ['Service Exception', `${announced}#1/service`, 'RecordUnreadable', 'Processing', 'Error'],
         ['Order In Error', `${announced}#1`, 'RecordUnreadable', 'Processing', 'Error'],
       ]);
@@ -232,12 +232,12 @@ describe('an order whose workflow version is unknown', () => {
     await desk.answer(request, ok());
     await wake(desk, orderId);
     assert.deepEqual([rowOf(desk, orderId).head, desk.announced()], [newer, []]);
-    assert.deepEqual(desk.messages('wake-ups'), [], 'whoever wakes it does so again');
+    assert.deepEqual(desk.messages('wake-ups'), [], 'the next wake-up repeats the announcement');
 
     write(desk, orderId, 'head', head);
     await desk.clock.advance(5000);
     await desk.deliver('worker-replies');
-    assert.equal((await desk.request()).path, 'order/pack', 'its answer was kept');
+    assert.equal((await desk.request()).path, 'order/pack', 'its reply was kept');
 
     write(desk, orderId, 'head', newer);
     await desk.clock.advance(3_700_000);
@@ -280,7 +280,7 @@ describe('an order whose record can be read again', () => {
     write(desk, orderId, 'blob', 'x');
     await wake(desk, orderId);
     assert.equal((await stateIn(desk.store, orderId)).processState, 'Error');
-    await assert.rejects(resubmit(desk, orderId), { name: 'UnreadableRecordError' }, 'not before it is mended');
+    await assert.rejects(resubmit(desk, orderId), { name: 'UnreadableRecordError' }, 'not before it is repaired');
     write(desk, orderId, 'blob', blob);
     assert.equal((await resubmit(desk, orderId)).outcome, 'done');
   }
@@ -310,7 +310,7 @@ describe('an order whose record can be read again', () => {
     assert.deepEqual([processState, fault?.type, fault?.message], ['Error', 'RecordUnreadable', 'its instance is damaged']);
 
     await resubmit(desk, orderId);
-    assert.equal((await desk.request()).path, 'order/pack', 'the answer was kept');
+    assert.equal((await desk.request()).path, 'order/pack', 'the reply was kept');
   });
 
   test('F-63 F-89 keeps waiting if it was waiting, and repeats nothing', async (context) => {

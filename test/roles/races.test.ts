@@ -68,7 +68,7 @@ describe('a message whose write loses a race', () => {
       const reply = replyTo(request, ok(), desk.clock.now());
       await desk.send('worker-replies', reply);
       assert.equal(await desk.deliver('worker-replies'), 0, 'it does not count as a failed delivery');
-      assert.deepEqual(desk.messages('worker-replies'), [reply], 'the very same, with the time of its first sending');
+      assert.deepEqual(desk.messages('worker-replies'), [reply], 'the same message, with the time of its first send');
       assert.deepEqual([desk.telemetry.counts()['raceLost'], desk.telemetry.counts()['postedAnew']], [5, 1]);
       await desk.clock.advance(1000);
       assert.equal((await desk.queues.receive('worker-replies', { max: 1, visibilityMs: 0, waitMs: 0 }))[0]?.receiveCount, 1);
@@ -104,7 +104,7 @@ describe('an order whose lease another host holds', () => {
     assert.equal((await desk.queues.depth('worker-replies')).visible, 0);
     await desk.clock.advance(1);
     await desk.deliver('worker-replies');
-    assert.equal((await desk.request()).path, 'order/pack', 'the answer still counts: it was sent in time');
+    assert.equal((await desk.request()).path, 'order/pack', 'the reply still counts, because it was sent in time');
   });
 
   test('F-26 has its wake-up requeued as well, for a quarter of an hour at most', async (context) => {

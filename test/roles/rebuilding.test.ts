@@ -56,18 +56,18 @@ async function damaged(desk: Desk, change: (blob: string) => string): Promise<{ 
 
 /** Answers each request as a service does that remembers its keys, until no request is left. Returns the requests. */
 async function carriedOut(desk: Desk): Promise<readonly (readonly [path: string, key: string, input: unknown])[]> {
-  const asked: (readonly [string, string, unknown])[] = [];
+  const requested: (readonly [string, string, unknown])[] = [];
   const answers: { readonly [path: string]: object } = { 'order/reserve': { id: 'R-1' }, 'order/charge': { id: 'C-secret-1' } };
   for (let requests = await desk.requests(); requests.length > 0; requests = await desk.requests())
     for (const request of requests) {
-      asked.push([request.path, request.idempotencyKey.slice(request.orderId.length), request.input]);
+      requested.push([request.path, request.idempotencyKey.slice(request.orderId.length), request.input]);
       await desk.answer(request, ok((answers[request.path] ?? {}) as never));
     }
-  return asked;
+  return requested;
 }
 
 const item = { item: 'tea' };
-const settledAndUndone = (path: string, input: unknown): readonly (readonly [string, string, unknown])[] => [
+const confirmedAndUndone = (path: string, input: unknown): readonly (readonly [string, string, unknown])[] => [
   [`order/${path}`, `/order/${path}/1`, item],
   [`order/${path}/undo`, `/order/${path}/undo/1`, input],
 ];
@@ -78,12 +78,12 @@ describe('an order with an unreadable instance can still be compensated', () => 
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId, ship } = await damaged(desk, (blob) => blob.replace(/"state":.*/, '"state":{"ph'));
       assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
-      assert.equal((await desk.state(orderId)).epoch, 2, 'a claim of its own');
+      assert.equal((await desk.state(orderId)).epoch, 2, 'a new claim');
       await desk.answer(ship, ok());
       assert.deepEqual(await carriedOut(desk), [
-        ...settledAndUndone('ship', item),
+        ...confirmedAndUndone('ship', item),
         // Its output is secret, so the journal does not contain it.
-        ...settledAndUndone('charge', { id: 'C-secret-1' }),
+        ...confirmedAndUndone('charge', { id: 'C-secret-1' }),
         ['order/reserve/undo', '/order/reserve/undo/1', { id: 'R-1' }],
       ]);
       const { processState, outcome, fault } = await desk.state(orderId);
@@ -92,7 +92,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
       assert.deepEqual(
         journal.map(({ seq }) => seq),
         journal.map((_, index) => index + 1),
-        'the journal goes on where it was',
+        'the journal continues',
       );
       assert.ok(journal.some((entry) => entry.type === 'InstanceRebuilt' && entry.whole));
     });
@@ -103,9 +103,9 @@ describe('an order with an unreadable instance can still be compensated', () => 
       assert.equal((await instruct(desk, orderId, 'compensate', true)).outcome, 'planned');
       assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
       assert.deepEqual(await carriedOut(desk), [
-        ...settledAndUndone('ship', item),
-        ...settledAndUndone('charge', { id: 'C-secret-1' }),
-        ...settledAndUndone('reserve', { id: 'R-1' }),
+        ...confirmedAndUndone('ship', item),
+        ...confirmedAndUndone('charge', { id: 'C-secret-1' }),
+        ...confirmedAndUndone('reserve', { id: 'R-1' }),
       ]);
       assert.equal((await desk.state(orderId)).outcome, 'compensated');
     });
@@ -149,7 +149,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
 
   test('F-29 when it was in Error before the damage, but not if it was resubmitted, because those idempotency keys may be unknown', async (context) => {
     const desk = openDesk(context, app);
-    const held = async (): Promise<string> => {
+    const blockedOrder = async (): Promise<string> => {
       const orderId = await submitted(desk);
       await desk.answer(await desk.request(), failed('Refused'));
       return orderId;
@@ -160,12 +160,12 @@ describe('an order with an unreadable instance can still be compensated', () => 
       await desk.deliver('wake-ups');
       assert.equal((await desk.state(orderId)).fault?.type, 'RecordUnreadable');
     };
-    const first = await held();
+    const first = await blockedOrder();
     await wake(first);
     assert.equal((await instruct(desk, first, 'compensate', true)).outcome, 'planned');
     await instruct(desk, first, 'terminate');
 
-    const second = await held();
+    const second = await blockedOrder();
     await timePasses(desk.clock, desk.system.scheduler.instruct(second, { kind: 'resubmit', by: 'olga', reason: 'r' }, { id: 'again' }));
     await wake(second);
     const refused = await instruct(desk, second, 'compensate');
@@ -200,9 +200,9 @@ describe('an order with an unreadable instance can still be compensated', () => 
       return blob.slice(0, blob.indexOf('"order/ship"'));
     });
     assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
-    const asked = await carriedOut(desk);
+    const requested = await carriedOut(desk);
     assert.deepEqual(
-      asked.map(([path]) => path).filter((path) => path.endsWith('/undo')),
+      requested.map(([path]) => path).filter((path) => path.endsWith('/undo')),
       ['order/ship/undo', 'order/charge/undo', 'order/reserve/undo'],
     );
     const journal = await journalOf(desk, orderId);

@@ -47,8 +47,8 @@ describe('the recorded definition of a workflow version', () => {
     const desk = await opened(context, 'a');
     await submitted(desk);
     await desk.answer(await desk.request());
-    const told = ['line@1 has changed (order/a). No order under way uses the former definition, so it was replaced.'];
-    assert.deepEqual([await start(desk, ['b']), await start(desk, ['b'])], [told, []]);
+    const logged = ['line@1 has changed (order/a). No order under way uses the former definition, so it was replaced.'];
+    assert.deepEqual([await start(desk, ['b']), await start(desk, ['b'])], [logged, []]);
   });
 
   test('S20: on AWS refuses a changed workflow always, until the record is released', async (context) => {

@@ -100,7 +100,7 @@ describe('an agent that refuses a request whose effect an earlier attempt may ha
     await apply();
     assert.equal((await state()).processState, 'Error');
     await instruct('compensate');
-    assert.deepEqual(faultsIn(await serve()), unknown, 'asked whether it was done, it does not know either');
+    assert.deepEqual(faultsIn(await serve()), unknown, 'a confirmation does not know the outcome either');
     await apply();
     deploy(loose);
     for (let left = 3; left > 0; left--) {

@@ -16,7 +16,7 @@ const app = defineApp({
 });
 
 /** An order whose first step has been requested. */
-async function asked(context: TestContext, options: DeskOptions = {}): Promise<{ desk: Desk; orderId: string; request: Request }> {
+async function firstRequest(context: TestContext, options: DeskOptions = {}): Promise<{ desk: Desk; orderId: string; request: Request }> {
   const desk = openDesk(context, app, options);
   const orderId = await submitted(desk);
   return { desk, orderId, request: await desk.request('first') };
@@ -25,7 +25,7 @@ const good = ok({ id: 'r-1' });
 
 describe('a reply is accepted', () => {
   test('F-38 when it is valid and in time: the step closes and the order continues to its end', async (context) => {
-    const { desk, orderId, request } = await asked(context);
+    const { desk, orderId, request } = await firstRequest(context);
     await desk.answer(request, good, { agent: 'first' });
     await desk.answer(await desk.request('second'), good, { agent: 'second' });
     const { processState, outcome } = await desk.state(orderId);
@@ -33,11 +33,15 @@ describe('a reply is accepted', () => {
   });
 
   test('F-38 when it was sent in time and arrives late, as long as no new attempt was requested', async (context) => {
-    const { desk, orderId, request } = await asked(context);
+    const { desk, orderId, request } = await firstRequest(context);
     const sentAt = desk.clock.now() + 9_999;
     await desk.clock.advance(60_000);
     await desk.supervisor.pass();
-    assert.equal((await desk.state(orderId)).failureCount, 1, 'the supervisor has counted, the scheduler has not asked again');
+    assert.equal(
+      (await desk.state(orderId)).failureCount,
+      1,
+      'the supervisor has counted, and the scheduler has not requested the step again',
+    );
     await desk.answer(request, good, { agent: 'first', sentAt });
     assert.equal((await desk.request('second')).path, 'order/ship');
   });
@@ -91,7 +95,7 @@ describe('a reply is not accepted', () => {
   ];
   for (const [what, answer] of wrongs) {
     test(`F-38 when it ${what}; the right one still is`, async (context) => {
-      const { desk, orderId, request } = await asked(context);
+      const { desk, orderId, request } = await firstRequest(context);
       const before = await desk.state(orderId);
       await answer(request, desk, orderId);
       assert.deepEqual(await desk.state(orderId), before);
@@ -104,7 +108,7 @@ describe('a reply is not accepted', () => {
   }
 
   test('F-38 when it is not a message: it is dead-lettered at once, and its neighbors are accepted', async (context) => {
-    const { desk, request } = await asked(context);
+    const { desk, request } = await firstRequest(context);
     for (const nonsense of ['', '{', '[]', 'null', '{"v":1,"type":"reply"}']) await desk.send('first-replies', nonsense);
     await desk.send('first-replies', replyTo(request, good, desk.clock.now()));
     assert.equal(await desk.deliver('first-replies'), 0);
@@ -131,7 +135,7 @@ describe('a reply that arrives too late changes nothing', () => {
   }
 
   test('F-42 after a new attempt was requested', async (context) => {
-    const { desk, orderId, request } = await asked(context);
+    const { desk, orderId, request } = await firstRequest(context);
     const sentAt = desk.clock.now();
     await desk.clock.advance(10_000);
     await desk.supervisor.pass();
@@ -156,7 +160,7 @@ describe('a reply that arrives too late changes nothing', () => {
   });
 
   test('F-42 after its step was answered, and after the end of the order', async (context) => {
-    const { desk, orderId, request } = await asked(context);
+    const { desk, orderId, request } = await firstRequest(context);
     await desk.answer(request, good, { agent: 'first' });
     const last = await desk.request('second');
     await changesNothing(desk, orderId, request, failed('Broken'));
@@ -166,7 +170,7 @@ describe('a reply that arrives too late changes nothing', () => {
   });
 
   test('F-42 for an unknown order: it is acknowledged and counted', async (context) => {
-    const { desk, request } = await asked(context);
+    const { desk, request } = await firstRequest(context);
     const orderId = 'ord_unknown';
     await desk.answer({ ...request, orderId, requestId: request.requestId.replace(request.orderId, orderId) }, good, { agent: 'first' });
     assert.deepEqual(desk.messages('first-replies'), []);
@@ -183,13 +187,13 @@ describe('when no reply arrives', () => {
   const overdue = { processState: 'Processing', isOverdue: true, lockedBy: 'host-one', epoch: 1, rev: 1, failureCount: 0 };
 
   test('F-40 after the deadline the record stays as it is: Processing, with a deadline in the past', async (context) => {
-    const { desk, orderId, request } = await asked(context);
+    const { desk, orderId, request } = await firstRequest(context);
     await desk.clock.advance(10_001);
     assert.deepEqual(await picture(desk, orderId), overdue);
     await desk.answer(request, good, { agent: 'first', sentAt: desk.clock.now() });
     await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
     await desk.deliver('wake-ups');
-    assert.deepEqual(await picture(desk, orderId), overdue, 'neither the late answer nor a look at it makes a write');
+    assert.deepEqual(await picture(desk, orderId), overdue, 'neither the late reply nor a read causes a write');
   });
 
   test('F-41 a crashed agent, a silent agent and a lost request look the same, and the supervisor treats them alike', async (context) => {
@@ -211,13 +215,17 @@ describe('when no reply arrives', () => {
       const before = await picture(desk, orderId);
       await desk.supervisor.pass();
       await desk.deliver('wake-ups');
-      ends.push({ before, after: await picture(desk, orderId), asked: desk.messages('worker-requests').at(-1)?.['attempt'] as Json });
+      ends.push({
+        before,
+        after: await picture(desk, orderId),
+        firstRequest: desk.messages('worker-requests').at(-1)?.['attempt'] as Json,
+      });
     }
     const after = { ...overdue, isOverdue: false, rev: 3, failureCount: 1 };
     assert.deepEqual(ends, [
-      { before: overdue, after, asked: 2 },
-      { before: overdue, after, asked: 2 },
-      { before: overdue, after, asked: 2 },
+      { before: overdue, after, firstRequest: 2 },
+      { before: overdue, after, firstRequest: 2 },
+      { before: overdue, after, firstRequest: 2 },
     ]);
   });
 

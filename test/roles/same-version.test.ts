@@ -6,7 +6,7 @@ import { type Desk, lineOf, openDesk, stepsNamed, submitted, temporaryFolder, ty
 
 const deployed = (steps: readonly string[]) => lineOf(stepsNamed(...steps));
 
-/** A running order whose first step is done and whose second is at work, and its data folder. */
+/** A running order whose first step is done and whose second step is running, and its data folder. */
 async function underWay(context: TestContext, steps: readonly string[], answers: number) {
   const dataFolder = temporaryFolder(context);
   const desk = openDesk(context, deployed(steps), { dataFolder });
@@ -44,13 +44,13 @@ describe('a workflow that is edited under the same version while an order runs',
       await assert.rejects(instruct(other, orderId), /has changed since this order began/);
 
       assert.equal((await instruct(desk, orderId)).outcome, 'done');
-      const asked: string[] = [];
+      const requested: string[] = [];
       for (let [next] = await desk.requests(); next; [next] = await desk.requests()) {
-        asked.push(next.path);
+        requested.push(next.path);
         await desk.answer(next);
       }
       assert.deepEqual(
-        asked,
+        requested,
         before.slice(answers).map((step) => `order/${step}`),
       );
       assert.equal((await desk.state(orderId)).outcome, 'completed');

@@ -6,7 +6,7 @@ import type { Reply, Request } from '#ports/messages';
 import { countIn, type LineOptions, lineOf, openDesk, submitted } from './support.ts';
 
 /** Asks an agent to confirm an outcome. Returns its replies and the number of runs. */
-async function settling(context: TestContext, more: NonNullable<LineOptions['operation']>, change: Partial<Request> = {}) {
+async function confirmation(context: TestContext, more: NonNullable<LineOptions['operation']>, change: Partial<Request> = {}) {
   let ran = 0;
   const pay = () => ({ id: `ran ${++ran}` });
   const desk = openDesk(context, lineOf({ pay }, { operation: { output: z.object({ id: z.string() }), ...more } }));
@@ -17,9 +17,9 @@ async function settling(context: TestContext, more: NonNullable<LineOptions['ope
   return { results: replies.map(({ result }) => result), ran, desk };
 }
 
-const faultsOf = async (...asking: Parameters<typeof settling>) => {
-  const { results, ran } = await settling(...asking);
-  assert.equal(ran, 0, 'nothing is done to find something out');
+const faultsOf = async (...options: Parameters<typeof confirmation>) => {
+  const { results, ran } = await confirmation(...options);
+  assert.equal(ran, 0, 'a confirmation has no effect');
   return results.map(
     (result) => result.status === 'failed' && [result.fault.type, result.fault.permanent, result.fault.outcomeUnknown ?? false],
   );
@@ -27,7 +27,7 @@ const faultsOf = async (...asking: Parameters<typeof settling>) => {
 
 describe('an agent that confirms an outcome', () => {
   test('S11 looks it up by the idempotency key, and a found effect was done', async (context) => {
-    const { results, ran } = await settling(context, { lookup: (key) => ({ id: key }) }, { idempotencyKey: 'k-1' });
+    const { results, ran } = await confirmation(context, { lookup: (key) => ({ id: key }) }, { idempotencyKey: 'k-1' });
     assert.deepEqual([results, ran], [[{ status: 'succeeded', output: { id: 'k-1' } }], 0]);
   });
 
@@ -38,11 +38,11 @@ describe('an agent that confirms an outcome', () => {
   test('F-37 looks again after a transient failure', async (context) => {
     let looked = 0;
     const lookup = () => (++looked < 3 ? Promise.reject(new TransientFailure('busy')) : { id: 'c-1' });
-    assert.deepEqual((await settling(context, { lookup })).results, [{ status: 'succeeded', output: { id: 'c-1' } }]);
+    assert.deepEqual((await confirmation(context, { lookup })).results, [{ status: 'succeeded', output: { id: 'c-1' } }]);
   });
 
   test('F-39 sends no reply when the lookup does not answer in time', async (context) => {
-    assert.deepEqual((await settling(context, { lookup: () => new Promise<undefined>(() => {}) })).results, []);
+    assert.deepEqual((await confirmation(context, { lookup: () => new Promise<undefined>(() => {}) })).results, []);
   });
 
   for (const [what, lookup, type] of [
@@ -54,7 +54,7 @@ describe('an agent that confirms an outcome', () => {
     });
 
   test('S11 needs no valid input for a lookup', async (context) => {
-    const { results } = await settling(context, { lookup: () => ({ id: 'c-1' }) }, { input: null });
+    const { results } = await confirmation(context, { lookup: () => ({ id: 'c-1' }) }, { input: null });
     assert.equal(results[0]?.status, 'succeeded');
   });
 
@@ -64,7 +64,7 @@ describe('an agent that confirms an outcome', () => {
   });
 
   test('S11 runs an operation without a lookup under the same key, because the service then repeats nothing', async (context) => {
-    assert.deepEqual((await settling(context, {})).results, [{ status: 'succeeded', output: { id: 'ran 1' } }]);
+    assert.deepEqual((await confirmation(context, {})).results, [{ status: 'succeeded', output: { id: 'ran 1' } }]);
   });
 
   test('X-20 does not run an at-most-once operation, and replies that the outcome is unknown', async (context) => {
@@ -72,7 +72,7 @@ describe('an agent that confirms an outcome', () => {
   });
 
   test('X-20 looks up an at-most-once operation without recording an intent', async (context) => {
-    const { results, ran, desk } = await settling(context, { atMostOnce: true, lookup: () => ({ id: 'c-1' }) });
+    const { results, ran, desk } = await confirmation(context, { atMostOnce: true, lookup: () => ({ id: 'c-1' }) });
     assert.deepEqual([results[0]?.status, ran, countIn(desk, 'intents')], ['succeeded', 0, 0]);
   });
 });

@@ -64,7 +64,7 @@ describe('an output that is too large', () => {
         desk.clock,
         desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i' }),
       );
-      assert.equal((await desk.request()).idempotencyKey, idempotencyKey, 'the effect may exist: it is not asked for under another name');
+      assert.equal((await desk.request()).idempotencyKey, idempotencyKey, 'the effect may exist, so it keeps its key');
     });
   }
 
@@ -151,9 +151,9 @@ describe('a state that would be too large', () => {
   test('S23 raises a fault for a handler: effects are undone, and unknown outcomes are confirmed first', async (context) => {
     const desk = openDesk(context, both);
     const orderId = await hoarded(desk, 'hoard-with-care');
-    const settling = await desk.request();
-    assert.deepEqual([settling.path, settling.attempt], ['order/c', 2]);
-    await desk.answer(settling, large);
+    const confirming = await desk.request();
+    assert.deepEqual([confirming.path, confirming.attempt], ['order/c', 2]);
+    await desk.answer(confirming, large);
     for (const path of ['order/c/undo', 'order/b/undo', 'order/a/undo']) {
       const undo = await desk.request();
       assert.equal(undo.path, path);
@@ -285,7 +285,7 @@ describe('a long order', () => {
       assert.deepEqual(
         journal.flatMap((entry) => (entry.type === 'ActivityClosed' && entry.path !== 'order' ? [[entry.path, entry.output]] : [])),
         names.map((name, step) => [`order/${name}`, { step, text: 'x'.repeat(50) }]),
-        'with what each step has answered',
+        'with the output of each step',
       );
       assert.deepEqual(
         journal.flatMap((entry) => (entry.type === 'ActivityStarted' || entry.type === 'StepRequested' ? [entry.path] : [])),

@@ -115,8 +115,8 @@ describe('the submitter hears', () => {
       await desk.answer(first);
       const last = await desk.request();
       await desk.answer(last);
-      const told = heard(desk);
-      assert.deepEqual(told, ['1 received', '2 completed completed']);
+      const statusMessages = heard(desk);
+      assert.deepEqual(statusMessages, ['1 received', '2 completed completed']);
 
       await desk.answer(first);
       await desk.answer(last, failed('Broken'));
@@ -126,7 +126,7 @@ describe('the submitter hears', () => {
       await desk.supervisor.pass();
       await desk.deliver('wake-ups');
       assert.equal((await resubmit(desk, orderId)).outcome, 'infeasible');
-      assert.deepEqual(heard(desk), told);
+      assert.deepEqual(heard(desk), statusMessages);
     });
 
     test(`F-07 nothing without a response queue (${how})`, async (context) => {

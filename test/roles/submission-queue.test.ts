@@ -79,14 +79,14 @@ describe('a message whose sender may not submit for its client', () => {
       const message = { ...submission, client, responseChannel: 'redress-response-other' };
       assert.equal(await desk.post(message), 0);
 
-      const [aside] = await desk.deadLetter();
+      const [deadLetter] = await desk.deadLetter();
       assert.deepEqual(
-        [aside?.queue, aside?.reason, JSON.parse(String(aside?.body))],
+        [deadLetter?.queue, deadLetter?.reason, JSON.parse(String(deadLetter?.body))],
         ['submissions', 'The sender is not registered for this client. Register it with PUT /clients/{id}.', message],
       );
       assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
       assert.equal(countIn(desk, 'orders'), 0);
-      assert.deepEqual(desk.messages('redress-response-other'), [], 'whoever may not speak for a client may not write to it either');
+      assert.deepEqual(desk.messages('redress-response-other'), [], 'a sender that may not submit for a client may not send to it either');
     });
   }
 
@@ -180,8 +180,8 @@ describe('an order that is refused', () => {
   ] as const) {
     test(`F-07 and ${what} is dead-lettered with the errors, and no message is sent there`, async (context) => {
       const desk = await refused(context, { ...submission, order: { item: 7 }, ...more });
-      const [aside] = await desk.deadLetter();
-      assert.match(String(aside?.reason), /^The submission was refused: .*\/order\/item /);
+      const [deadLetter] = await desk.deadLetter();
+      assert.match(String(deadLetter?.reason), /^The submission was refused: .*\/order\/item /);
       assert.equal(countIn(desk, 'messages'), 0);
     });
   }
@@ -204,18 +204,21 @@ describe('an order that arrives as a message has the limits of an API call', () 
     test(`F-01, F-07: with ${what} it is refused with the same pointer as an API call, and nothing is stored`, async (context) => {
       const desk = await shop(context);
       assert.equal(await desk.post(withItem(item)), 0);
-      const [told = {}] = desk.messages(channel) as readonly { status?: string; errors?: readonly JsonObject[] }[];
-      assert.deepEqual([told.status, told.errors?.[0]?.['pointer'], told.errors?.[0]?.['code']], ['refused', pointer, code]);
+      const [statusMessage = {}] = desk.messages(channel) as readonly { status?: string; errors?: readonly JsonObject[] }[];
+      assert.deepEqual(
+        [statusMessage.status, statusMessage.errors?.[0]?.['pointer'], statusMessage.errors?.[0]?.['code']],
+        ['refused', pointer, code],
+      );
       assert.equal(countIn(desk, 'orders'), 0);
     });
 
   test('F-01, F-120: without a response queue it is dead-lettered, and an operator cannot resubmit it unchanged', async (context) => {
     const desk = await shop(context);
     await desk.post(JSON.stringify({ ...submission, order: { item: 'x'.repeat(1025) } }));
-    const [aside = assert.fail()] = await desk.deadLetter();
-    assert.match(aside.reason, /^The submission was refused: \/order\/item Expected at most 1024 characters/);
+    const [deadLetter = assert.fail()] = await desk.deadLetter();
+    assert.match(deadLetter.reason, /^The submission was refused: \/order\/item Expected at most 1024 characters/);
     const ports = { ...desk.system, defaultWorkflow: 'line' };
-    const treated = await treat('submissions', aside.id, { action: 'resubmit', by: 'olga', reason: 'try it' }, ports);
+    const treated = await treat('submissions', deadLetter.id, { action: 'resubmit', by: 'olga', reason: 'try it' }, ports);
     assert.equal(treated.outcome === 'invalid' && treated.problems[0]?.pointer, '/body/order/item');
   });
 });

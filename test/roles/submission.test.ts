@@ -128,7 +128,7 @@ describe('two records in one transaction', () => {
     assert.ok(first.some(({ status }) => status === 'rejected') && first.some(({ status }) => status === 'fulfilled'));
     assert.deepEqual(orphansIn(desk), []);
     assert.equal(countIn(desk, 'orders'), first.filter(({ status }) => status === 'fulfilled').length);
-    assert.equal(desk.messages('worker-requests').length, countIn(desk, 'orders'), 'nothing is asked for an order that is not there');
+    assert.equal(desk.messages('worker-requests').length, countIn(desk, 'orders'), 'an order that does not exist gets no request');
 
     exec('DROP TRIGGER killed');
     assert.ok((await attempt()).every(({ status }) => status === 'fulfilled'));
@@ -171,7 +171,7 @@ describe('the same submission again', () => {
     assert.equal(
       (await desk.submit({ a: 1, b: { c: [{ d: 2, e: 3 }, 1], f: null } }, { key: 'k' })).outcome,
       'key-reused',
-      'a list in another order is another list',
+      'a list with another sequence is another list',
     );
   });
 

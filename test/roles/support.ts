@@ -222,7 +222,7 @@ export const heartbeatFor = (request: Request, completeBy: number, sentAt: numbe
 
 const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
 
-export function openDesk(context: TestContext, app: App, options: DeskOptions = {}): Desk {
+export function openDesk(context: Pick<TestContext, 'after'>, app: App, options: DeskOptions = {}): Desk {
   const {
     variables = {},
     writesAndSendsAtomically = true,
@@ -277,7 +277,7 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
     requests: async (agent = 'worker') => (await desk.take(queueNames.requests(agent))) as unknown as readonly Request[],
     async request(agent) {
       const found = await desk.requests(agent);
-      assert.equal(found.length, 1, `one request is wanted, not ${found.length}`);
+      assert.equal(found.length, 1, `expected one request, got ${found.length}`);
       return found[0] as Request;
     },
 

@@ -47,18 +47,18 @@ async function suspended(context: TestContext, { line = {}, desk: options = {} }
 }
 
 const typesIn = async (desk: Desk, orderId: string) => (await journalOf(desk, orderId)).map(({ type }) => type);
-const asked = async (desk: Desk) => (await desk.requests()).map(({ path, attempt }) => `${path} ${attempt}`);
+const requested = async (desk: Desk) => (await desk.requests()).map(({ path, attempt }) => `${path} ${attempt}`);
 
 describe('while an order is suspended', () => {
   test('F-60 a reply is recorded, nothing new is requested, and the order continues with that reply when it is resumed', async (context) => {
     const { desk, orderId, request } = await suspended(context);
     await desk.answer(request);
-    assert.deepEqual(await asked(desk), []);
+    assert.deepEqual(await requested(desk), []);
     const { processState, suspended: isSuspended, lockedBy } = await desk.state(orderId);
     assert.deepEqual([processState, isSuspended, lockedBy], ['Processing', true, 'host-one']);
     await desk.clock.advance(hourMs);
     await done(desk, orderId, 'resume');
-    assert.deepEqual(await asked(desk), ['order/two 1']);
+    assert.deepEqual(await requested(desk), ['order/two 1']);
     assert.equal((await desk.state(orderId)).suspended, false);
     assert.deepEqual((await typesIn(desk, orderId)).slice(-5), [
       'InstructionGiven',
@@ -74,7 +74,7 @@ describe('while an order is suspended', () => {
     await desk.clock.advance(hourMs);
     await desk.answer(request);
     await done(desk, orderId, 'resume');
-    assert.deepEqual(await asked(desk), ['order/two 1']);
+    assert.deepEqual(await requested(desk), ['order/two 1']);
   });
 
   test('F-60 a reply that was already too late before the suspension does not count', async (context) => {
@@ -119,15 +119,15 @@ describe('while an order is suspended', () => {
     });
     await desk.store.putClient({ id: 'shop', responseChannels: ['redress-response-shop'], senders: [] });
     assert.ok(orderId);
-    const told = await submitted(desk, { item: 'tea' }, { client: 'shop', responseChannel: 'redress-response-shop' });
-    await done(desk, told, 'suspend');
-    assert.equal((await desk.state(told)).outbox.length, 1);
+    const submittedWithQueue = await submitted(desk, { item: 'tea' }, { client: 'shop', responseChannel: 'redress-response-shop' });
+    await done(desk, submittedWithQueue, 'suspend');
+    assert.equal((await desk.state(submittedWithQueue)).outbox.length, 1);
     isAway = false;
     await desk.clock.advance(60_000);
     assert.equal((await desk.supervisor.pass()).woken, 1);
     await desk.deliver(queueNames.wakeUps);
     assert.equal(desk.messages('redress-response-shop').length, 1);
-    const { outbox, suspended: isSuspended, worklist, nextDueFor } = await desk.state(told);
+    const { outbox, suspended: isSuspended, worklist, nextDueFor } = await desk.state(submittedWithQueue);
     assert.deepEqual([outbox, isSuspended, worklist, nextDueFor?.kind], [[], true, null, 'suspended']);
   });
 
@@ -163,10 +163,10 @@ describe('while an order is suspended', () => {
     await desk.deliver(queueNames.calls);
     await desk.answer(await desk.request());
     await desk.deliver(queueNames.callReplies);
-    assert.deepEqual(await asked(desk), []);
+    assert.deepEqual(await requested(desk), []);
     assert.ok((await typesIn(desk, orderId)).includes('ReplyRecorded'));
     await done(desk, orderId, 'resume');
-    assert.deepEqual(await asked(desk), ['order/after 1']);
+    assert.deepEqual(await requested(desk), ['order/after 1']);
   });
 });
 
@@ -187,7 +187,7 @@ describe('an order that is resumed', () => {
     await desk.clock.advance(2_002);
     assert.equal((await desk.supervisor.pass()).counted, 1);
     await desk.deliver(queueNames.wakeUps);
-    assert.deepEqual(await asked(desk), ['order/one 2']);
+    assert.deepEqual(await requested(desk), ['order/one 2']);
   });
 
   test('F-13 is as late as it was, if that had not been counted', async (context) => {
@@ -199,7 +199,7 @@ describe('an order that is resumed', () => {
     assert.equal((await desk.state(orderId)).remainingMs, 0);
     await desk.clock.advance(hourMs);
     await done(desk, orderId, 'resume');
-    assert.deepEqual(await asked(desk), [], 'the supervisor counts first');
+    assert.deepEqual(await requested(desk), [], 'the supervisor counts first');
     assert.equal((await desk.state(orderId)).nextDueAt, desk.clock.now() - 3_000);
     assert.equal((await desk.supervisor.pass()).counted, 1);
     assert.equal((await desk.state(orderId)).failureCount, 1);
@@ -213,11 +213,11 @@ describe('an order that is resumed', () => {
     assert.equal((await desk.supervisor.pass()).counted, 1);
     await done(desk, orderId, 'suspend');
     await desk.deliver(queueNames.wakeUps);
-    assert.deepEqual(await asked(desk), []);
+    assert.deepEqual(await requested(desk), []);
     await desk.clock.advance(hourMs);
     await done(desk, orderId, 'resume');
     assert.equal((await desk.supervisor.pass()).counted, 0);
-    assert.deepEqual(await asked(desk), ['order/one 2']);
+    assert.deepEqual(await requested(desk), ['order/one 2']);
     assert.equal((await desk.state(orderId)).failureCount, 1);
   });
 
@@ -231,11 +231,11 @@ describe('an order that is resumed', () => {
     await done(desk, orderId, 'suspend');
     await desk.clock.advance(hourMs);
     await done(desk, orderId, 'resume');
-    assert.deepEqual(await asked(desk), []);
+    assert.deepEqual(await requested(desk), []);
     await desk.clock.advance(hourMs / 2 + 1);
     await desk.supervisor.pass();
     await desk.deliver(queueNames.wakeUps);
-    assert.deepEqual(await asked(desk), ['order/one 2']);
+    assert.deepEqual(await requested(desk), ['order/one 2']);
   });
 
   test('F-13 is compensated only then, if its workflow undoes orders above the threshold', async (context) => {
@@ -319,7 +319,7 @@ describe('an unclaimed order that is suspended', () => {
     const { processState, lockedBy, epoch } = await desk.state(orderId);
     assert.deepEqual([processState, lockedBy, epoch], ['Pending', null, 0]);
     await done(desk, orderId, 'resume');
-    assert.deepEqual(await asked(desk), ['order/one 1']);
+    assert.deepEqual(await requested(desk), ['order/one 1']);
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
@@ -331,13 +331,13 @@ describe('an unclaimed order that is suspended', () => {
     assert.equal((await desk.supervisor.pass()).counted, 1);
     await done(desk, orderId, 'suspend');
     await desk.deliver(queueNames.wakeUps);
-    assert.deepEqual([(await desk.state(orderId)).processState, await asked(desk)], ['Pending', []]);
+    assert.deepEqual([(await desk.state(orderId)).processState, await requested(desk)], ['Pending', []]);
     await done(desk, orderId, 'resume');
     const again = await desk.request();
     assert.equal(again.idempotencyKey, first?.idempotencyKey);
     assert.equal(again.epoch, (first?.epoch ?? 0) + 2);
     await desk.answer(again);
-    assert.deepEqual(await asked(desk), ['order/two 1']);
+    assert.deepEqual(await requested(desk), ['order/two 1']);
   });
 });
 

@@ -41,12 +41,12 @@ const instanceOf = async (desk: Desk, orderId: string) => decodeInstance(await d
 
 /** Answers until the order is finished. Returns the requests, each undo under the name of its step, and the largest state. */
 async function live(desk: Desk, orderId: string, deliver: () => Promise<unknown> = () => desk.deliver('worker-replies')) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   let largest = 0;
   for (let round = 0; (await desk.state(orderId)).processState === 'Processing' && round < 400; round++) {
     for (const request of await desk.requests()) {
       const [, name = ''] = /([^/]+?)(?:\/undo)?$/.exec(request.path) ?? [];
-      asked.push(request.operation === 'release' ? name : request.operation);
+      requested.push(request.operation === 'release' ? name : request.operation);
       if (request.operation === 'release') assert.deepEqual(request.input, { id: `${name} is reserved` });
       const output = request.operation === 'reserve' ? { id: `${name} is reserved` } : {};
       const result = request.operation === 'charge' ? failed('Refused') : ok(output);
@@ -55,18 +55,18 @@ async function live(desk: Desk, orderId: string, deliver: () => Promise<unknown>
     await deliver();
     largest = Math.max(largest, (await desk.state(orderId)).blob.length);
   }
-  return { asked, largest };
+  return { requested: requested, largest };
 }
 
-const isUndone = (asked: readonly string[]) => asked.filter((each) => each.startsWith('r') && each !== 'reserve');
+const isUndone = (requested: readonly string[]) => requested.filter((each) => each.startsWith('r') && each !== 'reserve');
 
 for (const writesAndSendsAtomically of [true, false]) {
   describe(`pages of undo entries beside the state (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
     test('F-100, F-101: let a scope of a long order be undone alone and later the rest, newest first, with a state as small as at the start', async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
-      const { asked, largest } = await live(desk, orderId);
-      assert.deepEqual(isUndone(asked), undone);
+      const { requested, largest } = await live(desk, orderId);
+      assert.deepEqual(isUndone(requested), undone);
       assert.deepEqual([(await desk.state(orderId)).outcome, largest < 3_500], ['compensated', true], `${largest} characters`);
     });
 
@@ -100,11 +100,11 @@ describe('an undo page and the write that drops its entries from the state', () 
       },
     }));
     const orderId = await submitted(desk);
-    const { asked } = await live(desk, orderId, async () => {
+    const { requested } = await live(desk, orderId, async () => {
       while ((await desk.deliver('worker-replies')) > 0);
     });
     assert.ok(deaths > 6);
-    assert.deepEqual(isUndone(asked), undone);
+    assert.deepEqual(isUndone(requested), undone);
   });
 
   test('S1: a write that loses its race has stored the same page, and everything is undone once', async (context) => {
@@ -119,18 +119,18 @@ describe('an undo page and the write that drops its entries from the state', () 
       },
     }));
     const orderId = await submitted(desk);
-    const { asked } = await live(desk, orderId);
+    const { requested } = await live(desk, orderId);
     assert.ok(lost > 20);
-    assert.deepEqual(isUndone(asked), undone);
+    assert.deepEqual(isUndone(requested), undone);
   });
 
   test('S4: an order whose page is missing is blocked instead of being undone in part', async (context) => {
     const desk = apart(context, () => ({ undoPage: async () => undefined }));
     const orderId = await submitted(desk);
-    const { asked } = await live(desk, orderId);
+    const { requested } = await live(desk, orderId);
     const { processState, fault: why } = await desk.state(orderId);
     assert.deepEqual([processState, why?.type], ['Error', 'RecordUnreadable']);
     assert.match(why?.message ?? '', /its undo page \d+ is missing/);
-    assert.ok(isUndone(asked).length < undone.length);
+    assert.ok(isUndone(requested).length < undone.length);
   });
 });

@@ -26,23 +26,23 @@ interface Wide {
   readonly embedded: Embedded;
   readonly spent: Spent;
   /** Idempotency keys in the order of their requests. */
-  readonly asked: readonly string[];
+  readonly requested: readonly string[];
   largestAtOnce(): number;
 }
 
 /** An order with a step of one to two seconds for each entry of its list. */
 async function wide(context: TestContext, options: { readonly maxConcurrency?: number }): Promise<Wide> {
   const clock = manualClock();
-  const asked: string[] = [];
+  const requested: string[] = [];
   let [atOnce, largest] = [0, 0];
   const worker = defineAgent('worker', {
     pack: operation({
       input: z.object({ sku: z.string() }),
       output: z.object({}),
       run: async (_, { idempotencyKey }) => {
-        asked.push(idempotencyKey);
+        requested.push(idempotencyKey);
         largest = Math.max(largest, ++atOnce);
-        await clock.sleep(1000 + (asked.length % 100) * 10);
+        await clock.sleep(1000 + (requested.length % 100) * 10);
         atOnce--;
         return {};
       },
@@ -76,7 +76,7 @@ async function wide(context: TestContext, options: { readonly maxConcurrency?: n
     await timePasses(clock, Promise.all(hosts.map((host) => host.stop())));
     await embedded.database.close();
   });
-  return { hosts, clock, embedded, spent, asked, largestAtOnce: () => largest };
+  return { hosts, clock, embedded, spent, requested: requested, largestAtOnce: () => largest };
 }
 
 const notTwice = ['api', 'supervisor', 'sweeper'];
@@ -97,7 +97,7 @@ describe('an order with a thousand iterations on a store with the throughput of 
     const at = await wide(context, {});
     const head = await at.embedded.store.head(await processed(at, 1000));
     assert.deepEqual([head?.processState, head?.outcome, head?.failureCount], ['Processed', 'completed', 0]);
-    assert.deepEqual([at.asked.length, new Set(at.asked).size, at.largestAtOnce()], [1000, 1000, limits.concurrencyDefault]);
+    assert.deepEqual([at.requested.length, new Set(at.requested).size, at.largestAtOnce()], [1000, 1000, limits.concurrencyDefault]);
     assert.equal(at.spent.throttled, 0);
     assert.ok(at.spent.units <= 4 * 1000, `${at.spent.units} write units`);
   });
@@ -106,7 +106,7 @@ describe('an order with a thousand iterations on a store with the throughput of 
     const at = await wide(context, { maxConcurrency: 300 });
     const head = await at.embedded.store.head(await processed(at, 300));
     assert.deepEqual([head?.processState, head?.outcome, head?.failureCount], ['Processed', 'completed', 0]);
-    assert.deepEqual([at.asked.length, new Set(at.asked).size], [300, 300]);
+    assert.deepEqual([at.requested.length, new Set(at.requested).size], [300, 300]);
     assert.ok(at.spent.refused < 2 * at.spent.written, `${at.spent.refused} refused, ${at.spent.written} written`);
   });
 });

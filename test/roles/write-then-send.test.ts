@@ -4,12 +4,14 @@ import { defineAgent, defineApp, defineWorkflow, type JsonObject, operation, par
 import * as z from 'zod';
 import type { Embedded } from '#adapters/sqlite/open';
 import { manualClock } from '#ports/clock';
+import { StoreUnavailableError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
 import type { Request } from '#ports/messages';
 import type { Queues } from '#ports/queues';
-import { announcedAs, type StateRecord } from '#ports/records';
+import { announcedAs, type OutboxEntry, type StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { acquireLease } from '#roles/scheduler/lease';
+import { sendEntries } from '#roles/scheduler/outbox';
 import { queueEvent } from '#runtime/host/event-source';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import {
@@ -44,6 +46,7 @@ const fork = defineApp({
 });
 const line = lineOf(stepsNamed('one', 'two', 'three'));
 const mine = 'redress-response-acme';
+const gone = new StoreUnavailableError('The store is gone.', { fatal: true });
 const heard = { client: 'acme', responseChannel: mine };
 
 /** Ports that trace their calls and may fail. As on AWS, no transaction spans writing and sending. */
@@ -123,7 +126,7 @@ describe('writing first, then sending', () => {
     assert.deepEqual(
       quiet.since().filter((what) => ['create', 'update', 'patch'].includes(what)),
       ['create', 'update', 'update', 'update'],
-      'without anything to tell, nothing to clear',
+      'without announcements there is nothing to clear',
     );
   });
 
@@ -138,7 +141,7 @@ describe('writing first, then sending', () => {
     since();
     refuses = true;
     await desk.answer(request);
-    assert.deepEqual([...new Set(since())], ['update', 'send worker-replies'], 'only the message itself is posted anew, at last');
+    assert.deepEqual([...new Set(since())], ['update', 'send worker-replies'], 'finally only the message itself is requeued');
   });
 
   test('S5 a write that is refused because of itself has succeeded', async (context) => {
@@ -181,7 +184,11 @@ describe('writing first, then sending', () => {
     const orderId = await submitted(desk);
     const request = await desk.request();
     await desk.answer(request);
-    assert.deepEqual([(await desk.state(orderId)).rev, await desk.requests()], [2, []], 'written, nothing sent, the message is back');
+    assert.deepEqual(
+      [(await desk.state(orderId)).rev, await desk.requests()],
+      [2, []],
+      'the state is written, nothing is sent, and the message is redelivered',
+    );
 
     lost = false;
     since();
@@ -269,7 +276,7 @@ describe('a redelivered message', () => {
       ],
     );
     assert.deepEqual(await desk.state(orderId), before);
-    assert.equal(desk.announced().length, 2, 'the bus knows the ids already');
+    assert.equal(desk.announced().length, 2, 'the bus has these ids already');
   });
 
   test('F-28 sends the first request if it is a wake-up whose claim was written without a send', async (context) => {
@@ -301,7 +308,7 @@ describe('a redelivered message', () => {
 
 describe('the outbox of an order', () => {
   /** An order in Error with its next request sent. Its event bus and response queue fail while `away.now`. */
-  async function untold(context: TestContext) {
+  async function unsent(context: TestContext) {
     const away = { now: false };
     const around: DeskOptions['around'] = (ports) => ({
       ...sendingFails(mine, () => away.now)(ports),
@@ -325,8 +332,23 @@ describe('the outbox of an order', () => {
     return state.outbox.map(({ id, unproven = false }) => `${id.replace(announcedAs(state), '').replace(orderId, '')} ${unproven}`);
   };
 
+  for (const [what, failing] of Object.entries({
+    'event bus': { publisher: { publish: () => Promise.reject(gone) } },
+    'response queue': { queues: { send: () => Promise.reject(gone) } },
+  }))
+    test(`F-59, F-64 is not tried again after a fatal error of the ${what}, because the host must stop`, async () => {
+      const clock = { ...manualClock(), sleep: async () => {} };
+      const ports = { publisher: { publish: async () => ({ failed: [] }) }, queues: { send: async () => {} }, clock };
+      const entries: readonly OutboxEntry[] = [
+        { id: 'a', kind: 'announcement', detailType: 'Order In Error', detail: {} },
+        { id: 'b', kind: 'status', channel: mine, message: {} },
+      ];
+      await assert.rejects(sendEntries(entries, { ...ports, ...failing }), gone);
+      assert.deepEqual([...(await sendEntries(entries, ports))], ['a', 'b']);
+    });
+
   test('F-59 is marked for unacknowledged entries before the requests are sent, and the requests are still sent', async (context) => {
-    const { desk, trace, orderId } = await untold(context);
+    const { desk, trace, orderId } = await unsent(context);
     assert.deepEqual(trace.slice(-2), ['patch', 'send worker-requests']);
     assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
     assert.equal((await desk.request()).path, 'order/parallel/sequence/more');
@@ -394,7 +416,7 @@ describe('the outbox of an order', () => {
   }
 
   test('F-59 is not cleared by a reply: only an acknowledgement proves that an entry was sent', async (context) => {
-    const { desk, orderId, away } = await untold(context);
+    const { desk, orderId, away } = await unsent(context);
     await desk.answer(await desk.request());
     assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
 
@@ -415,7 +437,7 @@ describe('the outbox of an order', () => {
   });
 
   test('F-07 gives up a status message after a quarter of an hour without effect on the order, and a person is notified', async (context) => {
-    const { desk, orderId, away } = await untold(context);
+    const { desk, orderId, away } = await unsent(context);
     await desk.clock.advance(900_000);
     await desk.supervisor.pass();
     await desk.deliver('wake-ups');
@@ -427,8 +449,8 @@ describe('the outbox of an order', () => {
     await desk.clock.advance(60_000);
     await desk.supervisor.pass();
     await desk.deliver('wake-ups');
-    const told = desk.announced().map(({ detailType, detail }) => [detailType, detail['type'], detail['source']]);
-    assert.deepEqual(told.at(-1), ['Service Exception', 'ResponseUndeliverable', mine]);
+    const messagesOf = desk.announced().map(({ detailType, detail }) => [detailType, detail['type'], detail['source']]);
+    assert.deepEqual(messagesOf.at(-1), ['Service Exception', 'ResponseUndeliverable', mine]);
     assert.deepEqual(await outboxOf(desk, orderId), []);
   });
 
@@ -488,7 +510,7 @@ describe('the outbox of an order', () => {
   });
 
   test('F-59 is marked by a redelivered message if the sender crashed, before a request is sent', async (context) => {
-    const { desk, orderId, requests, since } = await untold(context);
+    const { desk, orderId, requests, since } = await unsent(context);
     const head = await desk.store.head(orderId);
     assert.ok(head);
     // The record as it was when the process crashed right after its write.
@@ -501,7 +523,7 @@ describe('the outbox of an order', () => {
   });
 
   test('F-59 has its own deadline: it is retried ten seconds later, and that never counts as a failure', async (context) => {
-    const { desk, orderId, away } = await untold(context);
+    const { desk, orderId, away } = await unsent(context);
     for (let pass = 0; pass < 3; pass++) {
       const { nextDueFor, nextDueAt, worklist } = await desk.state(orderId);
       const restMs = (nextDueAt ?? 0) - desk.clock.now();
@@ -628,13 +650,13 @@ describe('a crash between any two calls of the scheduler', () => {
   const killed = () => Object.assign(new Error('killed'), { fatal: true });
 
   /** Ports of a process that crashes at its n-th call, before or after the call takes effect, until it is revived. */
-  function mortal(dies: { at: number; position: Position }) {
+  function mortal(crash: { at: number; position: Position }) {
     const life = { calls: 0, dead: false };
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
       if (life.dead) throw killed();
-      const isLast = life.calls++ === dies.at;
+      const isLast = life.calls++ === crash.at;
       if (isLast) life.dead = true;
-      if (isLast && dies.position === 'before') throw killed();
+      if (isLast && crash.position === 'before') throw killed();
       const answer = await work();
       if (isLast) throw killed();
       return answer;
@@ -657,8 +679,8 @@ describe('a crash between any two calls of the scheduler', () => {
   }
 
   /** One whole order with a refusal and a resubmission, under the given crash. */
-  async function live(context: TestContext, dies: { at: number; position: Position }) {
-    const { life, around } = mortal(dies);
+  async function live(context: TestContext, crash: { at: number; position: Position }) {
+    const { life, around } = mortal(crash);
     const desk = openDesk(context, fork, { writesAndSendsAtomically: false, around });
     await register(desk);
     const revive = () => (life.dead = false);
@@ -688,7 +710,7 @@ describe('a crash between any two calls of the scheduler', () => {
     return { desk, orderId, calls: life.calls };
   }
 
-  const told = (messages: readonly JsonObject[]) => [
+  const messagesOf = (messages: readonly JsonObject[]) => [
     ...new Map(messages.map(({ seq, status }) => [seq, `${String(seq)} ${String(status)}`])).values(),
   ];
 
@@ -700,7 +722,7 @@ describe('a crash between any two calls of the scheduler', () => {
       .announced()
       .map(({ id }) => id.slice(well.orderId.length))
       .sort();
-    const statuses = told(well.desk.messages(mine));
+    const statuses = messagesOf(well.desk.messages(mine));
     assert.ok(well.calls > 12 && ids.length === 2 && statuses.length === 3, `${well.calls} calls`);
 
     for (let at = 0; at < well.calls; at++) {
@@ -717,7 +739,7 @@ describe('a crash between any two calls of the scheduler', () => {
           ids,
           where,
         );
-        assert.deepEqual(told(desk.messages(mine)), statuses, where);
+        assert.deepEqual(messagesOf(desk.messages(mine)), statuses, where);
         assert.ok(state.failureCount <= 1, where);
         const paths = (await journalOf(desk, orderId)).flatMap((entry) => (entry.type === 'ActivityClosed' ? [entry.path] : []));
         assert.equal(new Set(paths).size, paths.length, `no activity is closed twice: ${where}`);

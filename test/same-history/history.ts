@@ -16,14 +16,14 @@ type Found = { readonly order: OrderRecord; readonly state: StateRecord };
 export async function history(place: Place, { effects }: Services, happened: readonly string[]): Promise<readonly string[]> {
   const orders = await ordersOf(place);
   // A message that may be delivered twice counts once, as it does for its receivers.
-  const told = once((await place.bodies(responses)).toSorted(bySeq).map((message) => `told ${text(message)}`));
-  const aside = (await deadLetter(place)).toSorted();
+  const statusMessages = once((await place.bodies(responses)).toSorted(bySeq).map((message) => `told ${text(message)}`));
+  const deadLetters = (await deadLetter(place)).toSorted();
   const lines = [
     ...happened,
     ...(await Promise.all(orders.map((found) => linesOf(place, found)))).flat(),
-    ...told,
+    ...statusMessages,
     ...alertsOf(place),
-    ...aside,
+    ...deadLetters,
     ...effects.map((effect) => `effect ${effect}`),
   ];
   const names = orders.map(({ order }, index) => [order.orderId, index === 0 ? 'the-order' : `child-${index}`] as const);

@@ -2,17 +2,17 @@ import { isObject } from '#core/data/json';
 import type { Outgoing } from '#ports/queues';
 import type { SentWithWrite } from '#ports/store';
 import type { Ports } from '#runtime/system';
-import type { Mishap, Scenario } from './scenario.ts';
+import type { Disturbance, Scenario } from './scenario.ts';
 
 type Sending = Pick<Ports, 'store' | 'queues'>;
 
-/** The fate of messages on their way, from any sender. */
+/** Loses, delays or doubles messages on their way, from any sender. */
 export class Mail {
-  private readonly mishaps: readonly Mishap[];
-  private readonly seen = new Map<Mishap, number>();
+  private readonly disturbances: readonly Disturbance[];
+  private readonly seen = new Map<Disturbance, number>();
 
   constructor({ mail }: Pick<Scenario, 'mail'>) {
-    this.mishaps = mail;
+    this.disturbances = mail;
   }
 
   /** The ports of a host, with its messages going through here, both those of a write and others. */
@@ -32,22 +32,22 @@ export class Mail {
 
   private through(messages: readonly Outgoing[]): readonly Outgoing[] {
     return messages.flatMap((message) => {
-      const mishap = this.mishaps.find((each) => this.befalls(each, message));
-      return mishap ? afterwards(message, mishap) : [message];
+      const disturbance = this.disturbances.find((each) => this.matches(each, message));
+      return disturbance ? afterwards(message, disturbance) : [message];
     });
   }
 
-  private befalls(mishap: Mishap, { body }: Outgoing): boolean {
+  private matches(disturbance: Disturbance, { body }: Outgoing): boolean {
     const message: unknown = JSON.parse(body);
-    if (!isObject(message) || message['type'] !== mishap.type) return false;
-    if (mishap.path !== undefined && message['path'] !== mishap.path) return false;
-    const nth = (this.seen.get(mishap) ?? 0) + 1;
-    this.seen.set(mishap, nth);
-    return nth === mishap.nth;
+    if (!isObject(message) || message['type'] !== disturbance.type) return false;
+    if (disturbance.path !== undefined && message['path'] !== disturbance.path) return false;
+    const nth = (this.seen.get(disturbance) ?? 0) + 1;
+    this.seen.set(disturbance, nth);
+    return nth === disturbance.nth;
   }
 }
 
-function afterwards(message: Outgoing, { becomes, lateSeconds }: Mishap): readonly Outgoing[] {
+function afterwards(message: Outgoing, { becomes, lateSeconds }: Disturbance): readonly Outgoing[] {
   if (becomes === 'lost') return [];
   const delayed = lateSeconds === 0 ? message : { ...message, delayMs: (message.delayMs ?? 0) + lateSeconds * 1000 };
   return becomes === 'late' ? [delayed] : [message, delayed];

@@ -21,17 +21,17 @@ const some = [steps, handlers, people, unknown, roundabout, calls, messages].fla
 const aws = await startAwsServers();
 after(() => aws.stop());
 
-describe('G19 a story leaves the same history on every implementation of the ports', () => {
-  for (const told of some) {
-    test(told.title, async () => {
-      const embedded = await play(told, openEmbeddedPlace());
-      for (const words of told.shows)
+describe('G19 a scenario leaves the same history on every implementation of the ports', () => {
+  for (const scenario of some) {
+    test(scenario.title, async () => {
+      const embedded = await play(scenario, openEmbeddedPlace());
+      for (const words of scenario.shows)
         assert.ok(
           embedded.some((line) => line.includes(words)),
           `it shows ${words}`,
         );
       for (const [name, open] of [['simulation', openSimulatedPlace] as const, ['aws', aws.open] as const]) {
-        const wrong = difference(['embedded', embedded], [name, await play(told, open)]);
+        const wrong = difference(['embedded', embedded], [name, await play(scenario, open)]);
         assert.equal(wrong, undefined, wrong);
       }
     });

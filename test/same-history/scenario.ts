@@ -30,7 +30,7 @@ export const large = answer(true, 'large');
  * Actions of people, clients and the environment; `of` names the call whose order is meant, or else it is the order
  * itself.
  */
-export type Deed =
+export type Action =
   | { readonly what: 'instruct'; readonly decision: Decision; readonly of?: string }
   | { readonly what: 'submit'; readonly again: boolean; readonly order: Json }
   | { readonly what: 'post'; readonly queue: string; readonly body: string }
@@ -39,29 +39,29 @@ export type Deed =
 
 export interface Event {
   readonly atSeconds: number;
-  readonly deed: Deed;
+  readonly action: Action;
 }
 
-export const at = (atSeconds: number, deed: Deed): Event => ({ atSeconds, deed });
+export const at = (atSeconds: number, action: Action): Event => ({ atSeconds, action: action });
 
 const by = 'olga';
-const instruct = (decision: Decision, of?: string): Deed => ({ what: 'instruct', decision, ...(of ? { of } : {}) });
-export const cancels = (of?: string): Deed => instruct({ kind: 'cancel', by, reason: 'not wanted' }, of);
-export const compensates = (of?: string): Deed => instruct({ kind: 'compensate', by, reason: 'undo it' }, of);
-export const terminates = (of?: string): Deed => instruct({ kind: 'terminate', by, reason: 'leave it' }, of);
-export const resubmits = (of?: string): Deed => instruct({ kind: 'resubmit', by, reason: 'again' }, of);
-export const resubmitsFor = (completeWithinSeconds: number): Deed =>
+const instruct = (decision: Decision, of?: string): Action => ({ what: 'instruct', decision, ...(of ? { of } : {}) });
+export const cancels = (of?: string): Action => instruct({ kind: 'cancel', by, reason: 'not wanted' }, of);
+export const compensates = (of?: string): Action => instruct({ kind: 'compensate', by, reason: 'undo it' }, of);
+export const terminates = (of?: string): Action => instruct({ kind: 'terminate', by, reason: 'leave it' }, of);
+export const resubmits = (of?: string): Action => instruct({ kind: 'resubmit', by, reason: 'again' }, of);
+export const resubmitsFor = (completeWithinSeconds: number): Action =>
   instruct({ kind: 'resubmit', by, reason: 'again', completeWithinSeconds });
-export const answers = (answer: Json): Deed => instruct({ kind: 'resubmit', by, reason: 'answered', answer });
-export const marks = (path?: string): Deed =>
+export const answers = (answer: Json): Action => instruct({ kind: 'resubmit', by, reason: 'answered', answer });
+export const marks = (path?: string): Action =>
   instruct({ kind: 'mark-compensated', by, reason: 'by hand', ...(path === undefined ? {} : { path }) });
-export const signals = (name: string, payload: Json = {}): Deed => instruct({ kind: 'signal', name, payload });
-export const submitsAgain = (order: Json = tea): Deed => ({ what: 'submit', again: true, order });
-export const posts = (queue: string, body: string): Deed => ({ what: 'post', queue, body });
-export const crashes: Deed = { what: 'crash' };
+export const signals = (name: string, payload: Json = {}): Action => instruct({ kind: 'signal', name, payload });
+export const submitsAgain = (order: Json = tea): Action => ({ what: 'submit', again: true, order });
+export const posts = (queue: string, body: string): Action => ({ what: 'post', queue, body });
+export const crashes: Action = { what: 'crash' };
 
-/** The fate of a message on its way: to the `nth` of this kind about an activity. */
-export interface Mishap {
+/** A disturbance of a message on its way: of the `nth` of this kind about an activity. */
+export interface Disturbance {
   readonly type: 'request' | 'reply' | 'cancel' | 'wake-up';
   readonly path?: string;
   readonly nth: number;
@@ -70,16 +70,16 @@ export interface Mishap {
   readonly lateSeconds: number;
 }
 
-type Kind = Mishap['type'];
-export const lost = (type: Kind, path?: string, nth = 1): Mishap => ({ type, ...about(path), nth, becomes: 'lost', lateSeconds: 0 });
-export const late = (lateSeconds: number, type: Kind, path?: string, nth = 1): Mishap => ({
+type Kind = Disturbance['type'];
+export const lost = (type: Kind, path?: string, nth = 1): Disturbance => ({ type, ...about(path), nth, becomes: 'lost', lateSeconds: 0 });
+export const late = (lateSeconds: number, type: Kind, path?: string, nth = 1): Disturbance => ({
   type,
   ...about(path),
   nth,
   becomes: 'late',
   lateSeconds,
 });
-export const twice = (type: Kind, path?: string, lateSeconds = 0, nth = 1): Mishap => ({
+export const twice = (type: Kind, path?: string, lateSeconds = 0, nth = 1): Disturbance => ({
   type,
   ...about(path),
   nth,
@@ -89,8 +89,7 @@ export const twice = (type: Kind, path?: string, lateSeconds = 0, nth = 1): Mish
 const about = (path: string | undefined) => (path === undefined ? {} : { path });
 
 /**
- * A story as data: the answers of services, the actions of people with their times, and the messages with a special
- * fate.
+ * A scenario as data: the answers of services, the actions of people with their times, and the disturbed messages.
  */
 export interface Scenario {
   readonly title: string;
@@ -100,7 +99,7 @@ export interface Scenario {
   /** Answers to the requests of each step, by its path; other requests succeed after about a second. */
   readonly answers: { readonly [path: string]: readonly Answer[] };
   readonly events: readonly Event[];
-  readonly mail: readonly Mishap[];
+  readonly mail: readonly Disturbance[];
   readonly variables: { readonly [name: string]: string };
   /** How long the scenario runs. */
   readonly lastsSeconds: number;
@@ -108,13 +107,13 @@ export interface Scenario {
   readonly shows: readonly string[];
 }
 
-type Told = Partial<Omit<Scenario, 'title' | 'workflows' | 'shows'>>;
+type ScenarioDetails = Partial<Omit<Scenario, 'title' | 'workflows' | 'shows'>>;
 
 export const scenario = (
   title: string,
   workflow: WorkflowDefinition | readonly WorkflowDefinition[],
   shows: string | readonly string[],
-  told: Told = {},
+  details: ScenarioDetails = {},
 ): Scenario => ({
   title,
   workflows: Array.isArray(workflow) ? workflow : [workflow as WorkflowDefinition],
@@ -124,6 +123,6 @@ export const scenario = (
   mail: [],
   variables: {},
   lastsSeconds: 60,
-  ...told,
+  ...details,
   shows: typeof shows === 'string' ? [shows] : shows,
 });

@@ -157,7 +157,7 @@ class Living {
     }
   }
 
-  /** A person who is asked answers, and an awaited signal is sent. */
+  /** A person answers each question, and an awaited signal is sent. */
   private async attendTo({ orderId, fault }: StateRecord): Promise<void> {
     if (fault?.type === 'OperatorAsked') await this.instruct(orderId, { kind: 'resubmit', answer: { yes: true } });
     else if (this.story.signal && !this.signaled.has(orderId)) {
@@ -171,8 +171,8 @@ class Living {
     orderId: string,
     decision: { readonly kind: 'resubmit'; readonly answer?: { yes: boolean } },
   ): Promise<string | undefined> {
-    const told = { ...decision, by: 'olga', reason: 'it goes on' };
-    const call = this.place.system.scheduler.instruct(orderId, told, { id: `call-${++this.calls}` });
+    const instruction = { ...decision, by: 'olga', reason: 'it goes on' };
+    const call = this.place.system.scheduler.instruct(orderId, instruction, { id: `call-${++this.calls}` });
     return this.passing(
       call.then(
         (instructed) => (instructed.outcome === 'infeasible' ? instructed.reasons.join(' ') : instructed.outcome),

@@ -148,14 +148,14 @@ export const ways = defineWorkflow(
   'ways',
   { version: 1, order: z.object({ amount: z.number() }), toOperator: [NotEnough] },
   ({ order }) => {
-    const asked = price({ amount: order.amount });
+    const quoted = price({ amount: order.amount });
     return sequence(
       reserve('much' as unknown as Expr<string>),
-      asked,
+      quoted,
       choice(
-        when(cel<boolean>`${asked.output.price} > 100`, charge('much' as unknown as Expr<string>)),
-        when(cel<boolean>`${asked.output.price} > 50`, terminate()),
-        when(cel<boolean>`${asked.output.price} == 0`, raise(NotEnough, 'Nothing is wanted.')),
+        when(cel<boolean>`${quoted.output.price} > 100`, charge('much' as unknown as Expr<string>)),
+        when(cel<boolean>`${quoted.output.price} > 50`, terminate()),
+        when(cel<boolean>`${quoted.output.price} == 0`, raise(NotEnough, 'Nothing is wanted.')),
         otherwise(tell('little' as unknown as Expr<string>)),
       ),
     ).on(Refused, ({ compensate }) => compensate());

@@ -18,8 +18,8 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt'))) 
   const { about, workflow, order, story } = parse(text);
   test(about.split('. ')[0] ?? name, () => {
     assert.match(about, /^(?:F-\d+|Signals).*\. .*\.$/, `${name} begins with two sentences`);
-    const told = transcript(outline(workflow), story, { order });
-    const actual = [text.slice(0, text.indexOf(story)), told, '\n'].join('');
+    const played = transcript(outline(workflow), story, { order });
+    const actual = [text.slice(0, text.indexOf(story)), played, '\n'].join('');
     if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, actual);
     else assert.equal(actual, text, name);
   });

@@ -30,7 +30,7 @@ export const broken: readonly Broken[] = [
     scenario: { ...small, hurries: 1 },
   },
   {
-    what: 'a race that is lost is taken for one that is won',
+    what: 'a lost race counts as won',
     file: 'lib/roles/scheduler/writer.ts',
     line: "write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)",
     instead: 'Number.isNaN(rev)',
@@ -65,28 +65,28 @@ export const broken: readonly Broken[] = [
     scenario: { ...small, workflow: 'by-order', hurries: 1 },
   },
   {
-    what: 'what nobody knows the outcome of is taken for not done',
+    what: 'a step with an unknown outcome counts as not done',
     file: 'lib/core/engine/cancellation.ts',
     line: 'if (canBeUndone(builder, path) && isRemote(node)) return confirm(',
     instead: "if (local.epoch > 0) return close(builder, path, { result: 'Canceled' }); else if (isRemote(node)) return confirm(",
     scenario: { ...small, cancels: true, hurries: 1 },
   },
   {
-    what: 'an order goes into Error, and nobody is called',
+    what: 'an order goes into Error without an alert',
     file: 'lib/roles/supervisor/escalate.ts',
     line: 'outbox: [...head.outbox, alert],',
     instead: 'outbox: alert ? head.outbox : [],',
     scenario: { ...small, hurries: 2 },
   },
   {
-    what: 'what is asked again is another effect',
+    what: 'a repeated request has a new idempotency key',
     file: 'lib/core/activities/step.ts',
     line: ': requestAttempt(step, generation, attempt + 1, context, { input, limit });',
     instead: ': requestAttempt(step, generation + 1, attempt + 1, context, { input, limit });',
     scenario: { ...small, hurries: 1 },
   },
   {
-    what: 'the late answer of a canceled step is dropped',
+    what: 'the late reply of a canceled step is dropped',
     file: 'lib/core/engine/cancellation.ts',
     line: "  if (reply.status === 'succeeded') {",
     instead:
@@ -94,7 +94,7 @@ export const broken: readonly Broken[] = [
     scenario: { ...small, cancels: true },
   },
   {
-    what: 'an agent answers after its time',
+    what: 'an agent replies after its deadline',
     file: 'lib/roles/agent/agent.ts',
     line: 'if (deadline.isOver()) {',
     instead: 'if (deadline.at() === 0) {',

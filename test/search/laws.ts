@@ -1,19 +1,28 @@
-import { announcedAs, type ProcessState, type StateRecord } from '#ports/records';
-import type { OrderFact } from '#roles/scheduler/instance';
+import type { App } from 'redress';
+import type { Program } from '#core/definition/program';
+import type { StateRecord } from '#ports/records';
+import { decodeInstance, type JournalEntry, type OrderFact } from '#roles/scheduler/instance';
+import { lawsFor } from '#testing/laws/index';
+import type { Law, Setting } from '#testing/laws/law';
+import { History, type Tracked } from '#testing/world/history';
+import type { Observation } from '#testing/world/observation';
+
+/** A fact of the journal that the laws need later: a step or its undo has closed, or the order has ended. */
+type Closed =
+  | Pick<Extract<OrderFact, { type: 'ActivityClosed' }>, 'type' | 'path' | 'result' | 'attemptId'>
+  | Extract<OrderFact, { type: 'OrderProcessed' }>;
 
 /** The history that a search keeps beside the state itself: as little as the laws need. */
 export interface Seen {
-  /** Paths of steps that succeeded and are not undone, oldest first. */
-  readonly done: readonly string[];
-  /** Paths that were undone. */
-  readonly undone: readonly string[];
+  /** The steps and undos that have closed, and the end of the order, oldest first. */
+  readonly closed: readonly Closed[];
   /** Ids of entries of the outbox whose sending was acknowledged. */
-  readonly told: readonly string[];
-  /** Messages that the client received, by number. */
-  readonly heard: readonly string[];
+  readonly sent: readonly string[];
+  /** Status messages that the client received, by number. */
+  readonly statuses: readonly string[];
 }
 
-export const nothingSeen: Seen = { done: [], undone: [], told: [], heard: [] };
+export const nothingSeen: Seen = { closed: [], sent: [], statuses: [] };
 
 export interface Written {
   readonly before: StateRecord | undefined;
@@ -23,153 +32,200 @@ export interface Written {
   readonly at: number;
 }
 
-/** Returns the violation of a write, in words; undefined if there is none. */
-export function wrongWith(written: Written, seen: Seen): string | undefined {
-  const { before } = written;
-  return (
-    (before && (fence(before, written) ?? processState(before, written) ?? expiry(before, written) ?? alert(before, written))) ??
-    outbox(written, seen) ??
-    journal(written, seen)
-  );
-}
-
-/** S1, S2: a rev for each write, an epoch for each claim and each reset. */
-function fence(before: StateRecord, { after, facts }: Written): string | undefined {
-  if (after.rev !== before.rev + 1) return `rev ${before.rev} is followed by ${after.rev}`;
-  if (after.epoch < before.epoch) return `the epoch falls from ${before.epoch} to ${after.epoch}`;
-  if (facts.some(({ type }) => type === 'OrderClaimed') && after.epoch === before.epoch) return 'it is claimed without a new epoch';
-  if (before.processState === 'Processing' && after.processState === 'Pending' && after.epoch === before.epoch)
-    return 'it is reset without a new epoch';
-  return undefined;
-}
-
-const next: { readonly [state in ProcessState]: readonly ProcessState[] } = {
-  Pending: ['Pending', 'Processing', 'Error', 'Processed'],
-  Processing: ['Processing', 'Pending', 'Processed', 'Error'],
-  Error: ['Error', 'Processing', 'Processed'],
-  Processed: ['Processed'],
-};
-
-/** S4: only transitions of the table, and one outcome. */
-function processState(before: StateRecord, { after }: Written): string | undefined {
-  if (!next[before.processState].includes(after.processState)) return `it goes from ${before.processState} to ${after.processState}`;
-  return before.outcome !== null && before.outcome !== after.outcome ? 'it has a second outcome' : undefined;
-}
-
-/** S15, S16: a timeout counts once, and not before its time; above the threshold it leads to Error. */
-function expiry(before: StateRecord, { after, at }: Written): string | undefined {
-  if (after.failureCount > before.failureCount + 1) return `${after.failureCount - before.failureCount} failures are counted at once`;
-  if (after.failureCount <= before.failureCount) return undefined;
-  if (before.nextDueAt === null || before.nextDueAt > at) return 'an expiry counts before its time';
-  if (before.nextDueFor?.kind !== 'step' && before.nextDueFor?.kind !== 'claim')
-    return `an expiry counts where nothing was late: ${before.nextDueFor?.kind}`;
-  return after.failureCount > after.maxFailures && after.processState !== 'Error'
-    ? 'it is above its threshold, and not in Error'
-    : undefined;
-}
-
-/** S17: the write that moves an order to Error contains the alert. */
-function alert(before: StateRecord, { after }: Written): string | undefined {
-  if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
-  return after.outbox.some(({ id }) => id === `${announcedAs(after)}#${before.errorGen + 1}`)
-    ? undefined
-    : 'it goes into Error without a new alert';
-}
-
-/** S26: an entry leaves the outbox when its sending was acknowledged, and not before. */
-function outbox({ before, after }: Written, { told }: Seen): string | undefined {
-  const left = (before?.outbox ?? []).find(({ id }) => !after.outbox.some((entry) => entry.id === id) && !told.includes(id));
-  return left && `${left.id} leaves the outbox and was never sent`;
-}
-
-/** S5, S6, S11, S12: a step succeeds once, is not requested again, and is undone once, newest first. */
-function journal({ before, facts }: Written, seen: Seen): string | undefined {
-  let now = seen;
-  for (const fact of facts) {
-    if (before?.processState === 'Processed') return `it is finished, and then its journal says ${fact.type}`;
-    if (fact.type === 'StepRequested' && !fact.path.endsWith('/undo') && [...now.done, ...now.undone].includes(fact.path))
-      return `${fact.path} is done, and asked for again`;
-    if (fact.type === 'ActivityClosed') {
-      const path = undoneBy(fact.path);
-      if (fact.result === 'Succeeded' && isStep(fact.path) && [...now.done, ...now.undone].includes(fact.path))
-        return `${fact.path} succeeds twice`;
-      if (fact.result === 'Compensated' && path !== undefined && now.undone.includes(path)) return `${path} is undone twice`;
-      if (fact.result === 'Compensated' && path !== undefined && now.done.includes(path) && now.done.at(-1) !== path)
-        return `${path} is undone before ${now.done.at(-1)}, which was done later`;
-    }
-    now = withFact(now, fact);
-  }
-  return undefined;
-}
-
-/** Returns the history after a write. */
-export const afterWrite = (seen: Seen, { facts }: Written): Seen => facts.reduce(withFact, seen);
-
-function withFact(seen: Seen, fact: OrderFact): Seen {
-  // A canceled step was done after all.
-  if (fact.type === 'LateResult') return { ...seen, done: [...seen.done, fact.path] };
-  if (fact.type !== 'ActivityClosed') return seen;
-  if (fact.result === 'Succeeded' && isStep(fact.path)) return { ...seen, done: [...seen.done, fact.path] };
-  const path = undoneBy(fact.path);
-  if (fact.result !== 'Compensated' || path === undefined) return seen;
-  return { ...seen, done: seen.done.filter((each) => each !== path), undone: [...seen.undone, path].toSorted() };
-}
-
-const isStep = (path: string): boolean => /\/(reserve|charge)$/.test(path);
-const undoneBy = (path: string): string | undefined => (path.endsWith('/undo') ? path.slice(0, -'/undo'.length) : undefined);
-
-/** S18, S26: messages to the outside agree with the state and with each other. */
-export function afterTelling(seen: Seen, id: string, record: StateRecord, status?: { seq: number; status: string }): Seen | string {
-  if (status && status.seq > record.statusSeq) return `${id} is sent, and no write has promised it`;
-  if (!status && Number(id.split('#')[1]?.split('/')[0]) > record.errorGen) return `${id} is announced, and no write has promised it`;
-  const told = seen.told.includes(id) ? seen.told : [...seen.told, id].toSorted();
-  if (!status) return { ...seen, told };
-  const known = seen.heard[status.seq - 1];
-  if (known !== undefined && known !== status.status) return `number ${status.seq} says ${known}, and then ${status.status}`;
-  const heard = [...seen.heard];
-  heard[status.seq - 1] = status.status;
-  return { ...seen, told, heard };
-}
-
 /** The effects of the service, by idempotency key. */
 export interface Effects {
   readonly [key: string]: { readonly operation: string; readonly is: 'standing' | 'undone' | 'refused' | 'undo' };
 }
 
-/** S7: an effect is done once, and undone once. */
-export function served(effects: Effects, operation: string, key: string, undoes: string | undefined, refused: boolean): Effects | string {
-  if (undoes === undefined) {
-    const other = Object.entries(effects).find(([, known]) => known.operation === operation && known.is === 'standing');
-    if (other && !refused) return `${operation} is done twice, under ${other[0]} and ${key}`;
-    return sorted({ ...effects, [key]: { operation, is: refused ? 'refused' : 'standing' } });
+/** A state as the laws see it. */
+export interface View {
+  readonly record: StateRecord | undefined;
+  readonly seen: Seen;
+  readonly effects: Effects;
+}
+
+/** A search keeps one journal entry for each step, no times of writes, and no message that is under way: these laws need more. */
+const needMore: ReadonlySet<string> = new Set(['journal', 'records', 'announcements', 'acknowledgements', 'requests']);
+
+/** Judges single events by the laws of `lib/testing/laws`. */
+export class Judgement {
+  private readonly program: Program | undefined;
+  private readonly setting: Omit<Setting, 'now'>;
+
+  constructor(setting: Omit<Setting, 'now'>, program: Program | undefined) {
+    this.setting = setting;
+    this.program = program;
   }
-  const before = effects[undoes];
-  if (before?.is !== 'standing') return `${operation} takes back ${undoes}, which is ${before?.is ?? 'not done'}`;
-  return sorted({ ...effects, [undoes]: { ...before, is: 'undone' }, [key]: { operation, is: 'undo' } });
+
+  /** Returns the violation of a write, in words; undefined if there is none. */
+  ofWrite({ before, after, facts, at }: Written, seen: Seen): string | undefined {
+    const laws = this.laws(at);
+    const history = this.historyOf({ record: before, seen, effects: {} });
+    if (before) this.prepare(laws, history, before);
+    const order = this.tracked(after, seen, facts);
+    history.orders.set(after.orderId, { ...order, before: before && decodeInstance(before), writes: before ? 2 : 1 });
+    return violation(laws, { type: 'written', before, after }, history) ?? atEnd(laws, history, ['undo order', 'silence']);
+  }
+
+  /** Returns the violation of an effect at the service. */
+  ofEffect(effect: Extract<Observation, { type: 'effect' }>, view: View): string | undefined {
+    return violation(this.laws(0), effect, this.historyOf(view));
+  }
+
+  /** Returns the violation of a message to the client. */
+  ofSending(observation: Extract<Observation, { type: 'sent' | 'published' }>, view: View): string | undefined {
+    return violation(this.laws(0), observation, this.historyOf(view));
+  }
+
+  /** S8: returns the violation of a reply to a request. */
+  ofReply(request: Message, reply: Message): string | undefined {
+    const laws = this.laws(0).filter(({ name }) => name === 'deadlines');
+    const history = this.historyOf({ record: undefined, seen: nothingSeen, effects: {} });
+    violation(laws, { type: 'sent', ...request, delayMs: 0 }, history);
+    return violation(laws, { type: 'sent', ...reply, delayMs: 0 }, history);
+  }
+
+  /** Returns the violations in a state without further events. */
+  ofEnd(view: View): readonly string[] {
+    const { record } = view;
+    if (!record) return [];
+    return this.laws(0).flatMap(({ name, atEnd: wrongAtEnd }) =>
+      needMore.has(name) ? [] : (wrongAtEnd?.(this.historyOf(view)) ?? []).map((wrong) => `${name}: ${wrong}`),
+    );
+  }
+
+  private laws(now: number): readonly Law[] {
+    return lawsFor({ ...this.setting, now: () => now }).filter(({ name }) => !needMore.has(name));
+  }
+
+  /** Lets the laws see what they must remember: the closed steps, and the entries that were sent. */
+  private prepare(laws: readonly Law[], history: History, before: StateRecord): void {
+    const { responseQueue } = this.setting;
+    violation(
+      laws.filter(({ name }) => name === 'done'),
+      { type: 'written', before: undefined, after: before },
+      history,
+    );
+    for (const entry of before.outbox)
+      if (entry.kind === 'status' && history.announced.has(entry.id))
+        violation(laws, { type: 'sent', queue: responseQueue, body: JSON.stringify(entry.message), delayMs: 0 }, history);
+  }
+
+  private historyOf({ record, seen, effects }: View): History {
+    const { responseQueue } = this.setting;
+    const history = new History({ definitions: { program: () => this.program }, responseQueue });
+    if (record) history.orders.set(record.orderId, this.tracked(record, { ...seen, closed: [] }, seen.closed));
+    for (const id of seen.sent) history.announced.set(id, new Set([id]));
+    for (const [key, { operation, is }] of Object.entries(effects))
+      if (is === 'standing' || is === 'undone') history.effects.set(key, { operation, times: 1, undone: is === 'undone' });
+    return history;
+  }
+
+  private tracked(state: StateRecord, { closed, statuses }: Seen, facts: readonly OrderFact[]): Tracked {
+    const journal = [...closed, ...facts].map((fact, index) => ({ at: 0, ...fact, seq: index + 1 }) as JournalEntry);
+    return {
+      orderId: state.orderId,
+      caller: undefined,
+      callerPath: undefined,
+      state,
+      program: this.program,
+      instance: decodeInstance(state),
+      before: undefined,
+      news: journal.slice(closed.length),
+      journal,
+      accepted: true,
+      damagedAt: undefined,
+      writes: 1,
+      signals: new Set(),
+      unheard: new Set(),
+      statuses: statuses.map((status, index) => ({ seq: index + 1, status })),
+    };
+  }
+}
+
+interface Message {
+  readonly queue: string;
+  readonly body: string;
+}
+
+function violation(laws: readonly Law[], observation: Observation, history: History): string | undefined {
+  let first: string | undefined;
+  for (const { name, after } of laws) {
+    if (!after || !(after.kinds?.includes(observation.type) ?? true)) continue;
+    const wrong = after.wrongWith(observation, history);
+    if (wrong !== undefined) first ??= `${name}: ${wrong}`;
+  }
+  return first;
+}
+
+function atEnd(laws: readonly Law[], history: History, names: readonly string[]): string | undefined {
+  for (const law of laws) {
+    const [wrong] = (names.includes(law.name) ? law.atEnd?.(history) : undefined) ?? [];
+    if (wrong !== undefined) return `${law.name}: ${wrong}`;
+  }
+  return undefined;
+}
+
+/** Returns the history after a write. */
+export const afterWrite = (seen: Seen, { facts }: Written): Seen => ({ ...seen, closed: [...seen.closed, ...facts.flatMap(closedBy)] });
+
+function closedBy(fact: OrderFact): readonly Closed[] {
+  if (fact.type === 'OrderProcessed') return [fact];
+  if (fact.type !== 'ActivityClosed' || fact.attemptId === undefined || !isKept(fact.result)) return [];
+  const { type, path, result, attemptId } = fact;
+  // The generation names the effect; the attempt does not matter.
+  return [{ type, path, result, attemptId: `${Number.parseInt(attemptId, 10)}#` }];
+}
+
+const isKept = (result: string): boolean => result === 'Succeeded' || result === 'Compensated';
+
+/** Returns the history after a message to the client or to people. */
+export function afterSending(seen: Seen, id: string, status?: { readonly seq: number; readonly status: string }): Seen {
+  const sent = seen.sent.includes(id) ? seen.sent : [...seen.sent, id].toSorted();
+  if (!status) return { ...seen, sent };
+  const statuses = [...seen.statuses];
+  statuses[status.seq - 1] = status.status;
+  return { ...seen, sent, statuses };
+}
+
+/** Returns the effects after one more. */
+export function afterEffect(
+  effects: Effects,
+  { operation, key, undoes }: Extract<Observation, { type: 'effect' }>,
+  refused: boolean,
+): Effects {
+  const known = undoes === undefined ? undefined : effects[undoes];
+  if (undoes === undefined) return sorted({ ...effects, [key]: { operation, is: refused ? 'refused' : 'standing' } });
+  return sorted({ ...effects, ...(known && { [undoes]: { ...known, is: 'undone' } }), [key]: { operation, is: 'undo' } });
 }
 
 const sorted = (effects: Effects): Effects =>
   Object.fromEntries(Object.entries(effects).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
-/** Returns the violations in a state without further events. */
-export function wrongAtEnd(record: StateRecord | undefined, { told, heard, done }: Seen, effects: Effects): readonly string[] {
-  if (!record) return [];
-  const { processState, outcome, outbox: left, errorGen, statusSeq } = record;
-  const standing = Object.values(effects).flatMap(({ operation, is }) => (is === 'standing' ? [operation] : []));
-  const wanted = outcome === 'completed' ? 2 : 0;
-  const alerts = Array.from({ length: errorGen }, (_, index) => `${announcedAs(record)}#${index + 1}`);
-  const last = { Processed: outcome === 'completed' ? 'completed' : 'failed', Error: 'delayed', Pending: '', Processing: '' }[processState];
-  return [
-    ...(processState === 'Processed' || processState === 'Error' ? [] : [`it stays ${processState}, and nothing happens any more`]),
-    ...left.map(({ id }) => `${id} stays in the outbox`),
-    ...alerts.filter((id) => !told.includes(id)).map((id) => `the alert ${id} was never sent`),
-    ...(processState === 'Processed' && standing.length !== wanted
-      ? [`it is ${outcome}, and ${standing.join(' and ') || 'nothing'} stands`]
-      : []),
-    ...(processState === 'Processed' && done.length !== wanted
-      ? [`it is ${outcome}, and its journal says that ${done.join(' and ')} is done`]
-      : []),
-    ...(heard.length === statusSeq && heard[0] === 'received' ? [] : [`its client heard ${heard.join(', ')} of ${statusSeq}`]),
-    ...(processState === 'Processed' && heard.at(-1) !== last ? [`its client heard ${heard.at(-1)} last`] : []),
-  ];
-}
+/** The setting of a search: one order of one client, whose service keeps its keys. */
+export const settingOf = (
+  { agents }: Pick<App, 'agents'>,
+  { client, responseQueue }: Pick<Setting, 'client' | 'responseQueue'>,
+): Omit<Setting, 'now'> => ({
+  client,
+  responseQueue,
+  agents,
+  referenceOf: () => undefined,
+  declaredFaults: agents.flatMap(({ operations }) => Object.values(operations).flatMap(({ faults = [] }) => faults)),
+  undeclaredFaults: new Set(),
+  answersNameTheirKey: false,
+  secretWord: undefined,
+  forgedWord: undefined,
+  masked: { inputs: {}, outputs: {} },
+  signals: undefined,
+  mayWait: false,
+  processesAllMessages: true,
+  toleranceMs: 0,
+  maxFailures: 1,
+  claimsOnSubmit: false,
+  writesAndSendsAtomically: false,
+  announcesProcessed: false,
+  closedForMs: () => undefined,
+  standsStillMaxMs: 0,
+  quietSince: () => undefined,
+});

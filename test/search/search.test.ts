@@ -10,11 +10,11 @@ const one = { schedulers: 1, supervisors: 1, copies: 1 } as const;
 const small: { readonly [what: string]: Scenario } = {
   'two schedulers and two supervisors at once': searched({ copies: 1 }),
   'every message comes twice': searched({ ...one, copies: 2 }),
-  'any of them dies, anywhere': searched({ ...one, crashes: 1 }),
+  'any process crashes, at any call': searched({ ...one, crashes: 1 }),
   'the answer to a write is lost': searched({ ...one, schedulers: 2, lostAnswers: 1 }),
-  'the second step is refused for good, and somebody dies': searched({ ...one, refuses: true, crashes: 1 }),
+  'the second step is refused for good, and a process crashes': searched({ ...one, refuses: true, crashes: 1 }),
   'the client cancels': searched({ ...one, cancels: true }),
-  'time runs out while others are at work, and the order is reset': searched({ ...one, workflow: 'by-order', hurries: 1 }),
+  'a deadline passes while other roles work, and the order is reset': searched({ ...one, workflow: 'by-order', hurries: 1 }),
 };
 
 for (const [what, scenario] of Object.entries(small)) {

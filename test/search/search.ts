@@ -81,7 +81,7 @@ class Search {
     }
     if (moves > 0) return undefined;
     this.ends += 1;
-    const [wrong] = this.world.outside.wrongAtEnd(state);
+    const [wrong] = this.world.environment.wrongAtEnd(state);
     return wrong === undefined ? undefined : { what: wrong, story: await this.story(number) };
   }
 
@@ -132,7 +132,7 @@ class Search {
       const successor = (await this.successorsOf(state))[choice];
       if (!successor) throw new Error('A state was taken for another one.');
       state = successor.state;
-      lines.push(`${index + 1}. ${successor.told()}   [${this.world.outside.told(state)}]`);
+      lines.push(`${index + 1}. ${successor.told()}   [${this.world.environment.told(state)}]`);
     }
     return lines;
   }

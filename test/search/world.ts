@@ -1,6 +1,5 @@
-import { queueNames } from '#ports/messages';
+import { Environment } from './environment.ts';
 import { forgetting, hostsAt, seenFrom, viewOf } from './names.ts';
-import { Outside } from './outside.ts';
 import { type Answer, type Invocation, Runs, type Wish, type Woken } from './runs.ts';
 import type { Scenario } from './scenarios.ts';
 import {
@@ -38,7 +37,7 @@ const wakeAgainMs = 30_000;
 /** One order, all roles that may work on it, and the possible next events. */
 export class World {
   readonly runs: Runs;
-  readonly outside: Outside;
+  readonly environment: Environment;
   private readonly scenario: Scenario;
   private readonly woken = new Table<Woken>();
   private readonly memo = {
@@ -51,20 +50,20 @@ export class World {
 
   constructor(scenario: Scenario) {
     this.scenario = scenario;
-    this.outside = new Outside(scenario);
-    this.runs = new Runs(this.outside.order);
+    this.environment = new Environment(scenario);
+    this.runs = new Runs(this.environment.order);
   }
 
   /** The initial state: the client's order has arrived, and nothing is stored yet. */
   first(): State {
     const { crashes, lostAnswers, hurries, cancels } = this.scenario;
     const state = new Int32Array(width);
-    this.outside.begin(state);
+    this.environment.begin(state);
     state[at.crashes] = crashes;
     state[at.lost] = lostAnswers;
     state[at.hurries] = hurries;
     state[at.cancels] = cancels ? 1 : 0;
-    state[at.submission] = this.begin({ role: 'submission', order: this.outside.order, at: begun });
+    state[at.submission] = this.begin({ role: 'submission', order: this.environment.order, at: begun });
     return state;
   }
 
@@ -98,7 +97,7 @@ export class World {
    * arrive late, so sending at once covers sending later. A write on a changed record has lost already.
    */
   private hasty(state: State): number | undefined {
-    const rev = this.outside.recordOf(state)?.rev ?? 0;
+    const rev = this.environment.recordOf(state)?.rev ?? 0;
     return places.find((place) => {
       const wish = this.wishOf(state, place);
       return wish?.to === 'send' || wish?.to === 'publish' || (wish !== undefined && 'when' in wish && wish.when.rev < rev);
@@ -110,7 +109,7 @@ export class World {
    * first.
    */
   private drained(state: State): Successor | undefined {
-    const record = this.outside.recordOf(state);
+    const record = this.environment.recordOf(state);
     const isAtRest = record?.processState === 'Processed' && record.nextDueAt === null;
     if (!isAtRest || places.some((place) => get(state, place) !== 0 && !isAgent(place))) return undefined;
     return this.deliveries(state).find((each) => differsOnlyIn(at.queue, each.state, state));
@@ -130,16 +129,16 @@ export class World {
   }
 
   private deliveries(state: State): Successor[] {
-    return this.outside.waiting(state).flatMap((id) => {
-      const message = this.outside.messages.of(id);
+    return this.environment.waiting(state).flatMap((id) => {
+      const message = this.environment.messages.of(id);
       const role = message.queue.endsWith('-requests') ? ('agent' as const) : ('scheduler' as const);
       const { schedulers, agents } = this.scenario;
       const slots = role === 'agent' ? agentAt.slice(0, agents) : schedulerAt.slice(0, schedulers);
       const place = slots.find((slot) => get(state, slot) === 0);
       if (place === undefined) return [];
       const taken = copy(state);
-      this.outside.take(taken, id);
-      taken[place] = this.started({ role, message, at: now(state) }, joined(id, 12, this.outside.timeOf(state)));
+      this.environment.take(taken, id);
+      taken[place] = this.started({ role, message, at: now(state) }, joined(id, 12, this.environment.timeOf(state)));
       return this.begun(taken, place, () => `${nameOf(place)} receives ${text(message)}`);
     });
   }
@@ -162,14 +161,14 @@ export class World {
   }
 
   private passes(state: State): Successor[] {
-    const record = this.outside.recordOf(state);
+    const record = this.environment.recordOf(state);
     if (record?.worklist !== 'due' || (record.worklistAt ?? 0) > now(state)) return [];
     return supervisorAt.slice(0, this.scenario.supervisors).flatMap((place) => {
       if (get(state, place) !== 0) return [];
       const passing = copy(state);
       const known = get(state, place + 1);
       const woken = known === 0 ? undefined : this.woken.of(known);
-      passing[place] = this.started({ role: 'supervisor', woken, at: now(state) }, -joined(known + 1, 12, this.outside.timeOf(state)));
+      passing[place] = this.started({ role: 'supervisor', woken, at: now(state) }, -joined(known + 1, 12, this.environment.timeOf(state)));
       return this.begun(passing, place, () => `${nameOf(place)} looks at the order`);
     });
   }
@@ -178,7 +177,7 @@ export class World {
     if (get(state, at.cancels) === 0 || get(state, at.record) === 0) return [];
     const canceling = copy(state);
     canceling[at.cancels] = 0;
-    canceling[at.cancellation] = this.started({ role: 'cancellation', at: now(state) }, this.outside.timeOf(state));
+    canceling[at.cancellation] = this.started({ role: 'cancellation', at: now(state) }, this.environment.timeOf(state));
     return this.begun(canceling, at.cancellation, () => 'the client cancels');
   }
 
@@ -206,7 +205,7 @@ export class World {
 
   /** Moves the time only when no other event is possible; a hurry moves it while other runs are in progress. */
   private time(state: State, rests: boolean): Successor[] {
-    const record = this.outside.recordOf(state);
+    const record = this.environment.recordOf(state);
     if (!record || record.nextDueAt === null || record.nextDueFor?.kind === 'reminder') return [];
     const due = record.nextDueAt - begun;
     const before = get(state, at.now);
@@ -230,7 +229,7 @@ export class World {
   private answered(state: State, place: number, wish: Wish, lost = false): Successor[] {
     const after = copy(state);
     const told = () => `${nameOf(place)} ${words(wish)}${lost ? ', and does so again, as nobody answers' : ''}`;
-    const { outside } = this;
+    const { environment } = this;
     switch (wish.to) {
       case 'load':
       case 'head':
@@ -238,41 +237,43 @@ export class World {
       case 'create':
       case 'update':
       case 'patch': {
-        if (!outside.holds(state, wish)) return [this.goOn(after, place, 'refused', () => `${told()}: refused`)];
-        const wrong = outside.write(after, place, get(state, place), wish);
+        if (!environment.holds(state, wish)) return [this.goOn(after, place, 'refused', () => `${told()}: refused`)];
+        const wrong = environment.write(after, place, get(state, place), wish);
         return [{ ...this.goOn(after, place, lost ? 'refused' : 'written', told), wrong }];
       }
       case 'send': {
-        const late = wish.messages.some(({ queue, body }) => queue === queueNames.replies('shop') && this.isLate(get(state, place), body));
-        const wrong = late ? 'an agent answers after its time' : outside.send(after, wish.messages);
+        const wrong = this.wrongReply(get(state, place), wish.messages) ?? environment.send(after, wish.messages);
         return [{ ...this.goOn(after, place, 'done', told), wrong }];
       }
       case 'publish': {
-        const wrong = wish.announcements.map(({ id }) => outside.tell(after, id)).find((each) => each !== undefined);
+        const wrong = wish.announcements.map((announcement) => environment.publish(after, announcement)).find((each) => each !== undefined);
         return [{ ...this.goOn(after, place, 'done', told), wrong }];
       }
       case 'serve':
-        return outside.answers(state, wish).map((answer) => {
+        return environment.answers(state, wish).map((answer) => {
           const next = copy(state);
-          const wrong = outside.serve(next, wish, answer);
+          const wrong = environment.serve(next, wish, answer);
           return { ...this.goOn(next, place, answer, () => `${told()}: ${answer}`), wrong };
         });
     }
   }
 
-  /** S8: a reply counts only up to the time limit of its request. */
-  private isLate(point: number, body: string): boolean {
+  private wrongReply(point: number, messages: Extract<Wish, { to: 'send' }>['messages']): string | undefined {
     const invocation = this.runs.invocationOf(point);
-    const { completeBy = '' } = 'message' in invocation ? (JSON.parse(invocation.message.body) as { completeBy?: string }) : {};
-    return (JSON.parse(body) as { sentAt: string }).sentAt > completeBy;
+    if (invocation.role !== 'agent') return undefined;
+    for (const reply of messages) {
+      const wrong = this.environment.judgement.ofReply(invocation.message, reply);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
   }
 
   private goOn(state: State, place: number, saying: Answer['said'], told: () => string): Successor {
     const said = sayings.indexOf(saying);
     const record = saying === 'found' || (saying === 'refused' && !isAgent(place)) ? get(state, at.record) : 0;
-    const key = joined(joined(joined(record, 3, said), 4, record === 0 ? 0 : viewOf(place)), 12, this.outside.timeOf(state));
+    const key = joined(joined(joined(record, 3, said), 4, record === 0 ? 0 : viewOf(place)), 12, this.environment.timeOf(state));
     const answer = this.memo.answer.of(key, () => {
-      const more = record === 0 ? {} : { record: seenFrom(this.outside.records.of(record), place) };
+      const more = record === 0 ? {} : { record: seenFrom(this.environment.records.of(record), place) };
       return this.runs.answers.id({ at: now(state), said: saying, ...more });
     });
     const point = this.runs.next(get(state, place), answer);
@@ -286,7 +287,7 @@ export class World {
   private rested(state: State, place: number, standing: 'done' | 'failed' | undefined = 'done'): State {
     const point = get(state, place);
     const invocation = this.runs.invocationOf(point);
-    if (standing === 'failed' && 'message' in invocation) this.outside.put(state, this.outside.messages.id(invocation.message), 1);
+    if (standing === 'failed' && 'message' in invocation) this.environment.put(state, this.environment.messages.id(invocation.message), 1);
     if (invocation.role === 'supervisor') state[place + 1] = this.remembered(point) ?? get(state, place + 1);
     state[place] = 0;
     return state;
@@ -318,7 +319,7 @@ export class World {
     if (woken === 0 || record === 0) return true;
     return this.memo.due.of(joined(woken, 24, record), () => {
       const { nextDueAt, nextDueFor } = this.woken.of(woken).head;
-      const found = this.outside.records.of(record);
+      const found = this.environment.records.of(record);
       return found.nextDueAt === nextDueAt && found.nextDueFor?.kind === nextDueFor?.kind;
     });
   }
@@ -338,7 +339,7 @@ export class World {
     for (const place of hostsAt) key = joined(key, 1, get(state, place) === 0 ? 0 : 1);
     state[at.record] = this.memo.record.of(key, () => {
       const busy = hostsAt.map((place) => get(state, place) !== 0);
-      return this.outside.records.id(forgetting(this.outside.records.of(id), busy, swaps));
+      return this.environment.records.id(forgetting(this.environment.records.of(id), busy, swaps));
     });
   }
 

@@ -48,8 +48,8 @@ export const refusals: { readonly [operation: string]: FaultType } = {
   'carrier.ship': AddressInvalid,
   'hotel.book': NoRoom,
 };
-/** Its effects are there to stay. */
-export const lasting: ReadonlySet<string> = new Set(['mail.tell']);
+/** What services say without having declared it. */
+export const undeclaredFaults: ReadonlySet<string> = new Set(['TooLate']);
 /** Their service knows no idempotency. */
 export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.post']);
 
@@ -313,9 +313,6 @@ const voyage = defineWorkflow('voyage', { version: 1, order: Body }, ({ order })
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Whether a path is that of a call: it has its effects in the order that it made. */
-export const isCall = (path: string): boolean => /\/(stay|trip|visit|keeping)$/.test(path);
-
 /** What begins so is secret wherever it stands. */
 export const secretWord = 'a secret of ';
 /** What the hotel answers to a booking under this key, beside its name. */
@@ -326,6 +323,12 @@ export const safeOf = (key: string) => ({ pin: 100 + (key.length % 900), sign: `
 export const openingOf = (key: string) => {
   const { pin, sign, door } = safeOf(key);
   return { id: key, pin, hint: `${sign}?`, door };
+};
+const hidden = '[secret]';
+/** How a person is shown what lies in a safe, and what it wants to unlock it. */
+export const masked = {
+  inputs: { 'hotel.unlock': (id: string) => ({ ...openingOf(id), pin: hidden, hint: hidden }) },
+  outputs: { 'hotel.lock': (id: string) => ({ id, safe: { ...safeOf(id), pin: hidden, sign: hidden } }) },
 };
 
 const app = defineApp({

@@ -1,6 +1,6 @@
 import type { StateRecord } from '#ports/records';
 import type { OrderFilter, Store } from '#ports/store';
-import type { History } from './history.ts';
+import type { History } from '#testing/world/history';
 
 const pageSize = 2;
 

@@ -1,6 +1,6 @@
 import type { StateHead } from '#ports/records';
 import { type Counters, countersAfterRestore } from '#roles/repair/restore';
-import type { History, Tracked } from './history.ts';
+import type { History, Tracked } from '#testing/world/history';
 import type { Shared } from './ports.ts';
 
 /** All that a table holds; queues are not part of it, nor is what services have done. */

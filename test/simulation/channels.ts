@@ -1,12 +1,9 @@
-import { collections, type Document } from '#ports/documents';
 import { agentOfRequests } from '#ports/messages';
 import { closeChannel, openChannel } from '#roles/channels/operate';
 import { channelOf } from '#roles/channels/policy';
-import { type ChannelState, isShut } from '#roles/channels/state';
+import type { Clients, Reach } from './clients.ts';
 import { sources } from './host.ts';
-import type { Outside, Reach } from './outside.ts';
 import { type Chance, chanceOf } from './random.ts';
-import type { Timeline } from './timeline.ts';
 
 /** How often an operator closes anything at all; then this many times. */
 const worldsWith = 0.3;
@@ -18,53 +15,25 @@ const looksEveryMs = 5_000;
 /** How late a call may be carried out that nobody has answered: hosts stand still for up to two minutes. */
 const strayMaxMs = 200_000;
 
-/** What is closed now, as it is stored. */
-export class Channels {
-  private readonly states = new Map<string, ChannelState>();
-  private readonly timeline: Timeline;
-
-  constructor(timeline: Timeline) {
-    this.timeline = timeline;
-  }
-
-  stored({ collection, content }: Document): void {
-    // That orders were forgotten is noted in a document without content.
-    const state = content as unknown as ChannelState | undefined;
-    if (state && collection === collections.channel(state.channel)) this.states.set(state.channel, state);
-  }
-
-  /** Whether nothing is to be taken from it. */
-  isShut(queue: string): boolean {
-    const state = this.states.get(channelOf(queue));
-    return isShut(state, queue, this.timeline.now);
-  }
-
-  /** For how long an agent's channel has been closed; undefined where it is open. */
-  closedForMs(agent: string | undefined): number | undefined {
-    const state = agent === undefined ? undefined : this.states.get(agent);
-    return state?.state === 'closed' ? this.timeline.now - state.at : undefined;
-  }
-}
-
 /** Operators who close channels, and open them again: all of them, when nothing goes wrong any more. */
-export function operate(reach: Reach, outside: Outside, seed: number): void {
+export function operate(reach: Reach, clients: Clients, seed: number): void {
   // Of its own: whether anything is closed must not change what else befalls a world.
   const chance = chanceOf(seed + 1_000_003);
   if (!chance.happens(worldsWith)) return;
-  for (let number = chance.between(1, closingsMax); number > 0; number--) plan(reach, outside, chance, number);
+  for (let number = chance.between(1, closingsMax); number > 0; number--) plan(reach, clients, chance, number);
 }
 
-function plan(reach: Reach, outside: Outside, chance: Chance, number: number): void {
-  const { shared, sight } = reach;
-  const { timeline, faults } = sight;
+function plan(reach: Reach, clients: Clients, chance: Chance, number: number): void {
+  const { shared, around } = reach;
+  const { timeline, faults } = around;
   const queue = chance.pick([...sources.keys()].filter((name) => agentOfRequests(name) !== undefined));
   const channel = channelOf(queue);
   const [closesAfterMs, staysMs, canary] = [chance.between(0, firstMaxMs), chance.between(...lastsMs), chance.happens(0.3)];
   const change = (reason: string) => ({ by: 'operator', reason, now: timeline.now });
   const open = () =>
-    outside.persist('operator', `open ${channel} ${number}`, async ({ system: { store } }) => {
+    clients.persist('operator', `open ${channel} ${number}`, async ({ system: { store } }) => {
       const { outcome } = await openChannel(channel, { ...change('it is well'), canary }, store);
-      sight.tell(() => `${channel} is opened: ${outcome}`);
+      around.narrate(() => `${channel} is opened: ${outcome}`);
       return true;
     });
   // A call that nobody answered may be carried out much later: he looks again and again.
@@ -75,9 +44,9 @@ function plan(reach: Reach, outside: Outside, chance: Chance, number: number): v
   };
   timeline.after(closesAfterMs, `an operator closes ${channel}`, () => {
     if (faults.over) return;
-    outside.persist('operator', `close ${channel} ${number}`, async ({ system: { store } }) => {
+    clients.persist('operator', `close ${channel} ${number}`, async ({ system: { store } }) => {
       const { outcome } = await closeChannel(channel, queue, change('it is ill'), store);
-      sight.tell(() => `${channel} is closed: ${outcome}`);
+      around.narrate(() => `${channel} is closed: ${outcome}`);
       return true;
     });
     look(timeline.now + staysMs, Number.POSITIVE_INFINITY);

@@ -27,12 +27,12 @@ function line(title: string, name: string): { readonly [column: string]: string 
   return Object.fromEntries(cells(rows[0]).map((column, index) => [column.trim(), values[index]?.trim() ?? '']));
 }
 
-test('the first line of the page says which worlds it is about, and of which commit', () => {
+test('the first line of the page names the worlds and the commit', () => {
   assert.match(page, /^# What went wrong in 3 worlds, seeds 10 to 12, at `abc1234`\n\n21 faults /);
   assert.ok(page.includes('`npm run simulate -- --seed 10 --runs 3 --coverage docs/internals/coverage.md`'));
 });
 
-test('faults are counted by whose work they befell, by how the order stood, and by the call', () => {
+test('faults are counted by the role at work, the state of the order, and the call', () => {
   const { scheduler, agent, client } = line('Whose work it befell', 'crash before');
   assert.deepEqual({ scheduler, agent, client }, { scheduler: '4', agent: '1', client: '0' });
   const { none, Pending, Processing } = line('How the order stood', 'crash before');
@@ -43,11 +43,11 @@ test('faults are counted by whose work they befell, by how the order stood, and 
   assert.equal(line('On which queue', 'wake-ups')['message twice'], '5');
 });
 
-test('each kind at each place has a line that says how the order stood', () => {
+test('each kind of fault at each call has a line with the state of the order', () => {
   assert.ok(page.includes('\n| service fails | bank.charge |  |  |  |  | 3 |  |\n'));
 });
 
-test('what cannot be is marked, unless it happened all the same', () => {
+test('an impossible combination is marked, unless it happened', () => {
   assert.equal(line('Whose work it befell', 'service fails')['scheduler'], '–');
   const { none, Pending } = line('How the order stood', 'index late');
   assert.deepEqual({ none, Pending }, { none: '–', Pending: '0' });

@@ -1,17 +1,17 @@
 import type { ProcessState, StateRecord } from '#ports/records';
+import type { Clients } from './clients.ts';
 import type { AnyFault } from './faults.ts';
 import { type Fleet, rolesOn } from './fleet.ts';
 import type { SimulatedHost } from './host.ts';
-import type { Outside } from './outside.ts';
 import type { SimulatedQueues } from './queues.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 import { suspend } from './suspensions.ts';
 
 export interface Disturbed {
-  readonly sight: Sight;
+  readonly around: Surroundings;
   readonly fleet: Fleet;
   readonly queues: SimulatedQueues;
-  readonly outside: Outside;
+  readonly clients: Clients;
   damage(orderId: string): void;
   look(orderId: string): Promise<void>;
   /** How wrong clocks may be. */
@@ -25,22 +25,22 @@ export interface Disturbed {
 
 /** What goes wrong by itself, without anybody having called anything; and people who look at what waits for them. */
 export function disturb(world: Disturbed): void {
-  const { sight, everyMs } = world;
-  const { timeline, chance, faults } = sight;
+  const { around, everyMs } = world;
+  const { timeline, chance, faults } = around;
   timeline.after(chance.between(...everyMs), 'something else happens', () => {
     if (faults.over) return;
     disturbHosts(world);
     disturbQueues(world);
-    const { outside } = world;
+    const { clients } = world;
     const states = world.states();
-    if (states.length > 0 && faults.chooses('order held')) outside.hold(chance.pick(states).orderId);
-    if (states.length > 0 && outside.waiting < 10 && chance.happens(0.01)) outside.meddle(chance.pick(states).orderId);
+    if (states.length > 0 && faults.chooses('order held')) clients.hold(chance.pick(states).orderId);
+    if (states.length > 0 && clients.waiting < 10 && chance.happens(0.01)) clients.meddle(chance.pick(states).orderId);
     const open = states.filter(({ processState }) => processState !== 'Processed');
-    if (open.length > 0 && outside.waiting < 10 && chance.happens(0.03)) suspend(sight, outside, chance.pick(open).orderId);
+    if (open.length > 0 && clients.waiting < 10 && chance.happens(0.03)) suspend(around, clients, chance.pick(open).orderId);
     if (states.length > 0 && chance.happens(0.2)) timeline.after(0, 'somebody looks', () => world.look(chance.pick(states).orderId));
     if (faults.chooses('record damaged')) damageOne(world, states);
     for (const { orderId } of states.filter(isIn('Error')))
-      if (chance.happens(0.15) && outside.waiting < 10) outside.decide(orderId, { finally: false });
+      if (chance.happens(0.15) && clients.waiting < 10) clients.decide(orderId, { finally: false });
     disturb(world);
   });
 }
@@ -50,11 +50,11 @@ export const standsStillMaxMs = 120_000;
 /** As containers get it. */
 const graceMs = 30_000;
 
-function damageOne({ sight, damage }: Disturbed, states: readonly StateRecord[]): void {
+function damageOne({ around, damage }: Disturbed, states: readonly StateRecord[]): void {
   const open = states.filter(({ processState }) => processState !== 'Processed');
   if (open.length === 0) return;
-  const { orderId } = sight.chance.pick(open);
-  sight.faults.lands('record damaged', 'store', { role: 'scheduler', orderId });
+  const { orderId } = around.chance.pick(open);
+  around.faults.lands('record damaged', 'store', { role: 'scheduler', orderId });
   damage(orderId);
 }
 
@@ -63,13 +63,13 @@ const isIn =
   ({ processState }: StateRecord): boolean =>
     processState === wanted;
 
-function disturbHosts({ sight, fleet, skewMaxMs, goneMaxMs }: Disturbed): void {
-  const { chance, faults } = sight;
+function disturbHosts({ around, fleet, skewMaxMs, goneMaxMs }: Disturbed): void {
+  const { chance, faults } = around;
   for (const host of fleet.all) {
     if (host.isDead) continue;
-    if (befalls(sight, 'clock jumps', host)) host.jump(chance.between(-skewMaxMs, skewMaxMs));
+    if (befalls(around, 'clock jumps', host)) host.jump(chance.between(-skewMaxMs, skewMaxMs));
     if (chance.happens(0.01)) host.leave(graceMs);
-    if (befalls(sight, 'host stands still', host)) host.freeze(chance.between(1000, standsStillMaxMs));
+    if (befalls(around, 'host stands still', host)) host.freeze(chance.between(1000, standsStillMaxMs));
   }
   if (fleet.areSupervisorsGone || !faults.chooses('supervisors gone')) return;
   fleet.supervisorsGo(chance.between(60_000, goneMaxMs));
@@ -77,7 +77,7 @@ function disturbHosts({ sight, fleet, skewMaxMs, goneMaxMs }: Disturbed): void {
 }
 
 /** It befalls everybody at work there. */
-function befalls({ faults }: Sight, kind: AnyFault, host: SimulatedHost): boolean {
+function befalls({ faults }: Surroundings, kind: AnyFault, host: SimulatedHost): boolean {
   if (!faults.chooses(kind)) return false;
   const busy = rolesOn(host);
   for (const role of busy) faults.lands(kind, 'host', { role });
@@ -85,9 +85,9 @@ function befalls({ faults }: Sight, kind: AnyFault, host: SimulatedHost): boolea
   return true;
 }
 
-function disturbQueues({ sight, queues, outside }: Disturbed): void {
-  const { faults } = sight;
-  if (faults.chooses('poison')) outside.poison();
+function disturbQueues({ around, queues, clients }: Disturbed): void {
+  const { faults } = around;
+  if (faults.chooses('poison')) clients.poison();
   if (faults.chooses('queue purged')) queues.purge();
   if (faults.chooses('old message again')) queues.repeatOld();
 }

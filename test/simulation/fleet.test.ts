@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { Timeline } from '#testing/world/timeline';
 import { Faults, faultKinds, otherFaults, type Profile } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { chanceOf } from './random.ts';
 import { Services } from './services.ts';
-import type { Sight } from './sight.ts';
-import { Timeline } from './timeline.ts';
+import type { Surroundings } from './surroundings.ts';
 
 const hour = 3_600_000;
 const nothingWrong = Object.fromEntries([...faultKinds, ...otherFaults].map((kind) => [kind, 0])) as Profile;
@@ -16,26 +16,26 @@ const nothingWrong = Object.fromEntries([...faultKinds, ...otherFaults].map((kin
 function hosts(context: TestContext) {
   const chance = chanceOf(1);
   const passes: string[] = [];
-  const sight: Sight = {
+  const around: Surroundings = {
     timeline: new Timeline(0),
     chance,
     faults: new Faults(nothingWrong, chance, () => ''),
-    saw: (happening) => void (happening.type === 'returned' && passes.push(happening.name)),
+    record: (observation) => void (observation.type === 'returned' && passes.push(observation.name)),
     carriedOut: () => undefined,
-    tell: () => undefined,
+    narrate: () => undefined,
   };
-  const queues = new SimulatedQueues(sight);
-  const shared = new Shared(sight, queues, false);
+  const queues = new SimulatedQueues(around);
+  const shared = new Shared(around, queues, false);
   context.after(() => shared.database.close());
-  const services = new Services(sight);
+  const services = new Services(around, new Map());
   const fleet = new Fleet({
-    sight,
+    around,
     queues,
     channels: shared.channels,
     cut: 'apart',
     variables: {},
     periodMs: 20_000,
-    portsOf: (host) => ({ ...portsOf(host, shared, queues, sight), remote: services.remoteFor(host) }),
+    portsOf: (host) => ({ ...portsOf(host, shared, queues, around), remote: services.remoteFor(host) }),
     nextRelease: () => 'old',
     isDeployed: false,
     isPassVain: () => false,
@@ -44,22 +44,22 @@ function hosts(context: TestContext) {
   /** Who of them has looked after orders within so long. */
   const looked = async (ms: number): Promise<readonly string[]> => {
     let isOver = false;
-    sight.timeline.after(ms, 'enough', () => void (isOver = true));
-    while (!isOver) await sight.timeline.step();
+    around.timeline.after(ms, 'enough', () => void (isOver = true));
+    while (!isOver) await around.timeline.step();
     return passes.splice(0).toSorted();
   };
   return { fleet, looked };
 }
 
-describe('supervisors that are gone', () => {
-  test('do not look after orders until they are back', async (context) => {
+describe('absent supervisors', () => {
+  test('run no pass until they are back', async (context) => {
     const { fleet, looked } = hosts(context);
     fleet.supervisorsGo(hour);
     assert.deepEqual(await looked(hour - 1), []);
     assert.deepEqual(await looked(10_000), ['supervisor', 'sweeper']);
   });
 
-  test('are back at once when faults are over, however long they were to be gone, and look as often as before', async (context) => {
+  test('are back as soon as faults are over, and then run as often as before', async (context) => {
     const { fleet, looked } = hosts(context);
     await looked(hour);
     const often = await looked(hour);

@@ -1,17 +1,17 @@
 import { queueNames } from '#ports/messages';
 import type { FunctionSpec } from '#runtime/topology';
+import type { Channels } from '#testing/world/channels';
 import type { Release } from './app.ts';
 import type { Role } from './at-work.ts';
-import type { Channels } from './channels.ts';
 import { type HostOptions, SimulatedHost, sources, topology, visibilityOf } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** How the functions are put onto processes: all on each, or one on each, as in Lambda, where they die alone. */
 export type Cut = 'together' | 'apart';
 
 export interface FleetOptions {
-  readonly sight: Sight;
+  readonly around: Surroundings;
   readonly queues: SimulatedQueues;
   readonly channels: Channels;
   readonly cut: Cut;
@@ -57,10 +57,10 @@ export class Fleet {
   }
 
   private startProcess(place: string, functions: readonly FunctionSpec[]): void {
-    const { sight, cut, variables, portsOf, periodMs } = this.options;
+    const { around, cut, variables, portsOf, periodMs } = this.options;
     const onCrash = () =>
-      sight.timeline.after(sight.chance.between(200, 15_000), `${place} starts again`, () => this.startProcess(place, functions));
-    const host = new SimulatedHost(`${place}-${++this.starts}`, sight, portsOf, {
+      around.timeline.after(around.chance.between(200, 15_000), `${place} starts again`, () => this.startProcess(place, functions));
+    const host = new SimulatedHost(`${place}-${++this.starts}`, around, portsOf, {
       variables,
       release: this.options.nextRelease(),
       functions,
@@ -68,12 +68,12 @@ export class Fleet {
       onCrash,
     });
     this.hosts.set(place, host);
-    if (host.runs('supervisor')) this.superviseFrom(host, 'supervisor', sight.chance.between(1, periodMs));
-    if (host.runs('sweeper')) this.superviseFrom(host, 'sweeper', sight.chance.between(1, firstSweepMaxMs));
+    if (host.runs('supervisor')) this.superviseFrom(host, 'supervisor', around.chance.between(1, periodMs));
+    if (host.runs('sweeper')) this.superviseFrom(host, 'sweeper', around.chance.between(1, firstSweepMaxMs));
   }
 
   private superviseFrom(host: SimulatedHost, name: 'supervisor' | 'sweeper', afterMs: number): void {
-    const { timeline } = this.options.sight;
+    const { timeline } = this.options.around;
     timeline.after(afterMs, `${host.id} ${name}`, () => {
       if (host.isDead || host.isLeaving) return;
       if (this.areSupervisorsGone) return this.awaitReturn(() => this.superviseFrom(host, name, 0));
@@ -84,12 +84,12 @@ export class Fleet {
   }
 
   get areSupervisorsGone(): boolean {
-    return this.options.sight.timeline.now < this.goneUntil;
+    return this.options.around.timeline.now < this.goneUntil;
   }
 
   /** No supervisor and no sweeper runs for so long. */
   supervisorsGo(ms: number): void {
-    this.goneUntil = this.options.sight.timeline.now + ms;
+    this.goneUntil = this.options.around.timeline.now + ms;
   }
 
   /** At once, however long they were to be gone. */
@@ -99,7 +99,7 @@ export class Fleet {
   }
 
   private awaitReturn(begin: () => void): void {
-    const { timeline } = this.options.sight;
+    const { timeline } = this.options.around;
     const goOn = () => {
       if (this.gone.delete(goOn)) begin();
     };
@@ -110,7 +110,7 @@ export class Fleet {
   /** One that is alive and runs this function, or takes what lies on this queue; undefined while there is none. */
   anyHost(name: string): SimulatedHost | undefined {
     const alive = this.all.filter((host) => !host.isDead && !host.isLeaving && host.runs(name) && mayServe(host, name));
-    return alive.length > 0 ? this.options.sight.chance.pick(alive) : undefined;
+    return alive.length > 0 ? this.options.around.chance.pick(alive) : undefined;
   }
 
   private readonly shut = new Set<string>();
@@ -119,7 +119,7 @@ export class Fleet {
   private waitUntilOpen(queue: string): void {
     if (this.shut.has(queue)) return;
     this.shut.add(queue);
-    this.options.sight.timeline.after(looksAgainMs, `${queue} is shut`, () => {
+    this.options.around.timeline.after(looksAgainMs, `${queue} is shut`, () => {
       this.shut.delete(queue);
       this.deliver(queue);
     });
@@ -129,8 +129,8 @@ export class Fleet {
   private deliver(queue: string): void {
     const source = sources.get(queue);
     if (!source) return;
-    const { sight, queues, channels } = this.options;
-    const { timeline, chance, faults } = sight;
+    const { around, queues, channels } = this.options;
+    const { timeline, chance, faults } = around;
     if (channels.isShut(queue)) return this.waitUntilOpen(queue);
     const host = this.anyHost(queue);
     if (!host) return timeline.after(500, `${queue} waits for a host`, () => this.deliver(queue));
@@ -138,7 +138,7 @@ export class Fleet {
     const visibilityMs = visibilityOf(queue, this.options.isDeployed);
     const messages = queues.receive(queue, chance.between(1, batchSize), visibilityMs, maxReceiveCount);
     if (messages.length === 0) return;
-    sight.tell(() => `${host.id} takes ${messages.length} of ${queue}${messages.map(({ body }) => `\n      ${body}`).join('')}`);
+    around.narrate(() => `${host.id} takes ${messages.length} of ${queue}${messages.map(({ body }) => `\n      ${body}`).join('')}`);
     const acknowledge = (processed: readonly string[]) => {
       if (processed.length > 0 && faults.hits('batch comes again', queue, () => queues.victimOn(queue, messages[0]?.body))) return;
       timeline.after(chance.between(1, 8), `${host.id} acknowledges`, () => {

@@ -1,13 +1,13 @@
-import type { StepState } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import { requestIdOf } from '#core/data/ids';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { queueNames as names, timeText } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { definitions } from './app.ts';
-import type { Reach } from './outside.ts';
+import type { Reach } from './clients.ts';
 import type { Chance } from './random.ts';
 
 const everyMs = [200, 3000] as const;
@@ -39,7 +39,7 @@ interface Forgery {
 
 /** Those who answer to what others were asked, for as long as anything goes wrong. */
 export function forge(reach: Reach, chance: Chance, left = answersMax): void {
-  const { timeline, faults } = reach.sight;
+  const { timeline, faults } = reach.around;
   timeline.after(chance.between(...everyMs), 'somebody answers who was not asked', () => {
     if (faults.over || left === 0) return;
     const open = [...reach.shared.last.values()].flatMap(({ state }) => openIn(state));
@@ -59,7 +59,7 @@ function openIn(state: StateRecord): readonly Open[] {
   });
 }
 
-function answer({ queues, sight }: Reach, { orderId, path, agent, own }: Open, chance: Chance): void {
+function answer({ queues, around }: Reach, { orderId, path, agent, own }: Open, chance: Chance): void {
   const { attempt, epoch } = own;
   const other = chance.pick(agents.filter((name) => name !== agent));
   const { named, ...forged } = chance.pick<Forgery>([
@@ -73,11 +73,11 @@ function answer({ queues, sight }: Reach, { orderId, path, agent, own }: Open, c
     { agent, result: noOutput },
   ]);
   const asking = { requestId: requestIdOf(orderId, path, own), orderId, path, attempt, epoch, ...named };
-  const sentAt = timeText(sight.timeline.now);
+  const sentAt = timeText(around.timeline.now);
   const body = JSON.stringify({ v: 1, type: 'reply', ...asking, sentAt, result: forged.result });
   const queue = names.replies(forged.agent);
-  sight.tell(() => `forged on ${queue}: ${body}`);
+  around.narrate(() => `forged on ${queue}: ${body}`);
   queues.put(queue, body, 0);
   // It contradicts itself: that is no message at all.
-  if (named) sight.saw({ type: 'poisoned', body });
+  if (named) around.record({ type: 'poisoned', body });
 }

@@ -9,6 +9,10 @@ import type { CreateFunction, Invocation } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
+import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
+import type { Guarded } from '#testing/world/guarded';
+import { failureOf, observedTelemetry } from '#testing/world/telemetry';
+import type { Timeline } from '#testing/world/timeline';
 import { create as agent } from '../../functions/agent.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
@@ -18,9 +22,8 @@ import { create as supervisor } from '../../functions/supervisor.ts';
 import { appOn, loaded, type Release, type Remote } from './app.ts';
 import { as, type Role, roleAtWork } from './at-work.ts';
 import { type FaultKind, type Site, Unavailable, type Victim } from './faults.ts';
-import type { Guarded } from './guarded.ts';
-import { listening, type Sight, toldOf } from './sight.ts';
 import { asTaken } from './stricter.ts';
+import type { Surroundings } from './surroundings.ts';
 import { CutOff } from './transactions.ts';
 
 const files: { readonly [file: string]: CreateFunction } = {
@@ -78,17 +81,11 @@ type Apply<T> = (fault?: FaultKind) => T | Promise<T>;
 /** As long as a sweep takes, or less. */
 const shortSweepMs = 60;
 
-/** What a service was asked for, and how often so far. */
-interface Asking {
-  readonly requestId: string;
-  readonly tries: number;
-}
-
 /** A run's time before its end is announced to it. */
 const marginMs = 1000;
 
 /** One process with some functions. When it crashes, whatever it was at is cut off where it waits, for ever. */
-export class SimulatedHost {
+export class SimulatedHost implements WatchedProcess {
   readonly id: string;
   readonly system: System;
   isDead = false;
@@ -105,32 +102,31 @@ export class SimulatedHost {
   private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
   frozenUntil = 0;
-  /** What is asked of a service, by the signal that all its tries share. */
-  readonly asking = new WeakMap<AbortSignal, Asking>();
-  /** By request: until when its agent has asked for more time, by its own clock. */
-  readonly beatenUntil = new Map<string, number>();
-  private readonly sight: Sight;
+  readonly timeline: Timeline;
+  readonly watch = new AgentWatch(this);
+  private readonly around: Surroundings;
   private readonly options: HostOptions;
   private readonly handlers = new Map<string, (event: never, invocation: never) => unknown>();
 
   constructor(
     id: string,
-    sight: Sight,
+    around: Surroundings,
     portsOf: (host: SimulatedHost) => Pick<Ports, 'store' | 'queues' | 'publisher'> & { readonly remote: Remote },
     options: HostOptions,
   ) {
     this.id = id;
-    this.sight = sight;
+    this.around = around;
+    this.timeline = around.timeline;
     this.options = options;
     const { remote, ...ports } = portsOf(this);
-    const rest = { telemetry: listening(sight), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
+    const rest = { telemetry: observedTelemetry(around), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
     const definitions = options.app ? loadDefinitions(app) : { ...loaded[options.release], agents: app.agents };
-    const emit = (event: string) => sight.carriedOut(`emitted ${event}`);
+    const emit = (event: string) => around.carriedOut(`emitted ${event}`);
     this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions, emit });
-    const system = { ...this.system, random: () => sight.chance.next() };
+    const system = { ...this.system, random: () => around.chance.next() };
     for (const { name, file, environment, sources: all } of options.functions) {
       const create = files[file];
       if (!create) continue;
@@ -159,14 +155,14 @@ export class SimulatedHost {
   }
 
   private clock(): Clock {
-    const { timeline } = this.sight;
+    const { timeline } = this.around;
     return {
       now: () => timeline.now + this.skewMs,
       sleep: (ms, signal) =>
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
-          const asking = signal && this.asking.get(signal);
-          if (asking !== undefined) this.sight.saw({ type: 'rests', ...asking, ms });
+          const asking = this.watch.triedFor(signal);
+          if (asking !== undefined) this.around.record({ type: 'rests', ...asking, ms });
           signal?.addEventListener('abort', () => resolve(), { once: true });
           timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
         }),
@@ -175,22 +171,26 @@ export class SimulatedHost {
 
   /** Its clock is put on or back, so far ahead of the world's. */
   jump(skewMs: number): void {
-    const { timeline } = this.sight;
-    this.sight.saw({ type: 'clock jumps', host: this.id, from: timeline.now + this.skewMs, to: timeline.now + skewMs });
+    const { timeline } = this.around;
+    this.around.record({ type: 'clock jumps', host: this.id, from: timeline.now + this.skewMs, to: timeline.now + skewMs });
     this.skewMs = skewMs;
   }
 
+  get isToStop(): boolean {
+    return this.isLeaving || this.isHurried;
+  }
+
   /** Something was seen of how its agent treats its service. */
-  guarded(agent: string, event: Guarded): void {
-    this.sight.saw({ type: 'guarded', host: this.id, agent, now: this.sight.timeline.now + this.skewMs, event });
+  record(agent: string, event: Guarded): void {
+    this.around.record({ type: 'guarded', host: this.id, agent, now: this.around.timeline.now + this.skewMs, event });
   }
 
   /**
    * A call of something outside. `apply` happens there, after a while; the answer comes back, or does not. What a dead
    * host had sent off may still arrive.
    */
-  call<T>(site: Site, apply: Apply<T>, { latencyMs = this.sight.chance.between(1, 12), about }: CallOptions = {}): Promise<T> {
-    const { timeline } = this.sight;
+  call<T>(site: Site, apply: Apply<T>, { latencyMs = this.around.chance.between(1, 12), about }: CallOptions = {}): Promise<T> {
+    const { timeline } = this.around;
     const role = roleAtWork();
     const victim = (): Victim => ({ role, orderId: about?.() });
     const counted = isPort(site) ? 1 : 0;
@@ -212,7 +212,7 @@ export class SimulatedHost {
   }
 
   private async arrive<T>(site: Site, apply: Apply<T>, caller: Caller<T>): Promise<void> {
-    const { timeline, faults, chance } = this.sight;
+    const { timeline, faults, chance } = this.around;
     const refuse = (why: string) => this.goOn(() => caller.reject(new Unavailable(`${site.name} ${why}`)));
     if (this.isDead && chance.happens(0.5)) return;
     const fault = this.isDead ? undefined : faults.at(site, caller.victim);
@@ -237,7 +237,7 @@ export class SimulatedHost {
 
   /** Whether the whole of what stands behind a call is down, or takes nothing from anybody. */
   private isOut(site: Site, victim: () => Victim): boolean {
-    const { faults, timeline } = this.sight;
+    const { faults, timeline } = this.around;
     const [port = ''] = site.name.split('.');
     if (!isPort(site)) return false;
     if (port === 'store' && faults.isDown('store is down', port, { now: timeline.now, victim })) return true;
@@ -246,13 +246,13 @@ export class SimulatedHost {
 
   private async apply<T>(site: Site, apply: () => T | Promise<T>): Promise<T> {
     const answer = await apply();
-    this.sight.carriedOut(site.name);
+    this.around.carriedOut(site.name);
     return answer;
   }
 
   /** Now, or when it is not frozen any more; never, when it is dead by then. */
   goOn(resume: () => void): void {
-    const { timeline } = this.sight;
+    const { timeline } = this.around;
     if (this.isDead) return;
     if (timeline.now >= this.frozenUntil) return this.isCutOff() ? undefined : resume();
     timeline.after(this.frozenUntil - timeline.now, `${this.id} goes on`, () => this.goOn(resume));
@@ -260,15 +260,15 @@ export class SimulatedHost {
 
   /** It stands still, and does not know it: whatever it was told before, it acts on afterwards. */
   freeze(ms: number): void {
-    this.sight.tell(() => `${this.id} stands still for ${ms} ms`);
-    this.frozenUntil = this.sight.timeline.now + ms;
+    this.around.narrate(() => `${this.id} stands still for ${ms} ms`);
+    this.frozenUntil = this.around.timeline.now + ms;
   }
 
   /** A stop in good order: whoever is at work hears of it, and has some time. */
   leave(graceMs: number): void {
-    const { timeline } = this.sight;
+    const { timeline } = this.around;
     if (this.isLeaving || this.isDead) return;
-    this.sight.tell(() => `${this.id} is to stop`);
+    this.around.narrate(() => `${this.id} is to stop`);
     this.isLeaving = true;
     for (const stopping of this.stoppings) stopping.abort();
     const until = timeline.now + graceMs;
@@ -281,18 +281,21 @@ export class SimulatedHost {
 
   crash(where: string): void {
     if (this.isDead) return;
-    this.sight.tell(() => `${this.id} crashes ${where}`);
+    this.around.narrate(() => `${this.id} crashes ${where}`);
     this.isDead = true;
     this.options.onCrash();
   }
 
   /** Ids of the messages that were processed; never, when the host crashes meanwhile. */
   async handle(source: QueueSource, messages: Parameters<typeof queueEvent>[1]): Promise<readonly string[]> {
-    this.sight.saw({ type: 'delivered', queue: source.queue, messages });
-    const response = await this.run(source.queue, queueEvent(source.queue, asTaken(source.queue, messages, this.sight)) satisfies SQSEvent);
+    this.around.record({ type: 'delivered', queue: source.queue, messages });
+    const response = await this.run(
+      source.queue,
+      queueEvent(source.queue, asTaken(source.queue, messages, this.around)) satisfies SQSEvent,
+    );
     const failed = ((response as SQSBatchResponse | undefined)?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier);
     const came = messages.map(({ messageId }) => messageId);
-    this.sight.saw({ type: 'answered', queue: source.queue, came, failed });
+    this.around.record({ type: 'answered', queue: source.queue, came, failed });
     return came.filter((id) => !failed.includes(id));
   }
 
@@ -306,7 +309,7 @@ export class SimulatedHost {
     try {
       return await as(role, call);
     } catch (error) {
-      this.sight.saw(toldOf('a call is answered with an exception', error));
+      this.around.record(failureOf('a call is answered with an exception', error));
       throw error;
     } finally {
       this.atWork.splice(this.atWork.indexOf(role), 1);
@@ -327,19 +330,19 @@ export class SimulatedHost {
     try {
       return await as(role, async () => handler(event, { stopping: stopping.signal }));
     } catch (error) {
-      this.sight.saw(toldOf('a function rejects', error));
+      this.around.record(failureOf('a function rejects', error));
       throw error;
     } finally {
       this.timed.delete(timed);
       this.stoppings.delete(stopping);
       this.atWork.splice(this.atWork.indexOf(role), 1);
-      if (this.options.isCutOff && this.atWork.length === 0) this.sight.saw({ type: 'returned', name, open: this.open });
+      if (this.options.isCutOff && this.atWork.length === 0) this.around.record({ type: 'returned', name, open: this.open });
     }
   }
 
   /** When its time is over: some get much less than they should. Only those hear of their end before it comes. */
   private limit(spec: FunctionSpec, stopping: AbortController): number {
-    const { timeline, faults, chance } = this.sight;
+    const { timeline, faults, chance } = this.around;
     // A sweep is short, and there are few.
     const isSweep = spec.name === 'sweeper';
     const isShort = faults.chooses('time runs out') || (isSweep && faults.chooses('time runs out'));
@@ -357,7 +360,7 @@ export class SimulatedHost {
 
   /** What is still at work when its time is over is cut off, whatever it was at. */
   private isCutOff(): boolean {
-    const { timeline, faults } = this.sight;
+    const { timeline, faults } = this.around;
     for (const { spec, endsAt } of this.timed) {
       if (this.isDead || endsAt > timeline.now) continue;
       if (!faults.over) faults.lands('time runs out', spec.name, { role: roleOf(spec) });

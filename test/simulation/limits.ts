@@ -3,7 +3,7 @@ import { withRetries } from '#adapters/aws/dynamodb/retry';
 import { tableFigures } from '#ports/limits';
 import { Partitions, partition } from '../support/limited-store.ts';
 import type { SimulatedHost } from './host.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** As the SDK names them, for the store to tell them apart. */
 class TooLarge extends Error {
@@ -14,7 +14,7 @@ class Throttled extends Error {
 }
 
 /** A write as DynamoDB sees it. `times`: what one in a transaction costs more. */
-export interface Metered {
+interface Metered {
   readonly orderId: string;
   readonly write: string;
   readonly items: readonly Item[];
@@ -26,29 +26,30 @@ export class Limits {
   /** Orders of which it takes less than the program believes, in bytes of an item. */
   readonly smaller = new Map<string, number>();
   private readonly partitions = new Partitions();
-  private readonly sight: Sight;
+  private readonly around: Surroundings;
 
-  constructor(sight: Sight) {
-    this.sight = sight;
+  constructor(around: Surroundings) {
+    this.around = around;
   }
 
   /** A write that finds something else there than it wants to replace costs as much as one that does not. */
-  async metered<W extends { readonly outcome: string }>({ orderId, write, items, times }: Metered, apply: () => Promise<W>): Promise<W> {
+  async metered({ orderId, write, items, times }: Metered, apply: () => Promise<unknown>): Promise<unknown> {
     const sizes = items.map(bytesOf);
     const bytes = Math.max(...sizes);
     const units = times * sizes.reduce((sum, each) => sum + Math.ceil(each / partition.unitBytes), 0);
     const tell = (outcome: 'written' | 'refused' | 'throttled' | 'too large') =>
-      this.sight.saw({ type: 'metered', orderId, write, bytes, units, outcome });
+      this.around.record({ type: 'metered', orderId, write, bytes, units, outcome });
     if (bytes > (this.smaller.get(orderId) ?? tableFigures.itemBytesMax)) {
       tell('too large');
       throw new TooLarge('Item size has exceeded the maximum allowed size');
     }
-    if (!this.partitions.takes(orderId, units, this.sight.timeline.now)) {
+    if (!this.partitions.takes(orderId, units, this.around.timeline.now)) {
       tell('throttled');
       throw new Throttled('The level of configured provisioned throughput for the table was exceeded');
     }
     const answer = await apply();
-    tell(answer.outcome === 'written' ? 'written' : 'refused');
+    const { outcome = 'written' } = (answer ?? {}) as { readonly outcome?: string };
+    tell(outcome === 'written' ? 'written' : 'refused');
     return answer;
   }
 
@@ -64,7 +65,7 @@ export class Limits {
         }
       }
     };
-    return withRetries(repeated, { clock, random: () => this.sight.chance.next() });
+    return withRetries(repeated, { clock, random: () => this.around.chance.next() });
   }
 }
 

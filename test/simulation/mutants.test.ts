@@ -7,20 +7,20 @@ import { type Mutant, mutated } from '../../dev/verify/mutants/mutant.ts';
 const all = [...classic, ...further];
 const textOf = ({ file }: Mutant): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
-describe('G4: mistakes of one line, by which the laws are tried out', () => {
-  test('there are 44 classic ones and some more, each under a name of its own', () => {
+describe('G4: mutants of one line, which test the laws', () => {
+  test('there are 44 classic mutants and further ones, each with its own name', () => {
     assert.equal(classic.length, 44);
     assert.equal(new Set(all.map(({ name }) => name)).size, all.length);
   });
 
-  test('each still fits the code, and changes it', () => {
+  test('each mutant still fits the code, and changes it', () => {
     for (const mutant of all) {
       const text = textOf(mutant);
       assert.notEqual(mutated(mutant, text), text, mutant.name);
     }
   });
 
-  test('one that the code has outgrown, or that fits in two places, is refused by name', () => {
+  test('a mutant that fits nowhere, or in two places, is refused by name', () => {
     const mutant: Mutant = { name: 'slip', why: '', file: 'lib/x.ts', find: 'a > b', replace: 'a >= b' };
     assert.equal(mutated(mutant, 'if (a > b)'), 'if (a >= b)');
     for (const text of ['if (a < b)', 'if (a > b || a > b)'])

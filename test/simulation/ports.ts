@@ -1,57 +1,60 @@
 import { type Item, orderItem, pageItem, stateItem, undoPageItem } from '#adapters/aws/dynamodb/items';
 import { openDatabase } from '#adapters/sqlite/database';
 import { sqliteStore } from '#adapters/sqlite/store';
-import { collections } from '#ports/documents';
 import type { Announcement, Publisher } from '#ports/event-bus';
-import { agentOfReplies, agentOfRequests, type Request } from '#ports/messages';
+import type { Request } from '#ports/messages';
 import { type StateRecord, shardOf } from '#ports/records';
-import type { SentWithWrite, Store, Write } from '#ports/store';
+import type { SentWithWrite, Store } from '#ports/store';
 import { deadLetterIn } from '#roles/dead-letters/dead-letter';
 import type { Ports } from '#runtime/system';
+import { Channels } from '#testing/world/channels';
+import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
+import { documentPutBy, isDeadLetter, storedBy } from '#testing/world/port-observer';
 import { roleAtWork } from './at-work.ts';
-import { Channels } from './channels.ts';
+import { responseQueue } from './clients.ts';
 import { type Site, Unavailable } from './faults.ts';
-import { responseQueue } from './history.ts';
 import type { SimulatedHost } from './host.ts';
-import type { Limits, Metered } from './limits.ts';
+import type { Limits } from './limits.ts';
 import type { SimulatedQueues } from './queues.ts';
-import type { Sight } from './sight.ts';
 import { asSent } from './stricter.ts';
+import type { Surroundings } from './surroundings.ts';
 import { cuttable } from './transactions.ts';
 
-const writing = (name: string): Site => ({ name, faults: ['throttled', 'answer lost', 'written twice'] });
-const adding = (name: string): Site => ({ name, faults: ['throttled', 'answer lost'] });
-const reading = (name: string): Site => ({ name, faults: ['throttled'] });
-const sites = {
-  create: { name: 'store.create', faults: ['throttled', 'transaction conflict', 'answer lost', 'written twice'] },
-  update: writing('store.update'),
-  patch: writing('store.patch'),
-  putPage: adding('store.putPage'),
-  putUndoPage: adding('store.putUndoPage'),
-  recordIntent: adding('store.recordIntent'),
-  withdraw: adding('store.withdraw'),
-  putBreaker: adding('store.putBreaker'),
-  breaker: reading('store.breaker'),
-  putDocument: adding('store.putDocument'),
-  removeDocument: adding('store.removeDocument'),
-  document: reading('store.document'),
-  documents: reading('store.documents'),
-  load: reading('store.load'),
-  head: reading('store.head'),
-  pages: reading('store.pages'),
-  undoPage: reading('store.undoPage'),
-  client: reading('store.client'),
-  due: reading('store.due'),
-  sweep: reading('store.sweep'),
-  send: adding('queues.send'),
-  acknowledge: adding('queues.acknowledge'),
-  release: adding('queues.release'),
-  depth: reading('queues.depth'),
-  publish: { name: 'publisher.publish', faults: ['throttled', 'answer lost', 'not taken'] },
-} as const satisfies { readonly [name: string]: Site };
+const writes = ['throttled', 'answer lost', 'written twice'] as const;
+const adds = ['throttled', 'answer lost'] as const;
+const reads = ['throttled'] as const;
+/** What can go wrong at each method of a port, beside a crash. Nothing goes wrong at those that only the API calls. */
+const faultsAt: { readonly [name: string]: Site['faults'] } = {
+  'store.create': ['throttled', 'transaction conflict', 'answer lost', 'written twice'],
+  'store.update': writes,
+  'store.patch': writes,
+  'store.putPage': adds,
+  'store.putUndoPage': adds,
+  'store.recordIntent': adds,
+  'store.withdraw': adds,
+  'store.putBreaker': adds,
+  'store.breaker': reads,
+  'store.putDocument': adds,
+  'store.removeDocument': adds,
+  'store.document': reads,
+  'store.documents': reads,
+  'store.load': reads,
+  'store.head': reads,
+  'store.pages': reads,
+  'store.undoPage': reads,
+  'store.client': reads,
+  'store.due': reads,
+  'store.sweep': reads,
+  'queues.send': adds,
+  'queues.acknowledge': adds,
+  'queues.release': adds,
+  'queues.depth': reads,
+  'publisher.publish': ['throttled', 'answer lost', 'not taken'],
+};
+const siteAt = (name: string): Site => ({ name, faults: faultsAt[name] ?? [] });
 
 /** Each method of a port at which something can go wrong. */
-export const callSites: readonly Site[] = Object.values(sites);
+export const callSites: readonly Site[] = Object.keys(faultsAt).map(siteAt);
 
 /** The only one that may ask for something only once: see `atMostOnce`. */
 const notingAgent = 'ledger';
@@ -78,30 +81,50 @@ export class Shared {
   readonly channels: Channels;
   /** Where the store takes no more than DynamoDB does. */
   limits: Limits | undefined;
-  private readonly sight: Sight;
+  private readonly around: Surroundings;
   private readonly queues: SimulatedQueues;
 
-  constructor(sight: Sight, queues: SimulatedQueues, writesAndSendsAtomically: boolean) {
-    this.sight = sight;
+  constructor(around: Surroundings, queues: SimulatedQueues, writesAndSendsAtomically: boolean) {
+    this.around = around;
     this.queues = queues;
-    this.channels = new Channels(sight.timeline);
+    this.channels = new Channels(around.timeline);
     this.store = sqliteStore(this.database, writesAndSendsAtomically ? (along) => this.sendWithin(along) : undefined);
   }
 
   /** Whether a supervisor whose clock is right finds something. */
   isAnythingDue(): boolean {
-    const { now } = this.sight.timeline;
+    const { now } = this.around.timeline;
     return some(this.last, ({ state }) => state.worklist === 'due' && (state.worklistAt ?? 0) <= now);
   }
 
   /** A byte of what is stored of an order is another one: nobody can read it any more. */
   damage(orderId: string): void {
     const blob = this.last.get(orderId)?.state.blob ?? '';
-    const at = this.sight.chance.between(0, blob.length - 1);
+    const at = this.around.chance.between(0, blob.length - 1);
     this.database
       .prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)')
       .run(`${blob.slice(0, at)}\u0001${blob.slice(at + 1)}`, orderId);
-    this.sight.saw({ type: 'damaged', orderId, at });
+    this.around.record({ type: 'damaged', orderId, at });
+  }
+
+  /** Carries a call out, and observes what it has stored. */
+  async applied(made: PortCall): Promise<unknown> {
+    const answer = await this.metered(made);
+    const stored = storedBy(made, answer, (orderId) => this.last.get(orderId)?.state.blob ?? '');
+    if (stored) this.written(stored.state, stored.caller?.orderId);
+    const document = documentPutBy(made, answer);
+    if (document) this.channels.stored(document);
+    if (document && isDeadLetter(document)) this.around.record({ type: 'dead-lettered', message: deadLetterIn(document) });
+    return answer;
+  }
+
+  private async metered({ site, args, apply }: PortCall): Promise<unknown> {
+    const items = itemsOf[site];
+    const work = async (): Promise<unknown> => apply();
+    if (!this.limits || !items) return work();
+    const orderId = aboutOf({ site, args, apply }) ?? '';
+    const all = items(args as never, this.last.get(orderId)?.state.blob ?? '');
+    return this.limits.metered({ write: site, orderId, items: all, times: all.length > 1 ? 2 : 1 }, work);
   }
 
   private sendWithin({ messages, announcements }: SentWithWrite): void {
@@ -110,7 +133,7 @@ export class Shared {
   }
 
   publish(announcements: readonly Announcement[]): void {
-    for (const announcement of announcements) this.sight.saw({ type: 'published', announcement });
+    for (const announcement of announcements) this.around.record({ type: 'published', announcement });
   }
 
   /** What a newer program leaves of a record, or gives back as this one knows it: a write like any other. */
@@ -129,7 +152,7 @@ export class Shared {
   /** It was written by nobody: a table was restored. */
   putBack(state: StateRecord): void {
     const { orderId } = state;
-    this.last.set(orderId, { at: this.sight.timeline.now, state, shard: shardOf(orderId) });
+    this.last.set(orderId, { at: this.around.timeline.now, state, shard: shardOf(orderId) });
     this.hidden.delete(orderId);
   }
 
@@ -137,11 +160,11 @@ export class Shared {
     const { orderId } = after;
     const known = this.last.get(orderId);
     const before = known?.state;
-    this.last.set(orderId, { at: this.sight.timeline.now, state: after, shard: known?.shard ?? shardOf(orderId) });
+    this.last.set(orderId, { at: this.around.timeline.now, state: after, shard: known?.shard ?? shardOf(orderId) });
     this.hidden.delete(orderId);
-    if (after.worklist !== null && this.sight.faults.hits('index never', sites.due.name, () => ({ role: 'supervisor', orderId })))
+    if (after.worklist !== null && this.around.faults.hits('index never', 'store.due', () => ({ role: 'supervisor', orderId })))
       this.hidden.add(orderId);
-    this.sight.saw({ type: 'written', before, after, caller });
+    this.around.record({ type: 'written', before, after, caller });
   }
 }
 
@@ -150,177 +173,96 @@ export function portsOf(
   host: SimulatedHost,
   shared: Shared,
   queues: SimulatedQueues,
-  sight: Sight,
+  around: Surroundings,
 ): Pick<Ports, 'store' | 'queues' | 'publisher'> {
-  return { store: storeOf(host, shared, sight), queues: channelOf(host, queues, sight), publisher: publisherOf(host, shared, sight) };
+  return { store: storeOf(host, shared, around), queues: channelOf(host, queues, around), publisher: publisherOf(host, shared, around) };
 }
 
-function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
-  const { store } = shared;
-  // Who dies in the middle of a call leaves what its first transaction did.
-  const callOnce = <T>(site: Site, orderId: string, apply: () => Promise<T>): Promise<T> =>
-    host.call(site, (fault) => shared.database.within(fault === 'crash applied' ? 1 : Number.POSITIVE_INFINITY, apply), {
-      about: () => orderId,
-    });
-  const { limits } = shared;
-  const call: typeof callOnce = limits ? (site, orderId, apply) => limits.patiently(host, () => callOnce(site, orderId, apply)) : callOnce;
-  const metered = <W extends { readonly outcome: string }>(
-    items: () => Pick<Metered, 'write' | 'orderId' | 'items'>,
-    apply: () => Promise<W>,
-  ): Promise<W> => {
-    if (!limits) return apply();
-    const what = items();
-    return limits.metered({ ...what, times: what.items.length > 1 ? 2 : 1 }, apply);
-  };
-  const put = async (site: Site, orderId: string, item: () => Item, apply: () => Promise<void>): Promise<void> => {
-    const items = () => ({ write: site.name, orderId, items: [item()] });
-    await metered(items, async () => {
-      await apply();
-      return { outcome: 'written' };
-    });
-  };
+function storeOf(host: SimulatedHost, shared: Shared, around: Surroundings): Store {
+  const { store, limits, database } = shared;
+  const { faults } = around;
+  const once = (made: PortCall, orderId: string | undefined): Promise<unknown> =>
+    host.call(
+      siteAt(made.site),
+      // Who dies in the middle of a call leaves what its first transaction did.
+      (fault) => database.within(fault === 'crash applied' ? 1 : Number.POSITIVE_INFINITY, () => shared.applied(made)),
+      { about: () => orderId },
+    );
+  const call = (made: PortCall, orderId = aboutOf(made)): Promise<unknown> =>
+    limits ? limits.patiently(host, () => once(made, orderId)) : once(made, orderId);
+  const port = instrumented('store', store, async (made) => (faultsAt[made.site] ? call(made) : made.apply()));
   return {
-    ...store,
-    ...readsOf(host, shared, sight),
-    create: (order, state, along) =>
-      call(sites.create, order.orderId, async () => {
-        const items = () => ({ write: sites.create.name, orderId: order.orderId, items: [orderItem(order), stateItem(state)] });
-        const write = await metered(items, () => store.create(order, state, along));
-        if (write.outcome === 'written') shared.written(state, order.caller?.orderId);
-        return write;
-      }),
-    update: (state, when, along) =>
-      call(sites.update, state.orderId, async () => {
-        const items = () => ({ write: sites.update.name, orderId: state.orderId, items: [stateItem(state)] });
-        const write: Write = await metered(items, () => store.update(state, when, along));
-        if (write.outcome === 'written') shared.written(state);
-        return write;
-      }),
-    patch: (head, when) =>
-      call(sites.patch, head.orderId, async () => {
-        const blob = shared.last.get(head.orderId)?.state.blob ?? '';
-        const items = () => ({ write: sites.patch.name, orderId: head.orderId, items: [stateItem({ ...head, blob })] });
-        const write: Write = await metered(items, () => store.patch(head, when));
-        if (write.outcome === 'written') shared.written({ ...head, blob });
-        return write;
-      }),
-    recordIntent: (asking) => {
+    ...port,
+    load: async (id) => {
+      const apply = async () => {
+        const found = await store.load(id);
+        const strange = found && host.strangeTo(found.state);
+        if (strange) faults.lands(strange, 'store.load', { orderId: id });
+        return found;
+      };
+      return call({ site: 'store.load', args: [id], apply }) as ReturnType<Store['load']>;
+    },
+    due: (...range) =>
+      dueFor(shared, around, range, (apply) => call({ site: 'store.due', args: range, apply }) as ReturnType<Store['due']>),
+    recordIntent: async (asking) => {
       const { requestId, completeBy = '' } = asking as typeof asking & Partial<Request>;
-      host.guarded(notingAgent, { what: 'notes', requestId, completeBy });
-      return call(sites.recordIntent, asking.orderId, async () => {
+      host.record(notingAgent, { what: 'notes', requestId, completeBy });
+      const withdrawn = (apply: () => Promise<void>) => call({ site: 'store.withdraw', args: [], apply }, asking.orderId) as Promise<void>;
+      const apply = async () => {
         const note = await store.recordIntent(asking);
-        return note.outcome === 'recorded' ? { ...note, withdraw: () => call(sites.withdraw, asking.orderId, note.withdraw) } : note;
-      });
+        return note.outcome === 'recorded' ? { ...note, withdraw: () => withdrawn(note.withdraw) } : note;
+      };
+      return call({ site: 'store.recordIntent', args: [asking], apply }) as ReturnType<Store['recordIntent']>;
     },
-    ...breakersOf(host, store),
-    document: (...key) => call(sites.document, key[0], () => store.document(...key)),
-    documents: (...range) => call(sites.documents, range[0], () => store.documents(...range)),
-    putDocument: (document, loadedRev) =>
-      call(sites.putDocument, document.collection, async () => {
-        const write = await store.putDocument(document, loadedRev);
-        if (write.outcome === 'written') shared.channels.stored(document);
-        const isAside = document.collection.startsWith(collections.deadLetters(''));
-        if (write.outcome === 'written' && isAside) sight.saw({ type: 'dead-lettered', message: deadLetterIn(document) });
-        return write;
-      }),
-    removeDocument: (...key) => call(sites.removeDocument, key[0], () => store.removeDocument(...key)),
-    putPage: (...page) =>
-      call(sites.putPage, page[0], () =>
-        put(
-          sites.putPage,
-          page[0],
-          () => pageItem(...page),
-          () => store.putPage(...page),
-        ),
-      ),
-    putUndoPage: (...page) =>
-      call(sites.putUndoPage, page[0], () =>
-        put(
-          sites.putUndoPage,
-          page[0],
-          () => undoPageItem(...page),
-          () => store.putUndoPage(...page),
-        ),
-      ),
+    // Supervisors and operators read and write what is stored of services as well.
+    breaker: (agent) => (roleAtWork() === 'agent' ? host.watch.readsBreaker(agent, () => port.breaker(agent)) : port.breaker(agent)),
+    putBreaker: (...given) =>
+      roleAtWork() === 'agent' ? host.watch.writesBreaker(given, () => port.putBreaker(...given)) : port.putBreaker(...given),
   };
 }
 
-/** What is stored of services, as their agents read and write it: supervisors and operators do so as well. */
-function breakersOf(host: SimulatedHost, store: Store): Pick<Store, 'breaker' | 'putBreaker'> {
-  return {
-    breaker: async (agent) => {
-      const read = () => host.call(sites.breaker, () => store.breaker(agent), { about: () => agent });
-      if (roleAtWork() !== 'agent') return read();
-      host.guarded(agent, { what: 'reads' });
-      try {
-        const breaker = await read();
-        host.guarded(agent, { what: 'is told', breaker });
-        return breaker;
-      } catch (error) {
-        host.guarded(agent, { what: 'is not told' });
-        throw error;
-      }
-    },
-    putBreaker: async (breaker, loadedRev) => {
-      const { agent } = breaker;
-      const write = () => host.call(sites.putBreaker, () => store.putBreaker(breaker, loadedRev), { about: () => agent });
-      if (roleAtWork() !== 'agent') return write();
-      host.guarded(agent, { what: 'writes', breaker, loadedRev });
-      try {
-        const answer = await write();
-        const isWritten = answer.outcome === 'written';
-        host.guarded(agent, { what: 'is told', breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
-        return answer;
-      } catch (error) {
-        host.guarded(agent, { what: 'is not told', isWritten: false });
-        throw error;
-      }
-    },
-  };
+/** What a call is about, where that is one order, agent or collection. */
+function aboutOf({ site, args: [first] }: PortCall): string | undefined {
+  if (site === 'store.client' || site === 'store.due') return undefined;
+  if (typeof first !== 'object') return typeof first === 'string' ? first : undefined;
+  const { orderId, agent, collection } = first as { readonly [field: string]: string | undefined };
+  return orderId ?? agent ?? collection;
 }
 
-function readsOf(host: SimulatedHost, { store, last, hidden }: Shared, sight: Sight): Partial<Store> {
-  const { timeline, faults, chance } = sight;
-  /** A proposal: what was written only just now may be missing, and what is there no more may still stand in it. */
+/** What lies under one partition key is written as items of DynamoDB. */
+const itemsOf: { readonly [site: string]: (args: never, blob: string) => readonly Item[] } = {
+  'store.create': ([order, state]: Parameters<Store['create']>) => [orderItem(order), stateItem(state)],
+  'store.update': ([state]: Parameters<Store['update']>) => [stateItem(state)],
+  'store.patch': ([head]: Parameters<Store['patch']>, blob) => [stateItem({ ...head, blob })],
+  'store.putPage': (page: Parameters<Store['putPage']>) => [pageItem(...page)],
+  'store.putUndoPage': (page: Parameters<Store['putUndoPage']>) => [undoPageItem(...page)],
+};
+
+/** The index proposes: what was written only just now may be missing, and what is there no more may still stand in it. */
+async function dueFor(
+  { store, last, hidden }: Shared,
+  { timeline, faults, chance }: Surroundings,
+  [worklist, shard, until, limit]: Parameters<Store['due']>,
+  call: (apply: () => ReturnType<Store['due']>) => ReturnType<Store['due']>,
+): ReturnType<Store['due']> {
   const asIndexed = (found: readonly string[]): readonly string[] => {
     const isLate = (id: string): boolean =>
       hidden.has(id) ||
-      (timeline.now - (last.get(id)?.at ?? 0) < indexLagMs && faults.hits('index late', sites.due.name, () => ({ orderId: id })));
+      (timeline.now - (last.get(id)?.at ?? 0) < indexLagMs && faults.hits('index late', 'store.due', () => ({ orderId: id })));
     const seen = found.filter((id) => !isLate(id));
     if (last.size === 0 || !faults.chooses('index ghost')) return seen;
     const ghost = chance.pick([...last.keys()]);
     if (seen.includes(ghost)) return seen;
-    faults.lands('index ghost', sites.due.name, { orderId: ghost });
+    faults.lands('index ghost', 'store.due', { orderId: ghost });
     return [...seen, ghost];
   };
-  return {
-    load: (id) =>
-      host.call(
-        sites.load,
-        async () => {
-          const found = await store.load(id);
-          const strange = found && host.strangeTo(found.state);
-          if (strange) faults.lands(strange, sites.load.name, { orderId: id });
-          return found;
-        },
-        { about: () => id },
-      ),
-    head: (id) => host.call(sites.head, () => store.head(id), { about: () => id }),
-    pages: (id) => host.call(sites.pages, () => store.pages(id), { about: () => id }),
-    undoPage: (...page) => host.call(sites.undoPage, () => store.undoPage(...page), { about: () => page[0] }),
-    client: (id) => host.call(sites.client, () => store.client(id)),
-    sweep: (...page) => host.call(sites.sweep, () => store.sweep(...page)),
-    // Asked so often that an answer of nothing takes no time of its own.
-    due: async (worklist, shard, until, limit) => {
-      const isDue = ({ shard: own, state }: Last) => own === shard && state.worklist === worklist && (state.worklistAt ?? 0) <= until;
-      if (!some(last, isDue)) return asIndexed([]);
-      return host.call(sites.due, async () => asIndexed(await store.due(worklist, shard, until, limit)));
-    },
-  };
+  // Asked so often that an answer of nothing takes no time of its own.
+  const isDue = ({ shard: own, state }: Last) => own === shard && state.worklist === worklist && (state.worklistAt ?? 0) <= until;
+  return some(last, isDue) ? call(async () => asIndexed(await store.due(worklist, shard, until, limit))) : asIndexed([]);
 }
 
-const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): Ports['queues'] => {
-  const { faults, timeline } = sight;
+const channelOf = (host: SimulatedHost, queues: SimulatedQueues, around: Surroundings): Ports['queues'] => {
+  const { faults, timeline } = around;
   const notHere = (): never => {
     throw new Error('The world itself receives: no function does.');
   };
@@ -332,9 +274,8 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): 
   return {
     send: (given) => {
       const messages = given.map((message) => ({ ...message, body: asSent(faults, message.body) }));
-      for (const { queue, body } of messages) tellPutBack(host, queue, body);
       const sent = host.call(
-        sites.send,
+        siteAt('queues.send'),
         () => {
           // What comes before the one that is not taken may be sent: nobody knows.
           for (const message of messages) {
@@ -344,59 +285,37 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): 
         },
         { about: () => (messages[0] ? queues.victimOn(messages[0].queue, messages[0].body).orderId : undefined) },
       );
-      for (const { queue, body } of messages) tellBeat(host, queue, body, sent);
+      if (roleAtWork() === 'agent') host.watch.sends(messages, sent);
       return sent;
     },
     receive: notHere,
-    acknowledge: (queue, receipts) => host.call(sites.acknowledge, () => queues.acknowledge(queue, receipts.map(idIn), host)),
+    acknowledge: (queue, receipts) => host.call(siteAt('queues.acknowledge'), () => queues.acknowledge(queue, receipts.map(idIn), host)),
     release: (queue, receipts, afterMs) => {
-      for (const receipt of receipts) sight.saw({ type: 'to be shown', messageId: idIn(receipt), afterMs });
-      return host.call(sites.release, () => queues.release(queue, receipts, afterMs));
+      for (const receipt of receipts) around.record({ type: 'to be shown', messageId: idIn(receipt), afterMs });
+      return host.call(siteAt('queues.release'), () => queues.release(queue, receipts, afterMs));
     },
-    depth: (queue) => host.call(sites.depth, () => queues.depth(queue)),
+    depth: (queue) => host.call(siteAt('queues.depth'), () => queues.depth(queue)),
   };
 };
 
-function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: Sight): Publisher {
+function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: Surroundings): Publisher {
   return {
     publish: (announcements) =>
       host.call(
-        sites.publish,
+        siteAt('publisher.publish'),
         () => {
           const victim = () => ({ orderId: orderIdIn(announcements[0]?.id) });
           const outage = { now: timeline.now, victim };
           if (faults.isDown('publisher gone for a day', 'bus', { ...outage, lastsMs: [day, day] }))
             throw new Unavailable('The bus is gone.');
           if (faults.isDown('publisher is down', 'bus', outage)) throw new Unavailable('The bus is down.');
-          const failed = announcements.filter(() => faults.hits('not taken', sites.publish.name, victim)).map(({ id }) => id);
+          const failed = announcements.filter(() => faults.hits('not taken', 'publisher.publish', victim)).map(({ id }) => id);
           shared.publish(announcements.filter(({ id }) => !failed.includes(id)));
           return { failed };
         },
         { about: () => orderIdIn(announcements[0]?.id) },
       ),
   };
-}
-
-function tellPutBack(host: SimulatedHost, queue: string, body: string): void {
-  const agent = roleAtWork() === 'agent' ? agentOfRequests(queue) : undefined;
-  if (agent === undefined || !body.includes('"requeued":')) return;
-  const { requestId } = JSON.parse(body) as { requestId: string };
-  host.guarded(agent, { what: 'puts back', requestId });
-}
-
-/** Heard before whoever sends it goes on. A scheduler that meets a lease posts what it heard anew. */
-function tellBeat(host: SimulatedHost, queue: string, body: string, sent: Promise<void>): void {
-  const agent = roleAtWork() === 'agent' ? agentOfReplies(queue) : undefined;
-  if (agent === undefined || !body.startsWith('{"v":1,"type":"heartbeat"')) return;
-  const { requestId, completeBy } = JSON.parse(body) as { requestId: string; completeBy: string };
-  host.guarded(agent, { what: 'beats', requestId, completeBy, stoodStillUntil: host.frozenUntil });
-  sent.then(
-    () => {
-      host.beatenUntil.set(requestId, Date.parse(completeBy));
-      host.guarded(agent, { what: 'has beaten', requestId, completeBy });
-    },
-    () => undefined,
-  );
 }
 
 const idIn = (receipt: string): string => receipt.slice(0, receipt.indexOf('/'));

@@ -15,7 +15,7 @@ const played = (...args: string[]): string =>
   execFileSync('sh', ['bin/run', 'dev/tools/simulate.ts', ...args], { cwd: root, env: { ...process.env, LOG_LEVEL: 'off' } }).toString();
 
 describe('npm run simulate', () => {
-  test('plays one world where its story is asked for and nothing is said of how many', () => {
+  test('plays one world if --trace is given without --runs', () => {
     const file = join(folder, 'all.txt');
     const lines = played('--seed', '3', '--trace', '--coverage', file).trim().split('\n');
     const { seed, runs } = JSON.parse(lines.at(-1) ?? '') as { readonly seed: number; readonly runs: number };
@@ -24,7 +24,7 @@ describe('npm run simulate', () => {
     assert.match(readFileSync(file, 'utf8'), /^\| fault \| where \| none \|/);
   });
 
-  test('a world in which a law is broken is told with a command that can be copied: behind it a comment says at which commit', () => {
+  test('a violation is printed with a command that plays its world again, and with the commit', () => {
     assert.match(commandFor(12), /^npm run simulate -- --seed 12 --runs 1 --trace # at [0-9a-f]{7,40}(\+changes)?$/);
   });
 });

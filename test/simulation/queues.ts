@@ -3,7 +3,7 @@ import type { Outgoing, QueueDepth, Received } from '#ports/queues';
 import type { Victim } from './faults.ts';
 import { roleBehind, type SimulatedHost } from './host.ts';
 import type { Chance } from './random.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 interface Message {
   readonly id: string;
@@ -37,7 +37,7 @@ const isPutBack = (body: string): boolean => body.startsWith('{"waitsSince"');
  * acknowledged comes again after its visibility, until it goes to the dead letters.
  */
 export class SimulatedQueues {
-  private readonly sight: Sight;
+  private readonly around: Surroundings;
   private readonly messages = new Map<string, Message[]>();
   /** What was sent lately, whatever became of it. */
   private readonly old: Outgoing[] = [];
@@ -47,8 +47,8 @@ export class SimulatedQueues {
   /** What became visible on a queue that has a function behind it. */
   onVisible: (queue: string) => void = () => {};
 
-  constructor(sight: Sight) {
-    this.sight = sight;
+  constructor(around: Surroundings) {
+    this.around = around;
   }
 
   send(sent: readonly Outgoing[]): void {
@@ -57,14 +57,14 @@ export class SimulatedQueues {
 
   private sendOne(message: Outgoing): void {
     const { queue, body, delayMs = 0 } = message;
-    const { faults, chance } = this.sight;
-    this.sight.saw({ type: 'sent', queue, body, delayMs });
+    const { faults, chance } = this.around;
+    this.around.record({ type: 'sent', queue, body, delayMs });
     this.remember(message);
     const victim = () => this.victimOn(queue, body);
     // What means nothing here nobody would ask for again; whether it reaches a person is what must be seen.
     const isMissed = mayBeLost.test(queue) && !isPutBack(body);
     if (isMissed && !faults.over && !faults.calm && this.daysLate?.happens(daysLateShare)) this.putDaysLate(queue, body, this.daysLate);
-    if (isMissed && faults.hits('message lost', queue, victim)) return this.sight.tell(() => `a message to ${queue} is lost`);
+    if (isMissed && faults.hits('message lost', queue, victim)) return this.around.narrate(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue, victim)); copy++) {
       const late = faults.hits('message late', queue, victim) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);
       // A copy may also come when everything is over.
@@ -75,7 +75,7 @@ export class SimulatedQueues {
 
   /** Once more, when everything may be over; or for the first time, where what was sent is lost. */
   private putDaysLate(queue: string, body: string, chance: Chance): void {
-    this.sight.carriedOut('emitted message days late');
+    this.around.carriedOut('emitted message days late');
     this.put(queue, body, chance.between(hourMs, daysLateMaxMs));
   }
 
@@ -93,7 +93,7 @@ export class SimulatedQueues {
 
   /** All that lies on one queue is gone. */
   purge(): void {
-    const { faults, chance } = this.sight;
+    const { faults, chance } = this.around;
     const full = this.internal().filter((queue) => (this.messages.get(queue) ?? []).length > 0);
     if (full.length === 0) return;
     this.empty(chance.pick(full), (queue, body) => faults.lands('queue purged', queue, this.victimOn(queue, body)));
@@ -110,10 +110,10 @@ export class SimulatedQueues {
   }
 
   private empty(queue: string, each?: (queue: string, body: string) => void): void {
-    this.sight.tell(() => `all that lies on ${queue} is gone`);
+    this.around.narrate(() => `all that lies on ${queue} is gone`);
     for (const message of this.messages.get(queue) ?? []) {
       each?.(queue, message.body);
-      this.sight.saw({ type: 'purged', body: message.body });
+      this.around.record({ type: 'purged', body: message.body });
       message.gone = true;
     }
     this.messages.set(queue, []);
@@ -121,7 +121,7 @@ export class SimulatedQueues {
 
   /** Somebody has found an old message among the dead letters, and moves it back. */
   repeatOld(): void {
-    const { faults, chance } = this.sight;
+    const { faults, chance } = this.around;
     if (this.old.length === 0) return;
     const { queue, body } = chance.pick(this.old);
     faults.lands('old message again', queue, this.victimOn(queue, body));
@@ -130,7 +130,7 @@ export class SimulatedQueues {
 
   /** Without any of what may befall a message on its way. */
   put(queue: string, body: string, delayMs: number): void {
-    const { now } = this.sight.timeline;
+    const { now } = this.around.timeline;
     const message = { id: `m${++this.ids}`, queue, body, sentAt: now, receiveCount: 0, visibleAt: now + delayMs, gone: false };
     const list = this.messages.get(queue) ?? [];
     list.push(message);
@@ -139,7 +139,7 @@ export class SimulatedQueues {
   }
 
   private announce(message: Message): void {
-    const { timeline } = this.sight;
+    const { timeline } = this.around;
     timeline.after(message.visibleAt - timeline.now, `visible ${message.queue}`, () => {
       if (!message.gone && message.visibleAt <= timeline.now) this.onVisible(message.queue);
     });
@@ -147,7 +147,7 @@ export class SimulatedQueues {
 
   /** Up to so many visible ones, in no order. */
   receive(queue: string, max: number, visibilityMs: number, maxReceiveCount: number): readonly Received[] {
-    const { timeline, chance } = this.sight;
+    const { timeline, chance } = this.around;
     const visible = (this.messages.get(queue) ?? []).filter(({ visibleAt }) => visibleAt <= timeline.now);
     const received: Received[] = [];
     while (received.length < max && visible.length > 0) {
@@ -168,15 +168,15 @@ export class SimulatedQueues {
   }
 
   acknowledge(queue: string, ids: readonly string[], host: SimulatedHost): void {
-    const { faults } = this.sight;
+    const { faults } = this.around;
     for (const message of this.messages.get(queue) ?? []) {
       if (!ids.includes(message.id)) continue;
       if (faults.hits('acknowledgement lost', queue, () => this.victimOn(queue, message.body))) {
-        this.sight.tell(() => `${host.id} acknowledges ${message.id} of ${queue} in vain`);
+        this.around.narrate(() => `${host.id} acknowledges ${message.id} of ${queue} in vain`);
         continue;
       }
       this.remove(message);
-      this.sight.saw({ type: 'acknowledged', queue, body: message.body });
+      this.around.record({ type: 'acknowledged', queue, body: message.body });
     }
   }
 
@@ -184,13 +184,13 @@ export class SimulatedQueues {
   release(queue: string, receipts: readonly string[], afterMs: number): void {
     for (const message of this.messages.get(queue) ?? []) {
       if (!receipts.includes(`${message.id}/${message.receiveCount}`)) continue;
-      message.visibleAt = this.sight.timeline.now + afterMs;
+      message.visibleAt = this.around.timeline.now + afterMs;
       this.announce(message);
     }
   }
 
   depth(queue: string): QueueDepth {
-    const { now } = this.sight.timeline;
+    const { now } = this.around.timeline;
     const list = this.messages.get(queue) ?? [];
     const hidden = list.filter(({ visibleAt }) => visibleAt > now);
     const inFlight = hidden.filter(({ receiveCount }) => receiveCount > 0).length;
@@ -208,7 +208,7 @@ export class SimulatedQueues {
 
   /** Queues on which something lies, visible or not; what only waits for its time does not count. */
   occupied(): readonly string[] {
-    const { now } = this.sight.timeline;
+    const { now } = this.around.timeline;
     return [...this.messages].flatMap(([queue, list]) =>
       list.some(({ receiveCount, visibleAt, body }) => receiveCount > 0 || visibleAt <= now || queue !== names.wakeUps || isPutBack(body))
         ? [queue]

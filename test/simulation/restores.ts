@@ -1,14 +1,14 @@
+import type { History } from '#testing/world/history';
 import { Backup } from './backup.ts';
 import { standsStillMaxMs } from './disturbances.ts';
 import type { Fleet } from './fleet.ts';
-import type { History } from './history.ts';
 import type { Shared } from './ports.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Chance } from './random.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 export interface Restored {
-  readonly sight: Sight;
+  readonly around: Surroundings;
   readonly fleet: Fleet;
   readonly shared: Shared;
   readonly queues: SimulatedQueues;
@@ -25,7 +25,7 @@ const arrivedAfterMs = 100;
 
 /** The table is put back as it was some time before, while services, and somebody who was left behind, know what has happened since. */
 export function restore(world: Restored, chance: Chance): void {
-  const { timeline, faults } = world.sight;
+  const { timeline, faults } = world.around;
   timeline.after(chance.between(...keptAfterMs), 'the table is kept as it is', () => {
     const asOf = timeline.now;
     const backup = new Backup(world.shared, world.history);
@@ -35,7 +35,7 @@ export function restore(world: Restored, chance: Chance): void {
       timeline.after(arrivedAfterMs, 'the table is restored', () => {
         world.queues.purgeAll();
         backup.restore(world.history);
-        world.sight.saw({ type: 'restored', asOf, orders: backup.orders, isLeftBehind });
+        world.around.record({ type: 'restored', asOf, orders: backup.orders, isLeftBehind });
       });
     });
   });

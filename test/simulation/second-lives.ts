@@ -1,12 +1,12 @@
 import { orderIdOf } from '#roles/submission/submission';
+import type { History } from '#testing/world/history';
 import { offers, voyageOffer } from './app.ts';
+import { type Clients, clientName } from './clients.ts';
 import type { AnyFault } from './faults.ts';
-import type { History } from './history.ts';
-import { clientName, type Outside } from './outside.ts';
 import type { Shared } from './ports.ts';
 import { type Chance, chanceOf } from './random.ts';
 import type { Services } from './services.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 const oneIn = 100;
 const keptForMs = [900_000, 1_800_000] as const;
@@ -29,13 +29,13 @@ export function firstLivesIn(seed: number): FirstLives | undefined {
 }
 
 export interface Forgetting {
-  readonly sight: Sight;
+  readonly around: Surroundings;
   readonly shared: Shared;
   readonly history: History;
 }
 
 /** Submits them under the keys that other orders have later. The answer takes back what is only so for them. */
-export function submitFirst(world: Forgetting, outside: Outside, services: Services, { chance, keptForMs }: FirstLives): () => void {
+export function submitFirst(world: Forgetting, clients: Clients, services: Services, { chance, keptForMs }: FirstLives): () => void {
   let isOver = false;
   const refuses = new Map<string, boolean>();
   services.refuses.set('carrier.ship', (orderId) => {
@@ -45,11 +45,11 @@ export function submitFirst(world: Forgetting, outside: Outside, services: Servi
   const first = [voyageOffer, voyageOffer, chance.pick(offers), chance.pick(offers)];
   for (const [index, { workflow, body }] of first.entries()) {
     const idempotencyKey = `order-${index + 1}`;
-    outside.submit({ client: clientName, idempotencyKey, workflow, order: body });
-    if (chance.happens(unwanted.share)) outside.cancel(orderIdOf(clientName, idempotencyKey), unwanted.withinMs);
+    clients.submit({ client: clientName, idempotencyKey, workflow, order: body });
+    if (chance.happens(unwanted.share)) clients.cancel(orderIdOf(clientName, idempotencyKey), unwanted.withinMs);
   }
   const look = (): void =>
-    world.sight.timeline.after(looksEveryMs, 'orders are forgotten', async () => {
+    world.around.timeline.after(looksEveryMs, 'orders are forgotten', async () => {
       if (isOver) return;
       await forget(world, keptForMs);
       look();
@@ -58,17 +58,17 @@ export function submitFirst(world: Forgetting, outside: Outside, services: Servi
   return () => {
     isOver = true;
     services.refuses.delete('carrier.ship');
-    world.history.beginAnew();
+    world.history.startAgain();
   };
 }
 
 /** As a host does it. */
-async function forget({ sight, shared, history }: Forgetting, keptForMs: number): Promise<void> {
-  const finishedBefore = sight.timeline.now - keptForMs;
+async function forget({ around, shared, history }: Forgetting, keptForMs: number): Promise<void> {
+  const finishedBefore = around.timeline.now - keptForMs;
   if ((await shared.store.forget(finishedBefore, 500)) === 0) return;
   const known = [...history.orders.keys()];
   const heads = await Promise.all(known.map((orderId) => shared.store.head(orderId)));
   const orderIds = known.filter((_, index) => heads[index] === undefined);
   for (const orderId of orderIds) shared.last.delete(orderId);
-  sight.saw({ type: 'forgotten', orderIds, finishedBefore });
+  around.record({ type: 'forgotten', orderIds, finishedBefore });
 }

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
-import { RequestCanceled } from '#roles/agent/deadline';
+import type { Effect } from '#testing/world/effects';
+import { failureOf } from '#testing/world/telemetry';
 import { atMostOnce, openingOf, type Remote, refusals, safeOf, secretOf } from './app.ts';
 import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
-import { type Sight, toldOf } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** What a service knows of one idempotency key. It answers the same key with the same answer, for ever. */
 interface Known {
@@ -12,28 +13,10 @@ interface Known {
   readonly answer: 'done' | 'refused';
 }
 
-/** An effect in the world outside, by the key under which it was asked for. */
-export interface Effect {
-  readonly operation: string;
-  /** How often it was done. */
-  times: number;
-  undone: boolean;
-}
-
-/** One call, by whom it is given up. */
-interface Watched {
-  readonly orderId: string;
-  readonly requestId: string;
-  readonly operation: string;
-  readonly tries: number;
-  readonly completeBy: number;
-  readonly signal: AbortSignal;
-}
-
 /** The remote services: what they have done is not undone by any crash here. */
 export class Services {
-  readonly effects = new Map<string, Effect>();
-  private readonly sight: Sight;
+  private readonly effects: ReadonlyMap<string, Effect>;
+  private readonly around: Surroundings;
   /** Services that are ill, by agent: how likely each call of them fails. */
   readonly illness = new Map<string, number>();
   /** Services that cannot even be reached at times, by agent. */
@@ -43,17 +26,17 @@ export class Services {
   /** What some operations refuse beside what is usual, by name. */
   readonly refuses = new Map<string, (orderId: string) => boolean>();
   private readonly known = new Map<string, Known>();
-  private calls = 0;
 
-  constructor(sight: Sight) {
-    this.sight = sight;
+  constructor(around: Surroundings, effects: ReadonlyMap<string, Effect>) {
+    this.around = around;
+    this.effects = effects;
   }
 
   remoteFor(host: SimulatedHost): Remote {
     return {
       asked: (operation, input, call) => {
         // A service without idempotency leaves alone what comes after the time that was given for it.
-        const inTime = () => !atMostOnce.has(operation) || this.sight.timeline.now < call.completeBy.getTime() - host.skewMs;
+        const inTime = () => !atMostOnce.has(operation) || this.around.timeline.now < call.completeBy.getTime() - host.skewMs;
         return this.travel(host, operation, input, call, () =>
           inTime() ? this.does(operation, input, call) : this.fails(operation, input),
         );
@@ -67,9 +50,8 @@ export class Services {
   }
 
   private async travel<T>(host: SimulatedHost, operation: string, input: unknown, call: Call<string>, arrive: () => T): Promise<T> {
-    const { requestId, tries } = host.asking.get(call.signal) ?? { requestId: call.requestId, tries: 0 };
-    host.asking.set(call.signal, { requestId, tries: tries + 1 });
-    const { faults, chance, timeline } = this.sight;
+    host.watch.tries(call);
+    const { faults, chance, timeline } = this.around;
     const [agent = ''] = operation.split('.');
     const victim = () => aboutKey(call.idempotencyKey);
     // Who can be asked whether something was done takes his time with it.
@@ -88,18 +70,16 @@ export class Services {
       },
       { latencyMs: lasts?.() ?? usualMs, about: () => victim().orderId },
     );
-    const { orderId, path, signal } = call;
-    const asks = { orderId, requestId, operation, tries: tries + 1, completeBy: call.completeBy.getTime(), signal };
-    return this.watched(host, agent, asks, async () => {
+    return host.watch.call(agent, { ...call, operation }, async () => {
       const answer = await asked;
       if (!faults.hits('service answer lost', operation, victim)) return answer;
-      this.sight.tell(() => `the answer to ${operation} for ${path} is lost`);
+      this.around.narrate(() => `the answer to ${operation} for ${call.path} is lost`);
       throw new TransientFailure('The connection broke.');
     });
   }
 
   private isIll(agent: string, victim: () => Victim): boolean {
-    const { faults, chance } = this.sight;
+    const { faults, chance } = this.around;
     const failing = this.illness.get(agent);
     if (faults.over || failing === undefined || !(failing === 1 || chance.happens(failing))) return false;
     faults.lands('service is down', agent, victim());
@@ -107,46 +87,11 @@ export class Services {
   }
 
   private isOutOfReach(agent: string, victim: () => Victim): boolean {
-    const { faults } = this.sight;
+    const { faults } = this.around;
     const { orderId = '' } = victim();
     if (faults.over || !this.outOfReach.get(agent)?.(orderId)) return false;
     faults.lands('service is down', agent, victim());
     return true;
-  }
-
-  /**
-   * Tells of the call, and of its end: whoever has given it up hears nothing more of it. What is canceled is not given up: its
-   * answer is waited for until its time is over.
-   */
-  private async watched<T>(host: SimulatedHost, agent: string, { signal, ...asked }: Watched, work: () => Promise<T>): Promise<T> {
-    const call = ++this.calls;
-    let isOver = false;
-    const until = () => Math.max(asked.completeBy, host.beatenUntil.get(asked.requestId) ?? 0);
-    const leftMs = () => until() - (this.sight.timeline.now + host.skewMs);
-    // It may have asked for more time meanwhile. While its process stands still it does not learn that its time is over.
-    const goesInTime = (): void =>
-      this.sight.timeline.after(leftMs(), 'the time of a canceled call is over', () =>
-        isOver ? undefined : host.goOn(() => (leftMs() <= 0 ? hears('gone') : goesInTime())),
-      );
-    const goes = () => (signal.reason instanceof RequestCanceled ? goesInTime() : hears('gone'));
-    const isTooLate = () => signal.aborted && leftMs() <= 0;
-    const hears = (how: 'answered' | 'failed' | 'gone'): void => {
-      if (isOver) return;
-      isOver = true;
-      host.guarded(agent, { what: 'hears', call, how, isToStop: host.isLeaving || host.isHurried, stoodStillUntil: host.frozenUntil });
-    };
-    host.guarded(agent, { what: 'asks', call, ...asked, isGone: signal.aborted, stoodStillUntil: host.frozenUntil });
-    if (signal.aborted) goes();
-    signal.addEventListener('abort', goes, { once: true });
-    try {
-      const answer = await work();
-      hears(isTooLate() ? 'gone' : 'answered');
-      return answer;
-    } catch (error) {
-      const isGone = isTooLate() || (signal.aborted && !(error instanceof PermanentFailure));
-      hears(isGone ? 'gone' : error instanceof PermanentFailure ? 'answered' : 'failed');
-      throw error;
-    }
   }
 
   /** Services like to quote what they were sent. */
@@ -157,7 +102,7 @@ export class Services {
   private does(operation: string, input: unknown, call: Call<string>): unknown {
     const { idempotencyKey: key } = call;
     const isUndo = (input as { id?: string }).id !== undefined;
-    if (isUndo && this.sight.faults.hits('undo refused', operation, () => aboutKey(key)))
+    if (isUndo && this.around.faults.hits('undo refused', operation, () => aboutKey(key)))
       throw new PermanentFailure('TooLate', `It cannot be taken back now: ${JSON.stringify(input)}.`);
     if (operation === 'hotel.cancel') this.checkCode(input as { readonly id: string; readonly code: string });
     if (operation === 'hotel.unlock') this.checkOpening(input as { readonly id: string });
@@ -175,12 +120,13 @@ export class Services {
 
   /** Whoever undoes a booking must know what it was answered with, also where nobody may see it. */
   private checkCode({ id, code }: { readonly id: string; readonly code: string }): void {
-    if (code !== secretOf(id)) this.sight.saw(toldOf('a booking is to be canceled', new Error(`${id} has another code than ${code}`)));
+    if (code !== secretOf(id))
+      this.around.record(failureOf('a booking is to be canceled', new Error(`${id} has another code than ${code}`)));
   }
 
   private checkOpening(input: { readonly id: string }): void {
     if (!isDeepStrictEqual(input, openingOf(input.id)))
-      this.sight.saw(toldOf('a safe is to be unlocked', new Error(`${input.id} is not opened by ${JSON.stringify(input)}`)));
+      this.around.record(failureOf('a safe is to be unlocked', new Error(`${input.id} is not opened by ${JSON.stringify(input)}`)));
   }
 
   private decide(operation: string, key: string): Known {
@@ -191,7 +137,7 @@ export class Services {
   }
 
   private refusesNow(operation: string, key: string): boolean {
-    const { faults } = this.sight;
+    const { faults } = this.around;
     const victim = () => aboutKey(key);
     if (refusals[operation] === undefined) return false;
     if (faults.over || !this.refuses.get(operation)?.(victim().orderId ?? '')) return faults.hits('service refuses', operation, victim);
@@ -201,14 +147,8 @@ export class Services {
 
   private effect(operation: string, key: string, input: unknown): void {
     const undoes = (input as { id?: string }).id;
-    this.sight.tell(() => `${operation} is done for ${key}`);
-    this.sight.saw({ type: 'effect', operation, key, ...(undoes === undefined ? {} : { undoes }) });
-    const effect = undoes === undefined ? undefined : this.effects.get(undoes);
-    if (effect) effect.undone = true;
-    if (undoes !== undefined) return;
-    const known = this.effects.get(key);
-    if (known) known.times += 1;
-    else this.effects.set(key, { operation, times: 1, undone: false });
+    this.around.narrate(() => `${operation} is done for ${key}`);
+    this.around.record({ type: 'effect', operation, key, ...(undoes === undefined ? {} : { undoes }) });
   }
 }
 

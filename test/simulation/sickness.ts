@@ -1,7 +1,7 @@
-import type { Outside } from './outside.ts';
+import type { Clients } from './clients.ts';
 import { chanceOf } from './random.ts';
 import type { Services } from './services.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** How often a service is away for so long, and with so many orders on their way, that its agents must find out. */
 const worldsWith = 0.08;
@@ -14,18 +14,18 @@ const ordersMore = [3, 6] as const;
 const share = 0.7;
 
 /** Services that are ill for longer than anybody tries again, and orders enough to find that out. */
-export function sicken(sight: Sight, services: Services, outside: Outside, seed: number): void {
+export function sicken(around: Surroundings, services: Services, clients: Clients, seed: number): void {
   // Of its own: who is ill must not change what else befalls other worlds.
   const chance = chanceOf(seed + 2_000_003);
   if (!chance.happens(worldsWith)) return;
-  for (let number = chance.between(...ordersMore); number > 0; number--) outside.submitSomething(100 + number);
+  for (let number = chance.between(...ordersMore); number > 0; number--) clients.submitSomething(100 + number);
   const agent = chance.pick(['stock', 'stock', 'bank', 'ledger']);
   let at = chance.between(0, firstMaxMs);
   for (let spell = chance.between(1, spellsMax); spell > 0; spell--) {
     const until = at + chance.between(...lastsMs);
     const failing = chance.happens(0.7) ? 1 : share;
-    sight.timeline.after(at, `the service of ${agent} falls ill`, () => void services.illness.set(agent, failing));
-    sight.timeline.after(until, `the service of ${agent} is well`, () => void services.illness.delete(agent));
+    around.timeline.after(at, `the service of ${agent} falls ill`, () => void services.illness.set(agent, failing));
+    around.timeline.after(until, `the service of ${agent} is well`, () => void services.illness.delete(agent));
     at = until + chance.between(...wellMs);
   }
 }

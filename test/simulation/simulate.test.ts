@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { simulate } from './simulate.ts';
 import { World } from './world.ts';
 
-test('G1: among crashes, lost messages and failing services, every order ends or waits for a person, and no law is broken', async () => {
+test('G1: with crashes, lost messages and failing services, every order ends or waits for a person, and no law is broken', async () => {
   // `npm run verify` plays more worlds, and checks that every kind of fault has hit.
   const { broken } = await simulate(1, 20);
   assert.deepEqual(
@@ -12,7 +12,7 @@ test('G1: among crashes, lost messages and failing services, every order ends or
   );
 });
 
-test('G3, S21: the same seed gives exactly the same run, and another seed another one', async () => {
+test('G3, S21: the same seed gives the same run, and another seed gives another one', async () => {
   const fingerprints = async (first: number) => {
     const { fingerprint, happened, landed } = await new World(first).run();
     return JSON.stringify([fingerprint, [...happened], [...landed]]);

@@ -1,89 +1,89 @@
-import type { Happening } from './sight.ts';
+import type { Observation } from '#testing/world/observation';
 
 /** As it is counted: what is sent by its queue and type, what is announced by its title, what is decided by its answer. */
-export function kindOf(happening: Happening): string {
-  if (happening.type === 'sent') return `sent to ${happening.queue}: ${/"type":"([a-z-]+)"/.exec(happening.body)?.[1]}`;
-  if (happening.type === 'published') return `announced ${happening.announcement.detailType}`;
-  if (happening.type === 'instructed') return `${happening.decision.kind} ${happening.outcome}`;
-  if (happening.type === 'failed') return `${happening.name} thrown`;
-  if (happening.type === 'metered') return `a write is ${happening.outcome}`;
-  if (happening.type === 'guarded') return `an agent ${happening.event.what}`;
-  return `seen ${happening.type}`;
+export function kindOf(observation: Observation): string {
+  if (observation.type === 'sent') return `sent to ${observation.queue}: ${/"type":"([a-z-]+)"/.exec(observation.body)?.[1]}`;
+  if (observation.type === 'published') return `announced ${observation.announcement.detailType}`;
+  if (observation.type === 'instructed') return `${observation.decision.kind} ${observation.outcome}`;
+  if (observation.type === 'failed') return `${observation.name} thrown`;
+  if (observation.type === 'metered') return `a write is ${observation.outcome}`;
+  if (observation.type === 'guarded') return `an agent ${observation.event.what}`;
+  return `seen ${observation.type}`;
 }
 
 /** A line of the story. */
-export function describe(happening: Happening): string {
-  switch (happening.type) {
+export function describe(observation: Observation): string {
+  switch (observation.type) {
     case 'written': {
-      const { orderId, rev, epoch, processState, outcome, nextDueFor } = happening.after;
+      const { orderId, rev, epoch, processState, outcome, nextDueFor } = observation.after;
       const due = nextDueFor ? `, due for ${nextDueFor.kind} ${nextDueFor.path ?? ''}` : '';
       return `${orderId} is written: rev ${rev}, epoch ${epoch}, ${processState}${outcome ? ` ${outcome}` : ''}${due}`;
     }
     case 'sent':
-      return `sent to ${happening.queue}: ${happening.body}`;
+      return `sent to ${observation.queue}: ${observation.body}`;
     case 'published':
-      return `announced: ${happening.announcement.detailType} ${happening.announcement.id}`;
+      return `announced: ${observation.announcement.detailType} ${observation.announcement.id}`;
     case 'effect':
-      return `${happening.operation} took effect`;
+      return `${observation.operation} took effect`;
     case 'submitted':
-      return `${happening.orderId} is answered: ${happening.outcome}`;
+      return `${observation.orderId} is answered: ${observation.outcome}`;
     case 'acknowledged':
-      return `acknowledged on ${happening.queue}: ${happening.body}`;
+      return `acknowledged on ${observation.queue}: ${observation.body}`;
     case 'decided':
-      return `${happening.orderId} was decided on as of rev ${happening.saw}: ${happening.answer.outcome}`;
+      return `${observation.orderId} was decided on as of rev ${observation.saw}: ${observation.answer.outcome}`;
     case 'instructed':
-      return `${happening.reason} on ${happening.orderId}: ${happening.outcome}`;
+      return `${observation.reason} on ${observation.orderId}: ${observation.outcome}`;
     case 'foreseen':
-      return `${happening.reason} on ${happening.orderId} would lead to ${happening.plan.processState}`;
+      return `${observation.reason} on ${observation.orderId} would lead to ${observation.plan.processState}`;
     case 'repeated':
-      return `${happening.key} to ${happening.orderId} came once more: ${happening.outcome}`;
+      return `${observation.key} to ${observation.orderId} came once more: ${observation.outcome}`;
     case 'newer':
-      return `${happening.orderId} ${happening.isNewer ? 'is written by a newer program' : 'is given back'}`;
+      return `${observation.orderId} ${observation.isNewer ? 'is written by a newer program' : 'is given back'}`;
     case 'rests':
-      return `${happening.requestId} is tried again in ${happening.ms} ms`;
+      return `${observation.requestId} is tried again in ${observation.ms} ms`;
     case 'restored':
-      return `the table is as it was at ${new Date(happening.asOf).toISOString()}: ${happening.orders.length} orders`;
+      return `the table is as it was at ${new Date(observation.asOf).toISOString()}: ${observation.orders.length} orders`;
     case 'damaged':
-      return `${happening.orderId} is damaged`;
+      return `${observation.orderId} is damaged`;
     case 'looked':
-      return `${happening.orderId} is looked at`;
+      return `${observation.orderId} is looked at`;
     case 'wanted':
-      return `${happening.holder} wants ${happening.orderId} for ${happening.leaseMs} ms`;
+      return `${observation.holder} wants ${observation.orderId} for ${observation.leaseMs} ms`;
     case 'locked':
-      return `${happening.orderId} is not to be had, after ${happening.afterMs} ms`;
+      return `${observation.orderId} is not to be had, after ${observation.afterMs} ms`;
     case 'renewed':
-      return `${happening.holder} ${happening.isKept ? 'keeps' : 'does not keep'} ${happening.orderId}`;
+      return `${observation.holder} ${observation.isKept ? 'keeps' : 'does not keep'} ${observation.orderId}`;
     case 'metered':
-      return `${happening.write} of ${happening.orderId} has ${happening.bytes} bytes: ${happening.outcome}`;
+      return `${observation.write} of ${observation.orderId} has ${observation.bytes} bytes: ${observation.outcome}`;
     case 'forgotten':
-      return `${happening.orderIds.join(', ')} are forgotten`;
+      return `${observation.orderIds.join(', ')} are forgotten`;
     case 'calm is over':
       return 'from now on something goes wrong';
     case 'purged':
-      return `gone: ${happening.body}`;
+      return `gone: ${observation.body}`;
     case 'delivered':
-      return `a function is given ${happening.messages.length} of ${happening.queue}`;
+      return `a function is given ${observation.messages.length} of ${observation.queue}`;
     case 'answered':
-      return `${happening.queue}: ${happening.failed.length} of ${happening.came.length} are to come again`;
+      return `${observation.queue}: ${observation.failed.length} of ${observation.came.length} are to come again`;
     case 'to be shown':
-      return `${happening.messageId} is to be shown again after ${happening.afterMs} ms`;
+      return `${observation.messageId} is to be shown again after ${observation.afterMs} ms`;
     case 'returned':
-      return `${happening.name} returns`;
+      return `${observation.name} returns`;
     case 'refused':
-      return `${happening.key} is answered: ${happening.outcome}`;
+      return `${observation.key} is answered: ${observation.outcome}`;
     case 'posted wrongly':
-      return `posted, and wrong: ${happening.body}`;
+      return `posted, and wrong: ${observation.body}`;
     case 'failed':
-      return `${happening.where}: ${happening.name}: ${happening.message}`;
+      return `${observation.where}: ${observation.name}: ${observation.message}`;
     case 'poisoned':
-      return `poison: ${happening.body}`;
+      return `poison: ${observation.body}`;
     case 'dead-lettered':
-      return `dead-lettered: ${happening.message.reason} ${happening.message.body}`;
+      return `dead-lettered: ${observation.message.reason} ${observation.message.body}`;
     case 'clock jumps':
-      return `${happening.host} has its clock jump by ${happening.to - happening.from} ms`;
+      return `${observation.host} has its clock jump by ${observation.to - observation.from} ms`;
     case 'guarded':
-      return `${happening.host} ${happening.agent}: ${JSON.stringify(happening.event)}`;
+      return `${observation.host} ${observation.agent}: ${JSON.stringify(observation.event)}`;
     case 'signal':
-      return `the signal to ${happening.orderId}: ${happening.answer}`;
+      return `the signal to ${observation.orderId}: ${observation.answer}`;
   }
 }

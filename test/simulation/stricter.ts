@@ -1,10 +1,10 @@
 import { agentOfRequests, type Request } from '#ports/messages';
 import type { Received } from '#ports/queues';
 import { offers } from './app.ts';
-import type { Outside } from './outside.ts';
+import type { Clients } from './clients.ts';
 import { chanceOf } from './random.ts';
 import type { Services } from './services.ts';
-import type { Sight } from './sight.ts';
+import type { Surroundings } from './surroundings.ts';
 
 const worldsWith = 0.1;
 const fromMs = [500, 60_000] as const;
@@ -25,15 +25,15 @@ export type Stricter = (request: Request, isFirst: boolean) => boolean;
  * For a while a deployment takes less than the one before: what was asked of that is refused by this. Of one asking all copies meet the
  * same schema the first time that they are delivered, for agents have no memory of what they refused; one that is delivered again may not.
  */
-export function deployStricter(sight: Sight, services: Services, outside: Outside, seed: number): void {
-  const { timeline, faults } = sight;
+export function deployStricter(around: Surroundings, services: Services, clients: Clients, seed: number): void {
+  const { timeline, faults } = around;
   const chance = chanceOf(seed + 9_000_011);
   if (!chance.happens(worldsWith)) return;
   let isDeployed = false;
   const at = chance.between(...fromMs);
   timeline.after(at, 'a stricter schema is deployed', () => {
     isDeployed = true;
-    sight.carriedOut('emitted stricter schema');
+    around.carriedOut('emitted stricter schema');
   });
   timeline.after(at + chance.between(...lastsMs), 'it is taken back', () => void (isDeployed = false));
   const orders = new Map<string, boolean>();
@@ -48,20 +48,20 @@ export function deployStricter(sight: Sight, services: Services, outside: Outsid
   };
   for (const [operation, ms] of slow) services.lasts.set(operation, () => chance.between(...ms));
   for (let number = chance.between(2, 4); number > 0; number--)
-    outside.submitSomething(500 + number, chance.pick(offers.filter(({ workflow }) => has.includes(workflow))));
+    clients.submitSomething(500 + number, chance.pick(offers.filter(({ workflow }) => has.includes(workflow))));
 }
 
 /** Messages as the deployment of the moment reads them: what is marked, it does not take (see `About`). */
-export function asTaken<M extends Received>(queue: string, messages: readonly M[], sight: Sight): readonly M[] {
+export function asTaken<M extends Received>(queue: string, messages: readonly M[], around: Surroundings): readonly M[] {
   const agent = agentOfRequests(queue);
-  const { faults } = sight;
+  const { faults } = around;
   const { stricter } = faults;
   if (!stricter || agent === undefined) return messages;
   return messages.map((message) => {
     const request = requestIn(message.body);
     if (!request) return message;
     const refuses = stricter(request, message.receiveCount === 1);
-    if (refuses && request.attempt > 1) sight.carriedOut('emitted later request refused by a stricter schema');
+    if (refuses && request.attempt > 1) around.carriedOut('emitted later request refused by a stricter schema');
     if (refuses) faults.lands('stricter schema', `${agent}.${request.operation}`, { role: 'agent', orderId: request.orderId });
     const { tooMuch: _, ...input } = request.input as { readonly [field: string]: unknown };
     return { ...message, body: JSON.stringify({ ...request, input: { ...input, ...(refuses ? { tooMuch: true } : {}) } }) };
@@ -69,7 +69,7 @@ export function asTaken<M extends Received>(queue: string, messages: readonly M[
 }
 
 /** What an agent puts back is the message as it came, without the mark of this world. */
-export const asSent = ({ stricter }: Pick<Sight['faults'], 'stricter'>, body: string): string =>
+export const asSent = ({ stricter }: Pick<Surroundings['faults'], 'stricter'>, body: string): string =>
   stricter ? body.replace(',"tooMuch":true', '') : body;
 
 /** One that asks for something with more than the name of an effect, as it was sent or as an agent put it back. */

@@ -1,7 +1,6 @@
 import { queueNames as names } from '#ports/messages';
 import type { Submission } from '#roles/submission/submission';
-import { responseQueue } from './history.ts';
-import { clientName, type Outside, type Reach } from './outside.ts';
+import { type Clients, clientName, type Reach, responseQueue } from './clients.ts';
 
 /** What is wrong with a submission, and with what it must be refused. */
 interface Slip {
@@ -24,8 +23,8 @@ const slips: readonly Slip[] = [
 ];
 
 /** Clients who ask for what is not to be had: each is told why, by an answer, by a message, or through a person. */
-export function visit(reach: Reach, outside: Outside): void {
-  const { chance, timeline } = reach.sight;
+export function visit(reach: Reach, clients: Clients): void {
+  const { chance, timeline } = reach.around;
   for (let number = chance.between(0, 2); number > 0; number--) {
     const { pointer, code, submission } = chance.pick(slips);
     const wanted = `${pointer} ${code}`;
@@ -35,18 +34,18 @@ export function visit(reach: Reach, outside: Outside): void {
     const byMessage = chance.happens(0.6);
     timeline.after(chance.between(0, 60_000), `a client submits ${idempotencyKey}`, () => {
       if (byMessage) return post(reach, whole, wanted);
-      outside.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
+      clients.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
         const answer = await system.submit(whole);
         const problems = answer.outcome === 'invalid' ? answer.problems : [];
-        reach.sight.saw({ type: 'refused', key: idempotencyKey, outcome: answer.outcome, problems, wanted });
+        reach.around.record({ type: 'refused', key: idempotencyKey, outcome: answer.outcome, problems, wanted });
         return true;
       });
     });
   }
 }
 
-function post({ sight, queues }: Reach, submission: Submission, wanted: string): void {
+function post({ around, queues }: Reach, submission: Submission, wanted: string): void {
   const body = JSON.stringify({ v: 1, type: 'submission', ...submission });
-  sight.saw({ type: 'posted wrongly', submission, body, wanted });
+  around.record({ type: 'posted wrongly', submission, body, wanted });
   queues.send([{ queue: names.submissions, body }]);
 }

@@ -1,6 +1,6 @@
 import { orderIdOf } from '#roles/submission/submission';
+import { type Clients, clientName } from './clients.ts';
 import type { Limits } from './limits.ts';
-import { clientName, type Outside } from './outside.ts';
 import { type Chance, chanceOf } from './random.ts';
 import type { Services } from './services.ts';
 
@@ -20,9 +20,9 @@ export const limitedIn = (seed: number): Chance | undefined => {
 };
 
 /** Submits them; the answer takes back what is only so for them. */
-export function submitWide(outside: Outside, services: Services, limits: Limits, chance: Chance): () => void {
+export function submitWide(clients: Clients, services: Services, limits: Limits, chance: Chance): () => void {
   const submit = (key: string, workflow: string, order: { readonly [field: string]: number | string[] }): string => {
-    outside.submit({ client: clientName, idempotencyKey: key, workflow, order });
+    clients.submit({ client: clientName, idempotencyKey: key, workflow, order });
     return orderIdOf(clientName, key);
   };
   const items = (count: number): string[] => Array.from({ length: count }, (_, index) => `item ${index}`);

@@ -1,29 +1,31 @@
 import type { StateRecord } from '#ports/records';
 import { lockPolicies } from '#roles/scheduler/lease';
-import { offers, type Release } from './app.ts';
+import { Judge } from '#testing/laws/judge';
+import type { Setting } from '#testing/laws/law';
+import { History, type Tracked } from '#testing/world/history';
+import { lookAt } from '#testing/world/look';
+import type { Observation } from '#testing/world/observation';
+import { Timeline } from '#testing/world/timeline';
+import { definitions, masked, offers, type Release, refusals, secretWord, undeclaredFaults } from './app.ts';
 import { wrongInArchive } from './archive.ts';
 import { operate } from './channels.ts';
+import { Clients, clientName, type Reach, referenceOf, responseQueue, strangerName } from './clients.ts';
 import { disturb, standsStillMaxMs } from './disturbances.ts';
 import { type AnyFault, Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
-import { History, responseQueue, type Tracked } from './history.ts';
+import { forgedWord } from './forgeries.ts';
 import { sources } from './host.ts';
-import { type Law, lawsAfterRestore, lawsFor } from './laws/index.ts';
-import type { Times } from './laws/law.ts';
 import { Limits } from './limits.ts';
-import { lookAt } from './looks.ts';
-import { clientName, Outside, type Reach, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { restore } from './restores.ts';
 import { type FirstLives, firstLivesIn, submitFirst } from './second-lives.ts';
 import { Services } from './services.ts';
-import type { Happening, Sight } from './sight.ts';
 import { describe, kindOf } from './story.ts';
+import type { Surroundings } from './surroundings.ts';
 import { resume } from './suspensions.ts';
 import { addThemes, isIn } from './themes.ts';
-import { Timeline } from './timeline.ts';
 import { visit } from './visitors.ts';
 import { limitedIn, submitWide } from './wide.ts';
 
@@ -82,21 +84,20 @@ export interface Outcome {
   readonly happened: ReadonlyMap<string, number>;
 }
 
-/** Orders, the hosts that work on them, the services and people outside, and everything that goes wrong between them. */
-export class World implements Sight {
+/** Orders, the hosts that work on them, the services, clients and operators, and everything that goes wrong between them. */
+export class World implements Surroundings {
   readonly timeline = new Timeline(startAt);
   readonly chance: Chance;
   readonly faults: Faults;
   readonly seed: number;
   private readonly profile: Profile;
   private readonly story: ((line: string) => void) | undefined;
-  private readonly broken: string[] = [];
   private readonly queues = new SimulatedQueues(this);
-  private readonly services = new Services(this);
-  private readonly history = new History(this.services.effects);
+  private readonly history = new History({ definitions, responseQueue });
+  private readonly services = new Services(this, this.history.effects);
   private readonly shared: Shared;
   private readonly reach: Reach;
-  private readonly outside: Outside;
+  private readonly clients: Clients;
   private readonly fleet: Fleet;
   private readonly pace: Pace;
   private readonly isRollout: boolean;
@@ -107,10 +108,8 @@ export class World implements Sight {
   /** Where orders are forgotten before others come under their keys. */
   private readonly firstLives: FirstLives | undefined;
   private readonly toleranceMs: number;
-  private readonly times: Times;
-  private laws: readonly Law[];
-  /** Those that are asked after something of a kind. */
-  private readonly lawsByKind = new Map<Happening['type'], readonly Law[]>();
+  private readonly setting: Setting;
+  private readonly judge: Judge;
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
   /** How often something was seen, by what it is. */
@@ -145,7 +144,20 @@ export class World implements Sight {
       INSTANCE_LOCKED_ACTION: this.chance.pick(lockPolicies),
       ANNOUNCE_PROCESSED: this.chance.pick(['on', 'off']),
     };
-    this.times = {
+    this.setting = {
+      client: clientName,
+      responseQueue,
+      referenceOf,
+      agents: definitions.agents,
+      signals: { approval: 'approved' },
+      mayWait: false,
+      processesAllMessages: false,
+      declaredFaults: Object.values(refusals),
+      undeclaredFaults,
+      answersNameTheirKey: true,
+      secretWord,
+      forgedWord,
+      masked,
       toleranceMs: this.toleranceMs,
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
@@ -157,7 +169,7 @@ export class World implements Sight {
       standsStillMaxMs: this.profile['host stands still'] > 0 || isIn(seed, 5) ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
     };
-    this.laws = lawsFor(this.times);
+    this.judge = new Judge(this.history, this.setting);
     this.shared = new Shared(this, this.queues, writesAndSendsAtomically);
     if (this.limited) this.shared.limits = new Limits(this);
     // After a restore, what was sent before is found nowhere.
@@ -165,7 +177,7 @@ export class World implements Sight {
     const periodMs = this.chance.pick(this.pace.periodsMs);
     this.periodMs = this.queues.daysLate ? daysLatePeriodMs : periodMs;
     this.fleet = new Fleet({
-      sight: this,
+      around: this,
       queues: this.queues,
       channels: this.shared.channels,
       cut,
@@ -176,15 +188,19 @@ export class World implements Sight {
       nextRelease: () => this.nextRelease(),
       isPassVain: () => (this.faults.over || this.faults.calm !== undefined) && !this.shared.isAnythingDue(),
     });
-    this.reach = { sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
-    this.outside = new Outside(this.reach);
+    this.reach = { around: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
+    this.clients = new Clients(this.reach);
     if (this.firstLives) this.seen.set('worlds in which orders are forgotten', 1);
     if (this.limited) this.seen.set('worlds with the limits of DynamoDB', 1);
     if (isDeployed) this.seen.set('worlds with the figures that are deployed', 1);
-    this.tell(
+    this.narrate(
       () =>
         `seed ${seed}: ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`,
     );
+  }
+
+  private get broken(): string[] {
+    return this.judge.broken;
   }
 
   async run(): Promise<Outcome> {
@@ -192,21 +208,21 @@ export class World implements Sight {
     await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
     if (this.limited && this.shared.limits) await this.playWide(this.shared.limits, this.limited);
     if (this.firstLives) await this.playFirst(this.firstLives);
-    for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
-    visit(this.reach, this.outside);
-    operate(this.reach, this.outside, this.seed);
-    addThemes(this.reach, this.services, this.outside, this.seed);
+    for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.clients.submitSomething(number);
+    visit(this.reach, this.clients);
+    operate(this.reach, this.clients, this.seed);
+    addThemes(this.reach, this.services, this.clients, this.seed);
     const sale = offers.find(({ workflow }) => workflow === 'sale');
-    for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.outside.submitSomething(600 + number, sale);
+    for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.clients.submitSomething(600 + number, sale);
     const restored = isIn(this.seed, 5);
-    if (restored) restore({ sight: this, fleet: this.fleet, queues: this.queues, shared: this.shared, history: this.history }, restored);
+    if (restored) restore({ around: this, fleet: this.fleet, queues: this.queues, shared: this.shared, history: this.history }, restored);
     for (const slot of this.fleet.all.length > 0 ? [] : this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three'])
       this.fleet.start(slot);
     disturb({
-      sight: this,
+      around: this,
       fleet: this.fleet,
       queues: this.queues,
-      outside: this.outside,
+      clients: this.clients,
       skewMaxMs: this.toleranceMs / 2,
       everyMs: this.pace.disturbedEveryMs,
       goneMaxMs: this.pace.goneMaxMs,
@@ -222,23 +238,22 @@ export class World implements Sight {
 
   /** Wide and large orders, on a store with limits, while nothing else is in their way. */
   private async playWide(limits: Limits, chance: Chance): Promise<void> {
-    const end = submitWide(this.outside, this.services, limits, chance);
+    const end = submitWide(this.clients, this.services, limits, chance);
     await this.playCalm(new Set(), 0.5 * hour, () => this.isQuiet());
-    this.saw({ type: 'calm is over' });
+    this.record({ type: 'calm is over' });
     end();
   }
 
   /** Orders that are forgotten, with all that they called, before others come under their keys. */
   private async playFirst(lives: FirstLives): Promise<void> {
-    const end = submitFirst({ sight: this, shared: this.shared, history: this.history }, this.outside, this.services, lives);
+    const end = submitFirst({ around: this, shared: this.shared, history: this.history }, this.clients, this.services, lives);
     await this.playCalm(lives.mayHappen, 48 * hour, () => {
       if (!this.isQuiet()) return false;
       for (const state of this.waiting()) this.decideAtLast(state);
       return this.history.orders.size === 0;
     });
     end();
-    this.laws = lawsFor(this.times);
-    this.lawsByKind.clear();
+    this.judge.forget();
   }
 
   private async playCalm(mayHappen: ReadonlySet<AnyFault>, longestMs: number, isOver: () => boolean): Promise<void> {
@@ -282,9 +297,9 @@ export class World implements Sight {
   private decideAtLast({ orderId, processState, suspended }: StateRecord): void {
     const stuck = this.history.stuckUndo(orderId);
     const isDamaged = this.history.orders.get(orderId)?.damagedAt !== undefined;
-    if (suspended && !isDamaged) resume(this.outside, orderId);
-    else if (processState === 'Error' || isDamaged) this.outside.decide(orderId, { finally: true, isDamaged });
-    else if (stuck !== undefined) this.outside.markCompensated(orderId, stuck);
+    if (suspended && !isDamaged) resume(this.clients, orderId);
+    else if (processState === 'Error' || isDamaged) this.clients.decide(orderId, { finally: true, isDamaged });
+    else if (stuck !== undefined) this.clients.markCompensated(orderId, stuck);
   }
 
   private async checkEnd(isLate: boolean): Promise<void> {
@@ -293,12 +308,12 @@ export class World implements Sight {
       await this.lookAt(orderId);
     }
     if (isLate) this.broken.push(`nothing comes to rest: ${this.unrest()}`);
-    for (const law of this.laws) for (const wrong of law.atEnd?.(this.history) ?? []) this.broken.push(`${law.name}: ${wrong}`);
+    this.judge.judgeEnd();
   }
 
   private async lookAt(orderId: string): Promise<void> {
-    const looked = await lookAt(this.shared.store, orderId);
-    if (looked) this.saw(looked);
+    const looked = await lookAt(this.shared.store, orderId, definitions);
+    if (looked) this.record(looked);
   }
 
   /** While one deployment is replaced by the next, both are at work. */
@@ -309,7 +324,7 @@ export class World implements Sight {
   }
 
   private heal(): void {
-    this.tell(() => 'faults are over');
+    this.narrate(() => 'faults are over');
     this.faults.over = true;
     this.quietSince = this.timeline.now;
     for (const host of this.fleet.all) host.jump(0);
@@ -322,44 +337,20 @@ export class World implements Sight {
     this.io.set(site, (this.io.get(site) ?? 0) + 1);
   }
 
-  saw(happening: Happening): void {
-    if (happening.type === 'written') this.timeline.note(JSON.stringify(happening.after));
-    if (happening.type === 'sent') this.timeline.note(happening.body);
-    this.counts(happening);
-    if (happening.type !== 'written') this.look(happening);
-    this.history.take(happening);
-    if (happening.type === 'written') this.look(happening);
-    if (happening.type === 'restored') this.beginAnew(happening.isLeftBehind);
-    this.tell(() => describe(happening));
+  record(observation: Observation): void {
+    if (observation.type === 'written') this.timeline.note(JSON.stringify(observation.after));
+    if (observation.type === 'sent') this.timeline.note(observation.body);
+    this.counts(observation);
+    this.judge.take(observation);
+    this.narrate(() => describe(observation));
   }
 
-  /** Laws remember what is not so any more. */
-  private beginAnew(isLeftBehind: boolean): void {
-    this.laws = lawsAfterRestore(this.laws, isLeftBehind);
-    this.lawsByKind.clear();
-  }
-
-  private counts(happening: Happening): void {
-    const what = kindOf(happening);
+  private counts(observation: Observation): void {
+    const what = kindOf(observation);
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
   }
 
-  private look(happening: Happening): void {
-    for (const { name, after } of this.lawsOn(happening.type)) {
-      const wrong = after?.wrongWith(happening, this.history);
-      if (wrong !== undefined) this.broken.push(`${name}: ${wrong}`);
-    }
-  }
-
-  private lawsOn(kind: Happening['type']): readonly Law[] {
-    const known = this.lawsByKind.get(kind);
-    if (known) return known;
-    const found = this.laws.filter(({ after }) => after && (after.kinds?.includes(kind) ?? true));
-    this.lawsByKind.set(kind, found);
-    return found;
-  }
-
-  tell(line: () => string): void {
+  narrate(line: () => string): void {
     if (this.story) this.story(`${((this.timeline.now - startAt) / 1000).toFixed(3).padStart(10)} ${line()}`);
   }
 
@@ -385,7 +376,7 @@ export class World implements Sight {
       ...open.map(({ orderId, processState, nextDueFor }) => `${orderId} is ${processState}, next due for ${JSON.stringify(nextDueFor)}`),
       ...busy.map(({ id }) => `${id} is at work`),
       ...occupied.map((queue) => `${queue} is not empty`),
-      ...(this.outside.waiting > 0 ? [`${this.outside.waiting} calls are not answered`] : []),
+      ...(this.clients.waiting > 0 ? [`${this.clients.waiting} calls are not answered`] : []),
     ].join('; ');
   }
 

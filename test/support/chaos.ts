@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { StepState } from '#core/activities/step';
 import type { RequestCommand } from '#core/data/command';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, parentOf } from '#core/definition/program';
 import { isInside } from './laws.ts';
@@ -26,10 +26,10 @@ type Misfortune = (world: World, size: number) => void;
 
 const choose = <T>(from: readonly T[], size: number): T | undefined => from[size % Math.max(1, from.length)];
 
-const liveAsks = ({ run }: World): readonly RequestCommand[] =>
+const openRequests = ({ run }: World): readonly RequestCommand[] =>
   Object.entries(run.state.activities).flatMap(([path, { local: own }]) => {
-    const isAsked = isRemote(nodeAt(run.program, path)) && (own as StepState | undefined)?.phase === 'requested';
-    const ask = isAsked ? run.asks.findLast((each) => each.path === path) : undefined;
+    const isRequested = isRemote(nodeAt(run.program, path)) && (own as StepState | undefined)?.phase === 'requested';
+    const ask = isRequested ? run.requests.findLast((each) => each.path === path) : undefined;
     return ask ? [ask] : [];
   });
 
@@ -54,17 +54,17 @@ export function mark({ run, marked }: World, at: string | undefined): void {
 const answers = moods.map(
   (mood): Misfortune =>
     (world, size) =>
-      answer(world, choose(liveAsks(world), size), mood, size),
+      answer(world, choose(openRequests(world), size), mood, size),
 );
 
 const misfortunes: readonly Misfortune[] = [
   ...answers,
   ...answers,
   // Most requests succeed, and most orders continue.
-  ...Array.from({ length: 8 }, (): Misfortune => (world, size) => answer(world, choose(liveAsks(world), size), 'does')),
+  ...Array.from({ length: 8 }, (): Misfortune => (world, size) => answer(world, choose(openRequests(world), size), 'does')),
   // An agent handles a request of any age, and its reply is late. An agent with a lookup respects its time limit.
   (world, size) => {
-    const ask = choose(world.run.asks, size);
+    const ask = choose(world.run.requests, size);
     if (ask && !(looksUp(ask) && world.run.now >= ask.completeBy)) answer(world, ask, 'does');
   },
   (world, size) => signal(world, signals[size % 2] ?? ''),
@@ -107,7 +107,7 @@ const misfortunes: readonly Misfortune[] = [
     if (size % 60 === 0) run.happen({ type: 'terminated' });
   },
   ({ run }, size) => {
-    const ask = choose(run.asks, size);
+    const ask = choose(run.requests, size);
     if (ask) run.happen({ type: 'heartbeat', requestId: ask.requestId, completeBy: run.now + size * 1000 });
   },
 ];
@@ -126,13 +126,13 @@ export function suffer(world: World, happen: readonly Happens[]): void {
  */
 export function goWell(world: World): void {
   const { run } = world;
-  let heldTurns = 0;
+  let blockedTurns = 0;
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
     assert.ok(turn < 400, `the order does not end: ${JSON.stringify(run.state)}`);
-    if (run.state.blocked) heldTurns += 1;
-    if (run.state.blocked && heldTurns > 20 && !run.state.ending) run.happen({ type: 'canceled', outcome: 'canceled' });
+    if (run.state.blocked) blockedTurns += 1;
+    if (run.state.blocked && blockedTurns > 20 && !run.state.ending) run.happen({ type: 'canceled', outcome: 'canceled' });
     else if (run.state.blocked) run.happen({ type: 'resubmitted', answer: turn });
-    for (const ask of liveAsks(world)) answer(world, ask, 'does');
+    for (const ask of openRequests(world)) answer(world, ask, 'does');
     for (const [path, { local: own }] of Object.entries(run.state.activities)) {
       const node = nodeAt(run.program, path);
       if (node.activity === 'waitFor' && run.state.activities[path]) signal(world, node.signal);
@@ -156,7 +156,7 @@ export function checkEffects({ run, service, marked }: World): void {
     const isWhole = path.endsWith('/undo') && !isRemote(nodeAt(program, path.slice(0, -'/undo'.length)));
     if (path.endsWith('/undo') && !isWhole) {
       const did = key.replace(/\/undo\/(\d+)$/, '/$1');
-      assert.ok(known.has(did), `${key} was undone, though ${did} was never done`);
+      assert.ok(known.has(did), `${key} was undone, although ${did} was never done`);
       assert.equal((input as { of?: string }).of, did, 'the input of an undo is the output of its step');
     } else if (run.wasEnded && node.undo && !isSeenTo(marked, path)) {
       assert.ok(isUndone(run, known, key, path), `${key} was done, and the order ended ${run.state.outcome}, but it was not undone`);

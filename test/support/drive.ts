@@ -21,20 +21,20 @@ export interface Driven {
 export function drive(definition: WorkflowDefinition, { order = {}, measure = true }: { order?: Json; measure?: boolean } = {}): Driven {
   const program = programOf(definition);
   const subject = { orderId: 'o1', order };
-  const asks: RequestCommand[] = [];
+  const sent: RequestCommand[] = [];
   const bytes: number[] = [];
   let state = initialState;
   let events = 0;
   const happen = (event: Event): void => {
     const transition = advance(program, subject, state, event);
     state = transition.state;
-    for (const command of transition.commands) if (command.type === 'request') asks.push(command);
+    for (const command of transition.commands) if (command.type === 'request') sent.push(command);
     events += 1;
     if (measure) bytes.push(utf8Bytes(state as unknown as Json));
   };
   happen({ type: 'started', stepMs: 30_000, at: 0, epoch: 1 });
   let requests = 0;
-  for (let ask = asks[requests]; ask !== undefined && state.phase === 'running'; ask = asks[requests]) {
+  for (let ask = sent[requests]; ask !== undefined && state.phase === 'running'; ask = sent[requests]) {
     requests += 1;
     happen({
       type: 'replied',

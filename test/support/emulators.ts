@@ -105,7 +105,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** SQS with a clock that stands still until a test advances it. */
+/** SQS with a clock that stops until a test advances it. */
 export interface Fauxqs extends Emulator {
   now(): number;
   /** Advances the clock: delayed, hidden and awaited messages become due in their order. */
@@ -114,16 +114,16 @@ export interface Fauxqs extends Emulator {
   waiting(): Promise<number>;
 }
 
-/** SQS: fauxqs, in its own thread. With a `start` its clock stands still there; without one it shows the real time. */
+/** SQS: fauxqs, in its own thread. With a `start` its clock stops there; without one it shows the real time. */
 export async function startFauxqs({ start }: { readonly start?: number } = {}): Promise<Fauxqs> {
   const worker = new Worker(new URL('../adapters/aws/fauxqs-worker.ts', import.meta.url), { workerData: { start }, execArgv: [] });
   const replies = new Map<number, (reply: unknown) => void>();
-  let asked = 0;
+  let calls = 0;
   let now = start ?? 0;
   const ask = (question: string, ms = 0): Promise<unknown> =>
     new Promise((resolve) => {
-      replies.set(++asked, resolve);
-      worker.postMessage({ id: asked, question, ms });
+      replies.set(++calls, resolve);
+      worker.postMessage({ id: calls, question, ms });
     });
   const [{ port }] = (await Promise.race([once(worker, 'message'), once(worker, 'error').then(([error]) => Promise.reject(error))])) as [
     { port: number },

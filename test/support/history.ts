@@ -6,20 +6,21 @@ import type { State } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import { ensuredOf, inputsOf, listsOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
-import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, retryAt, wordsAreKnown } from './laws.ts';
+import { FaultLaw, isInside, type Law, nothingBeginsInWhatEnds, type Progress, retryAt, wordsAreKnown } from './laws.ts';
 import { UndoLaw } from './undo-law.ts';
 
-export const asksIn = (commands: readonly Command[]): readonly RequestCommand[] => commands.filter((command) => command.type === 'request');
+export const requestsIn = (commands: readonly Command[]): readonly RequestCommand[] =>
+  commands.filter((command) => command.type === 'request');
 
 /** Laws over the whole run of an instance. */
 export function createHistory(program: Program, orderId: string): Law {
-  const known: Known = { handling: new Map(), failedRuns: new Map(), alive: new Set(), done: new Set() };
-  const lives = livesOf(program, known);
+  const progress: Progress = { handling: new Map(), failedRuns: new Map(), alive: new Set(), done: new Set() };
+  const lives = livesOf(program, progress);
   const keys = keysOf(orderId);
   const inputs = inputsOf();
   const lists = listsOf(program);
-  const faults = new FaultLaw(program, known);
-  const undo = new UndoLaw(program, known);
+  const faults = new FaultLaw(program, progress);
+  const undo = new UndoLaw(program, progress);
   const signals = signalsOf(program);
   const ensured = ensuredOf(program);
   return (turn) => {
@@ -39,20 +40,20 @@ export function createHistory(program: Program, orderId: string): Law {
       inputs.fact(fact);
       lists.fact(fact);
       lives.fact(fact);
-      remember(program, known, fact);
+      remember(program, progress, fact);
     }
     undo.end(turn);
     faults.end(after.state);
-    keys.asked(asksIn(after.commands));
-    inputs.asked(asksIn(after.commands));
-    lists.asked(asksIn(after.commands));
+    keys.requested(requestsIn(after.commands));
+    inputs.requested(requestsIn(after.commands));
+    lists.requested(requestsIn(after.commands));
     lives.end(after.state);
   };
 }
 
-function remember(program: Program, { handling, failedRuns, done }: Known, fact: CoreFact): void {
+function remember(program: Program, { handling, failedRuns, done }: Progress, fact: CoreFact): void {
   if (fact.type === 'FaultHandled') {
-    assert.ok(!handling.has(fact.path), `${fact.path} has one handler at work at the most (S13)`);
+    assert.ok(!handling.has(fact.path), `${fact.path} has at most one running handler (S13)`);
     handling.set(fact.path, fact.handler);
   }
   if (fact.type === 'RunFailed') {
@@ -71,7 +72,7 @@ function remember(program: Program, { handling, failedRuns, done }: Known, fact:
 }
 
 /** Checks that each activity begins once, closes once, and never before the activities inside it. */
-function livesOf(program: Program, { alive }: Known) {
+function livesOf(program: Program, { alive }: Progress) {
   const closed = new Set<string>();
   const start = (path: string): void => {
     assert.ok(!closed.has(path) || mayRunAgain(program, path), `${path} starts after it was closed`);
@@ -121,8 +122,8 @@ function keysOf(orderId: string) {
       assert.ok(!done.has(key), `${key} is done twice (S5)`);
       done.add(key);
     },
-    asked(asks: readonly RequestCommand[]): void {
-      for (const { path, requestId, idempotencyKey, input } of asks) {
+    requested(requests: readonly RequestCommand[]): void {
+      for (const { path, requestId, idempotencyKey, input } of requests) {
         assert.ok(requestId.startsWith(`${orderId}/`));
         assert.ok(!requestIds.has(requestId), `${requestId} names two attempts`);
         assert.equal(pathOfKey.get(idempotencyKey) ?? path, path, `${idempotencyKey} names effects of two steps`);

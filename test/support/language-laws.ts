@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { StepState } from '#core/activities/step';
 import type { RequestCommand } from '#core/data/command';
 import { isQuestion } from '#core/data/fault';
 import type { CoreFact } from '#core/data/journal';
+import type { StepState } from '#core/data/step-state';
 import { type Activity, isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Law, Turn } from './laws.ts';
@@ -15,7 +15,7 @@ export function signalsOf(program: Program) {
       if (fact.type !== 'ActivityClosed' || fact.result !== 'Succeeded') return;
       const node = nodeAt(program, fact.path);
       if (node.activity !== 'waitFor' || typeof fact.output !== 'number') return;
-      assert.ok(fact.output > (newest.get(node.signal) ?? 0), `the signal ${node.signal} ${fact.output} is received once, and in its turn`);
+      assert.ok(fact.output > (newest.get(node.signal) ?? 0), `the signal ${node.signal} ${fact.output} is received once, and in order`);
       newest.set(node.signal, fact.output);
     },
   };
@@ -36,8 +36,8 @@ export function inputsOf() {
       if (part === 'use')
         assert.deepEqual(inputAt.get(fact.path), { signal: signalAt.get(fact.path) }, `${fact.path} counts as done with another input`);
     },
-    asked(asks: readonly RequestCommand[]): void {
-      for (const { path, input } of asks) inputAt.set(path, input);
+    requested(requests: readonly RequestCommand[]): void {
+      for (const { path, input } of requests) inputAt.set(path, input);
     },
   };
 }
@@ -60,8 +60,8 @@ export function listsOf(program: Program) {
       const list = turns.get(`${around}/${name}`)?.toSorted((one, other) => one - other);
       assert.deepEqual(inputAt.get(fact.path), { list }, `${fact.path} has all that ${name} has collected, in order`);
     },
-    asked(asks: readonly RequestCommand[]): void {
-      for (const { path, input } of asks) inputAt.set(path, input);
+    requested(requests: readonly RequestCommand[]): void {
+      for (const { path, input } of requests) inputAt.set(path, input);
     },
   };
 }
@@ -71,16 +71,16 @@ export const questionIsAnswered: Law = ({ before, event, after }) => {
   if (event.type !== 'resubmitted' || !before.blocked || !isQuestion(before.blocked.fault)) return;
   const { path } = before.blocked;
   const answered = after.facts.filter(
-    (fact) => fact.type === 'ActivityClosed' && fact.output === event.answer && isAsking(before.activities[fact.path]),
+    (fact) => fact.type === 'ActivityClosed' && fact.output === event.answer && isRequested(before.activities[fact.path]),
   );
   assert.deepEqual(
     answered.map((fact) => 'path' in fact && fact.path),
     [path],
-    'the answer goes to the question that blocked the order',
+    'the answer belongs to the question that blocked the order',
   );
 };
 
-const isAsking = (activity: Turn['before']['activities'][string] | undefined): boolean =>
+const isRequested = (activity: Turn['before']['activities'][string] | undefined): boolean =>
   activity?.fault !== undefined && isQuestion(activity.fault);
 
 /** A terminated order cancels exactly its outstanding requests. */

@@ -18,8 +18,8 @@ export type Law = (turn: Turn) => void;
 
 export const isInside = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);
 
-/** Handlers at work and failed runs, as far as the facts show. */
-export interface Known {
+/** Running handlers and failed runs, as far as the facts show. */
+export interface Progress {
   readonly handling: Map<string, string>;
   readonly failedRuns: Map<string, number>;
   readonly alive: Set<string>;
@@ -27,7 +27,7 @@ export interface Known {
   readonly done: Set<string>;
 }
 
-interface Taker {
+interface Destination {
   readonly at: string;
   /** Name of the handler; absent for a retry. */
   readonly handler?: string;
@@ -43,7 +43,7 @@ const isKindOf = (type: string, ancestor: string): boolean =>
   ancestor === '*' || ancestor.split('/').every((name, index) => type.split('/')[index] === name);
 
 /** Whether an `ensure` runs its last part after a fault or a cancellation, not after the success of its first part. */
-export function isCleanUp(program: Program, { done }: Known, ensure: string, { before, after }: Turn): boolean {
+export function isCleanUp(program: Program, { done }: Progress, ensure: string, { before, after }: Turn): boolean {
   if (!nodeAt(program, ensure).activity.endsWith(':ensure')) return false;
   const { do: first } = nodeAt(program, ensure) as Activity & { readonly do: Activity };
   const lives = [before.activities[ensure], after.state.activities[ensure]];
@@ -74,9 +74,9 @@ export function retryAt(program: Program, path: string): Retry | undefined {
 }
 
 /** Finds the handler or retry of a fault by walking up the definition: the oracle for the core. */
-export function takerOf(program: Program, known: Known, path: string, fault: Fault, turn: Turn): Taker | undefined {
-  const { handling, failedRuns } = known;
-  const absorbs = (at: string | undefined, from: string): boolean => {
+export function destinationOf(program: Program, progress: Progress, path: string, fault: Fault, turn: Turn): Destination | undefined {
+  const { handling, failedRuns } = progress;
+  const retries = (at: string | undefined, from: string): boolean => {
     const node = at === undefined ? undefined : retryAt(program, at);
     if (at === undefined || !node || handling.has(at) || from !== `${at}/${node.do.name}`) return false;
     if (node.only ? !node.only.some((type) => isKindOf(fault.type, type)) : fault.permanent && !node.evenPermanent) return false;
@@ -84,12 +84,12 @@ export function takerOf(program: Program, known: Known, path: string, fault: Fau
   };
   const cleansUp = (at: string, from: string): boolean => {
     const { last } = nodeAt(program, at) as Activity & { readonly last?: Activity };
-    return last !== undefined && from === `${at}/${last.name}` && isCleanUp(program, known, at, turn);
+    return last !== undefined && from === `${at}/${last.name}` && isCleanUp(program, progress, at, turn);
   };
   for (let at: string | undefined = path, from = ''; at !== undefined; from = at, at = parentOf(at)) {
     if (cleansUp(at, from)) return { at, nowhere: true };
-    if (absorbs(at, from)) return { at };
-    if (handling.has(at) || absorbs(parentOf(at), at)) continue;
+    if (retries(at, from)) return { at };
+    if (handling.has(at) || retries(parentOf(at), at)) continue;
     const handler: Activity | undefined = nodeAt(program, at).faultHandlers?.find((each) => isKindOf(fault.type, each.fault))?.do;
     if (handler) return { at, handler: handler.name };
     if (isCanceled(at, turn)) return { at, nowhere: true };
@@ -104,14 +104,14 @@ export function takerOf(program: Program, known: Known, path: string, fault: Fau
  */
 export class FaultLaw {
   private readonly program: Program;
-  private readonly known: Known;
-  private pending: { readonly source: string; readonly fault: Fault; readonly taker: Taker }[] = [];
+  private readonly progress: Progress;
+  private pending: { readonly source: string; readonly fault: Fault; readonly destination: Destination }[] = [];
   /** Source of each composite's fault: of two faults inside it, the first to reach it. */
   private readonly faultedBy = new Map<string, string>();
 
-  constructor(program: Program, known: Known) {
+  constructor(program: Program, progress: Progress) {
     this.program = program;
-    this.known = known;
+    this.progress = progress;
   }
 
   fact(fact: CoreFact, turn: Turn): void {
@@ -119,12 +119,15 @@ export class FaultLaw {
     if (fact.type === 'FaultHandled') this.taken(fact.path, fact.fault, fact.handler);
     if (fact.type === 'RunFailed') this.taken(fact.path, fact.fault);
     if (fact.type === 'ActivityClosed') this.closed(fact.path, fact.result);
-    const isHeld = fact.type === 'OrderBlocked' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
+    const isBlocked = fact.type === 'OrderBlocked' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
     // The reply to a canceled step raises no fault.
     const isForNow = fact.type === 'AttemptFailed' && !isCanceled(fact.path, turn);
-    if (isHeld || isForNow) {
-      const taker = takerOf(this.program, this.known, fact.path, fact.fault, behind(fact, turn));
-      assert.ok(taker === undefined || (taker.nowhere && !isHeld), `${fact.fault.type} of ${fact.path} waits, though it has a handler`);
+    if (isBlocked || isForNow) {
+      const destination = destinationOf(this.program, this.progress, fact.path, fact.fault, behind(fact, turn));
+      assert.ok(
+        destination === undefined || (destination.nowhere && !isBlocked),
+        `${fact.fault.type} of ${fact.path} waits, though it has a handler`,
+      );
     }
   }
 
@@ -135,21 +138,21 @@ export class FaultLaw {
   }
 
   private raised(path: string, fault: Fault, turn: Turn): void {
-    const taker = takerOf(this.program, this.known, path, fault, turn);
-    assert.ok(taker, `${fault.type} of ${path} rises, though it has no handler (F-74)`);
-    if (!taker.nowhere) this.pending.push({ source: path, fault, taker });
+    const destination = destinationOf(this.program, this.progress, path, fault, turn);
+    assert.ok(destination, `${fault.type} of ${path} rises, though it has no handler (F-74)`);
+    if (!destination.nowhere) this.pending.push({ source: path, fault, destination: destination });
     if (!isRemote(nodeAt(this.program, path))) this.faultedBy.set(path, path);
   }
 
   private taken(at: string, fault: Fault, handler?: string): void {
     // A fault that is raised again keeps its first source.
     const found = this.pending.find(
-      (each) => each.taker.at === at && (each.fault.source ?? each.source) === fault.source && each.fault.type === fault.type,
+      (each) => each.destination.at === at && (each.fault.source ?? each.source) === fault.source && each.fault.type === fault.type,
     );
     assert.ok(found, `${at} handles ${fault.type} of ${fault.source}, which belongs elsewhere`);
-    assert.equal(handler, found.taker.handler, `${fault.type} of ${fault.source} goes to the first handler that matches`);
+    assert.equal(handler, found.destination.handler, `${fault.type} of ${fault.source} goes to the first handler that matches`);
     this.faultedBy.delete(at);
-    const inside = [...this.known.alive].filter((each) => isInside(each, at));
+    const inside = [...this.progress.alive].filter((each) => isInside(each, at));
     assert.deepEqual(inside, [], `all activities in ${at} are closed before a handler or the next run begins (F-72)`);
     this.forget(at);
   }
@@ -157,18 +160,18 @@ export class FaultLaw {
   private closed(path: string, result: string): void {
     const winner = result === 'Faulted' ? this.wentUp(path) : undefined;
     this.faultedBy.delete(path);
-    const waited = this.pending.filter(({ taker, source }) => taker.at === path && (winner === undefined || source === winner));
+    const waited = this.pending.filter(({ destination, source }) => destination.at === path && (winner === undefined || source === winner));
     const [missed] = result === 'Canceled' ? [] : waited;
     assert.equal(missed, undefined, `${path} closes as ${result} without handling its fault`);
     // A step may be confirmed while its fault rises, so its own closing shows nothing.
     if (result === 'Canceled' && !isRemote(nodeAt(this.program, path))) this.forget(path);
-    if (path === rootPath) this.pending = this.pending.filter(({ taker }) => taker.at !== caller);
+    if (path === rootPath) this.pending = this.pending.filter(({ destination }) => destination.at !== caller);
   }
 
   private wentUp(path: string): string {
     const source = this.faultedBy.get(path) ?? path;
     const parent = parentOf(path);
-    if (parent !== undefined && (!this.faultedBy.has(parent) || this.known.handling.has(parent))) this.faultedBy.set(parent, source);
+    if (parent !== undefined && (!this.faultedBy.has(parent) || this.progress.handling.has(parent))) this.faultedBy.set(parent, source);
     return source;
   }
 

@@ -19,13 +19,13 @@ import { fault, ok, type Run, rejected, startRun, stepMs } from './run.ts';
  */
 export function play(definition: WorkflowDefinition, story: string, { order = {} }: { order?: Json } = {}): Run {
   const run = startRun(definition, { order });
-  assert.equal(tell(run, story), normal(story));
+  assert.equal(played(run, story), normal(story));
   return run;
 }
 
 /** Returns the story with the system's real reactions: the same events and comments, and the output of each. */
 export function transcript(definition: WorkflowDefinition, story: string, { order = {} }: { order?: Json } = {}): string {
-  return tell(startRun(definition, { order }), story);
+  return played(startRun(definition, { order }), story);
 }
 
 /** Plays the story, and calls `after` after each of its events. */
@@ -38,7 +38,7 @@ export function playEach(definition: WorkflowDefinition, story: string, { order 
   }
 }
 
-const tell = (run: Run, story: string): string =>
+const played = (run: Run, story: string): string =>
   blocksOf(story)
     .map(({ comments, event }) =>
       [...comments, event, ...(event === undefined ? [] : happened(run, event))].filter((line) => line !== undefined).join('\n'),
@@ -70,14 +70,14 @@ const blocksOf = (story: string) =>
 function happened(run: Run, line: string): readonly string[] {
   const { phase } = run.state;
   const { commands, facts, state } = verbOf(line)(run);
-  const held = facts.findLast((fact) => fact.type === 'OrderBlocked');
+  const blocked = facts.findLast((fact) => fact.type === 'OrderBlocked');
   const released = facts.some(({ type }) => type === 'OrderUnblocked');
   return [
     ...commands.map((command) => commandLine(run, command)),
     ...facts.flatMap((fact) =>
       fact.type === 'UndoFailed' && fact.stuck ? [`!! stuck ${fact.path}${fact.fault ? ` ${fact.fault.type}` : ''}`] : [],
     ),
-    ...(held ? [`== held ${held.path} ${held.fault.type}`] : released ? ['== released'] : []),
+    ...(blocked ? [`== blocked ${blocked.path} ${blocked.fault.type}`] : released ? ['== unblocked'] : []),
     ...(state.phase === 'closed' && phase !== 'closed' ? [endLine(state)] : []),
   ];
 }
@@ -90,7 +90,7 @@ type Verb = (run: Run, ...groups: (string | undefined)[]) => Transition;
 /** All events: the form of the line, and its effect. */
 const verbs: readonly (readonly [RegExp, Verb])[] = [
   [/^start called$/, (run) => run.happen({ type: 'started', stepMs, called: true })],
-  [/^recall$/, (run) => run.happen({ type: 'compensatedByCaller' })],
+  [/^compensated by caller$/, (run) => run.happen({ type: 'compensatedByCaller' })],
   [
     /^signal (\S+)(?: (.+))?$/,
     (run, name = '', payload) => run.happen({ type: 'signaled', name, payload: payload ? (JSON.parse(payload) as Json) : null }),
@@ -105,18 +105,18 @@ const verbs: readonly (readonly [RegExp, Verb])[] = [
   ],
   [/^rejected (\S+)$/, (run, path = '') => run.reply(path, rejected)],
   // Sent in time, and delayed on its way.
-  [/^slow ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.asked(path).completeBy })],
+  [/^slow ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.latestRequest(path).completeBy })],
   // Sent after its time limit: by an agent with a slow clock, or by an unknown sender.
-  [/^late ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.asked(path).completeBy + 1 })],
+  [/^late ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.latestRequest(path).completeBy + 1 })],
   // A reply to an earlier request, counted from the first: `old 1 ok order/charge`.
   [
     /^old (\d+) ok (\S+)$/,
-    (run, nth, path = '') => run.reply(path, ok(), { ask: run.asks.filter((ask) => ask.path === path)[Number(nth) - 1] }),
+    (run, nth, path = '') => run.reply(path, ok(), { ask: run.requests.filter((ask) => ask.path === path)[Number(nth) - 1] }),
   ],
   [
     /^heartbeat (\S+) (\d+)s$/,
     (run, path = '', seconds) =>
-      run.happen({ type: 'heartbeat', requestId: run.asked(path).requestId, completeBy: run.now + Number(seconds) * 1000 }),
+      run.happen({ type: 'heartbeat', requestId: run.latestRequest(path).requestId, completeBy: run.now + Number(seconds) * 1000 }),
   ],
   [
     /^after (\d+)s$/,
@@ -165,10 +165,10 @@ const faultOf = (type = '', kind = '', unknown: string | undefined): StepReply =
 function commandLine(run: Run, command: Command): string {
   if (command.type === 'wake') return `.. wake at ${later(run, command.at)}`;
   if (command.type === 'cancel') return `-> ${command.agent} ${command.path} cancel`;
-  const { agent, path, idempotencyKey, attempt, epoch, completeBy, input, confirming: settling } = command;
+  const { agent, path, idempotencyKey, attempt, epoch, completeBy, input, confirming } = command;
   const words = [
     `-> ${agent} ${path} key ${idempotencyKey.slice(run.orderId.length + 1)} attempt ${attempt}`,
-    ...(settling ? ['confirming'] : []),
+    ...(confirming ? ['confirming'] : []),
     ...(epoch === 1 ? [] : [`epoch ${epoch}`]),
     ...(completeBy === run.now + stepMs ? [] : [`by ${later(run, completeBy)}`]),
     ...(JSON.stringify(input) === '{}' ? [] : [`with ${JSON.stringify(input)}`]),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { StepState } from '#core/activities/step';
+import { stepOf } from '#core/activities/index';
 import { advance, type Transition } from '#core/advance';
 import { workflowsAgent } from '#core/data/child-order';
 import type { RequestCommand } from '#core/data/command';
@@ -9,11 +9,12 @@ import { requestIdOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoPage } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote, type WorkflowDefinition } from '#core/definition/definition';
 import { nodeAt, type Program, programOf } from '#core/definition/program';
 import { violations } from '#core/engine/invariants';
 import { pageOut } from '#core/engine/undo-pages';
-import { asksIn, createHistory } from './history.ts';
+import { createHistory, requestsIn } from './history.ts';
 import { deepFreeze, throughJson } from './workflows.ts';
 
 /** An event as a test writes it: the run adds the time and the epoch. */
@@ -29,12 +30,12 @@ export interface Run {
   /** Whether it was ended as a whole: from outside, for its caller, or by a fault that goes to its caller. */
   wasEnded: boolean;
   /** All requests, oldest first. */
-  readonly asks: RequestCommand[];
+  readonly requests: RequestCommand[];
   /** The facts of each event. */
   readonly turns: { readonly at: number; readonly facts: readonly CoreFact[] }[];
   happen(happening: EventContent): Transition;
   /** Returns the newest request of a step. */
-  asked(path: string): RequestCommand;
+  latestRequest(path: string): RequestCommand;
   /** Applies the agent's reply to that request, sent now; or to another request, sent at another time. */
   reply(path: string, reply: StepReply, options?: { readonly ask?: RequestCommand | undefined; readonly sentAt?: number }): Transition;
 }
@@ -47,16 +48,19 @@ export interface RunOptions {
   /** Pages out as much of the undo list as possible, with this many characters a page. */
   readonly undoPage?: number | undefined;
   /** Byte budget of its state, and of the facts of one event. */
-  readonly room?: number | undefined;
+  readonly byteBudget?: number | undefined;
 }
 
-export function startRun(definition: WorkflowDefinition, { order = {}, orderId = 'o1', undoPage, room }: RunOptions = {}): Run {
+export function startRun(definition: WorkflowDefinition, { order = {}, orderId = 'o1', undoPage, byteBudget }: RunOptions = {}): Run {
   const program = programOf(deepFreeze(definition));
   const subject = deepFreeze({ orderId, order });
   const pages = new Map<number, UndoPage>();
   const advanceWith: Advance = (state, event) =>
-    advance(program, subject, state, event, { pages, byteBudget: room === undefined ? undefined : { state: room, journal: room } });
-  const aside = (before: State, after: State): State => {
+    advance(program, subject, state, event, {
+      pages,
+      byteBudget: byteBudget === undefined ? undefined : { state: byteBudget, journal: byteBudget },
+    });
+  const pagedOut = (before: State, after: State): State => {
     if (undoPage === undefined) return after;
     const put = pageOut(program, before, after, run.turns.length + 1, { keptMax: 0, pageMax: undoPage });
     if (put) pages.set(run.turns.length + 1, deepFreeze(throughJson(put.page)) as UndoPage);
@@ -70,7 +74,7 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
     now: Date.UTC(2026, 0, 1),
     epoch: 1,
     wasEnded: false,
-    asks: [],
+    requests: [],
     turns: [],
     happen(happening) {
       const event = { ...happening, at: run.now, epoch: run.epoch } as Event;
@@ -82,18 +86,18 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
       }
       checkSilence(before, event, transition);
       law({ before, event, after: transition });
-      run.state = aside(before, transition.state);
+      run.state = pagedOut(before, transition.state);
       run.wasEnded = run.state.phase === 'closed' ? run.wasEnded && run.state.outcome !== 'terminated' : run.state.ending !== undefined;
-      run.asks.push(...asksIn(transition.commands));
+      run.requests.push(...requestsIn(transition.commands));
       run.turns.push({ at: run.now, facts: transition.facts });
       return transition;
     },
-    asked(path) {
-      const ask = run.asks.findLast((each) => each.path === path);
+    latestRequest(path) {
+      const ask = run.requests.findLast((each) => each.path === path);
       if (!ask) throw new Error(`${path} has never been requested.`);
       return ask;
     },
-    reply: (path, reply, { ask = run.asked(path), sentAt = run.now } = {}) =>
+    reply: (path, reply, { ask = run.latestRequest(path), sentAt = run.now } = {}) =>
       run.happen({ type: 'replied', requestId: ask.requestId, sentAt, reply }),
   };
   return run;
@@ -144,10 +148,10 @@ function changesNothing(advanceWith: Advance, state: State, event: Event, what: 
 function checkSilence(before: State, event: Event, { state, commands }: Transition): void {
   if (before.phase === 'closed' && event.type !== 'compensatedByCaller') assert.equal(state, before, 'a closed order stays as it is');
   if (before.phase === 'blocked' && event.type !== 'resubmitted' && event.type !== 'canceled')
-    assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a blocked order starts nothing');
+    assert.deepEqual(event.type === 'terminated' ? requestsIn(commands) : commands, [], 'a blocked order starts nothing');
   if (before.phase === 'suspended' && event.type !== 'resumed' && event.type !== 'canceled')
-    assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a suspended order starts nothing');
-  for (const ask of asksIn(commands)) {
+    assert.deepEqual(event.type === 'terminated' ? requestsIn(commands) : commands, [], 'a suspended order starts nothing');
+  for (const ask of requestsIn(commands)) {
     assert.ok(ask.completeBy > event.at && Number.isFinite(ask.completeBy), `${ask.path} has a time by which it must be complete`);
     assert.equal(ask.epoch, event.epoch);
   }
@@ -160,8 +164,8 @@ function checkSilence(before: State, event: Event, { state, commands }: Transiti
 function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch }: Event, advanceWith: Advance): void {
   for (const [path, activity] of Object.entries(state.activities)) {
     const node = nodeAt(program, path);
-    if (!isRemote(node) || activity.local === undefined) continue;
-    const own = activity.local as StepState;
+    const own = stepOf(node, activity);
+    if (!isRemote(node) || !own) continue;
     const wantsToKnow = own.mode !== undefined;
     const replied = (attempt: StepState, change: { sentAt?: number; epoch?: number; order?: string; reply?: StepReply } = {}): Event => ({
       type: 'replied',

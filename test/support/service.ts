@@ -6,7 +6,7 @@ import { fault, ok, rejected } from './run.ts';
 export type Mood = 'does' | 'refuses' | 'rejects' | 'busy' | 'doesButIsUnsure' | 'isUnsure' | 'doesInSilence' | 'silent';
 export const moods: readonly Mood[] = ['does', 'refuses', 'rejects', 'busy', 'doesButIsUnsure', 'isUnsure', 'doesInSilence', 'silent'];
 
-/** Whether an agent only looks up its effect when it is asked to confirm one, and does nothing after the time limit. */
+/** Whether an agent only looks up its effect to confirm it, and does nothing after the time limit. */
 export const looksUp = ({ agent }: RequestCommand): boolean => agent === 'looker' || agent === 'workflows';
 
 /** A called order ends and reports its outcome, or has not ended yet: the engine that answers for it always knows. */
@@ -28,7 +28,7 @@ export class Service {
   private readonly definite = new Map<string, StepReply>();
 
   /**
-   * Returns the agent's reply; undefined if it is silent. The agent never refuses an undo for good without a further
+   * Returns the agent's reply; undefined if it is silent. The agent never refuses an undo permanently without a further
    * attempt.
    */
   answer(ask: RequestCommand, wanted: Mood, type = 'Refused'): StepReply | undefined {

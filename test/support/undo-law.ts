@@ -5,7 +5,7 @@ import type { State } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Transition } from '#core/engine/transition';
-import { isInside, type Known, type Turn } from './laws.ts';
+import { isInside, type Progress, type Turn } from './laws.ts';
 
 /**
  * S11, F-100, F-101, F-107: an undo always takes the newest step in its scope that may have been done, and leaves none
@@ -13,7 +13,7 @@ import { isInside, type Known, type Turn } from './laws.ts';
  */
 export class UndoLaw {
   private readonly program: Program;
-  private readonly known: Known;
+  private readonly progress: Progress;
   private work: Done[] = [];
   private readonly marked = new Set<string>();
   /** Steps that were done, and those of them that were undone since, alone or with a composite around them. */
@@ -22,9 +22,9 @@ export class UndoLaw {
   /** The newest reply to each step that counted, until the next request. */
   private readonly replies = new Map<string, StepReply>();
 
-  constructor(program: Program, known: Known) {
+  constructor(program: Program, progress: Progress) {
     this.program = program;
-    this.known = known;
+    this.progress = progress;
   }
 
   replied(path: string, reply: StepReply): void {
@@ -32,7 +32,7 @@ export class UndoLaw {
   }
 
   fact(fact: CoreFact, { before, after }: Turn): void {
-    if (fact.type === 'StepRequested' || fact.type === 'UndoFailed') this.asked(fact.path, after);
+    if (fact.type === 'StepRequested' || fact.type === 'UndoFailed') this.requested(fact.path, after);
     if (fact.type === 'StepRequested') this.gone.delete(fact.path);
     if (fact.type === 'MarkedCompensated') this.marked.add(fact.path);
     if (fact.type === 'ActivityClosed') this.closed(fact, before);
@@ -44,7 +44,7 @@ export class UndoLaw {
     if (state.phase === 'closed' && before.ending && state.outcome !== 'terminated') this.nothingIsLeft(scopeAt('order'));
   }
 
-  private asked(path: string, { state }: Transition): void {
+  private requested(path: string, { state }: Transition): void {
     const { parent: runner, local: own } = state.activities[path] ?? {};
     const { mode, attempt, from } = (own ?? {}) as { mode?: string; attempt?: number; from?: number };
     if (mode === 'confirm' && runner !== undefined) this.isNewest(path, runner);
@@ -60,14 +60,14 @@ export class UndoLaw {
     if (result === 'Compensated') return this.undone(path.slice(0, -'/undo'.length));
     const node = nodeAt(this.program, path);
     if (isRemote(node) && result === 'Succeeded') this.isThere(path, attemptId);
-    if (node.activity === 'compensate' && result === 'Succeeded') this.nothingIsLeft(scopeOfRunner(this.program, this.known, path));
-    if (!isRemote(node) && node.undo && result === 'Succeeded' && !this.known.handling.has(path)) return this.closedAsAWhole(path);
+    if (node.activity === 'compensate' && result === 'Succeeded') this.nothingIsLeft(scopeOfRunner(this.program, this.progress, path));
+    if (!isRemote(node) && node.undo && result === 'Succeeded' && !this.progress.handling.has(path)) return this.closedAsAWhole(path);
     if (!isRemote(node) || !node.undo || attemptId === undefined || attemptId.endsWith('.0')) return;
     if (this.marked.has(path)) return this.drop(path);
-    const settles = (activities[path]?.local as { mode?: string } | undefined)?.mode === 'confirm';
+    const confirms = (activities[path]?.local as { mode?: string } | undefined)?.mode === 'confirm';
     if (result === 'Succeeded') this.add(path);
     else if (isDefinite(this.replies.get(path))) this.drop(path);
-    else if (settles && activities[path]?.parent) this.add(path);
+    else if (confirms && activities[path]?.parent) this.add(path);
     else if (result === 'Faulted') this.add(path, false);
   }
 
@@ -92,7 +92,7 @@ export class UndoLaw {
   }
 
   private isNewest(path: string, runner: string): void {
-    const scope = scopeOfRunner(this.program, this.known, runner);
+    const scope = scopeOfRunner(this.program, this.progress, runner);
     assert.equal(
       path,
       this.work.findLast((each) => scope.includes(each.path))?.path,
@@ -137,7 +137,7 @@ const scopeAt = (path: string, except?: string): Scope => ({
  * The composite whose work is undone: an order that is being ended, a retry, or the composite whose handler contains
  * the `compensate`, without that handler's own work.
  */
-function scopeOfRunner(program: Program, { handling }: Known, runner: string): Scope {
+function scopeOfRunner(program: Program, { handling }: Progress, runner: string): Scope {
   const node = nodeAt(program, runner);
   if (node.activity !== 'compensate') return scopeAt(runner);
   for (let at = parentOf(runner), from = runner; at !== undefined; from = at, at = parentOf(at))

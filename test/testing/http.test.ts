@@ -11,7 +11,7 @@ const sold = defineWorkflow('sold', { version: 1, order: z.object({ sku: z.strin
 );
 const app = defineApp({ workflows: [sold], agents: [shop] });
 
-interface Asked {
+interface CallOptions {
   readonly role?: 'client' | 'operator';
   readonly headers?: { readonly [name: string]: string };
   readonly body?: object;
@@ -24,7 +24,7 @@ async function withClient(context: TestContext) {
   const tokens = { client: await system.token({ role: 'client', client: 'acme' }), operator: await system.token({ role: 'operator' }) };
   const client =
     (fetch: typeof globalThis.fetch) =>
-    async (method: string, path: string, { role = 'client', headers = {}, body }: Asked = {}) => {
+    async (method: string, path: string, { role = 'client', headers = {}, body }: CallOptions = {}) => {
       const sent = { authorization: `Bearer ${tokens[role]}`, 'content-type': 'application/json', ...headers };
       const response = await fetch(new URL(path, 'https://orders.example.com'), {
         method,

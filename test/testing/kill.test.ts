@@ -28,8 +28,8 @@ async function withAgent(
   const parcel = defineWorkflow('parcel', { version: 1, order: Nothing }, () =>
     sequence(parallel(shop.pack({}), shop.weigh({})), shop.ship({})),
   );
-  const told = defineWorkflow('told', { version: 1, order: Nothing }, () => sequence(waitFor('go', Nothing), shop.ship({})));
-  system = await startSystem(defineApp({ workflows: [parcel, told], agents: [shop] }), options);
+  const notified = defineWorkflow('told', { version: 1, order: Nothing }, () => sequence(waitFor('go', Nothing), shop.ship({})));
+  system = await startSystem(defineApp({ workflows: [parcel, notified], agents: [shop] }), options);
   context.after(() => system.stop());
   return { system, keys };
 }
@@ -58,10 +58,10 @@ test('F-28, F-58: wherever the process is killed, the next one brings the order 
     system.kill();
     const before = [writes(system), keys.length];
     await system.passTime(10_000);
-    assert.deepEqual([writes(system), keys.length], before, 'nothing of it goes on');
+    assert.deepEqual([writes(system), keys.length], before, 'no work of the killed process continues');
     await system.start();
     await comesToItsEnd(system, orderId);
-    assert.equal(new Set(keys).size, 3, 'each step has one key, whoever asks');
+    assert.equal(new Set(keys).size, 3, 'each step has one key, whichever process requests it');
     await system.stop();
   }
   assert.ok(seen.size > 4, `it was killed at ${[...seen].join(', ')}`);
@@ -94,7 +94,7 @@ for (const where of ['in memory', 'on disk'] as const)
 
     await system.start();
     await comesToItsEnd(system, orderId);
-    assert.equal(keys.filter((key) => key.includes('/pack/')).length, 2, 'it was at work, and is asked for again under its key');
+    assert.equal(keys.filter((key) => key.includes('/pack/')).length, 2, 'it was running, and is requested again under its key');
   });
 
 test('F-58: an operation that kills its own process runs again under its key, and its first answer is lost', async (context) => {
@@ -134,14 +134,14 @@ test('F-58: messages that are sent while no process runs are handled by the next
 });
 
 test('F-58: services and listeners of a killed process get no events, and those of the next one are started', async (context) => {
-  const told: string[] = [];
+  const notified: string[] = [];
   const clock = manualClock();
-  const clerk = { name: 'clerk', start: () => void told.push('start'), stop: () => void told.push('stop') };
+  const clerk = { name: 'clerk', start: () => void notified.push('start'), stop: () => void notified.push('stop') };
   const { system } = await withAgent(context, { clock, services: [clerk] });
   system.kill();
   await system.start();
   await system.stop();
-  assert.deepEqual(told, ['start', 'start', 'stop']);
+  assert.deepEqual(notified, ['start', 'start', 'stop']);
 });
 
 test('F-58: a running system is not started again, and a stopped one neither starts nor is killed', async (context) => {

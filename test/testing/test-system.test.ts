@@ -29,9 +29,9 @@ test('F-58: stopping a system takes the same virtual time each time, whatever it
 });
 
 const day = 86_400_000;
-const asked = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
+const rightOrNot = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
 const patient = defineWorkflow('patient', { version: 1, order: Nothing }, () =>
-  sequence(shop.pack({}), waitFor('paid', z.object({})), asked, delay({ seconds: (30 * day) / 1000 }), shop.ship({})),
+  sequence(shop.pack({}), waitFor('paid', z.object({})), rightOrNot, delay({ seconds: (30 * day) / 1000 }), shop.ship({})),
 );
 const app = defineApp({ workflows: [patient], agents: [shop] });
 

@@ -1,4 +1,4 @@
-import { startShop } from '../../../examples/orders/shop/server.ts';
+import { startShop } from '../../../examples/shop/server.ts';
 
 /** The port of the sample shop for functions on an emulator. Their environment contains its address. */
 const port = Number(process.env['SHOP_PORT'] || 4000);

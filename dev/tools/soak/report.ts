@@ -20,10 +20,10 @@ export class Report {
     this.file = file;
     mkdirSync(dirname(file), { recursive: true });
     const at = new Date(this.begun).toISOString().slice(0, 16).replace('T', ' ');
-    if (!existsSync(file)) this.write(`# Soaked on ${at.slice(0, 10)}\n`);
+    if (!existsSync(file)) this.write(`# Soak of ${at.slice(0, 10)}\n`);
     const machine = `Node ${process.version}, ${availableParallelism()} cores`;
     this.write(
-      `\n## From ${at} UTC on\n\nCommit ${commit()}, seeds from ${seed} on, for ${hours} hours, ${machine}: ${names.join(', ')}.\n\n`,
+      `\n## From ${at} UTC\n\nCommit ${commit()}, seeds from ${seed} on, for ${hours} hours, ${machine}: ${names.join(', ')}.\n\n`,
     );
   }
 

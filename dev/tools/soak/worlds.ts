@@ -10,7 +10,7 @@ const seeds = 50;
 /** Time for one world, which normally takes a tenth of a second. A longer run is an endless loop. */
 const patienceMs = 180_000;
 
-/** Repeated here, because this process loads nothing of what it tries: so no change can crash it. */
+/** Repeated here, because this process does not load the code that it tries, so no change can crash it. */
 const againFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace # at ${commitLoaded()}`;
 
 /** Simulated worlds in a process of their own, which stays the same from round to round unless a world crashes it. */

@@ -41,7 +41,7 @@ export function* staleWritesIn(writes: readonly AuditedWrite[]): Generator<strin
     if (after.epoch < before.epoch) yield `${name} is of epoch ${after.epoch}, and epoch ${before.epoch} was there`;
     const kept = before.writeIds.filter(({ rev }) => after.writeIds.some((each) => each.rev === rev));
     if (kept.length < Math.min(before.writeIds.length, 3)) yield `${name} forgot whose writes came before it`;
-    const isHeld = before.heldBy !== null && (before.heldUntil ?? 0) > at;
-    if (isHeld && after.heldBy !== null && after.heldBy !== before.heldBy) yield `${name} took the lease of one who still had it`;
+    const isLeased = before.heldBy !== null && (before.heldUntil ?? 0) > at;
+    if (isLeased && after.heldBy !== null && after.heldBy !== before.heldBy) yield `${name} took the lease of one who still had it`;
   }
 }

@@ -174,7 +174,7 @@ export function reportOf(
   const wanted: readonly (readonly [boolean, string])[] = [
     [kills.length >= plan.kills, `only ${kills.length} kills`],
     [listed.length >= plan.ordersMin, `only ${listed.length} orders`],
-    [hits >= (strict ? 0.8 : 0.3) * kills.length, `only ${hits} of ${kills.length} kills while orders were at work`],
+    [hits >= (strict ? 0.8 : 0.3) * kills.length, `only ${hits} of ${kills.length} kills while orders were running`],
     [!strict || times.length > 0, 'no kill interrupted a step'],
     [share('completed') >= 0.6, 'too few orders completed'],
     [share('compensated') >= 0.05, 'too few orders compensated'],

@@ -14,7 +14,7 @@ export interface Plan {
 
 /** The counts, and the violated properties in words. Times depend on the machine and are not judged. */
 export interface Live {
-  readonly notHeld: readonly string[];
+  readonly unfinished: readonly string[];
   readonly [count: string]: unknown;
 }
 
@@ -49,7 +49,7 @@ export async function poison(place: Place, { scale, seed, progress }: Plan): Pro
     without: usual,
     with: poisoned,
     p99TimesAsLong: timesAsLong(poisoned.p99Ms, usual.p99Ms),
-    notHeld: [...notCompleted([...without, ...withIt]), ...(deadLetter === messages.length ? [] : ['not all poison is dead-lettered'])],
+    unfinished: [...notCompleted([...without, ...withIt]), ...(deadLetter === messages.length ? [] : ['not all poison is dead-lettered'])],
   };
 }
 
@@ -123,7 +123,7 @@ export async function outage(place: Place, { scale, progress }: Plan): Promise<L
     ...callsFrom(place.paymentCalls, away),
     throughputBackAfterMs: backAfter(endings, span) ?? null,
     backlogGoneAfterMs: lastOfThem === Infinity ? null : lastOfThem - over,
-    notHeld: notCompleted(orders),
+    unfinished: notCompleted(orders),
   };
 }
 
@@ -157,9 +157,9 @@ export async function noisy(place: Place, { scale, progress }: Plan): Promise<Li
     without: usual,
     with: disturbed,
     noisy: timesOf(noise),
-    toldToWait: place.toldToWait(),
+    throttled: place.throttled(),
     othersP99TimesAsLong: timesAsLong(disturbed.p99Ms, usual.p99Ms),
-    notHeld: notCompleted([...without, ...withIt, ...noise]),
+    unfinished: notCompleted([...without, ...withIt, ...noise]),
   };
 }
 

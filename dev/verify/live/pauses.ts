@@ -30,20 +30,20 @@ const longLeaseMs = 10_000;
  */
 export async function pauseInTurn(
   pair: readonly [Node, Node],
-  held: string,
+  leasedBy: string,
   count: number,
   onPause: () => void,
 ): Promise<readonly Pause[]> {
   const pauses: Pause[] = [];
   for (let index = 0; index < count; index++) {
     const [stale, other] = index % 2 === 0 ? pair : [pair[1], pair[0]];
-    await stale.call('hold', held, leaseMs);
+    await stale.call('hold', leasedBy, leaseMs);
     const from = Date.now();
     stale.child.kill('SIGSTOP');
     const over = from + pauseMs();
-    const taking = takeOver(other, held, over);
+    const taking = takeOver(other, leasedBy, over);
     const takenOver = await Promise.race([taking, sleep(over - Date.now()).then(() => false)]);
-    const late = [stale.call('resubmit', held), stale.call('release', held)] as const;
+    const late = [stale.call('resubmit', leasedBy), stale.call('release', leasedBy)] as const;
     for (const call of late) call.catch(() => undefined);
     await sleep(Math.max(0, over - Date.now()));
     const to = Date.now();
@@ -51,7 +51,7 @@ export async function pauseInTurn(
     const [resubmitted] = await Promise.allSettled(late);
     await taking;
     pauses.push({ from, to, takenOver, refused: resubmitted.status === 'rejected' && resubmitted.reason.name === 'InstanceLockedError' });
-    await other.call('release', held);
+    await other.call('release', leasedBy);
     onPause();
     await sleep(betweenMs);
   }
@@ -73,7 +73,7 @@ async function takeOver(node: Node, orderId: string, until: number): Promise<boo
 }
 
 /** Submits an order that goes into Error, so that a test may hold its lease. */
-export async function heldOrder(node: Node, embedded: Embedded, key: string, order: object): Promise<string> {
+export async function leasedOrder(node: Node, embedded: Embedded, key: string, order: object): Promise<string> {
   const orderId = await node.call('submit', key, order as never, 'fulfil-order');
   await reaches(embedded, orderId, 'Error');
   return orderId;

@@ -23,7 +23,7 @@ export async function coursesOf(store: Pick<Store, 'load' | 'pages'>, orderIds: 
 /** The time until work that was lost with its host was requested again, by the journals: milliseconds, rising. */
 export interface Recoveries {
   /**
-   * For each step that a kill interrupted, the time until its next request, or until its reply arrived after all. Time without
+   * For each step that a kill interrupted, the time until its next request, or until its reply arrived. Time without
    * any host does not count.
    *
    * If a second kill came between the discovery and the request, the longer of two times counts: from the first kill to the

@@ -26,7 +26,7 @@ export type Place = Awaited<ReturnType<typeof openPlace>>;
 
 export async function openPlace(ending: Ending) {
   const { folder, data, variables, open } = site(ending);
-  const shop = run(ending, `${root}examples/orders/shop/main.ts`, { PORT: '0', SHOP_LEDGER: `${folder}/shop.sqlite` });
+  const shop = run(ending, `${root}examples/shop/main.ts`, { PORT: '0', SHOP_LEDGER: `${folder}/shop.sqlite` });
   const [, shopUrl = ''] = await within(shop.line(/^shop (\S+)$/m), 'the shop does not open');
   const switchTo = async (change: object): Promise<void> => {
     const { ok, status } = await fetch(`${shopUrl}/switches`, { method: 'PUT', body: JSON.stringify({ latencyMs, ...change }) });
@@ -45,7 +45,7 @@ export async function openPlace(ending: Ending) {
     return token;
   };
   let keys = 0;
-  let toldToWait = 0;
+  let throttled = 0;
 
   /** Submits an order. After a "come again later" it repeats the submission under the same key. */
   async function submit(client: string, dueAt: number): Promise<Submitted> {
@@ -59,7 +59,7 @@ export async function openPlace(ending: Ending) {
       const text = await response.text();
       if (response.status === 202) return { orderId: (JSON.parse(text) as { orderId: string }).orderId, client, dueAt };
       if (response.status !== 429 && response.status !== 503) throw new Error(`An order is answered with ${response.status}: ${text}`);
-      toldToWait += 1;
+      throttled += 1;
       await sleep(1000 * Number(response.headers.get('retry-after') ?? 1));
     }
     throw new Error(`An order of ${client} was not taken within ${patienceMs / 1000} s.`);
@@ -116,5 +116,5 @@ export async function openPlace(ending: Ending) {
     return Math.round((1000 * trial.orders) / (Date.now() - started));
   }
 
-  return { steadily, ended, capacity, switchTo, open, paymentCalls: payment.calls, toldToWait: () => toldToWait };
+  return { steadily, ended, capacity, switchTo, open, paymentCalls: payment.calls, throttled: () => throttled };
 }

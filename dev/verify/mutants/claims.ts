@@ -25,7 +25,7 @@ export const claims: readonly Mutant[] = [
     name: 'finish without epoch check',
     why: 'a reply to a request of an earlier claim still counts',
     file: 'lib/core/engine/reply.ts',
-    find: 'local.epoch === builder.event.epoch && requestIdOf',
+    find: 'step.epoch === builder.event.epoch && requestIdOf',
     replace: 'requestIdOf',
   },
   {

@@ -16,8 +16,8 @@ export const entrance: readonly Mutant[] = [
     name: 'idempotency compares key only',
     why: 'another order under a used key is answered as if it were the first',
     file: submission,
-    find: "return created.order.hash === digest ? { outcome: 'accepted', order: created.order, replayed: true } : { outcome: 'key-reused' };",
-    replace: "return { outcome: 'accepted', order: created.order, replayed: true };",
+    find: "order.hash === digest ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };",
+    replace: "digest === '' ? { outcome: 'key-reused' } : { outcome: 'accepted', order, replayed: true };",
   },
   {
     name: 'idempotency TTL shorter than retention',
@@ -36,7 +36,7 @@ export const entrance: readonly Mutant[] = [
   {
     name: 'definition looked up by "latest"',
     why: 'an order continues with the newest version of its workflow instead of its own',
-    file: 'lib/roles/scheduler/orders.ts',
+    file: 'lib/roles/scheduler/load.ts',
     find: 'const program = definitions.programOf(record);',
     replace: 'const program = definitions.newest(record.workflow.name);',
   },

@@ -8,15 +8,15 @@ export const replies: readonly Mutant[] = [
     name: 'reply accepted by path only (no requestId)',
     why: 'the reply to an earlier request of a step counts as the reply to the latest one',
     file: reply,
-    find: 'return local.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, local) === requestId ? path : undefined;',
-    replace: 'return local.epoch === builder.event.epoch ? path : undefined;',
+    find: 'return step.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, step) === requestId ? path : undefined;',
+    replace: 'return step.epoch === builder.event.epoch ? path : undefined;',
   },
   {
     name: 'duplicate reply advances',
     why: 'each request has its own id, so a copy finds nothing to answer, unless the check for answered requests is missing',
     file: reply,
-    find: "if (local?.phase !== 'requested') return undefined;",
-    replace: 'if (local === undefined) return undefined;',
+    find: "if (step?.phase !== 'requested') return undefined;",
+    replace: 'if (step === undefined) return undefined;',
   },
   {
     name: 'late reply after cancel dropped (leak of a done effect)',
@@ -43,7 +43,7 @@ export const moreReplies: readonly Mutant[] = [
     replace: 'let at = Math.max(Date.parse(completeBy), clock.now() + remainingMs);',
   },
   {
-    name: 'an expired request is tried once more',
+    name: 'an expired request is tried again',
     why: 'an agent calls its service for a request that arrives more than an hour after its deadline, without a log line',
     file: 'lib/roles/agent/deadline.ts',
     find: 'let at = Math.min(Date.parse(completeBy), clock.now() + remainingMs);',
@@ -58,7 +58,7 @@ export const moreReplies: readonly Mutant[] = [
     replace: 'if (isAgain && begun) await redeliverSoon(',
   },
   {
-    name: 'a reply that settles an unknown outcome is dropped',
+    name: 'a reply that confirms an unknown outcome is dropped',
     why: 'the reply of an earlier attempt that succeeded is ignored, although no later attempt can learn that',
     file: reply,
     find: 'return isBlocked || isOnce ? path : undefined;',

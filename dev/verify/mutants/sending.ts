@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-const scheduler = 'lib/roles/scheduler/scheduler.ts';
+const accept = 'lib/roles/scheduler/accept.ts';
 const outboxThenSend = 'lib/roles/scheduler/outbox-then-send.ts';
 const plannedWrite = 'lib/roles/scheduler/planned-write.ts';
 const batch = 'lib/roles/dead-letters/batch.ts';
@@ -25,8 +25,8 @@ export const sending: readonly Mutant[] = [
     name: 'clear by index not id',
     why: 'the outbox loses as many entries as were sent, from its front',
     file: outboxThenSend,
-    find: 'await touch(saved, record, (entry) => (isOpen(entry) ? [entry] : []));',
-    replace: 'await touch(saved, record, (entry, index) => (index >= acknowledged.size ? [entry] : []));',
+    find: 'await changeOutbox(saved, record, (entry) => (isOpen(entry) ? [entry] : []), ports);',
+    replace: 'await changeOutbox(saved, record, (entry, index) => (index >= acknowledged.size ? [entry] : []), ports);',
   },
   {
     name: 'ack queue before W',
@@ -68,8 +68,8 @@ export const sending: readonly Mutant[] = [
     name: 'alert id without errorGen',
     why: 'the second alert of an order has the id of the first, and counts as a repetition',
     file: plannedWrite,
-    find: `\`\${announcedAs(inError.record)}#\${errorGen}\`, detailOf(inError, fault)`,
-    replace: 'announcedAs(inError.record), detailOf(inError, fault)',
+    find: `\`\${announcedAs(inError.record)}#\${errorGen}\`, fault`,
+    replace: 'announcedAs(inError.record), fault',
   },
   {
     name: 'response after terminal',
@@ -83,8 +83,8 @@ export const sending: readonly Mutant[] = [
     name: '`failed` sent in HELD',
     why: 'the client of an order that waits for a person is notified that it has failed',
     file: plannedWrite,
-    find: "sendStatus(announce(draft, 'Workflow Terminated', id, detailOf(draft, fault)), 'delayed')",
-    replace: "sendStatus(announce(draft, 'Workflow Terminated', id, detailOf(draft, fault)), 'failed')",
+    find: "sendStatus(alertBlocked(draft, 'Workflow Terminated', id, fault), 'delayed')",
+    replace: "sendStatus(alertBlocked(draft, 'Workflow Terminated', id, fault), 'failed')",
   },
   {
     name: 'PutEvents FailedEntryCount ignored',
@@ -174,7 +174,7 @@ export const moreSending: readonly Mutant[] = [
   {
     name: 'repeated message sends nothing',
     why: 'a message that is redelivered after a crash behind its write does not send what was left unsent',
-    file: scheduler,
+    file: accept,
     find: 'writer.sendAgain !== undefined && incoming.some(({ id }) => record.lastBy.includes(id));',
     replace: 'false && incoming.some(({ id }) => record.lastBy.includes(id));',
   },

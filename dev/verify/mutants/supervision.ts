@@ -59,7 +59,7 @@ export const supervision: readonly Mutant[] = [
     name: 'poison counter not cleared',
     why: 'failures before a success of a message still count: no law of the worlds reads them, since an outage may leave them as well',
     file: 'lib/roles/dead-letters/outcome.ts',
-    find: 'change(delivery, () => undefined, begun?.counts)',
+    find: 'failureCounts.change(delivery, () => undefined, begun?.counts)',
     replace: 'void begun',
     suites: ['test/roles/poison.test.ts'],
   },
@@ -76,7 +76,7 @@ export const moreSupervision: readonly Mutant[] = [
   {
     name: 'poison message dropped, and not kept',
     why: 'a message that cannot be processed leaves its queue without becoming a dead letter',
-    file: 'lib/roles/dead-letters/outcome.ts',
+    file: 'lib/roles/dead-letters/hand-over.ts',
     find: 'await queues.send([{ queue: queueNames.deadLetters(queue), body: poison, ...groupOf(delivery) }]);',
     replace: 'void poison;',
   },

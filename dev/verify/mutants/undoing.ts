@@ -5,7 +5,7 @@ const faults = 'lib/core/engine/fault-propagation.ts';
 const jobs = 'lib/core/engine/jobs.ts';
 const undoing = 'lib/core/engine/compensation.ts';
 /** Both lines, because without only one of them hardly anything changes. */
-const confirmedAndLate = `if (message.confirming) return preventStart(message);
+const confirmedAndLate = `if (message.confirming) return (await preventStart(message, ports)) === 'begun' ? take(message) : undefined;
     // The caller no longer waits for this attempt.
     if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');`;
 const children = 'lib/roles/child-orders/child-orders.ts';
@@ -104,8 +104,8 @@ export const moreCompensation: readonly Mutant[] = [
     name: 'outcome looked up while the effect may still happen',
     why: '"not found" is trusted although an earlier request may still arrive',
     file: 'lib/core/engine/reply.ts',
-    find: "return mode === 'confirm' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);",
-    replace: "return mode === 'confirm' && until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);",
+    find: 'until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);',
+    replace: 'until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);',
   },
   {
     name: 'canceled work is started again at once',
@@ -140,7 +140,7 @@ export const moreCompensation: readonly Mutant[] = [
     why: 'the answer that a call has not begun is not recorded, and no call is too late to begin',
     file: children,
     find: confirmedAndLate,
-    replace: "if (message.confirming) return fail(message, { type: 'NotDone', message: '', permanent: true });",
+    replace: "if (message.confirming) return replies.fail(message, { type: 'NotDone', message: '', permanent: true });",
   },
   {
     name: 'memo with another input',

@@ -1,22 +1,21 @@
 import { workflowsAgent } from '#core/data/child-order';
 import { deadlinePassed } from '#core/data/fault';
+import { awaitsReply, type StepState } from '#core/data/step-state';
 import { type Behavior, raise } from '#core/engine/behavior';
 import { requestAgain } from '#core/engine/step-attempts';
-import { type Step, type StepState, step } from './step.ts';
+import { type RemoteStep, step } from './step.ts';
 
 /**
  * Runs another workflow as a separate order (child workflow). Its agent is the engine, its operation the workflow with
  * its version (`ship-one@1`), and its input the body of the called order. It fails only after all work of the called
  * order is undone.
  */
-export interface Call extends Omit<Step, 'activity'> {
+export interface Call extends RemoteStep {
   readonly activity: 'call';
 }
 
-const asStep = (call: Call): Step => call as unknown as Step;
-
 export const call: Behavior<Call, StepState> = {
-  ...(step as unknown as Behavior<Call, StepState>),
+  ...step,
   problems: ({ agent, operation, withinSeconds }) => [
     ...(withinSeconds === undefined
       ? []
@@ -28,13 +27,11 @@ export const call: Behavior<Call, StepState> = {
   ],
   // A call never counts as late. The workflow of the called order sets the time limits.
   woken(call, local, context) {
-    if (local.mode !== undefined) return step.woken?.(asStep(call), local, context);
-    if (context.at < local.completeBy || !isOpen(local)) return undefined;
+    if (local.mode !== undefined) return step.woken?.(call, local, context);
+    if (context.at < local.completeBy || !awaitsReply(local)) return undefined;
     const { at, endBy } = context;
     if (endBy !== undefined && at >= endBy) return raise(deadlinePassed, { ...local, phase: 'unknown' });
     return requestAgain(call, local, context, endBy);
   },
-  wakeAt: (local) => (local.mode === undefined && isOpen(local) ? local.completeBy : step.wakeAt?.(local)),
+  wakeAt: (local) => (local.mode === undefined && awaitsReply(local) ? local.completeBy : step.wakeAt?.(local)),
 };
-
-const isOpen = ({ phase }: StepState): boolean => phase === 'requested' || phase === 'failedForNow';

@@ -1,3 +1,5 @@
+import type { ActivityState } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { type CustomActivity, registeredBehavior, registeredTypes } from '#core/definition/custom';
 import type { Behavior } from '#core/engine/behavior';
 import { type AskOperator, askOperator } from './ask-operator.ts';
@@ -78,6 +80,24 @@ export function behaviorOf(type: ActivityType): Behavior {
   if (!behavior) throw new Error(`Unknown activity type "${type}".`);
   return behavior as unknown as Behavior;
 }
+
+/** The local state of an activity, as its behavior declares it. Only its own behavior knows that of a custom activity. */
+type LocalOf<A extends ActivityOf> = A['activity'] extends keyof typeof behaviors
+  ? (typeof behaviors)[A['activity']] extends Behavior<never, infer S>
+    ? S
+    : never
+  : unknown;
+
+/**
+ * Returns the local state of an activity. Undefined if the activity failed before it could start. Only this cast gives
+ * a local state its type: the behavior of the node has written it. The engine has written that of a compensating root.
+ */
+export const localOf = <A extends ActivityOf>(_node: A, activity: ActivityState | undefined): LocalOf<A> | undefined =>
+  activity?.status === 'Compensating' ? undefined : (activity?.local as LocalOf<A> | undefined);
+
+/** Returns the local state of a step or a call; undefined for any other activity. */
+export const stepOf = (node: ActivityOf, activity: ActivityState | undefined): StepState | undefined =>
+  node.activity === 'step' || node.activity === 'call' ? localOf(node, activity) : undefined;
 
 /** Whether expressions can read its output as `steps.<name>`. */
 export function answersLater(node: ActivityOf): boolean {

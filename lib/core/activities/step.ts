@@ -1,15 +1,16 @@
 import { problems } from '#core/checks/step-problems';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import type { Json } from '#core/data/json';
+import { awaitsReply, type StepMemo, type StepState } from '#core/data/step-state';
 import type { ActivityBase, Template } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
-import { type Behavior, type Context, close, type Next, raise, type StepMemo, succeeded, wait } from '#core/engine/behavior';
+import { type Behavior, type Context, close, type Next, raise, succeeded, wait } from '#core/engine/behavior';
 import { pauseBeforeRetry, repliedWhileCompensating } from '#core/engine/confirmation';
 import { failWithoutRequest, requestAgain, requestAttempt, timeIsOver } from '#core/engine/step-attempts';
 import { brief, refusedOutput, rejection } from '#core/engine/step-replies';
 
-export interface Step extends ActivityBase {
-  readonly activity: 'step';
+/** An activity that sends requests: a step, or a call. */
+export interface RemoteStep extends ActivityBase {
   readonly agent: string;
   readonly operation: string;
   readonly input: Template;
@@ -30,65 +31,12 @@ export interface Step extends ActivityBase {
   readonly secretOutput?: readonly string[];
 }
 
-/** A step without its type. A call sends requests in the same way. */
-export type RemoteStep = Omit<Step, 'activity'>;
-
-interface StepAttempt {
-  /** The number of the effect. It rises when the effect gets a new idempotency key. */
-  readonly generation: number;
-  readonly attempt: number;
-  /** The epoch of the claim under which it was requested. */
-  readonly epoch: number;
-  readonly completeBy: number;
-  /** When it was requested: `longestSeconds` counts from here. */
-  readonly since: number;
-  /**
-   * The purpose of the request, if it is not the operation itself. `undo`: repeated until it succeeds. `confirm`: finds
-   * out whether the step was done, under the same key, until the answer is definite. `cancel`: no new request, but a
-   * reply may still come.
-   */
-  readonly mode?: 'undo' | 'confirm' | 'cancel';
-  /** The input of the request, if a second evaluation could differ: one key has one input. */
-  readonly input?: Json;
-  /** The first attempt of an undo or a confirmation. Retry pauses grow from there. */
-  readonly from?: number;
-  /** For a confirmation: the earlier request may have its effect until then. */
-  readonly until?: number;
-  /** An undo or a confirmation that has failed before. */
-  readonly failed?: true;
-  /** How often a person was notified of the failing undo, and when the next reminder is due: milliseconds since 1970. */
-  readonly reminders?: { readonly times: number; readonly nextAt: number };
-  /** The effect of an earlier run with another input is confirmed and undone. Then the step starts again, unless it is canceled. */
-  readonly replacesFormer?: true;
-  /** The reason that the agent gave for "not now". */
-  readonly reason?: string;
-  /** The agent of a canceled step has replied, but the outcome is unknown. */
-  readonly agentStopped?: true;
-  /** When the time for all its attempts ends. */
-  readonly limit?: number;
-  /** The first request under its key, although not the first of the step. No earlier request can have caused this effect. */
-  readonly newKey?: true;
+export interface Step extends RemoteStep {
+  readonly activity: 'step';
 }
 
-export type StepState = StepAttempt & {
-  readonly phase:
-    | 'requested'
-    /** The agent replied "not now". The step waits for its deadline, as if the agent had not replied. */
-    | 'failedForNow'
-    /** The agent refused. Another request is a new effect. */
-    | 'refused'
-    /** The outcome is unknown, although the agent replied or the time is over. */
-    | 'unknown'
-    /** An undo or a confirmation failed. It is requested again at `completeBy`. */
-    | 'waitingToRetry'
-    /** The step was done although it was canceled. Its undo is running. */
-    | 'undoing'
-    /** The input of the undo could not be evaluated. It is never requested, and waits for a person. */
-    | 'impossible';
-};
-
 /** Requests one operation from an agent and waits for its reply. */
-export const step: Behavior<Step, StepState> = {
+export const step: Behavior<RemoteStep, StepState> = {
   children: () => [],
   answers: true,
   problems,
@@ -102,7 +50,7 @@ export const step: Behavior<Step, StepState> = {
     // The step sent no request, so the memo of its earlier runs still decides.
     if (attempt === 0 && context.memo) return begin(step, context);
     if (local.mode) return requestAgain(step, local, context);
-    const limit = isOpen(local) ? local.limit : undefined;
+    const limit = awaitsReply(local) ? local.limit : undefined;
     if (limit !== undefined && context.at >= limit) return timeIsOver(step, local);
     return phase === 'refused'
       ? requestAttempt(step, generation + 1, attempt + 1, context, { newKey: true })
@@ -127,7 +75,8 @@ export const step: Behavior<Step, StepState> = {
   },
 
   woken(step, local, context) {
-    if (local.limit !== undefined && local.mode === undefined && isOpen(local) && context.at >= local.limit) return timeIsOver(step, local);
+    if (local.limit !== undefined && local.mode === undefined && awaitsReply(local) && context.at >= local.limit)
+      return timeIsOver(step, local);
     if (local.mode !== 'undo' && local.mode !== 'confirm') return undefined;
     if (context.at < local.completeBy || local.phase === 'impossible') return undefined;
     return local.phase === 'waitingToRetry' ? requestAgain(step, local, context) : pauseBeforeRetry(local, context);
@@ -145,7 +94,7 @@ export const step: Behavior<Step, StepState> = {
  * Starts a step. In a later run of an enclosing retry, a completed step is not requested again, and an unknown one
  * continues under its key.
  */
-function begin(step: Step, context: Context): Next<StepState> {
+function begin(step: RemoteStep, context: Context): Next<StepState> {
   const { memo } = context;
   if (!memo) return requestAttempt(step, context.firstGeneration, 1, context);
   if (memo.outcome === 'refused' || memo.outcome === 'undone') return requestAttempt(step, memo.generation + 1, 1, context);
@@ -166,7 +115,7 @@ const hasOtherInput = ({ outcome, inputHash: of, input: asked }: StepMemo, input
  * Replaces the effect of an earlier run, because one key has one input. The earlier effect is confirmed and undone
  * before the new one.
  */
-function replaceFormerRun(step: Step, { outcome, generation, attempt }: StepMemo, context: Context): Next<StepState> {
+function replaceFormerRun(step: RemoteStep, { outcome, generation, attempt }: StepMemo, context: Context): Next<StepState> {
   if (outcome === 'done' && step.noUndo) return requestAttempt(step, generation + 1, 1, context);
   if (outcome === 'done' && !step.undo) return failWithoutRequest(inputChanged(context.path), { generation, attempt: 0 }, context);
   const { epoch, at } = context;
@@ -178,8 +127,6 @@ export const inputChanged = (path: string): Fault =>
     engineFaults.inputChanged,
     `${path} was done with another input in an earlier run, and has no undo. Give it an undo, .undo(…), or declare that its effect stays: .noUndo().`,
   );
-
-const isOpen = ({ phase }: StepState): boolean => phase === 'requested' || phase === 'failedForNow';
 
 /**
  * Whether the supervisor counts it when it is overdue. It does not if the time for all attempts ends with this attempt:

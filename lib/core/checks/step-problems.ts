@@ -1,4 +1,4 @@
-import type { Step } from '#core/activities/step';
+import type { RemoteStep } from '#core/activities/step';
 import { isObject } from '#core/data/json';
 import { secondsProblem } from '#core/definition/definition';
 
@@ -11,7 +11,7 @@ export function problems({
   longestSeconds,
   undo,
   noUndo,
-}: Step): readonly string[] {
+}: RemoteStep): readonly string[] {
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
   const times = Object.entries({ completeWithinSeconds, withinSeconds, longestSeconds }).filter(([, seconds]) => seconds !== undefined);
   return [

@@ -50,5 +50,20 @@ export const generationOf = (requestId: string): number => Number(/(\d+)#\d+\.\d
 /** Returns the attempt number in a request id. */
 export const attemptOf = (requestId: string): number => Number(/#\d+\.(\d+)$/.exec(requestId)?.[1]);
 
+/** Returns the path of the undo of the step at this path. */
+export const undoPathOf = (path: string): string => `${path}/undo`;
+
+export const isUndoPath = (path: string): boolean => path.endsWith('/undo');
+
+/** Returns the idempotency key of the effect that the undo with this key reverses. */
+export const undoneKey = (undoKey: string): string => undoKey.replace(/\/undo\/(\d+)$/, '/$1');
+
 /** Returns the path of the step that the undo at this path undoes. */
 export const undonePath = (undoPath: string): string => undoPath.slice(0, -'/undo'.length);
+
+/** A child to start: its name, or one turn of it inside a loop. */
+export type Start = string | { readonly name: string; readonly index: number };
+
+/** Returns the path of a child that an activity starts. */
+export const childPath = (path: string, start: Start): string =>
+  typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;

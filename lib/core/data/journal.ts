@@ -1,7 +1,6 @@
-import type { Closing } from '#core/engine/behavior';
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
-import type { Result } from './state.ts';
+import type { Closing, Result } from './state.ts';
 
 /**
  * A fact that the core writes into the journal. `attemptId` is the end of a request id: `requestIdFrom` adds order and

@@ -1,16 +1,25 @@
-import type { Start, StepMemo } from '#core/engine/behavior';
 import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
+import type { Start } from './ids.ts';
 import type { Json } from './json.ts';
+import type { StepMemo } from './step-state.ts';
 
 export type Status = 'Initialized' | 'Executing' | 'Canceling' | 'Faulting' | 'Compensating' | 'Closed';
 export type Result = 'Succeeded' | 'Faulted' | 'Canceled' | 'Compensated';
 
+/** How an activity ended. Its status says what it is doing, its closing how it ended. */
+export type Closing =
+  /** `collected`: an output made of other outputs, which the journal already has. */
+  | { readonly result: 'Succeeded'; readonly output?: Json; readonly collected?: Json }
+  | { readonly result: 'Faulted'; readonly fault: Fault }
+  | { readonly result: 'Canceled' }
+  | { readonly result: 'Compensated' };
+
 /** One activity that has started and is not closed. */
-export interface ActivityState<S = unknown> {
+export interface ActivityState {
   readonly status: Exclude<Status, 'Initialized' | 'Closed'>;
   /** The behavior's own state; absent if the activity failed before it could start. */
-  readonly local?: S;
+  readonly local?: unknown;
   /** A reply that arrived while the order was blocked or suspended. It is applied when the order continues. */
   readonly reply?: StepReply;
   /** The reason for the status Faulting. */

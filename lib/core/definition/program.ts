@@ -1,7 +1,9 @@
-import { type ActivityType, answersLater, behaviorOf } from '#core/activities/index';
+import { type ActivityType, answersLater, behaviorOf, localOf, stepOf } from '#core/activities/index';
 import { engineFault, engineFaults, shortType } from '#core/data/fault';
+import { undoPathOf } from '#core/data/ids';
 import { isObject, type Json } from '#core/data/json';
 import type { ActivityState, State } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { type Activity, isRemote, rootPath, type Template, type WorkflowDefinition } from './definition.ts';
 import { type Evaluation, parseExpression, type Scope } from './expression.ts';
 
@@ -97,6 +99,12 @@ export const nodeAt = (program: Program, path: string): Activity => {
   return node;
 };
 
+/** Returns the local state of the open step or call at a path. Undefined if there is none, or if it failed before it could start. */
+export function stepAt(program: Program, { activities }: Pick<State, 'activities'>, path: string): StepState | undefined {
+  const activity = activities[path];
+  return activity && stepOf(nodeAt(program, path), activity);
+}
+
 export const behaviorAt = (program: Program, path: string) => behaviorOf(nodeAt(program, path).activity as ActivityType);
 
 /** Returns when to wake an activity. A canceled or faulting activity waits for its children only. */
@@ -154,11 +162,11 @@ export function inputOf(
   state: Instance & Pick<State, 'undo'>,
   path: string,
 ): Evaluation {
-  const { mode, input } = (state.activities?.[path]?.local ?? {}) as { readonly mode?: string; readonly input?: Json };
-  if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => `${entry.path}/undo` === path)?.input ?? null };
+  const node = nodeAt(program, path);
+  const { mode, input } = stepOf(node, state.activities?.[path]) ?? {};
+  if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => undoPathOf(entry.path) === path)?.input ?? null };
   const asked = input ?? (mode === 'confirm' ? state.undo?.find((entry) => entry.path === path)?.requestInput : undefined);
   if (asked !== undefined) return { ok: true, value: asked };
-  const node = nodeAt(program, path);
   return fill(isRemote(node) ? node.input : null, scopeOf(program, subject, state, path));
 }
 
@@ -195,16 +203,12 @@ function entriesAround(program: Program, scope: Scope, activities: State['activi
   for (const [, path = '', index = ''] of at.matchAll(/(?<=^(.*?))\[(\d+)\]/g)) {
     const node = nodeAt(program, path);
     if (node.activity !== 'forEach') continue;
-    const list = keptEntries(activities[path]) ?? fill(node.list, { ...scope, each: { ...entries } });
+    const kept = localOf(node, activities[path])?.entries;
+    const list: Evaluation = kept ? { ok: true, value: kept } : fill(node.list, { ...scope, each: { ...entries } });
     const item = list.ok && Array.isArray(list.value) ? (list.value[Number(index)] ?? null) : null;
     entries[node.name] = { item, index: Number(index) };
   }
   return entries;
-}
-
-function keptEntries(activity: State['activities'][string] | undefined): Evaluation | undefined {
-  const { entries } = (activity?.local ?? {}) as { readonly entries?: readonly Json[] };
-  return entries && { ok: true, value: entries };
 }
 
 /** Fills a template: each expression is replaced by its value. */

@@ -1,16 +1,10 @@
 import type { StepReply } from '#core/data/event';
 import type { Fault } from '#core/data/fault';
+import type { Start } from '#core/data/ids';
 import type { Json } from '#core/data/json';
-import type { KeptSignal } from '#core/data/state';
+import type { Closing, KeptSignal } from '#core/data/state';
+import type { StepMemo } from '#core/data/step-state';
 import type { Activity, ActivityBase, Template } from '#core/definition/definition';
-
-/** How an activity ended. Its status says what it is doing, its closing how it ended. */
-export type Closing =
-  /** `collected`: an output made of other outputs, which the journal already has. */
-  | { readonly result: 'Succeeded'; readonly output?: Json; readonly collected?: Json }
-  | { readonly result: 'Faulted'; readonly fault: Fault }
-  | { readonly result: 'Canceled' }
-  | { readonly result: 'Compensated' };
 
 /** One request to an agent. `advance` adds the agent and the ids. */
 export interface Attempt {
@@ -20,28 +14,6 @@ export interface Attempt {
   readonly completeBy: number;
   /** The first request under its key, although not the first of its step. */
   readonly newKey?: true;
-}
-
-/** A child to start: its name, or one turn of it inside a loop. */
-export type Start = string | { readonly name: string; readonly index: number };
-
-/** Returns the path of a child that an activity starts. */
-export const childPath = (path: string, start: Start): string =>
-  typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;
-
-/** The result of a step's earlier runs inside a retry. Its key shows which effect must not be repeated. */
-export interface StepMemo {
-  readonly generation: number;
-  readonly attempt: number;
-  /** `open`: requested, without a definite reply. */
-  readonly outcome: 'done' | 'refused' | 'undone' | 'open';
-  readonly output?: Json;
-  /** If open: the input under its key. A key never gets a second input. */
-  readonly input?: Json;
-  /** If open: the last request may have its effect until then. */
-  readonly until?: number;
-  /** If done: the fingerprint of its input. Another input is another effect. */
-  readonly inputHash?: string;
 }
 
 interface NextOf<Verb extends string, S> {

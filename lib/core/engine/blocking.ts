@@ -1,6 +1,6 @@
-import type { StepState } from '#core/activities/step';
 import type { Event } from '#core/data/event';
 import { type Fault, isQuestion } from '#core/data/fault';
+import { awaitsReply } from '#core/data/step-state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { propagateFault, raise } from './fault-propagation.ts';
@@ -16,27 +16,25 @@ export function exhaust(builder: TransitionBuilder, { path, fault }: Extract<Eve
       ? path
       : Object.keys(builder.state.activities).find((each) => isRemote(nodeAt(builder.program, each)));
   const at = late ?? rootPath;
-  const local = builder.local(at) as StepState | undefined;
+  const step = builder.stepAt(at);
   const raised = { ...(fault ?? noAnswerTo(builder, at)), source: at };
   // An undo, a confirmation or a cancellation continues after the resubmission, as do waits and handlers. They keep
   // their state.
-  if (isRemote(builder.node(at)) && builder.activity(at)?.status === 'Executing' && !local?.mode) builder.faulting(at, raised, true);
+  if (isRemote(builder.node(at)) && builder.activity(at)?.status === 'Executing' && !step?.mode) builder.faulting(at, raised, true);
   block(builder, at, raised);
 }
 
 /** Raises a fault for a step whose reply is overdue, so that its handlers decide. */
 export function overdue(builder: TransitionBuilder, path: string): void {
-  const local = builder.local(path) as StepState | undefined;
+  const step = builder.stepAt(path);
   // A step whose agent replied "not now" is treated as if the agent had not replied.
-  const waits = local?.phase === 'requested' || local?.phase === 'failedForNow';
-  if (waits && !local.mode && local.completeBy <= builder.event.at) raise(builder, path, noAnswerTo(builder, path));
+  if (step && awaitsReply(step) && !step.mode && step.completeBy <= builder.event.at) raise(builder, path, noAnswerTo(builder, path));
 }
 
 /** Returns the fault of a step whose reply is overdue. */
 export function noAnswerTo(builder: TransitionBuilder, path: string): Fault {
   const node = builder.node(path);
-  const fault = noAnswer(node.activity === 'step' ? node : {}, (builder.local(path) ?? {}) as Partial<StepState>);
-  return { ...fault, source: path };
+  return { ...noAnswer(node.activity === 'step' ? node : {}, builder.stepAt(path)), source: path };
 }
 
 /** Blocks for the first of several simultaneous faults. The others wait until a person has dealt with it. */

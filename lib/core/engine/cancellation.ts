@@ -1,6 +1,6 @@
-import type { StepState } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import { attemptIdOf } from '#core/data/ids';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { close } from './closing.ts';
 import { confirm, undoLate } from './compensation.ts';
@@ -17,7 +17,7 @@ export function cancel(builder: TransitionBuilder, path: string): void {
   const node = builder.node(path);
   if (isRemote(node)) return cancelStep(builder, path);
   // The child that is about to start must be open first, or its clean-up would be lost.
-  if (builder.behavior(path).cancel && builder.isStarting(path)) return builder.later({ do: 'cancel', path });
+  if (builder.behavior(path).cancel && builder.jobs.isStarting(path)) return builder.jobs.later({ do: 'cancel', path });
 
   const cleanUp =
     activity.status === 'Executing' ? builder.behavior(path).cancel?.(node, activity.local, builder.context(path)) : undefined;
@@ -31,7 +31,7 @@ export function cancelChildren(builder: TransitionBuilder, path: string): void {
   const children = builder.children(path);
   // An activity that cleans up is not interrupted.
   if (!builder.activity(path)?.cleaning) for (const child of children) cancel(builder, child);
-  if (children.length === 0) builder.later({ do: 'childrenClosed', path });
+  if (children.length === 0) builder.jobs.later({ do: 'childrenClosed', path });
 }
 
 /** Cancels a step and tells its agent. The step stays open until its reply or its deadline, because a completed step must be undone. */
@@ -45,7 +45,7 @@ function cancelStep(builder: TransitionBuilder, path: string): void {
   if (!local || local.attempt === 0) return close(builder, path, { result: 'Canceled' });
   if (reply) return answerCanceled(builder, path, reply);
   if (local.phase === 'requested' && local.completeBy > builder.event.at) {
-    builder.setLocal(path, { ...local, mode: 'cancel' });
+    builder.setStep(path, { ...local, mode: 'cancel', phase: 'requested' });
     return requestCancel(builder, path, local);
   }
   if (local.phase === 'refused') return closeRefused(builder, path, local);
@@ -77,7 +77,7 @@ export function answerCanceled(builder: TransitionBuilder, path: string, reply: 
 function waitForCompleteBy(builder: TransitionBuilder, path: string, local: StepState, reply: StepReply): void {
   if (local.agentStopped) return;
   if (reply.status !== 'succeeded') builder.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(local), fault: faultIn(reply) });
-  builder.setLocal(path, { ...local, agentStopped: true });
+  builder.setStep(path, { ...local, agentStopped: true });
 }
 
 /** Leaves a step whose deadline has passed or whose reply is inconclusive. Its outcome is confirmed if it can be undone. */

@@ -1,8 +1,8 @@
 import { runsAgain } from '#core/activities/index';
 import { attemptIdOf } from '#core/data/ids';
 import { closedFact } from '#core/data/journal';
+import type { Closing } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
-import type { Closing } from './behavior.ts';
 import { withOutput, withoutMemo, withoutReadOutputs } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
@@ -21,9 +21,9 @@ export function close(builder: TransitionBuilder, path: string, closing: Closing
 
 /** Notifies the parent that a child has closed, or that a child was canceled before it started. */
 export function notifyParent(builder: TransitionBuilder, child: string, parent: string | undefined, closing: Closing): void {
-  if (parent === undefined) return builder.next({ do: 'rootClosed', closing });
-  builder.later({ do: 'childClosed', path: parent, child, closing });
-  if (builder.state.undo && isRemote(builder.node(child))) builder.later({ do: 'continueUndoing' });
+  if (parent === undefined) return builder.jobs.next({ do: 'rootClosed', closing });
+  builder.jobs.later({ do: 'childClosed', path: parent, child, closing });
+  if (builder.state.undo && isRemote(builder.node(child))) builder.jobs.later({ do: 'continueUndoing' });
 }
 
 /** Closes a step and starts it again with its present input. Its parent is not notified. */
@@ -31,5 +31,5 @@ export function restart(builder: TransitionBuilder, path: string): void {
   const attemptId = attemptIdOf(builder.step(path));
   builder.remove(path);
   builder.fact({ type: 'ActivityClosed', path, result: 'Canceled', attemptId });
-  builder.next({ do: 'start', path });
+  builder.jobs.next({ do: 'start', path });
 }

@@ -1,29 +1,30 @@
-import { inputChanged, type StepState } from '#core/activities/step';
+import { inputChanged } from '#core/activities/step';
 import type { Fault } from '#core/data/fault';
-import { undonePath } from '#core/data/ids';
+import { undonePath, undoPathOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { State, UndoEntry } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote, rootPath } from '#core/definition/definition';
-import { parentOf } from '#core/definition/program';
+import { type Program, parentOf, stepAt } from '#core/definition/program';
 import { close, restart } from './closing.ts';
 import { beginConfirming, beginImpossible } from './confirmation.ts';
 import { handlerAround } from './fault-routing.ts';
 import { sendRequests } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { isKnownDone, noteDone, noteRefused, noteUndone } from './undo-list.ts';
-import { pageIn, type Reach, reaches } from './undo-pages.ts';
+import { pageIn, type Reach, reaches, undoneScope } from './undo-pages.ts';
 
 /** Undoes the newest work left in the scope of the activity at this path. If none is left, that activity continues. */
 export function undoNext(builder: TransitionBuilder, path: string): void {
-  const { scope } = builder.local(path) as { readonly scope: string };
+  const scope = undoneScope(builder.activity(path));
   // A handler does not undo its own work. An outer scope may undo it later.
-  const entry = newestOf(builder, { scope, own: handlerAround(builder, path) });
+  const entry = scope === undefined ? undefined : newestOf(builder, { scope, own: handlerAround(builder, path) });
   if (entry === 'not known yet') return;
   if (!entry) return nothingLeft(builder, path, scope);
   // Another activity already undoes or confirms this step. When that closes, `continueUndoing` calls this function
   // again.
   const asked = entry.path !== path && isRemote(builder.node(entry.path)) ? builder.activity(entry.path) : undefined;
-  if (asked ?? builder.activity(`${entry.path}/undo`)) return;
+  if (asked ?? builder.activity(undoPathOf(entry.path))) return;
   if (!isKnownDone(entry)) return confirmBeforeUndo(builder, entry, path);
   undo(builder, entry, path);
 }
@@ -53,24 +54,23 @@ function floorOf(builder: TransitionBuilder, scope: string): number {
 /** Continues every activity that undoes a scope and waited for another one to finish a part of it. */
 export function continueUndoing(builder: TransitionBuilder): void {
   for (const path of Object.keys(builder.state.activities)) {
-    if (isIdle(builder, path)) builder.later({ do: 'undoNextIfIdle', path });
+    if (isIdle(builder, path)) builder.jobs.later({ do: 'undoNextIfIdle', path });
   }
 }
 
 export const isIdle = (builder: TransitionBuilder, path: string): boolean => isUndoing(builder, path) && !builder.hasChildren(path);
 
 /** Whether an activity undoes a scope. If it is canceled meanwhile, it still continues until no work is left. */
-export const isUndoing = (builder: TransitionBuilder, path: string): boolean =>
-  (builder.local(path) as { scope?: string } | undefined)?.scope !== undefined;
+export const isUndoing = (builder: TransitionBuilder, path: string): boolean => undoneScope(builder.activity(path)) !== undefined;
 
-function nothingLeft(builder: TransitionBuilder, path: string, scope: string): void {
+function nothingLeft(builder: TransitionBuilder, path: string, scope: string | undefined): void {
   if (scope === rootPath && builder.node(path).activity === 'compensate') compensatedByHandler(builder, path);
   const { ending } = builder.state;
   const activity = builder.activity(path);
   if (!activity) return;
   if (activity.status === 'Compensating' && ending) return builder.end(ending.fault && !builder.state.undone ? 'rejected' : ending.outcome);
   if (activity.status === 'Canceling') return close(builder, path, { result: 'Canceled' });
-  if (builder.behavior(path).undone) builder.next({ do: 'undone', path });
+  if (builder.behavior(path).undone) builder.jobs.next({ do: 'undone', path });
   else close(builder, path, { result: 'Succeeded' });
 }
 
@@ -82,7 +82,7 @@ function compensatedByHandler(builder: TransitionBuilder, path: string): void {
 function undo(builder: TransitionBuilder, { path, generation, fault }: UndoEntry, parent: string): void {
   const node = builder.node(path);
   if (!node.undo) return;
-  const at = `${path}/undo`;
+  const at = undoPathOf(path);
   builder.put(at, { status: 'Executing', parent });
   if (fault) return begin(builder, at, beginImpossible(generation, fault, builder.context(at)));
   begin(builder, at, beginConfirming(node.undo, { mode: 'undo', generation, attempt: 1 }, builder.context(at)));
@@ -126,7 +126,7 @@ export function replaceFormer(builder: TransitionBuilder, path: string): Fault |
     return undefined;
   }
   const entry = builder.state.undo?.find((each) => each.path === path);
-  builder.setLocal(path, entry ? { ...local, mode: 'cancel', phase: 'undoing', replacesFormer: true } : { ...local, attempt: 0 });
+  builder.setStep(path, entry ? { ...local, mode: 'cancel', phase: 'undoing', replacesFormer: true } : { ...local, attempt: 0 });
   if (!entry) return inputChanged(path);
   undo(builder, entry, path);
   return undefined;
@@ -142,22 +142,22 @@ export function restartedAfterReplacing(builder: TransitionBuilder, path: string
 /** Undoes a step that turned out to be done after its cancellation. The step stays open until then. */
 export function undoLate(builder: TransitionBuilder, path: string, local: StepState, output: Json): void {
   noteDone(builder, path, local, output);
-  builder.setLocal(path, { ...local, mode: 'cancel', phase: 'undoing' });
+  builder.setStep(path, { ...local, mode: 'cancel', phase: 'undoing' });
   const entry = builder.state.undo?.find((each) => each.path === path);
   if (entry) undo(builder, entry, path);
 }
 
 /** Returns the steps whose undo keeps failing, or whose outcome cannot be confirmed. */
-export const failingUndos = ({ activities }: State): readonly string[] =>
-  Object.entries(activities).flatMap(([path, { local }]) => {
-    const { mode, failed } = (local ?? {}) as Partial<StepState>;
-    if (!failed) return [];
-    return mode === 'undo' ? [undonePath(path)] : mode === 'confirm' ? [path] : [];
+export const failingUndos = (program: Program, state: State): readonly string[] =>
+  Object.keys(state.activities).flatMap((path) => {
+    const step = stepAt(program, state, path);
+    if (!step?.failed) return [];
+    return step.mode === 'undo' ? [undonePath(path)] : step.mode === 'confirm' ? [path] : [];
   });
 
 /** Marks an undo that keeps failing as done by a person, or as unnecessary. */
 export function markCompensated(builder: TransitionBuilder, path: string): void {
-  const undoPath = `${path}/undo`;
+  const undoPath = undoPathOf(path);
   if (builder.stepAt(undoPath)?.mode === 'undo') {
     builder.fact({ type: 'MarkedCompensated', path });
     noteUndone(builder, undoPath);

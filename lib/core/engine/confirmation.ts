@@ -1,8 +1,9 @@
-import type { RemoteStep, Step, StepState } from '#core/activities/step';
+import type { RemoteStep } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import type { StepReply } from '#core/data/event';
 import type { Fault } from '#core/data/fault';
 import type { Json } from '#core/data/json';
+import type { CompensatingStep, StepState } from '#core/data/step-state';
 import { type Context, close, type Next, succeeded, wait } from './behavior.ts';
 import { requestAgain } from './step-attempts.ts';
 import { faultIn, isDefiniteRefusal } from './step-replies.ts';
@@ -11,7 +12,7 @@ import { faultIn, isDefiniteRefusal } from './step-replies.ts';
  * Handles the reply to an undo or a confirmation. An undo repeats until it succeeds, a confirmation until its answer is
  * definite (WSEHF).
  */
-export function repliedWhileCompensating(local: StepState, reply: StepReply, context: Context): Next<StepState> {
+export function repliedWhileCompensating(local: CompensatingStep, reply: StepReply, context: Context): Next<StepState> {
   if (reply.status === 'succeeded') return close(local.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
   if (local.mode === 'confirm' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
   return pauseBeforeRetry(local, context, faultIn(reply));
@@ -24,8 +25,10 @@ const isLookedUp = ({ agent, lookup }: RemoteStep): boolean => lookup === true |
 export const isRunToConfirm = (step: RemoteStep): boolean => !isLookedUp(step) && !step.atMostOnce;
 
 /** Returns until when a request may have its effect. Its agent stops then; heartbeats may have extended its time. */
-export const possibleUntil = ({ longestSeconds = 0 }: Pick<Step, 'longestSeconds'>, { completeBy, since }: StepState): number =>
-  Math.max(completeBy, since + longestSeconds * 1000);
+export const possibleUntil = (
+  { longestSeconds = 0 }: Pick<RemoteStep, 'longestSeconds'>,
+  { completeBy, since }: Pick<StepState, 'completeBy' | 'since'>,
+): number => Math.max(completeBy, since + longestSeconds * 1000);
 
 const retryPauseMs = { first: 5_000, longest: 3_600_000 };
 /** The number of failures after which a person is notified. A definite refusal notifies at once. */
@@ -37,7 +40,7 @@ const remindMs = { first: 3_600_000, longest: 86_400_000 };
  * Waits before the next attempt of an undo or a confirmation. The pause grows with every attempt; after a definite
  * refusal it is the longest.
  */
-export function pauseBeforeRetry(local: StepState, { at, jitter }: Context, fault?: Fault): Next<StepState> {
+export function pauseBeforeRetry(local: CompensatingStep, { at, jitter }: Context, fault?: Fault): Next<StepState> {
   const failures = local.attempt - (local.from ?? 1) + 1;
   const growing = fault?.permanent
     ? retryPauseMs.longest

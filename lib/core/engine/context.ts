@@ -2,10 +2,11 @@ import type { Fault } from '#core/data/fault';
 import { firstGenerationOf, idempotencyKeyOf, jitterOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { KeptSignal } from '#core/data/state';
+import type { StepMemo } from '#core/data/step-state';
 import type { Template } from '#core/definition/definition';
 import { rootPath } from '#core/definition/definition';
 import { fill, parentOf, relocated, scopeOf } from '#core/definition/program';
-import type { Context, StepMemo } from './behavior.ts';
+import type { Context } from './behavior.ts';
 import { handlerAround } from './fault-routing.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 

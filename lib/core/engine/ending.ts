@@ -1,6 +1,6 @@
 import { type Fault, isQuestion } from '#core/data/fault';
+import type { Closing } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
-import type { Closing } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { undoNext } from './compensation.ts';
 import { requestCancel } from './requests.ts';
@@ -42,12 +42,12 @@ export function keepCause(builder: TransitionBuilder, cause: Fault | undefined):
 export function endOrder(builder: TransitionBuilder, outcome: 'canceled' | 'compensated'): void {
   builder.set({ ending: { outcome } });
   if (builder.activity(rootPath)) cancel(builder, rootPath);
-  else builder.next({ do: 'rootClosed', closing: { result: 'Canceled' } });
+  else builder.jobs.next({ do: 'rootClosed', closing: { result: 'Canceled' } });
 }
 
 /** Undoes a completed order for its caller. */
 export function compensateForCaller(builder: TransitionBuilder): void {
   const { outcome: _, ...state } = builder.state;
   builder.replaceState({ ...state, phase: 'running', compensatedByCaller: true, ending: { outcome: 'compensated' } });
-  builder.next({ do: 'rootClosed', closing: { result: 'Canceled' } });
+  builder.jobs.next({ do: 'rootClosed', closing: { result: 'Canceled' } });
 }

@@ -1,7 +1,6 @@
-import type { StepState } from '#core/activities/step';
 import type { State } from '#core/data/state';
-import { isRemote } from '#core/definition/definition';
-import { nodeAt, type Program, parentOf } from '#core/definition/program';
+import type { StepState } from '#core/data/step-state';
+import { type Program, parentOf, stepAt } from '#core/definition/program';
 
 /** Returns the invariants that a state violates: one sentence each, with the path. */
 export function violations(program: Program, state: State): readonly string[] {
@@ -27,9 +26,10 @@ function* activityViolations(program: Program, state: State): Generator<string> 
       yield `${path} has an answer that waits, but the order is not blocked`;
     if (activity.awaitsPerson && state.phase !== 'blocked') yield `${path} has a fault that waits, but the order is not blocked`;
     if (activity.status === 'Faulting' && !activity.fault) yield `${path} is Faulting, but without a fault`;
-    if (activity.status === 'Faulting' && activity.local !== undefined && isRemote(nodeAt(program, path)) && state.phase === 'running')
+    const step = stepAt(program, state, path);
+    if (activity.status === 'Faulting' && step && state.phase === 'running')
       yield `${path} is Faulting, but the order is neither blocked nor closing`;
-    if (isRemote(nodeAt(program, path)) && activity.local !== undefined) yield* stepViolations(path, activity.local as StepState);
+    if (step) yield* stepViolations(path, step);
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Closing, Start } from './behavior.ts';
+import type { Start } from '#core/data/ids';
+import type { Closing } from '#core/data/state';
 
 /**
  * The rest of a transition, as data. `jobs.ts` carries it out. A queue instead of recursion: ten thousand activities

@@ -1,7 +1,10 @@
 import { runsAgain } from '#core/activities/index';
 import { ranTwice } from '#core/data/fault';
+import { childPath, type Start } from '#core/data/ids';
+import { isObject } from '#core/data/json';
+import type { ActivityState, Closing } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
-import { type Closing, childPath, raise, type Start, succeeded } from './behavior.ts';
+import { raise, succeeded } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { close, notifyParent } from './closing.ts';
 import { continueUndoing, isIdle, isUndoing, restartedAfterReplacing, undoNext } from './compensation.ts';
@@ -46,7 +49,7 @@ function runJob(builder: TransitionBuilder, job: Job): void {
 function startChild(builder: TransitionBuilder, path: string, start: Start): void {
   if (builder.activity(path)?.status !== 'Executing') return;
   const child = childPath(path, start);
-  if (builder.isStopped(path)) return notifyParent(builder, child, path, { result: 'Canceled' });
+  if (builder.jobs.skipsChildrenOf(path)) return notifyParent(builder, child, path, { result: 'Canceled' });
   if (hasRun(builder, path, child))
     return apply(builder, path, raise(ranTwice(path, builder.node(path).activity, builder.node(child).name)));
   execute(builder, child);
@@ -67,7 +70,7 @@ function childClosed(builder: TransitionBuilder, path: string, child: string, cl
   const activity = builder.activity(path);
   if (!activity) return;
   const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
-  if (turn?.startsWith(`${path}[`)) builder.later({ do: 'forgetTurn', turn });
+  if (turn?.startsWith(`${path}[`)) builder.jobs.later({ do: 'forgetTurn', turn });
   if (activity.status === 'Compensating') return undoNext(builder, path);
   if (isRemote(builder.node(path))) return lateUndone(builder, path, closing);
   if (activity.status === 'Canceling') return isUndoing(builder, path) ? undoNext(builder, path) : childrenClosed(builder, path);
@@ -80,11 +83,17 @@ function childClosed(builder: TransitionBuilder, path: string, child: string, cl
   const context = behavior.repeats ? builder.context(path, child) : builder.context(path);
   if (closing.result !== 'Faulted') return apply(builder, path, behavior.childClosed?.(node, activity.local, closing, context));
   if (isRetried(builder, path, closing.fault)) {
-    builder.fact({ type: 'RunFailed', path, attempt: (activity.local as { attempt?: number }).attempt ?? 1, fault: closing.fault });
+    builder.fact({ type: 'RunFailed', path, attempt: runNumber(activity), fault: closing.fault });
     return apply(builder, path, behavior.childFaulted?.(node, activity.local, closing.fault, context));
   }
   builder.fact({ type: 'ActivityFaulting', path, child });
   fail(builder, path, closing.fault);
+}
+
+/** Returns the number of the present run, which a retry or a custom activity like it keeps as `attempt`. */
+function runNumber({ local }: ActivityState): number {
+  const attempt = isObject(local) ? local['attempt'] : undefined;
+  return typeof attempt === 'number' ? attempt : 1;
 }
 
 function lateUndone(builder: TransitionBuilder, path: string, closing: Closing): void {

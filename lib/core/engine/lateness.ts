@@ -1,5 +1,6 @@
-import type { StepState } from '#core/activities/step';
+import { localOf } from '#core/activities/index';
 import type { ActivityState, State } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { nodeAt, type Program } from '#core/definition/program';
 import type { TransitionBuilder } from './transition-builder.ts';
 
@@ -13,9 +14,9 @@ export interface WorkingStep {
 /** Returns the steps whose lateness counts. An undo and a canceled step have their own deadlines, which never count. */
 export function workingSteps(program: Program, { activities }: State): readonly WorkingStep[] {
   return Object.entries(activities).flatMap(([path, activity]) => {
-    const local = activity.local as StepState | undefined;
-    if (nodeAt(program, path).activity !== 'step' || local === undefined || local.mode !== undefined) return [];
-    return [{ path, local, activity }];
+    const node = nodeAt(program, path);
+    const local = node.activity === 'step' ? localOf(node, activity) : undefined;
+    return local && local.mode === undefined ? [{ path, local, activity }] : [];
   });
 }
 

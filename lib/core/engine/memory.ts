@@ -1,8 +1,8 @@
 import { behaviorOf, runsAgain } from '#core/activities/index';
-import type { KeptSignal, Outcome, State, Variables } from '#core/data/state';
+import type { Closing, KeptSignal, Outcome, State, Variables } from '#core/data/state';
+import type { StepMemo } from '#core/data/step-state';
 import type { Activity } from '#core/definition/definition';
 import { assignedIn, definitionPath, nodeAt, type Program, parentOf, relocated } from '#core/definition/program';
-import type { Closing, StepMemo } from './behavior.ts';
 
 /**
  * Functions over what a state holds besides its activities: outputs that will be read, memos of a retry, variables, and

@@ -1,7 +1,6 @@
-import type { StepState } from '#core/activities/step';
+import { stepOf } from '#core/activities/index';
 import type { StepReply } from '#core/data/event';
-import { isRemote } from '#core/definition/definition';
-import { nodeAt } from '#core/definition/program';
+import type { StepState } from '#core/data/step-state';
 import { leaveUnknown } from './cancellation.ts';
 import { runJobs } from './jobs.ts';
 import { endWait } from './lateness.ts';
@@ -17,12 +16,12 @@ export function wakeAll(builder: TransitionBuilder): void {
 function wake(builder: TransitionBuilder, path: string): void {
   const activity = builder.activity(path);
   if (!activity || !builder.continues()) return;
-  const local = activity.local as StepState;
-  if (activity.waitsUntil !== undefined && !local.mode) {
+  const step = builder.stepAt(path);
+  if (activity.waitsUntil !== undefined && !step?.mode) {
     if (!waitsLong(builder, path) && !activity.awaitsPerson) repeat(builder, path);
-  } else if (isRemote(builder.node(path)) && local?.mode === 'cancel') {
-    if (local.phase === 'requested' && builder.event.at >= local.completeBy) leaveUnknown(builder, path, local);
-  } else if (activity.status === 'Executing' || local?.mode) {
+  } else if (step?.mode === 'cancel') {
+    if (step.phase === 'requested' && builder.event.at >= step.completeBy) leaveUnknown(builder, path, step);
+  } else if (activity.status === 'Executing' || step?.mode) {
     apply(builder, path, builder.behavior(path).woken?.(builder.node(path), activity.local, builder.context(path)));
   }
   runJobs(builder);
@@ -31,16 +30,16 @@ function wake(builder: TransitionBuilder, path: string): void {
 /** Repeats each open step that the test finds due, unless it waits for a person. */
 export function repeatWhere(builder: TransitionBuilder, isDue: (local: StepState) => boolean): void {
   for (const [path, activity] of Object.entries(builder.state.activities)) {
-    if (!isRemote(nodeAt(builder.program, path)) || activity.reply || activity.local === undefined) continue;
+    const step = stepOf(builder.node(path), activity);
+    if (!step || activity.reply) continue;
     if (builder.event.type === 'expired' && waitsLong(builder, path)) continue;
-    if (builder.continues() && builder.activity(path) && !builder.activity(path)?.awaitsPerson && isDue(activity.local as StepState))
-      repeat(builder, path);
+    if (builder.continues() && builder.activity(path) && !builder.activity(path)?.awaitsPerson && isDue(step)) repeat(builder, path);
   }
 }
 
 /** Whether a step over its failure limit is still in its pause. The pause never exceeds the step's own time limit. */
 function waitsLong(builder: TransitionBuilder, path: string): boolean {
-  const { limit = Infinity } = (builder.local(path) ?? {}) as Partial<StepState>;
+  const { limit = Infinity } = builder.stepAt(path) ?? {};
   return Math.min(builder.activity(path)?.waitsUntil ?? 0, limit) > builder.event.at;
 }
 

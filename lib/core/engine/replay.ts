@@ -1,6 +1,5 @@
-import type { StepState } from '#core/activities/step';
 import { engineFaults, type Fault, isKindOf } from '#core/data/fault';
-import { firstGenerationOf, undonePath } from '#core/data/ids';
+import { firstGenerationOf, isUndoPath, undonePath } from '#core/data/ids';
 import type { CoreFact, Fact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoEntry } from '#core/data/state';
@@ -72,7 +71,7 @@ export class Replay {
     const node = nodeAt(this.program, path);
     if (!isRemote(node) || !node.undo) return;
     const asked = this.filled(node.input, path);
-    const until = possibleUntil(node, { completeBy, since } as StepState);
+    const until = possibleUntil(node, { completeBy, since });
     this.put({ path, generation, attempt, ...(asked === undefined ? {} : { requestInput: asked }), until });
   }
 
@@ -174,6 +173,6 @@ export class Replay {
 
 /** Returns the path that an undo step undoes; undefined for any other step. */
 export const undoneBy = ({ nodes }: Program, path: string): string | undefined => {
-  const did = path.endsWith('/undo') ? undonePath(path) : '';
+  const did = isUndoPath(path) ? undonePath(path) : '';
   return nodes.get(definitionPath(did))?.undo ? did : undefined;
 };

@@ -1,7 +1,7 @@
-import type { StepState } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import type { Event, StepReply } from '#core/data/event';
 import { attemptIdOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from '#core/data/ids';
+import type { CompensatingStep } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { answerCanceled } from './cancellation.ts';
@@ -22,8 +22,9 @@ export function reply(builder: TransitionBuilder, event: Replied): void {
   if (path === undefined || (!isCalled(builder, path) && orderTime(builder, event.sentAt) > builder.step(path).completeBy)) return;
 
   const isBlocked = builder.state.phase !== 'running';
-  if (isTooEarly(builder, path, event))
-    return isBlocked ? undefined : builder.setLocal(path, pausedUntil(builder.step(path), builder.event.at, event));
+  const step = builder.step(path);
+  if (step.mode === 'confirm' && isTooEarly(step, event))
+    return isBlocked ? undefined : builder.setStep(path, pausedUntil(step, builder.event.at, event));
   takeReply(builder, path, event.reply);
 }
 
@@ -39,16 +40,14 @@ function record(builder: TransitionBuilder, path: string, reply: StepReply): voi
 }
 
 /** Whether a "not found" is too early to count: the last request may still have been on its way to the service at that time. */
-function isTooEarly(builder: TransitionBuilder, path: string, { sentAt, clocksApartMs = 0, reply }: Replied): boolean {
-  const { mode, until } = builder.step(path);
-  return mode === 'confirm' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
-}
+const isTooEarly = ({ until }: CompensatingStep, { sentAt, clocksApartMs = 0, reply }: Replied): boolean =>
+  until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
 
 /**
  * Returns the state of a step that repeats its lookup once the last request has had its time. If our clock already
  * shows that time, the agent's clock is behind: the step waits as long as the agent's clock still needs.
  */
-function pausedUntil(local: StepState, at: number, { sentAt, clocksApartMs = 0 }: Replied): StepState {
+function pausedUntil(local: CompensatingStep, at: number, { sentAt, clocksApartMs = 0 }: Replied): CompensatingStep {
   const dueAt = (local.until ?? local.completeBy) + clocksApartMs;
   return { ...local, phase: 'waitingToRetry', completeBy: dueAt > at ? dueAt : at + dueAt - sentAt };
 }
@@ -75,12 +74,12 @@ function requestedPath(builder: TransitionBuilder, requestId: string): string | 
   const path = stepOfRequest(builder.subject.orderId, requestId);
   const activity = path === undefined ? undefined : builder.state.activities[path];
   if (path === undefined || !activity || activity.reply) return undefined;
-  const local = activity.local as StepState | undefined;
-  if (local?.phase !== 'requested') return undefined;
+  const step = builder.stepAt(path);
+  if (step?.phase !== 'requested') return undefined;
   // A called order ends once, however often its caller has requested it: the reply belongs to the effect, not to one
   // attempt.
-  if (isCalled(builder, path)) return generationOf(requestId) === local.generation ? path : undefined;
-  return local.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, local) === requestId ? path : undefined;
+  if (isCalled(builder, path)) return generationOf(requestId) === step.generation ? path : undefined;
+  return step.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, step) === requestId ? path : undefined;
 }
 
 /**
@@ -93,15 +92,15 @@ function lateSuccess(builder: TransitionBuilder, { requestId, reply: given }: Re
   const path = stepOfRequest(builder.subject.orderId, requestId);
   const activity = path === undefined ? undefined : builder.state.activities[path];
   if (path === undefined || !activity || activity.reply || given.status !== 'succeeded' || refusedOutput(given.output)) return undefined;
-  const local = activity.local as StepState | undefined;
-  const node = builder.node(path);
-  if (!local || !isRemote(node)) return undefined;
+  const step = builder.stepAt(path);
+  if (!step) return undefined;
   // The order is blocked because this very output does not fit into the state.
   if (recordable(builder, path, given) !== given) return undefined;
-  if (generationOf(requestId) !== local.generation || attemptOf(requestId) > local.attempt) return undefined;
-  if (local.mode) return local.phase === 'requested' || local.phase === 'waitingToRetry' ? path : undefined;
-  const isBlocked = local.phase === 'unknown' && activity.awaitsPerson === true;
-  const isOnce = node.activity === 'step' && node.atMostOnce === true && local.phase === 'requested';
+  if (generationOf(requestId) !== step.generation || attemptOf(requestId) > step.attempt) return undefined;
+  if (step.mode) return step.phase === 'requested' || step.phase === 'waitingToRetry' ? path : undefined;
+  const node = builder.node(path);
+  const isBlocked = step.phase === 'unknown' && activity.awaitsPerson === true;
+  const isOnce = node.activity === 'step' && node.atMostOnce === true && step.phase === 'requested';
   return isBlocked || isOnce ? path : undefined;
 }
 
@@ -123,6 +122,6 @@ export function extend(builder: TransitionBuilder, event: Extract<Event, { type:
   const completeBy = Math.min(event.completeBy, local.since + longestMs, builder.state.endBy ?? Infinity, local.limit ?? Infinity);
   if (completeBy <= local.completeBy) return;
 
-  builder.setLocal(path, { ...local, completeBy });
+  builder.setStep(path, { ...local, completeBy });
   builder.fact({ type: 'StepExtended', path, attemptId: attemptIdOf(local), completeBy });
 }

@@ -1,7 +1,7 @@
-import type { StepState } from '#core/activities/step';
 import { requestCommand } from '#core/data/command';
 import { attemptIdOf, idempotencyKeyOf, requestIdOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { inputOf } from '#core/definition/program';
 import type { Attempt, Next } from './behavior.ts';

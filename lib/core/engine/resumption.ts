@@ -1,4 +1,4 @@
-import type { StepState } from '#core/activities/step';
+import { awaitsReply, type StepState } from '#core/data/step-state';
 import { blockOrContinue, noAnswerTo, unblock } from './blocking.ts';
 import { cancel } from './cancellation.ts';
 import { endOrder, keepCause } from './ending.ts';
@@ -19,14 +19,13 @@ export function resubmit(builder: TransitionBuilder, path: string, completeWithi
   const { at, epoch } = builder.event;
   forgetLate(builder);
   const failed = builder.activity(path);
+  const mode = builder.stepAt(path)?.mode;
   unblock(builder, path, completeWithinSeconds);
   builder.continuesWhileBlocked = true;
-  const { mode } = (failed?.local ?? {}) as Partial<StepState>;
   if (failed?.awaitsPerson && failed.reply?.status === 'succeeded') answer(builder, path, failed.reply);
   else if (failed?.awaitsPerson || (!failed?.reply && (mode === 'undo' || mode === 'confirm'))) repeat(builder, path, failed?.reply);
 
-  const waits = ({ phase }: StepState) => phase === 'requested' || phase === 'failedForNow';
-  continueAll(builder, (local) => !local.mode && waits(local) && (local.completeBy <= at || local.epoch !== epoch));
+  continueAll(builder, (local) => !local.mode && awaitsReply(local) && (local.completeBy <= at || local.epoch !== epoch));
 }
 
 /** Resumes a suspended order. Late steps stay with the supervisor: it has not counted them yet, or its next event repeats them. */

@@ -1,5 +1,4 @@
-import { answersLater } from '#core/activities/index';
-import type { StepState } from '#core/activities/step';
+import { answersLater, stepOf } from '#core/activities/index';
 import type { StepReply } from '#core/data/event';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { type Json, utf8Bytes } from '#core/data/json';
@@ -21,18 +20,18 @@ export function refused(builder: TransitionBuilder, path: string, next: Next<unk
   if (said && !said.type.startsWith('Engine/')) return refusedFault(builder, path, said, next);
   if (next.verb === 'raise' && !next.collects) return undefined;
   const node = builder.node(path);
-  const local = builder.local(path) as StepState | undefined;
+  const step = builder.stepAt(path);
   // An undo or a confirmation repeats until it is done. A fault would stop it.
-  if (isRemote(node) && local?.mode) return undefined;
+  if (step?.mode) return undefined;
   const added = addedBy(builder, path, next);
   const fault = added && tooLargeAt(builder, path, added);
   if (!fault) return undefined;
   if (next.collects) return raise(fault, next.collects.otherwise(fault));
-  if (!isRemote(node)) return raise(fault, local);
+  if (!isRemote(node)) return raise(fault, builder.local(path));
   // The output came from an earlier run and is not requested again. It cannot be refused either.
-  if (next.verb === 'close') return local && raise({ ...fault, outcomeUnknown: true }, { ...local, phase: 'unknown' });
-  const requested = next.state as StepState;
-  return raise(fault, { ...requested, attempt: requested.attempt - 1, phase: 'unknown', completeBy: builder.event.at });
+  if (next.verb === 'close') return step && raise({ ...fault, outcomeUnknown: true }, { ...step, phase: 'unknown' });
+  const requested = stepOf(node, { status: 'Executing', local: next.state });
+  return requested && raise(fault, { ...requested, attempt: requested.attempt - 1, phase: 'unknown', completeBy: builder.event.at });
 }
 
 /** Returns the fault or the question that this outcome says. */

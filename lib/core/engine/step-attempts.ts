@@ -1,7 +1,8 @@
-import type { RemoteStep, Step, StepState } from '#core/activities/step';
+import type { RemoteStep } from '#core/activities/step';
 import { childCheckSeconds, workflowsAgent } from '#core/data/child-order';
 import { deadlinePassed, engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { fits, type Json, utf8Bytes } from '#core/data/json';
+import type { OperatingStep, StepState } from '#core/data/step-state';
 import { limits } from '#core/definition/definition';
 import { mayChange } from '#core/definition/template';
 import { type Context, type Next, raise, request } from './behavior.ts';
@@ -36,7 +37,7 @@ interface Before {
 
 /** Requests the operation of a step. Raises a fault instead if its time is over or its input is missing or too large. */
 export const requestAttempt = (
-  step: Step,
+  step: RemoteStep,
   generation: number,
   attempt: number,
   context: Context,
@@ -61,7 +62,7 @@ export const requestAttempt = (
 };
 
 /** Raises the fault of a step whose time for all attempts is over. Its outcome is unknown, so an undo confirms it first. */
-export const timeIsOver = ({ withinSeconds }: Step, local: StepState): Next<StepState> => {
+export const timeIsOver = ({ withinSeconds }: RemoteStep, local: OperatingStep): Next<StepState> => {
   const message = `The step was not done within ${withinSeconds} seconds.`;
   return raise(engineFault(engineFaults.deadlineExceeded, message, { outcomeUnknown: true }), { ...local, phase: 'unknown' });
 };

@@ -1,6 +1,4 @@
-import type { StepState } from '#core/activities/step';
 import { attemptIdOf } from '#core/data/ids';
-import { isRemote } from '#core/definition/definition';
 import { requestWakeUp } from './requests.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
@@ -24,8 +22,9 @@ function postpone(builder: TransitionBuilder, path: string, byMs: number): void 
   const waitsUntil = builder.activity(path)?.waitsUntil;
   builder.patch(path, { local, ...(waitsUntil === undefined ? {} : { waitsUntil: waitsUntil + byMs }) });
   requestWakeUp(builder, path);
-  if (!isRemote(builder.node(path)) || reply || (local as StepState).phase !== 'requested') return;
-  builder.fact({ type: 'StepExtended', path, attemptId: attemptIdOf(local as StepState), completeBy: (local as StepState).completeBy });
+  const step = builder.stepAt(path);
+  if (!step || reply || step.phase !== 'requested') return;
+  builder.fact({ type: 'StepExtended', path, attemptId: attemptIdOf(step), completeBy: step.completeBy });
 }
 
 /** Returns the time in terms of the order. A reply that was sent during the suspension is in time. */

@@ -1,16 +1,17 @@
 import { behaviorOf } from '#core/activities/index';
-import type { StepState } from '#core/activities/step';
 import type { Command } from '#core/data/command';
 import type { Event } from '#core/data/event';
 import type { Fault } from '#core/data/fault';
 import type { CoreFact } from '#core/data/journal';
 import { type Json, utf8Bytes } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
-import { type Activity, isRemote, limits } from '#core/definition/definition';
-import { nodeAt, type Program, parentOf } from '#core/definition/program';
+import type { StepState } from '#core/data/step-state';
+import { type Activity, limits } from '#core/definition/definition';
+import { nodeAt, type Program, parentOf, stepAt } from '#core/definition/program';
 import type { Behavior, Context } from './behavior.ts';
 import { ActivityContext } from './context.ts';
 import type { Job } from './job.ts';
+import { JobQueue } from './job-queue.ts';
 import { closedWith } from './memory.ts';
 import { ChildIndex } from './parents.ts';
 import type { ByteBudget, Inputs, Subject, Transition } from './transition.ts';
@@ -28,8 +29,7 @@ export class TransitionBuilder {
   state: State;
   readonly commands: Command[] = [];
   private readonly facts: CoreFact[] = [];
-  private readonly jobs: Job[] = [];
-  private stopped: ReadonlySet<string> | undefined;
+  readonly jobs = new JobQueue();
   /** Activities that block the order. Another fault of the same instant may still cancel them (see `advance`). */
   private blocking: readonly string[] | undefined;
   /** While true, a blocked activity does not stop the others. */
@@ -72,8 +72,7 @@ export class TransitionBuilder {
 
   /** Returns the local state of a step or call that has one. Undefined for every other activity. */
   stepAt(path: string): StepState | undefined {
-    const local = this.local(path);
-    return local !== undefined && isRemote(this.node(path)) ? (local as StepState) : undefined;
+    return stepAt(this.program, this.state, path);
   }
 
   /** Returns the local state of a step or call that is known to have one. */
@@ -132,6 +131,10 @@ export class TransitionBuilder {
     this.put(path, local === undefined ? activity : { ...activity, local });
   }
 
+  setStep(path: string, step: StepState): void {
+    this.setLocal(path, step);
+  }
+
   remove(path: string): void {
     this.childIndex?.remove(path, this.parentFor(path));
     delete this.writable()[path];
@@ -162,34 +165,10 @@ export class TransitionBuilder {
     if (this.byteBudget) this.factBytes += utf8Bytes(fact as unknown as Json) + numberedBytes;
   }
 
-  /** Adds a job behind the jobs that are left. */
-  later(job: Job): void {
-    this.jobs.push(job);
-  }
-
-  /** Adds a job before the jobs that are left: it belongs to the present one. */
-  next(job: Job): void {
-    this.jobs.unshift(job);
-  }
-
   /** Returns the next job. Undefined if none is left, the order has closed, or a page of the undo list is missing. */
   nextJob(): Job | undefined {
-    if (this.state.phase === 'closed' || this.needs !== undefined) this.jobs.length = 0;
+    if (this.state.phase === 'closed' || this.needs !== undefined) this.jobs.clear();
     return this.jobs.shift();
-  }
-
-  /** Whether an activity has named its next child and that child has not started. */
-  isStarting(path: string): boolean {
-    return this.jobs.some((job) => job.do === 'startChild' && job.path === path);
-  }
-
-  /** Skips children that were about to start, because the activity cancels its children and continues itself. */
-  stop(path: string): void {
-    this.stopped = new Set([...(this.stopped ?? []), path]);
-  }
-
-  isStopped(path: string): boolean {
-    return this.stopped?.has(path) ?? false;
   }
 
   blockFor(path: string): void {
@@ -210,7 +189,7 @@ export class TransitionBuilder {
     this.state = closedWith(outcome, this.state);
     this.copied = true;
     this.childIndex = undefined;
-    this.jobs.length = 0;
+    this.jobs.clear();
   }
 
   /** Returns the bytes of the state so far, as JSON. */

@@ -1,11 +1,10 @@
-import type { StepState } from '#core/activities/step';
 import { firstGenerationOf, undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { UndoEntry } from '#core/data/state';
+import type { StepMemo, StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
 import { fill, inputOf, partRead, scopeOf } from '#core/definition/program';
-import type { StepMemo } from './behavior.ts';
 import { possibleUntil } from './confirmation.ts';
 import { isRetried, withMemo } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';

@@ -1,5 +1,7 @@
 import { runsAgain } from '#core/activities/index';
-import type { PagedUndo, State, UndoEntry, UndoPage } from '#core/data/state';
+import { undoPathOf } from '#core/data/ids';
+import { isObject } from '#core/data/json';
+import type { ActivityState, PagedUndo, State, UndoEntry, UndoPage } from '#core/data/state';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 
 /** Pages of the undo list by number. */
@@ -9,6 +11,15 @@ export type UndoPages = ReadonlyMap<number, UndoPage>;
 export interface Reach {
   readonly scope: string;
   readonly own?: string | undefined;
+}
+
+/**
+ * Returns the path of the scope that an activity undoes: the `scope` in its local state, for the verb `undoNext`.
+ * Undefined if it undoes none.
+ */
+export function undoneScope(activity: ActivityState | undefined): string | undefined {
+  const scope = isObject(activity?.local) ? activity.local['scope'] : undefined;
+  return typeof scope === 'string' ? scope : undefined;
 }
 
 export const isWithin = (path: string, scope: string): boolean => path.startsWith(`${scope}/`) || path.startsWith(`${scope}[`);
@@ -57,7 +68,7 @@ function oldestOf(program: Program, state: State, { keptMax, pageMax }: Sizes): 
  * run again or be undone as a whole.
  */
 function isNeeded(program: Program, { activities }: State, { path, from }: UndoEntry): boolean {
-  if (from !== undefined || activities[path] || activities[`${path}/undo`]) return true;
+  if (from !== undefined || activities[path] || activities[undoPathOf(path)]) return true;
   for (let at = parentOf(path); at !== undefined; at = parentOf(at)) {
     const node = activities[at] && nodeAt(program, at);
     if (node && (runsAgain(node) || node.undo)) return true;

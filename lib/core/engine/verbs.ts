@@ -1,9 +1,10 @@
 import { runsAgain } from '#core/activities/index';
-import type { StepState } from '#core/activities/step';
 import type { Fault } from '#core/data/fault';
 import { attemptIdOf } from '#core/data/ids';
+import type { Closing } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
-import type { Closing, Next } from './behavior.ts';
+import type { Next } from './behavior.ts';
 import { cancel } from './cancellation.ts';
 import { close } from './closing.ts';
 import { replaceFormer, restartedAfterReplacing, undoLate, undoNext } from './compensation.ts';
@@ -46,7 +47,7 @@ function carryOut(builder: TransitionBuilder, path: string, next: Next<unknown>)
   switch (next.verb) {
     case 'run':
       if (next.resetsVariables) builder.replaceState(restarted(builder.program, builder.state, path));
-      for (const start of next.run) builder.later({ do: 'startChild', path, start });
+      for (const start of next.run) builder.jobs.later({ do: 'startChild', path, start });
       builder.startedCount += next.run.length;
       return;
     case 'wait':
@@ -61,7 +62,7 @@ function carryOut(builder: TransitionBuilder, path: string, next: Next<unknown>)
     case 'ask':
       return askPerson(builder, path, next.question);
     case 'cancelChildren':
-      builder.stop(path);
+      builder.jobs.skipChildrenOf(path);
       for (const child of builder.children(path)) cancel(builder, child);
       return;
     case 'undoNext':

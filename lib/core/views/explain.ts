@@ -1,7 +1,9 @@
-import type { StepState } from '#core/activities/step';
-import { isQuestion, shortType } from '#core/data/fault';
+import { localOf, stepOf } from '#core/activities/index';
+import { type Fault, isQuestion, shortType } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
-import type { Outcome, State } from '#core/data/state';
+import { isObject } from '#core/data/json';
+import type { ActivityState, Outcome, State } from '#core/data/state';
+import { awaitsReply, type StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 
@@ -44,30 +46,45 @@ function suspendedText({ activities }: State, since: string): string {
 
 function blockedText({ activities }: State, { path, fault }: NonNullable<State['blocked']>): string {
   const others = Object.entries(activities).filter(([each, { awaitsPerson: waits }]) => waits && each !== path);
-  if (isQuestion(fault)) return `Waits for a person to answer ${path}: ${fault.message}`;
-  const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
-  const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
+  const next = others.map(([each, { fault }]) => `${reasonText(fault)} at ${each}`);
   const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
-  if (isQuestion(fault)) return `Waits for a person to answer: ${fault.message} (${path})${after}.`;
+  if (isQuestion(fault))
+    return after === ''
+      ? `Waits for a person to answer ${path}: ${fault.message}`
+      : `Waits for a person to answer: ${fault.message} (${path})${after}.`;
+  const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
   return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.`;
 }
 
+/** Returns the reason why a blocked activity waits for a person. */
+const reasonText = (fault: Fault | undefined): string =>
+  fault === undefined ? 'a fault' : isQuestion(fault) ? 'an answer' : shortType(fault.type);
+
 /** Returns what one activity waits for; undefined if other activities have to continue first. */
 function waitOf(program: Program, state: State, path: string, now: number | undefined, childOf?: ChildOf): string | undefined {
-  const { local } = state.activities[path] ?? {};
+  const activity = state.activities[path];
   const node = nodeAt(program, path);
-  if (local === undefined) return undefined;
-  if (node.activity === 'call' && isAtWork(local as StepState)) return callText(node, path, local as StepState, childOf);
-  if (isRemote(node)) return stepText(node, state, path, local as StepState, now);
-  const { until, attempt = 1 } = local as { readonly until?: number; readonly attempt?: number };
-  if (node.activity === 'waitFor')
-    return `waits for the signal ${node.signal}${until === undefined ? '' : ` until ${timeText(until, now)}`} at ${path}`;
+  const step = stepOf(node, activity);
+  if (node.activity === 'call' && step && step.mode === undefined && awaitsReply(step)) return callText(node, path, step, childOf);
+  if (isRemote(node)) return step && stepText(node, state, path, step, now);
+  if (node.activity === 'waitFor') {
+    const local = localOf(node, activity);
+    return (
+      local && `waits for the signal ${node.signal}${local.until === undefined ? '' : ` until ${timeText(local.until, now)}`} at ${path}`
+    );
+  }
+  const until = untilOf(activity);
   if (until === undefined) return undefined;
   if (node.activity !== 'retry') return `waits ${lengthText(until, now)} at ${path}`;
+  const { attempt = 1 } = localOf(node, activity) ?? {};
   return `waits ${lengthText(until, now)} before it runs ${path} once more, after ${attempt === 1 ? 'one failure' : `${attempt} failures`}`;
 }
 
-const isAtWork = ({ mode, phase }: StepState): boolean => mode === undefined && (phase === 'requested' || phase === 'failedForNow');
+/** Returns the end of a pause, which a built-in or a custom activity keeps as `until`. */
+function untilOf(activity: ActivityState | undefined): number | undefined {
+  const until = isObject(activity?.local) ? activity.local['until'] : undefined;
+  return typeof until === 'number' ? until : undefined;
+}
 
 /** A called order may take any time, so the text omits the caller's next query. */
 const callText = ({ operation }: { readonly operation: string }, path: string, { generation }: StepState, childOf?: ChildOf): string =>

@@ -2,6 +2,7 @@ import { behaviorOf } from '#core/activities/index';
 import { type Retry, retry } from '#core/activities/retry';
 import type { Step } from '#core/activities/step';
 import { engineFaults, type Fault, isKindOf, isTransient } from '#core/data/fault';
+import { isUndoPath } from '#core/data/ids';
 import type { Activity, FaultHandler, WorkflowDefinition } from '#core/definition/definition';
 import { rootPath } from '#core/definition/definition';
 import { childrenOf, type Program, parentOf, programOf } from '#core/definition/program';
@@ -193,8 +194,7 @@ function routeOf(program: Program, source: string, fault: Raised, used: Readonly
 const isHandler = ({ faultHandlers = [] }: Activity, path: string, child: string): boolean =>
   faultHandlers.some((handler) => `${path}/${handler.do.name}` === child);
 
-const isUndo = (program: Program, path: string): boolean =>
-  path.endsWith('/undo') && program.nodes.get(parentOf(path) ?? '')?.undo !== undefined;
+const isUndo = (program: Program, path: string): boolean => isUndoPath(path) && program.nodes.get(parentOf(path) ?? '')?.undo !== undefined;
 
 function handledBy(
   program: Program,

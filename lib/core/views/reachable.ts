@@ -1,12 +1,9 @@
-import type { ForEachState } from '#core/activities/for-each';
-import { behaviorOf } from '#core/activities/index';
-import type { RetryState } from '#core/activities/retry';
-import type { SequenceState } from '#core/activities/sequence';
+import { behaviorOf, localOf } from '#core/activities/index';
 import { isKindOf } from '#core/data/fault';
+import type { Start } from '#core/data/ids';
 import type { ActivityState, State } from '#core/data/state';
 import { type Activity, rootPath } from '#core/definition/definition';
 import { definitionPath, type Program } from '#core/definition/program';
-import type { Start } from '#core/engine/behavior';
 
 /**
  * Returns the paths of the definition whose activities are open or may still start. All other activities never run
@@ -50,15 +47,13 @@ export const signalsAhead = (program: Program, state: State): readonly string[] 
 ];
 
 /** Returns the activities that an open activity may start: children, clean-up steps, handlers. */
-function startedBy(
-  node: Activity,
-  { status, handling, awaitsPerson: waits, fault, local, cleanUp = [] }: ActivityState,
-): readonly Activity[] {
+function startedBy(node: Activity, activity: ActivityState): readonly Activity[] {
+  const { status, handling, awaitsPerson: waits, fault, cleanUp = [] } = activity;
   const children = behaviorOf(node.activity).children(node);
   const handlers = node.faultHandlers ?? [];
   // An activity that waits for a person continues as before.
   if (status === 'Executing' || (status === 'Faulting' && waits))
-    return [...childrenLeft(node, local, children), ...handlers.map((handler) => handler.do)];
+    return [...childrenLeft(node, activity, children), ...handlers.map((handler) => handler.do)];
   const cleaning = children.filter(({ name }) => cleanUp.some((start) => nameOf(start) === name));
   const handler = status === 'Faulting' && !handling && fault ? handlers.find((each) => isKindOf(fault.type, each.fault)) : undefined;
   return [...cleaning, ...(handler ? [handler.do] : [])];
@@ -67,23 +62,23 @@ function startedBy(
 const nameOf = (start: Start): string => (typeof start === 'string' ? start : start.name);
 
 /** Returns the children that an activity may still start. Children that are open are handled separately. */
-function childrenLeft(node: Activity, local: unknown, children: readonly Activity[]): readonly Activity[] {
+function childrenLeft(node: Activity, activity: ActivityState, children: readonly Activity[]): readonly Activity[] {
   // The activity failed before it could start.
-  if (local === undefined) return children;
+  if (activity.local === undefined) return children;
   switch (node.activity) {
     case 'sequence':
-      return children.slice((local as SequenceState).at + 1);
+      return children.slice((localOf(node, activity)?.at ?? -1) + 1);
     case 'parallel':
     case 'scope':
     case 'choice':
       return [];
     case 'retry': {
-      const { phase, attempt } = local as RetryState;
-      return phase === 'trying' && attempt > node.retries ? [] : children;
+      const retry = localOf(node, activity);
+      return retry?.phase === 'trying' && retry.attempt > node.retries ? [] : children;
     }
     case 'forEach': {
-      const { next, count } = local as ForEachState;
-      return next < count ? children : [];
+      const loop = localOf(node, activity);
+      return loop && loop.next >= loop.count ? [] : children;
     }
     default:
       return children;

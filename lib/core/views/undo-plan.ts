@@ -1,5 +1,5 @@
-import { behaviorOf } from '#core/activities/index';
-import type { StepState } from '#core/activities/step';
+import { behaviorOf, stepOf } from '#core/activities/index';
+import { undoPathOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { ActivityState, State, UndoEntry } from '#core/data/state';
 import { isRemote, rootPath } from '#core/definition/definition';
@@ -7,7 +7,7 @@ import type { Evaluation } from '#core/definition/expression';
 import { definitionPath, fill, nodeAt, type Program, parentOf, scopeOf } from '#core/definition/program';
 import { isDefiniteRefusal } from '#core/engine/step-replies';
 import type { Subject } from '#core/engine/transition';
-import { isAt, isWithin } from '#core/engine/undo-pages';
+import { isAt, isWithin, undoneScope } from '#core/engine/undo-pages';
 
 /** One step that would be undone. */
 export interface PlannedUndo {
@@ -69,8 +69,8 @@ export function scopeNamed({ nodes }: Program, text: string): string | undefined
 /** Returns the entries newest first, except that scopes being undone come before the rest. */
 function inTheirOrder({ undo = [], activities }: State): readonly UndoEntry[] {
   const newestFirst = undo.toReversed();
-  const first = Object.entries(activities).flatMap(([at, { local }]) => {
-    const { scope } = (local ?? {}) as { readonly scope?: string };
+  const first = Object.entries(activities).flatMap(([at, activity]) => {
+    const scope = undoneScope(activity);
     const handler = handlerAround(activities, at);
     return scope === undefined ? [] : newestFirst.filter(({ path }) => isAt(path, scope) && !(handler && isAt(path, handler)));
   });
@@ -102,13 +102,14 @@ function undoOfLive(
   subject: Subject,
   state: State,
   path: string,
-  { local, reply }: ActivityState,
+  activity: ActivityState,
 ): readonly (readonly [string, PlannedUndo | undefined])[] {
   const node = nodeAt(program, path);
-  const step = local as StepState | undefined;
-  if (!isRemote(node) || !step || step.phase === 'undoing') return [];
+  const step = stepOf(node, activity);
+  const { reply } = activity;
+  if (!step || step.phase === 'undoing') return [];
   if (step.mode === 'undo') {
-    const entry = state.undo?.find((each) => `${each.path}/undo` === path);
+    const entry = state.undo?.find((each) => undoPathOf(each.path) === path);
     return entry ? undoOf(program, entry).map((planned) => [entry.path, planned] as const) : [];
   }
   if (!node.undo || step.attempt === 0) return [];

@@ -1,5 +1,5 @@
 import type { Json } from '#core/data/json';
-import type { Announcement } from '#ports/event-bus';
+import type { Announcement, Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
 import type { DetailType, FaultSummary, OutboxEntry } from '#ports/records';
 
@@ -47,3 +47,9 @@ export const alertEntryOf = (detailType: DetailType, alert: Alert): OutboxEntry 
   kind: 'announcement',
   ...alertOf(detailType, alert),
 });
+
+/** Publishes an alert; rejects if the event bus refuses it. */
+export async function publishAlert(publisher: Publisher, alert: Announcement): Promise<void> {
+  const { failed } = await publisher.publish([alert]);
+  if (failed.length > 0) throw new Error('The event bus refused the announcement.');
+}

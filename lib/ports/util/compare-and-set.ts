@@ -1,5 +1,5 @@
 /** In each round one of the concurrent writers wins, so this bounds how many there may be. */
-const racesMaxUsual = 20;
+export const racesMaxUsual = 20;
 
 /**
  * Repeats a conditional write until no other writer comes first. Each try reads the current record, and returns `lost` if the store

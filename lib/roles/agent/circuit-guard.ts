@@ -2,6 +2,8 @@ import { type Breaker, type Breakers, closed, opened, phaseOf, probing, restedMs
 import type { Clock } from '#ports/clock';
 import { isFatal } from '#ports/errors';
 import type { Telemetry } from '#ports/telemetry';
+import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
+import { createRetryBudget, type RetryBudget } from './retry-budget.ts';
 
 /** Permission for one call of the service. The caller reports the result through exactly one of its methods. */
 export interface Permit {
@@ -24,11 +26,6 @@ export interface GuardOptions {
 const failuresInRow = 5;
 /** A breaker that was read longer ago than this is read again, because another instance may have changed it. */
 const freshMs = 2_000;
-/** Retry budget: the most retries at once. Each answer adds a tenth of a retry, and every ten seconds add one. */
-const budgetMax = 10;
-const perAnswer = 0.1;
-const perMs = 1 / 10_000;
-const loweredForMs = 1_000;
 /** A probe that takes this many times the usual duration shows that the service has not recovered yet. */
 const slowFactor = 3;
 const usualMinMs = 1_000;
@@ -40,6 +37,9 @@ const usualMinMs = 1_000;
 export class CircuitGuard {
   private readonly agent: string;
   private readonly options: GuardOptions;
+  private readonly retries: RetryBudget;
+  /** Applies while the breaker is half-open. */
+  private readonly limit: ConcurrencyLimit;
   /** The breaker unless it is closed; undefined while this process knows of no outage. */
   private known: Breaker | undefined;
   private readAt = Number.NEGATIVE_INFINITY;
@@ -49,22 +49,23 @@ export class CircuitGuard {
   /** Moving average of the duration of an answered call. */
   private usualMs: number | undefined;
   private atWork = 0;
-  /** Concurrency limit while half-open. It doubles with each round of answers until the first overload, then grows by one. */
-  private level = 1;
-  private hasBeenTooMany = false;
-  private loweredAt = Number.NEGATIVE_INFINITY;
-  private budget = budgetMax;
-  private budgetAt: number;
+  /** The record as last read, even if it is closed. Its `rev` fences the next write. */
+  private last: Breaker | undefined;
 
   constructor(agent: string, options: GuardOptions) {
     this.agent = agent;
     this.options = options;
-    this.budgetAt = options.clock.now();
+    this.retries = createRetryBudget(options.clock);
+    this.limit = createConcurrencyLimit(options.clock);
   }
 
   /** Whether this process knows of no outage and has called recently, so that it need not read the breaker. */
   get isClosed(): boolean {
     return this.known === undefined && !this.hasRested;
+  }
+
+  private phaseNow(): ReturnType<typeof phaseOf> {
+    return phaseOf(this.known, this.options.clock.now());
   }
 
   private get hasRested(): boolean {
@@ -80,18 +81,17 @@ export class CircuitGuard {
   async isShut(): Promise<boolean> {
     const { clock } = this.options;
     if (this.hasRested || (this.known && clock.now() - this.readAt >= freshMs)) await this.look();
-    return phaseOf(this.known, clock.now()) === 'open' && clock.now() < (this.known?.probeAt ?? 0);
+    return this.phaseNow() === 'open' && clock.now() < (this.known?.probeAt ?? 0);
   }
 
   /** Returns a permit, or undefined if the service may not be called now. A retry uses up budget. */
   async acquirePermit({ repeated }: { readonly repeated: boolean }): Promise<Permit | undefined> {
-    const { clock } = this.options;
     if (await this.isShut()) return undefined;
-    const phase = phaseOf(this.known, clock.now());
+    const phase = this.phaseNow();
     if (phase === 'open') return (await this.probes()) ? this.permit(true) : undefined;
-    if (phase === 'half-open' && this.atWork >= this.level) return undefined;
-    if (phase === 'closed') this.forget();
-    if (repeated && phase === 'closed' && !this.spend()) return undefined;
+    if (phase === 'half-open' && !this.limit.allows(this.atWork)) return undefined;
+    if (phase === 'closed') this.known = undefined;
+    if (repeated && phase === 'closed' && !this.retries.spend()) return undefined;
     return this.permit(false);
   }
 
@@ -121,8 +121,8 @@ export class CircuitGuard {
 
   private async answered(ms: number, isProbe: boolean): Promise<void> {
     this.failures.length = 0;
-    this.budget = Math.min(budgetMax, this.budget + perAnswer);
-    if (phaseOf(this.known, this.options.clock.now()) === 'half-open') this.level += this.hasBeenTooMany ? 1 / this.level : 1;
+    this.retries.answered();
+    if (this.phaseNow() === 'half-open') this.limit.raise();
     if (!this.known) this.usualMs = this.usualMs === undefined ? ms : 0.9 * this.usualMs + 0.1 * ms;
     const isWell = ms <= slowFactor * Math.max(usualMinMs, this.usualMs ?? Number.POSITIVE_INFINITY);
     if (isProbe && isWell && this.known?.closedAt === null) await this.close(this.known);
@@ -132,24 +132,15 @@ export class CircuitGuard {
     this.failures.push(orderId);
     this.failures.splice(0, this.failures.length - failuresInRow);
     // A probe wrote the time of the next probe when it began. Calls that were under way when the breaker opened add no information.
-    if (isProbe || phaseOf(this.known, this.options.clock.now()) === 'open') return;
+    if (isProbe || this.phaseNow() === 'open') return;
     // A single failure is normal, so the guard reads the breaker only after the second one.
     if (this.failures.length > 1 && this.options.clock.now() - this.readAt >= freshMs) await this.look();
-    if (phaseOf(this.known, this.options.clock.now()) === 'open') return;
+    if (this.phaseNow() === 'open') return;
     const isMany = this.failures.length >= failuresInRow && new Set(this.failures).size > 1;
     // An overloaded service first receives fewer concurrent calls; the breaker opens only if that does not help.
-    if (phaseOf(this.known, this.options.clock.now()) === 'half-open' && this.level > 1) this.lower();
-    else if (isMany) await this.open();
-  }
-
-  /** Halves the concurrency limit, once for all calls that fail together. */
-  private lower(): void {
-    const now = this.options.clock.now();
-    if (now - this.loweredAt < loweredForMs) return;
-    this.loweredAt = now;
-    this.hasBeenTooMany = true;
-    this.level = Math.max(1, Math.floor(this.level / 2));
-    this.failures.length = 0;
+    if (this.phaseNow() === 'half-open' && this.limit.canLower()) {
+      if (this.limit.lower()) this.failures.length = 0;
+    } else if (isMany) await this.open();
   }
 
   private async open(): Promise<void> {
@@ -178,9 +169,6 @@ export class CircuitGuard {
     if (mayProbe) telemetry.count('serviceAway');
     return mayProbe;
   }
-
-  /** The record as last read, even if it is closed. Its `rev` fences the next write. */
-  private last: Breaker | undefined;
 
   /** Reads the breaker. Concurrent callers share one read. */
   private look(): Promise<void> {
@@ -214,28 +202,11 @@ export class CircuitGuard {
 
   private take(breaker: Breaker | undefined): void {
     const { clock } = this.options;
-    const before = phaseOf(this.known, clock.now());
+    const before = this.phaseNow();
     this.readAt = clock.now();
     this.last = breaker;
     this.known = phaseOf(breaker, clock.now()) === 'closed' ? undefined : breaker;
-    if (before !== 'half-open' && phaseOf(this.known, clock.now()) === 'half-open') {
-      this.level = 1;
-      this.hasBeenTooMany = false;
-    }
-    if (before === 'open' && phaseOf(this.known, clock.now()) !== 'open') this.failures.length = 0;
-  }
-
-  private forget(): void {
-    this.known = undefined;
-  }
-
-  private spend(): boolean {
-    const now = this.options.clock.now();
-    // A clock that is set back does not reduce the budget.
-    this.budget = Math.min(budgetMax, this.budget + Math.max(0, now - this.budgetAt) * perMs);
-    this.budgetAt = now;
-    if (this.budget < 1) return false;
-    this.budget -= 1;
-    return true;
+    if (before !== 'half-open' && this.phaseNow() === 'half-open') this.limit.reset();
+    if (before === 'open' && this.phaseNow() !== 'open') this.failures.length = 0;
   }
 }

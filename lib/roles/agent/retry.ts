@@ -113,6 +113,7 @@ export const callOf = (
   completeBy: new Date(work.deadline.at()),
   signal,
   faults: work.operation.faults ?? [],
+  output: work.operation.output,
   failed: <P extends string>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P> => ({
     failed: fault,
     message,

@@ -1,6 +1,6 @@
 import type { Documents } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
-import { alertOf } from '#ports/util/alert';
+import { alertOf, publishAlert } from '#ports/util/alert';
 import { type ChannelState, changeChannelState, withoutUnannounced } from './state.ts';
 
 export interface ChannelAlertPorts {
@@ -21,7 +21,6 @@ export async function announceClosing(state: ChannelState, { documents, publishe
     failureCount: failuresInRow,
     message: `Channel ${channel} was closed: ${reason}. Steps that need it wait. Correct the cause, then open the channel.`,
   });
-  const refused = await publisher.publish([alert]);
-  if (refused.failed.length > 0) throw new Error('The event bus refused the announcement.');
+  await publishAlert(publisher, alert);
   await changeChannelState(channel, documents, (before) => withoutUnannounced(before, rev));
 }

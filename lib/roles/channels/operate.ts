@@ -2,12 +2,9 @@ import { phaseOf, restedMs } from '#ports/circuit-breaker';
 import type { Store } from '#ports/store';
 import { type ChangeOutcome, type ChannelChange, changeChannelState, channelState, closed, opened } from './state.ts';
 
-/** Result of an instruction to a channel. `unchanged`: the channel had that state already. */
-export type Turned = ChangeOutcome;
-
 type Kept = Pick<Store, 'document' | 'putDocument' | 'breaker' | 'putBreaker'>;
 
-export const closeChannel = (channel: string, queue: string, change: ChannelChange, store: Kept): Promise<Turned> =>
+export const closeChannel = (channel: string, queue: string, change: ChannelChange, store: Kept): Promise<ChangeOutcome> =>
   changeChannelState(channel, store, (before) => (before?.state === 'closed' ? undefined : closed(before, channel, [queue], change)));
 
 /** Instruction to open a channel. With `canary`, one request goes first; the others follow gradually after its answer. */
@@ -15,7 +12,7 @@ export interface Opening extends ChannelChange {
   readonly canary: boolean;
 }
 
-export async function openChannel(channel: string, { canary, ...change }: Opening, store: Kept): Promise<Turned> {
+export async function openChannel(channel: string, { canary, ...change }: Opening, store: Kept): Promise<ChangeOutcome> {
   const found = await channelState(channel, store);
   if (found?.state !== 'closed') return { outcome: 'unchanged', state: found };
   // A canary opens only after every instance has been idle for `restedMs`, so that each reads the breaker before its next call.

@@ -145,6 +145,7 @@ export async function channelState(channel: string, documents: Pick<Documents, '
 
 type Kept = Pick<Documents, 'document' | 'putDocument'>;
 
+/** The result of a change of a channel. `unchanged`: the channel had that state already. */
 export type ChangeOutcome =
   | { readonly outcome: 'changed'; readonly state: ChannelState }
   | { readonly outcome: 'unchanged'; readonly state: ChannelState | undefined };

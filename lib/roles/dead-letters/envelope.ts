@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { jsonIn } from '#ports/util/json';
 import { type Compressed, compressed, decompressed } from './compress.ts';
 import type { DeadLetter } from './dead-letter.ts';
 
@@ -27,7 +28,7 @@ export const envelopeOf = ({ body, ...poison }: Poison): string =>
 /** Returns the envelope's message; undefined if the queue redrove the message itself, or the envelope names another queue. */
 export function poisonIn(text: string, queue: string): Poison | undefined {
   try {
-    const { v: _, type: __, body, ...poison } = Envelope.parse(JSON.parse(text));
+    const { v: _, type: __, body, ...poison } = Envelope.parse(jsonIn(text));
     return poison.queue === queue ? { ...poison, body: decompressed(body) } : undefined;
   } catch {
     return undefined;

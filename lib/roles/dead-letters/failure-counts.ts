@@ -1,6 +1,10 @@
 import type { JsonObject } from '#core/data/json';
-import { collections, type Documents } from '#ports/documents';
+import type { Clock } from '#ports/clock';
+import type { Delivery } from '#ports/delivery';
+import { collections, type Document, type Documents } from '#ports/documents';
 import { compareAndSet } from '#ports/util/compare-and-set';
+import { channelOf } from '#roles/channels/policy';
+import { conversationOf } from './conversation.ts';
 import type { Attempt } from './dead-letter.ts';
 
 /** Failures to handle the messages of one conversation, with the last ten attempts, oldest first. */
@@ -15,13 +19,26 @@ export interface StoredFailureCount {
   readonly count: FailureCount | undefined;
 }
 
-/** Key of a failure count. */
-export interface FailureCountKey {
-  readonly channel: string;
-  readonly conversation: string;
+/** An attempt that is counted before it is made, because a process that crashes cannot count it afterwards. */
+export interface StartedAttempt {
+  readonly at: number;
+  readonly counts: StoredFailureCount;
 }
 
-type Store = Pick<Documents, 'document' | 'putDocument' | 'removeDocument'>;
+type Message = Pick<Delivery, 'queue' | 'messageId' | 'body'>;
+
+/** The failure counts of conversations. */
+export interface FailureCounts {
+  /** Reads the count of the message's conversation. */
+  read(message: Message): Promise<StoredFailureCount>;
+  /**
+   * Applies `change` to the count of the message's conversation and writes the result. After a lost race it applies `change` to the
+   * winning record. `stored`: the count as it was read before.
+   */
+  change(message: Message, change: CountChange, stored?: StoredFailureCount): Promise<StoredFailureCount>;
+}
+
+type CountChange = (count: FailureCount | undefined) => FailureCount | undefined;
 
 /** A failure count expires this long after its last failure. */
 const keptForMs = 86_400_000;
@@ -31,33 +48,36 @@ const racesMax = 25;
 /** Error of an attempt that has begun. The process replaces or removes it after the attempt, unless it crashes. */
 export const noFailures = 'Processing began, and no result was reported.';
 
-export async function readFailureCount({ channel, conversation }: FailureCountKey, store: Store, now: number): Promise<StoredFailureCount> {
-  return storedCountIn(await store.document(collections.tracks(channel), conversation), now);
-}
+export function createFailureCounts({ store, clock }: { readonly store: Documents; readonly clock: Pick<Clock, 'now'> }): FailureCounts {
+  const placeOf = (message: Message) => ({ collection: collections.tracks(channelOf(message.queue)), id: conversationOf(message) });
 
-/** Applies `change` to a failure count and writes the result. After a lost race it applies `change` to the winning record. */
-export async function changeFailureCount(
-  key: FailureCountKey,
-  change: (count: FailureCount | undefined) => FailureCount | undefined,
-  { store, now, stored }: { readonly store: Store; readonly now: number; readonly stored?: StoredFailureCount | undefined },
-): Promise<StoredFailureCount> {
-  const collection = collections.tracks(key.channel);
-  const id = key.conversation;
-  let found = stored ?? (await readFailureCount(key, store, now));
-  const changed = await compareAndSet(async () => {
-    const count = change(found.count);
-    if (!count && found.rev === 0) return found;
-    const rev = found.rev + 1;
-    const content = { ...count } as unknown as JsonObject;
-    const answer = count
-      ? await store.putDocument({ collection, id, rev, content, expiresAt: now + keptForMs }, found.rev)
-      : await store.removeDocument(collection, id, found.rev);
-    if (answer.outcome === 'written') return count ? { rev, count } : { rev: 0, count: undefined };
-    found = storedCountIn(answer.current ?? undefined, now);
-    return 'lost';
-  }, racesMax);
-  if (changed === 'lost') throw new Error('Too many concurrent writes of one failure count.');
-  return changed;
+  async function read(message: Message): Promise<StoredFailureCount> {
+    const { collection, id } = placeOf(message);
+    return storedCountIn(await store.document(collection, id), clock.now());
+  }
+
+  return {
+    read,
+    async change(message, change, stored) {
+      const { collection, id } = placeOf(message);
+      const now = clock.now();
+      let found = stored ?? (await read(message));
+      const changed = await compareAndSet(async () => {
+        const count = change(found.count);
+        if (!count && found.rev === 0) return found;
+        const rev = found.rev + 1;
+        const content = { ...count } as unknown as JsonObject;
+        const answer = count
+          ? await store.putDocument({ collection, id, rev, content, expiresAt: now + keptForMs }, found.rev)
+          : await store.removeDocument(collection, id, found.rev);
+        if (answer.outcome === 'written') return count ? { rev, count } : { rev: 0, count: undefined };
+        found = storedCountIn(answer.current ?? undefined, now);
+        return 'lost';
+      }, racesMax);
+      if (changed === 'lost') throw new Error('Too many concurrent writes of one failure count.');
+      return changed;
+    },
+  };
 }
 
 export const withFailure =
@@ -84,9 +104,15 @@ export const without =
     return count.failures > 1 ? { attempts: count.attempts.toSpliced(began, 1), failures: count.failures - 1 } : undefined;
   };
 
+/** Returns the reason of a dead letter, without the errors: their texts may quote the message. */
+export const failuresText = ({ attempts, failures }: FailureCount): string =>
+  attempts.at(-1)?.error === noFailures
+    ? `Processing began ${failures} times without success. The last process stopped without a result.`
+    : `Processing failed ${failures} times.`;
+
 const isBegun = (attempt: Attempt, at: number): boolean => attempt.at === at && attempt.error === noFailures;
 
-const storedCountIn = (document: Awaited<ReturnType<Store['document']>>, now: number): StoredFailureCount => {
+const storedCountIn = (document: Document | undefined, now: number): StoredFailureCount => {
   if (!document) return { rev: 0, count: undefined };
   const isOver = (document.expiresAt ?? Number.POSITIVE_INFINITY) <= now;
   return { rev: document.rev, count: isOver ? undefined : (document.content as unknown as FailureCount) };

@@ -1,5 +1,4 @@
 import type { App } from '#authoring/workflow';
-
 import type { Clock } from '#ports/clock';
 import type { Delivery } from '#ports/delivery';
 import { collections, type Documents } from '#ports/documents';
@@ -7,15 +6,14 @@ import type { Announcement, Publisher } from '#ports/event-bus';
 import { inGroup, type Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
-import { alertOf } from '#ports/util/alert';
+import { alertOf, publishAlert } from '#ports/util/alert';
 import { channelOf, policyOf } from '#roles/channels/policy';
-import { conversationOf, messageFieldsIn } from './conversation.ts';
+import { messageFieldsIn } from './conversation.ts';
 import { type DeadLetter, deadLetterDocument, deadLetterId, deadLetterIn } from './dead-letter.ts';
 import { type Poison, poisonIn } from './envelope.ts';
 import { wasGivenUp } from './envelope-note.ts';
-import { changeFailureCount, readFailureCount } from './failure-counts.ts';
+import { createFailureCounts, failuresText } from './failure-counts.ts';
 import { notifySender } from './notify-sender.ts';
-import { failuresText } from './outcome.ts';
 import { waitedProblem } from './requeue.ts';
 
 export interface DeadLetterPorts {
@@ -31,14 +29,11 @@ export interface DeadLetterPorts {
 export type DeadLettering = (delivery: Delivery) => Promise<void>;
 
 export function createDeadLettering({ app, store, queues, publisher, clock, telemetry }: DeadLetterPorts): DeadLettering {
-  const keyOf = ({ queue, messageId, body }: Pick<Poison, 'queue' | 'messageId' | 'body'>) => ({
-    channel: channelOf(queue),
-    conversation: conversationOf({ queue, messageId, body }),
-  });
+  const counts = createFailureCounts({ store, clock });
 
   /** Returns a message that the queue redrove after too many deliveries. Its failure count shows whether its content caused them. */
   async function redriven({ senderId, body, messageId, sentAt }: Delivery, queue: string): Promise<Poison> {
-    const { count } = await readFailureCount(keyOf({ queue, messageId, body }), store, clock.now());
+    const { count } = await counts.read({ queue, messageId, body });
     const { attempts = [], failures = 0 } = count ?? {};
     const reason = waitedProblem(body) ?? (count ? failuresText(count) : 'The queue delivered it too often without success.');
     return { queue, messageId, sentAt, body, reason, attempts, failures, ...(senderId === undefined ? {} : { senderId }) };
@@ -62,11 +57,6 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     return write.outcome === 'written' || write.current?.content['by'] === by;
   }
 
-  async function alert(kept: DeadLetter): Promise<void> {
-    const { failed } = await publisher.publish([alertAbout(kept)]);
-    if (failed.length > 0) throw new Error('The event bus refused the announcement.');
-  }
-
   return async (delivery) => {
     const queue = delivery.queue.replace(/-dead$/, '');
     const policy = policyOf(channelOf(queue), app.channels);
@@ -76,10 +66,10 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     // A message that was only delivered too often met an outage. Its step is requested again, or its order may still be accepted.
     const isJudged = givenUp !== undefined || poison.failures > policy.maxFailures;
     const kept = await keep(deadLetterOf(poison, { at: clock.now(), keepsSender: policy.logsSender }));
-    if (isJudged || (await isFirst(kept))) await alert(kept);
+    if (isJudged || (await isFirst(kept))) await publishAlert(publisher, alertAbout(kept));
     if (isJudged && policy.conversation === 'ends')
       await notifySender(poison, kept.id, { store, queues: inGroup(queues, delivery.group), clock });
-    await changeFailureCount(keyOf(poison), () => undefined, { store, now: clock.now() });
+    await counts.change(poison, () => undefined);
   };
 }
 

@@ -1,11 +1,12 @@
 import type { Clock } from '#ports/clock';
-import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
+import { InstanceLockedError } from '#ports/errors';
 import { wakeUpOf } from '#ports/messages';
 import type { Queues } from '#ports/queues';
-import type { Note, StateHead } from '#ports/records';
+import type { Note } from '#ports/records';
 import type { Store } from '#ports/store';
 import { compareAndSet } from '#ports/util/compare-and-set';
 import { isHeldByOther } from '#roles/scheduler/lease';
+import { readableHead } from '#roles/scheduler/load';
 
 interface Ports {
   readonly store: Pick<Store, 'head' | 'patch'>;
@@ -33,13 +34,4 @@ export async function noteOnOrder(orderId: string, note: Note, { store, queues, 
     if (notes.length >= notesMax) await queues.send([wakeUpOf(head, now)]);
     return 'noted';
   });
-}
-
-async function readableHead(orderId: string, store: Pick<Store, 'head'>): Promise<StateHead | undefined> {
-  try {
-    return await store.head(orderId);
-  } catch (error) {
-    if (error instanceof UnreadableRecordError) return undefined;
-    throw error;
-  }
 }

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { schemasOf } from '#authoring/catalog';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { isRemote } from '#core/definition/definition';
 import { definitionPath, nodeAt } from '#core/definition/program';
 import { mask, masked, secretPointers, withoutTexts } from '#core/definition/secrets';
 import type { Definitions } from '#ports/definitions';
-import { agentOfReplies, agentOfRequests, queueNames } from '#ports/messages';
+import { agentOfReplies, queueNames } from '#ports/messages';
 import { secretInputOf, secretOutputAt, secretsOf } from '#roles/scheduler/redaction';
 import type { Loaded } from '#roles/scheduler/types';
 import { pointerOf, type SubmissionProblem } from '#roles/submission/submission';
-import { bodyPointer, calledProgram } from './validate.ts';
+import { inputSchemaOf } from './schemas.ts';
+import { bodyPointer } from './validate.ts';
 
 interface RedactionContext {
   readonly definitions: Definitions;
@@ -38,10 +38,7 @@ function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkfl
     return program ? secretOutputAt(program, path).map((each) => `/result/output${each}`) : ['/result'];
   if (!program) return ['/input'];
   const operation = String(body['operation']);
-  const schema =
-    queue === queueNames.calls
-      ? calledProgram(operation, definitions)?.definition.order
-      : inputSchema(agentOfRequests(queue), operation, definitions);
+  const schema = inputSchemaOf(queue, operation, definitions);
   const node = nodeAt(program, path);
   const read = isRemote(node) ? secretInputOf(program, node.input).map((each) => `/input${each}`) : [];
   return [...(operation === 'undo' && queue === queueNames.calls ? [] : within('/input', schema)), ...read];
@@ -49,12 +46,6 @@ function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkfl
 
 const within = (prefix: string, schema: JsonObject | undefined): readonly string[] =>
   schema ? secretPointers(schema).map((each) => prefix + each) : [prefix];
-
-function inputSchema(agent: string | undefined, operation: string, { agents }: Definitions): JsonObject | undefined {
-  const { operations = {} } = agents.find(({ name }) => name === agent) ?? {};
-  const described = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
-  return described && (schemasOf(described).input ?? {});
-}
 
 /**
  * Returns a body that an operator has edited, with its masks replaced by the original secrets. A mask in an edited text or list is

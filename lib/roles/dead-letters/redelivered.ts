@@ -1,6 +1,6 @@
 import type { Delivery } from '#ports/delivery';
-import type { StoredFailureCount } from './failure-counts.ts';
-import type { FailurePolicy, FailurePolicyPorts, StartedAttempt } from './outcome.ts';
+import type { StartedAttempt, StoredFailureCount } from './failure-counts.ts';
+import type { FailurePolicy, FailurePolicyPorts } from './outcome.ts';
 
 /** Whether a message was delivered before. An earlier attempt failed or crashed its process. */
 export const isRedelivered = ({ receiveCount }: Delivery): boolean => receiveCount > 1;

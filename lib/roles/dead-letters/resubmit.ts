@@ -2,14 +2,14 @@ import type { Json, JsonObject } from '#core/data/json';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { collections, type Document } from '#ports/documents';
-import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
+import { InstanceLockedError } from '#ports/errors';
 import { queueNames, type SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import type { Note } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { jsonIn } from '#ports/util/json';
-import { decodeInstance } from '#roles/scheduler/instance';
+import { readableOrder } from '#roles/scheduler/load';
 import type { Loaded } from '#roles/scheduler/types';
 import { messageProblems } from '#roles/submission/body-limits';
 import { orderIdOf, type Submission, type SubmissionProblem, type Submit } from '#roles/submission/submission';
@@ -225,7 +225,7 @@ async function checkAwaited(
 ): Promise<Checked> {
   const { orderId } = fitting;
   const now = ports.clock.now();
-  const { problems, reasons } = objectionsTo(queue, fitting, await loadedOrder(orderId, ports), { now, definitions: ports.definitions });
+  const { problems, reasons } = objectionsTo(queue, fitting, await readableOrder(orderId, ports), { now, definitions: ports.definitions });
   if (reasons.length > 0) return { outcome: 'conflict', reasons };
   if (problems.length > 0) return { outcome: 'invalid', problems };
   const sent = fitting.type === 'request' ? JSON.stringify(renewed(body as JsonObject, fitting, now)) : text;
@@ -238,19 +238,5 @@ export const orderBehind = async (
   ports: Pick<HandlingPorts, 'store' | 'definitions'>,
 ): Promise<Loaded | undefined> => {
   const orderId = orderOf(message) ?? /"(ord_[a-z2-7]{52})[/"]/.exec(message.body)?.[1];
-  return orderId === undefined ? undefined : loadedOrder(orderId, ports);
+  return orderId === undefined ? undefined : readableOrder(orderId, ports);
 };
-
-async function loadedOrder(
-  orderId: string,
-  { store, definitions }: Pick<HandlingPorts, 'store' | 'definitions'>,
-): Promise<Loaded | undefined> {
-  try {
-    const found = await store.load(orderId);
-    const program = found && definitions.programOf(found.state);
-    return program && { program, order: found.order, record: found.state, instance: decodeInstance(found.state) };
-  } catch (error) {
-    if (error instanceof UnreadableRecordError) return undefined;
-    throw error;
-  }
-}

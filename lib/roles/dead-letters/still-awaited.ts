@@ -1,8 +1,8 @@
-import type { StepState } from '#core/activities/step';
 import { generationOf, idempotencyKeyOf, requestIdOf } from '#core/data/ids';
 import type { JsonObject } from '#core/data/json';
+import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
-import { nodeAt } from '#core/definition/program';
+import { nodeAt, stepAt } from '#core/definition/program';
 import type { Definitions } from '#ports/definitions';
 import { agentOfReplies, agentOfRequests, queueNames, type Request, timeText } from '#ports/messages';
 import type { Loaded } from '#roles/scheduler/types';
@@ -53,7 +53,7 @@ interface AwaitedStep {
 /** Returns the step that waits for exactly this request. A called order's reply fits all requests of the same generation. */
 function awaitedStepIn({ type, requestId, path }: StepMessage, { program, record, instance }: Loaded): AwaitedStep | undefined {
   const activity = instance.state.activities[path];
-  const local = activity?.local as StepState | undefined;
+  const local = stepAt(program, instance.state, path);
   if (!activity || activity.reply || local?.phase !== 'requested' || local.mode === 'cancel') return undefined;
   const node = nodeAt(program, path);
   if (!isRemote(node)) return undefined;

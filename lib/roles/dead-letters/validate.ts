@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { schemasOf } from '#authoring/catalog';
 import type { Json } from '#core/data/json';
-import { parseWorkflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
 import {
   agentOfReplies,
@@ -17,7 +16,9 @@ import {
   WakeUp,
 } from '#ports/messages';
 import { validatorOf } from '#ports/util/validation';
+import { calledProgram } from '#roles/definitions/called';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
+import { operationOf, operationsOf } from './schemas.ts';
 
 /** A message that is valid for its queue. */
 export type Fitting = ToAgent | ToScheduler | SubmissionMessage;
@@ -76,9 +77,11 @@ function problemsOfOrder(
 }
 
 function problemsOfInput(queue: string, { operation, input }: Request, { definitions }: ValidationContext): readonly SubmissionProblem[] {
-  const { operations = {} } = definitions.agents.find(({ name }) => name === agentOfRequests(queue)) ?? {};
-  const described = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
-  return described ? bodyProblems(described.input, input, `${bodyPointer}/input`) : [unknown('operation', Object.keys(operations))];
+  const agent = agentOfRequests(queue);
+  const described = operationOf(agent, operation, definitions);
+  return described
+    ? bodyProblems(described.input, input, `${bodyPointer}/input`)
+    : [unknown('operation', Object.keys(operationsOf(agent, definitions)))];
 }
 
 /** Validates the input of a call (`fulfil-order@1`). The input of an undo has no schema here: only the caller knows it. */
@@ -88,11 +91,6 @@ function problemsOfCall({ operation, input }: Request, { definitions }: Validati
   return program
     ? bodyProblems(validatorOf(program.definition.order), input, `${bodyPointer}/input`)
     : [unknown('operation', definitions.names())];
-}
-
-export function calledProgram(operation: string, definitions: Definitions): ReturnType<Definitions['program']> {
-  const { name, version } = parseWorkflowRef(operation);
-  return definitions.program(name, version);
 }
 
 const unknown = (field: string, names: readonly string[]): SubmissionProblem => ({
@@ -105,9 +103,9 @@ const unknown = (field: string, names: readonly string[]): SubmissionProblem => 
 export function problemsOfOutput(
   { agent, operation }: { readonly agent: string; readonly operation: string },
   { result }: Reply,
-  { agents }: Definitions,
+  definitions: Definitions,
 ): readonly SubmissionProblem[] {
-  const described = agents.find(({ name }) => name === agent)?.operations[operation];
+  const described = operationOf(agent, operation, definitions);
   if (result.status !== 'succeeded' || !described) return [];
   return bodyProblems(validatorOf(schemasOf(described).output ?? {}), result.output, `${bodyPointer}/result/output`);
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { steeringText } from '#core/definition/steering';
+import { type WorkflowRef, workflowRef } from '#core/definition/workflow-ref';
 
 const hashes = new WeakMap<WorkflowDefinition, string>();
 
@@ -18,5 +19,5 @@ export const isPinnedTo = (definition: WorkflowDefinition, pinned: string | null
   !pinned || pinned === hashOf(definition);
 
 /** Returns why an order cannot continue after its workflow changed within a version. */
-export const changedReason = (name: string, version: number): string =>
-  `its workflow ${name}@${version} has changed since this order began. Give the changed workflow a new version, or deploy the old one again, then resubmit the order`;
+export const changedReason = (workflow: WorkflowRef): string =>
+  `its workflow ${workflowRef(workflow)} has changed since this order began. Give the changed workflow a new version, or deploy the old one again, then resubmit the order`;

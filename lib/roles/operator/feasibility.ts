@@ -1,4 +1,5 @@
 import { isQuestion } from '#core/data/fault';
+import { undoPathOf } from '#core/data/ids';
 import type { Json, JsonObject } from '#core/data/json';
 import type { State } from '#core/data/state';
 import { limits } from '#core/definition/definition';
@@ -8,7 +9,7 @@ import { mayTakeSignal, signalsAhead, takesSignalNow } from '#core/views/reachab
 import { timeText } from '#ports/messages';
 import type { StateHead, StateRecord } from '#ports/records';
 import { validatorOf } from '#ports/util/validation';
-import type { Loaded, PlannedWrite } from '#roles/scheduler/types';
+import type { PlannedWrite } from '#roles/scheduler/types';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
 import type { Decision, Instruction, Signal } from './instruction.ts';
 
@@ -41,13 +42,14 @@ interface Decided {
 type Resubmission = Extract<Instruction, { kind: 'resubmit' }>;
 
 /** Returns every reason why a decision cannot be carried out now; an empty list means that it is feasible. */
-export function infeasibleReasons({ program, record, instance }: Decided, decision: Decision, now: number): readonly string[] {
-  const { state } = instance;
+export function infeasibleReasons(order: Decided, decision: Decision, now: number): readonly string[] {
+  const { program, record } = order;
+  const { state } = order.instance;
   if (record.processState === 'Processed') return [`The order is finished (${record.outcome}). Submit a new one instead.`];
   if (decision.kind === 'terminate') return [];
   if (decision.kind === 'suspend') return suspensionReasons(record);
   if (decision.kind === 'resume') return record.suspended ? [] : ['The order is not suspended: there is nothing to resume.'];
-  if (decision.kind === 'mark-compensated') return markingReasons(state, record, decision.path);
+  if (decision.kind === 'mark-compensated') return markingReasons(order, decision.path);
   if (record.suspended && record.processState === 'Error' && decision.kind === 'resubmit')
     return ['The order was suspended before it went into Error. Resume it first.'];
   if (state.ending) return undoingReasons(state.ending.outcome, record.processState, decision);
@@ -120,25 +122,26 @@ function resubmissionReasons({ blocked, endBy }: State, { answer, completeWithin
 }
 
 /** Returns the step whose undo is meant: `path` names the step or its undo. Without a path, it is the only failing one. */
-export function stepToMark(state: State, path: string | undefined): string | undefined {
-  const failing = failingUndos(state);
+export function stepToMark(program: Program, state: State, path: string | undefined): string | undefined {
+  const failing = failingUndos(program, state);
   if (path === undefined) return failing.length === 1 ? failing[0] : undefined;
-  return failing.find((each) => each === path || `${each}/undo` === path);
+  return failing.find((each) => each === path || undoPathOf(each) === path);
 }
 
-function markingReasons(state: State, { processState, suspended }: Decided['record'], path: string | undefined): readonly string[] {
-  const failing = failingUndos(state);
+function markingReasons({ program, record, instance }: Decided, path: string | undefined): readonly string[] {
+  const { processState, suspended } = record;
+  const failing = failingUndos(program, instance.state);
   const known = failing.length === 0 ? 'No undo of this order has failed.' : `Failed undos: ${failing.join(', ')}.`;
   const blocked = [
     ...(processState === 'Error' ? ['The order is in Error. Resubmit or compensate it; then its undos continue.'] : []),
     ...(suspended ? ['The order is suspended. Resume it; then its undos continue.'] : []),
   ];
-  if (stepToMark(state, path) !== undefined) return blocked;
+  if (stepToMark(program, instance.state, path) !== undefined) return blocked;
   if (path !== undefined) return [...blocked, `The undo of ${path} is not running, or has not failed yet. ${known}`];
   return [...blocked, failing.length > 1 ? `Several undos have failed: choose one with "path". ${known}` : known];
 }
 
-export const instructionPlan = (_: Loaded, { record, requests }: PlannedWrite): InstructionPlan => ({
+export const instructionPlan = ({ record, requests }: PlannedWrite): InstructionPlan => ({
   processState: record.processState,
   requests: requests.map(({ path, agent, operation, attempt, idempotencyKey, completeBy }) => ({
     path,

@@ -1,5 +1,4 @@
 import type { Clock } from '#ports/clock';
-import { UnreadableRecordError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
 import { inGroup, type Queues } from '#ports/queues';
 import { announcedAs, type ProcessState, type StateHead } from '#ports/records';
@@ -7,6 +6,7 @@ import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { alertEntryOf, alertOf } from '#ports/util/alert';
 import { outboxPauseMs, reminderMs } from '#roles/scheduler/deadlines';
+import { readableHead } from '#roles/scheduler/load';
 import { sendEntries } from '#roles/scheduler/outbox';
 
 interface Ports {
@@ -98,13 +98,4 @@ async function announceOnly(
   const id = `${submittedAt === undefined ? orderId : announcedAs({ orderId, submittedAt })}/unreadable`;
   const alert = { id, orderId, at: clock.now(), type, before: state, after: state, message: reason };
   await publisher.publish([alertOf('Service Exception', alert)]);
-}
-
-async function readableHead(orderId: string, store: Store): Promise<StateHead | undefined> {
-  try {
-    return await store.head(orderId);
-  } catch (error) {
-    if (error instanceof UnreadableRecordError) return undefined;
-    throw error;
-  }
 }

@@ -67,14 +67,14 @@ function instruct(draft: Draft, instruction: Instruction, key: string | undefine
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [{ type: 'InstructionGiven', kind, by, reason }]);
   if (kind === 'suspend') {
     const suspended = patchRecord(noted, { suspended: true });
-    return applyEvent(suspended, contentOf(instruction, suspended.instance.state));
+    return applyEvent(suspended, contentOf(instruction, draft.loaded.program, suspended.instance.state));
   }
   if (kind === 'resume') return resume(noted);
   const freed = patchRecord(noted, { processState: 'Processing', fault: null, suspended: false });
   // An order that went into Error unclaimed, or after a reset, is claimed by this instruction.
   const claimed = freed.record.lockedBy === null ? lock(freed) : freed;
   if (kind === 'resubmit' && claimed.instance.state.phase === 'initialized') return start(claimed);
-  return applyEvent(claimed, contentOf(instruction, claimed.instance.state));
+  return applyEvent(claimed, contentOf(instruction, draft.loaded.program, claimed.instance.state));
 }
 
 /** Resumes the order, and claims it if it is unclaimed. If it went into Error meanwhile, it becomes blocked. */

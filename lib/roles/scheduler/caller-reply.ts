@@ -1,5 +1,6 @@
 import { outputOf } from '#core/data/child-order';
 import { engineFaults, shortType } from '#core/data/fault';
+import { requestIdFrom, undoPathOf } from '#core/data/ids';
 import type { Json, JsonObject } from '#core/data/json';
 import type { State } from '#core/data/state';
 import { type Reply, timeText } from '#ports/messages';
@@ -48,6 +49,6 @@ export const replyTo = ({ orderId, path, requestId, attempt, epoch }: CallerRef,
 const undoOf = ({ orderId, path, requestId, ...caller }: CallerRef): CallerRef => ({
   ...caller,
   orderId,
-  path: `${path}/undo`,
-  requestId: `${orderId}/${path}/undo/${requestId.slice(requestId.lastIndexOf('/') + 1)}`,
+  path: undoPathOf(path),
+  requestId: requestIdFrom(orderId, undoPathOf(path), requestId.slice(requestId.lastIndexOf('/') + 1)),
 });

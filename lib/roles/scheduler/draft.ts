@@ -9,7 +9,7 @@ import type { ByteBudget } from '#core/engine/transition';
 import type { StatusKind } from '#ports/messages';
 import { announcedAs, type DetailType, type FaultSummary, type OutboxEntry, type StateRecord, subjectOf } from '#ports/records';
 import { type Instance, journal, type OrderFact } from './instance.ts';
-import { alertDetail, announcementOf, statusOf } from './order-messages.ts';
+import { announcementOf, type FaultAlert, faultAlert, statusOf } from './order-messages.ts';
 import { outputWithoutSecrets, secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
 import { withoutSecrets } from './replies.ts';
 import type { Loaded, Settings } from './types.ts';
@@ -53,6 +53,10 @@ export const addToOutbox = (draft: Draft, entries: readonly OutboxEntry[]): Draf
 
 export const announce = (draft: Draft, detailType: DetailType, id: string, detail: JsonObject): Draft =>
   addToOutbox(draft, [announcementOf(draft.record, detailType, id, detail, draft.now)]);
+
+/** Alerts a person about a fault of the order. */
+export const alert = (draft: Draft, detailType: DetailType, about: FaultAlert): Draft =>
+  addToOutbox(draft, [faultAlert(draft.record, detailType, about, draft.now)]);
 
 /** Sends the client a status message if the client has a response queue. */
 export function sendStatus(draft: Draft, status: StatusKind): Draft {
@@ -110,8 +114,14 @@ function redacted({ loaded }: Draft, fact: OrderFact, secrets: readonly string[]
 function announceStuck(draft: Draft, { path, attemptId, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): Draft {
   const summary = summaryIn(draft, fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
   const failureCount = Number(attemptId.slice(attemptId.lastIndexOf('.') + 1));
-  const detail = alertDetail(summary, { source: path, before: 'Compensating', after: 'Compensating', failureCount });
-  return announce(draft, 'Compensation Stuck', `${announcedAs(draft.record)}/stuck/${path}/${attemptId}`, detail);
+  const id = `${announcedAs(draft.record)}/stuck/${path}/${attemptId}`;
+  return alert(draft, 'Compensation Stuck', {
+    id,
+    fault: { ...summary, source: path },
+    before: 'Compensating',
+    after: 'Compensating',
+    failureCount,
+  });
 }
 
 /** Returns the order as the draft has it so far. */

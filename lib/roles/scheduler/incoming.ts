@@ -1,11 +1,12 @@
 import type { StepReply } from '#core/data/event';
 import { UnreadableMessageError } from '#ports/errors';
 import { agentOfReplies, namesItsAttempt, newerProblem, type Reply, ToAgent, ToScheduler } from '#ports/messages';
+import { jsonIn } from '#ports/util/json';
 import type { Incoming } from './types.ts';
 
 /** Parses a message for an agent. The error gives no details, because parsers quote their input and it may be secret. */
 export function agentMessageIn(body: string): ToAgent {
-  const given = parsed(body);
+  const given = jsonIn(body);
   const message = ToAgent.safeParse(given).data;
   if (!message) throw newerProblem(given) ?? new UnreadableMessageError('This is not a valid message for an agent.');
   return message;
@@ -13,7 +14,7 @@ export function agentMessageIn(body: string): ToAgent {
 
 /** Parses a message for the scheduler into its order id and its content; returns undefined for any other message. */
 export function parseIncoming(body: string, queue: string): { readonly orderId: string; readonly incoming: Incoming } | undefined {
-  const message = ToScheduler.safeParse(parsed(body)).data;
+  const message = ToScheduler.safeParse(jsonIn(body)).data;
   if (!message) return undefined;
   const { orderId } = message;
   if (message.type === 'wake-up') return { orderId, incoming: { id: `wake-up@${message.sentAt}`, type: 'wake-up' } };
@@ -40,7 +41,7 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
 
 /** Returns the error for a message that `parseIncoming` rejects. */
 export const noMessage = (body: string): Error =>
-  newerProblem(parsed(body)) ?? new UnreadableMessageError('This is not a valid message for the scheduler.');
+  newerProblem(jsonIn(body)) ?? new UnreadableMessageError('This is not a valid message for the scheduler.');
 
 /** Converts an agent's result. The agent does not choose the class of a fault: that follows from the workflow. */
 const replyOf = (result: Reply['result']): StepReply => {
@@ -64,12 +65,4 @@ const replyOf = (result: Reply['result']): StepReply => {
       ...(data === undefined ? {} : { data }),
     },
   };
-};
-
-const parsed = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 };

@@ -1,8 +1,10 @@
 import type { CoreFact, Fact } from '#core/data/journal';
+import { isObject } from '#core/data/json';
 import { initialState, type State } from '#core/data/state';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { UnreadableRecordError } from '#ports/errors';
 import type { Note, OrderRecord, Outcome, StateRecord } from '#ports/records';
+import { jsonIn } from '#ports/util/json';
 import type { Instruction } from '#roles/operator/instruction';
 import { longWaitMs as usualMs } from './deadlines.ts';
 import { lengthened, shortened } from './short-form.ts';
@@ -89,12 +91,8 @@ function endOfObject(text: string, from: number): number | undefined {
 }
 
 function factIn(text: string): Timed | undefined {
-  try {
-    const fact = JSON.parse(text) as Timed;
-    return typeof fact.type === 'string' && Number.isFinite(fact.at) ? fact : undefined;
-  } catch {
-    return undefined;
-  }
+  const fact = jsonIn(text);
+  return isObject(fact) && typeof fact['type'] === 'string' && Number.isFinite(fact['at']) ? (fact as unknown as Timed) : undefined;
 }
 
 /** Decodes a record's blob; throws UnreadableRecordError if it is damaged, which affects this order alone. */

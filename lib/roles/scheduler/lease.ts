@@ -2,6 +2,8 @@ import type { Clock } from '#ports/clock';
 import { InstanceLockedError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
+import { backoffMs } from '#ports/util/backoff';
+import { compareAndSet, racesMaxUsual } from '#ports/util/compare-and-set';
 
 /** Retry policies of a caller whose instance is leased by another host (InstanceLockedExceptionAction). */
 export const lockPolicies = ['NoRetry', 'BasicRetry', 'AggressiveRetry'] as const;
@@ -33,7 +35,7 @@ export const defaultLockRetry: LockRetry = { attemptsMax: 10, intervalMs: 500, i
 export function lockWaitMs(policy: LockPolicy, attempt: number, retry: LockRetry = defaultLockRetry): number | undefined {
   if (policy === 'NoRetry' || attempt >= retry.attemptsMax) return undefined;
   if (policy === 'BasicRetry') return Math.min(retry.growing ? retry.intervalMs * attempt : retry.intervalMs, retry.intervalMaxMs);
-  return Math.min(retry.intervalMs * 2 ** (attempt - 1), retry.intervalMaxMs);
+  return backoffMs({ first: retry.intervalMs, longest: retry.intervalMaxMs }, attempt - 1);
 }
 
 interface WithLockPolicy {
@@ -74,9 +76,6 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** Attempts of one change that loses its races. They follow each other without a pause. */
-export const racesMax = 20;
-
 /**
  * Takes the lease of one instance; resolves to undefined when the order does not exist. The lease expires after
  * `leaseMs` unless it is renewed.
@@ -115,12 +114,14 @@ const holdUntil = (store: Store, orderId: string, holder: string, leaseMs: numbe
 
 /** Changes record attributes, again after each lost race; resolves to false when `make` or the store returns nothing. */
 async function change(store: Store, orderId: string, make: (head: StateHead) => StateHead | undefined): Promise<boolean> {
-  for (let race = 1; race <= racesMax; race++) {
+  const isChanged = await compareAndSet(async () => {
     const head = await store.head(orderId);
     const changed = head && make(head);
     if (!head || !changed) return false;
     const write = await store.patch({ ...changed, rev: head.rev + 1 }, head);
-    if (write.outcome === 'written') return true;
-  }
-  throw new Error(`Cannot take the lease of order ${orderId}: other writes won all ${racesMax} races. Try again.`);
+    return write.outcome === 'written' ? true : 'lost';
+  });
+  if (isChanged === 'lost')
+    throw new Error(`Cannot take the lease of order ${orderId}: other writes won all ${racesMaxUsual} races. Try again.`);
+  return isChanged;
 }

@@ -10,6 +10,7 @@ import {
   type Outcome,
   type StateRecord,
 } from '#ports/records';
+import { alertEntryOf } from '#ports/util/alert';
 import { replyToCaller } from './caller-reply.ts';
 
 /** Builds an announcement about an order, as an entry of its outbox. */
@@ -64,24 +65,23 @@ export function processedId(record: StateRecord, { caller }: OrderRecord, outcom
   return caller && outcome !== 'completed' ? `${id}/${outcome}` : id;
 }
 
-interface Where {
-  readonly source?: string | undefined;
+/** A fault of an order that a person must look at. */
+export interface FaultAlert {
+  readonly id: string;
+  /** The fault, without secrets. */
+  readonly fault: FaultSummary;
+  /** States of the order before and after. */
   readonly before: string;
   readonly after: string;
   readonly failureCount: number;
 }
 
-/** Builds the detail of an alert about a fault. */
-export const alertDetail = (fault: FaultSummary, { source = fault.source, before, after, failureCount }: Where): JsonObject => ({
-  class: fault.class,
-  type: fault.type,
-  ...(source ? { source } : {}),
-  before,
-  after,
-  failureCount,
-  message: fault.message,
-  ...(fault.data !== undefined && fits(fault.data, alertDataBytesMax) ? { data: fault.data } : {}),
-});
+/** Builds an alert about a fault of an order, as an entry of its outbox. */
+export function faultAlert({ orderId }: StateRecord, detailType: DetailType, { fault, ...about }: FaultAlert, now: number): OutboxEntry {
+  const { class: faultClass, type, source, message } = fault;
+  const data = fault.data !== undefined && fits(fault.data, alertDataBytesMax) ? fault.data : undefined;
+  return alertEntryOf(detailType, { ...about, orderId, at: now, class: faultClass, type, source, message, data });
+}
 
 /** Limit in UTF-8 bytes: the state contains an alert until it is sent. `GET /orders/{id}` shows longer data. */
 const alertDataBytesMax = 4 * 1024;

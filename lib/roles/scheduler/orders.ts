@@ -1,49 +1,50 @@
 import type { UndoPage } from '#core/data/state';
-import type { Program } from '#core/definition/program';
 import type { ByteBudget } from '#core/engine/transition';
+import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
-import { InvariantError, rolloutMs, UnreadableRecordError } from '#ports/errors';
-import type { StateRecord } from '#ports/records';
+import { InvariantError, UnreadableRecordError } from '#ports/errors';
 import type { Store } from '#ports/store';
-import { changedReason } from '#roles/definitions/pinning';
-import { decodeInstance } from './instance.ts';
+import { rebuild } from '#roles/repair/rebuild';
+import { loadOrder, programFor } from './load.ts';
 import { undoPageOf } from './paging.ts';
 import { transition } from './transition.ts';
 import type { Incoming, Loaded, PlannedWrite, Settings } from './types.ts';
 
 export interface OrdersOptions {
-  readonly store: Pick<Store, 'load' | 'undoPage'>;
+  readonly store: Pick<Store, 'load' | 'pages' | 'undoPage'>;
+  readonly clock: Pick<Clock, 'now'>;
   readonly definitions: Definitions;
   readonly settings: Settings;
+}
+
+/** An order to decide on. `losses`: the reasons why a rebuilt order cannot be undone. */
+export interface Found {
+  readonly loaded: Loaded;
+  readonly losses: readonly string[];
 }
 
 /** Reads orders and plans their transitions. It writes nothing. */
 export interface Orders {
   /** Resolves to undefined if the order does not exist. Rejects with UnreadableRecordError. */
   load(orderId: string): Promise<Loaded | undefined>;
-  programOf(orderId: string, record: StateRecord): Program;
+  /** Rebuilds an order from its journal, so that it can be undone although its instance cannot be read. */
+  rebuild(orderId: string): Promise<Found | undefined>;
   /** Plans a transition; resolves to undefined if the messages change nothing. */
   planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, byteBudget?: ByteBudget): Promise<PlannedWrite | undefined>;
 }
 
-export function createOrders({ store, definitions, settings }: OrdersOptions): Orders {
-  function programOf(orderId: string, record: StateRecord): Program {
-    const program = definitions.programOf(record);
-    if (program) return program;
-    const { name, version } = record.workflow;
-    const { submittedAt } = record;
-    if (definitions.program(name, version)) throw new UnreadableRecordError(orderId, changedReason(name, version), submittedAt + rolloutMs);
-    const newest = definitions.newest(name)?.definition.version ?? 0;
-    const newerUntil = version > newest ? submittedAt + rolloutMs : 0;
-    throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`, newerUntil);
-  }
-
+export function createOrders({ store, clock, definitions, settings }: OrdersOptions): Orders {
   return {
-    programOf,
-    async load(orderId) {
+    load: (orderId) => loadOrder(orderId, { store, definitions }),
+    async rebuild(orderId) {
       const found = await store.load(orderId);
       if (!found) return undefined;
-      return { program: programOf(orderId, found.state), order: found.order, record: found.state, instance: decodeInstance(found.state) };
+      const { order, state } = found;
+      const program = programFor(orderId, state, definitions);
+      const { instance, problems: losses } = rebuild({ program, order, record: state }, await store.pages(orderId), clock.now());
+      // Forces a new claim, so that replies to earlier requests do not count.
+      const processState = state.processState === 'Processed' ? state.processState : 'Error';
+      return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance, rebuilt: true }, losses };
     },
     // Reads each undo page that the plan needs, then plans again from the start.
     async planOf(loaded, incoming, now, byteBudget) {

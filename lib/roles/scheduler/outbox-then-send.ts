@@ -1,7 +1,7 @@
 import type { OutboxEntry, StateRecord } from '#ports/records';
 import { allSettledOrThrow } from '#ports/util/all-settled';
+import { compareAndSet } from '#ports/util/compare-and-set';
 import { decodeInstance, journal } from './instance.ts';
-import { racesMax } from './lease.ts';
 import { isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
 import { type Paged, pagedOut } from './paging.ts';
 import { outstandingRequests } from './resend.ts';
@@ -27,22 +27,6 @@ export function outboxThenSend(ports: SendingPorts): Sending {
     ]);
   }
 
-  /** Changes the stored outbox. After a lost race it changes the winning record: else the next reply proves an unsent entry. */
-  async function touch(saved: Loaded, record: StateRecord, change: (entry: OutboxEntry) => readonly OutboxEntry[]): Promise<StateRecord> {
-    let current = record;
-    for (let race = 1; race <= racesMax; race++) {
-      const outbox = current.outbox.flatMap(change);
-      const { state } = decodeInstance(current);
-      const instance = { ...saved.instance, state };
-      const touched = withDeadline(saved.program, instance, { ...current, rev: current.rev + 1, outbox }, clock.now());
-      const write = await store.patch(touched, current);
-      if (write.outcome === 'written') return { ...touched, blob: current.blob };
-      if (!write.current) break;
-      current = write.current;
-    }
-    return current;
-  }
-
   /**
    * Sends what follows from a stored write: the outbox first, then the requests. Announcements that the event bus has just
    * refused (`tried`) wait for a later attempt. Status messages are sent again now, because they must keep their order.
@@ -55,12 +39,16 @@ export function outboxThenSend(ports: SendingPorts): Sending {
     const isOpen = ({ id }: OutboxEntry): boolean => !acknowledged.has(id);
     // The reply to a request proves that the outbox was sent before it. Mark the entries that were not sent.
     if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven))
-      record = await touch(saved, record, (entry) =>
-        isOpen(entry) && ids.has(entry.id) ? [{ ...entry, unproven: true as const }] : [entry],
+      record = await changeOutbox(
+        saved,
+        record,
+        (entry) => (isOpen(entry) && ids.has(entry.id) ? [{ ...entry, unproven: true as const }] : [entry]),
+        ports,
       );
     await queues.send(sentWithPlan(saved.order, planned, [], clock.now()).messages);
     // Without requests, no reply will prove the outbox: remove the acknowledged entries now.
-    if (planned.requests.length === 0 && acknowledged.size > 0) await touch(saved, record, (entry) => (isOpen(entry) ? [entry] : []));
+    if (planned.requests.length === 0 && acknowledged.size > 0)
+      await changeOutbox(saved, record, (entry) => (isOpen(entry) ? [entry] : []), ports);
   }
 
   return {
@@ -85,4 +73,30 @@ export function outboxThenSend(ports: SendingPorts): Sending {
       };
     },
   };
+}
+
+/**
+ * Changes the stored outbox; resolves to the record as it is then. After a lost race it changes the winning record: else the next
+ * reply proves an unsent entry.
+ */
+async function changeOutbox(
+  saved: Loaded,
+  record: StateRecord,
+  change: (entry: OutboxEntry) => readonly OutboxEntry[],
+  { store, clock }: Pick<SendingPorts, 'store' | 'clock'>,
+): Promise<StateRecord> {
+  let current = record;
+  await compareAndSet(async () => {
+    const outbox = current.outbox.flatMap(change);
+    const instance = { ...saved.instance, state: decodeInstance(current).state };
+    const next = withDeadline(saved.program, instance, { ...current, rev: current.rev + 1, outbox }, clock.now());
+    const write = await store.patch(next, current);
+    if (write.outcome === 'refused' && write.current) {
+      current = write.current;
+      return 'lost';
+    }
+    if (write.outcome === 'written') current = { ...next, blob: current.blob };
+    return 'over';
+  });
+  return current;
 }

@@ -1,15 +1,16 @@
 import type { Clock } from '#ports/clock';
+import { isFatal } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
-import { timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { announcedAs, type OutboxEntry, type StateRecord } from '#ports/records';
 import type { SentWithWrite } from '#ports/store';
+import { alertEntryOf } from '#ports/util/alert';
 import type { OrderFact } from './instance.ts';
 
 const attemptsMax = 3;
 const pauseMs = 50;
 
-/** Sends outbox entries, with short retries; resolves to the acknowledged ids. Failed sends do not reject. */
+/** Sends outbox entries, with short retries; resolves to the acknowledged ids. Rejects only with a fatal error. */
 export async function sendEntries(
   entries: readonly OutboxEntry[],
   { queues, publisher, clock }: { queues: Pick<Queues, 'send'>; publisher: Publisher; clock: Clock },
@@ -30,7 +31,8 @@ async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher)
   try {
     const { failed } = await publisher.publish(announcements);
     return announcements.map(({ id }) => id).filter((id) => !failed.includes(id));
-  } catch {
+  } catch (error) {
+    if (isFatal(error)) throw error;
     return [];
   }
 }
@@ -50,7 +52,8 @@ async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, queue
   try {
     await queues.send(entriesAsSent([entry]).messages);
     return true;
-  } catch {
+  } catch (error) {
+    if (isFatal(error)) throw error;
     return false;
   }
 }
@@ -82,17 +85,16 @@ export const noticesOf = (
 ): readonly OutboxEntry[] => {
   if (!first) return [];
   const id = `${announcedAs({ orderId, submittedAt })}${first.id.slice(orderId.length)}/undeliverable`;
-  const detail = {
+  const alert = alertEntryOf('Service Exception', {
     id,
     orderId,
-    at: timeText(now),
-    class: 'basic-failure',
+    at: now,
     type: 'ResponseUndeliverable',
     source: first.channel,
     before: processState,
     after: processState,
     failureCount,
     message: `Cannot send to the response queue ${first.channel}: its client gets no status of this order. Check that the queue exists.`,
-  };
-  return [{ id, kind: 'announcement', detailType: 'Service Exception', detail }];
+  });
+  return [alert];
 };

@@ -1,14 +1,13 @@
-import type { StepState } from '#core/activities/step';
 import type { CancelCommand, RequestCommand } from '#core/data/command';
 import { type Fault, isQuestion } from '#core/data/fault';
 import { requestIdOf } from '#core/data/ids';
-import type { JsonObject } from '#core/data/json';
+import { stepAt } from '#core/definition/program';
 import { violations } from '#core/engine/invariants';
 import { InvariantError } from '#ports/errors';
-import { announcedAs } from '#ports/records';
+import { announcedAs, type DetailType } from '#ports/records';
 import { timesOf } from './deadlines.ts';
-import { addFacts, addToOutbox, announce, type Draft, failureCountOf, patchRecord, sendStatus, summaryIn } from './draft.ts';
-import { alertDetail, callerReplyOf, processedId } from './order-messages.ts';
+import { addFacts, addToOutbox, alert, announce, type Draft, failureCountOf, patchRecord, sendStatus, summaryIn } from './draft.ts';
+import { callerReplyOf, processedId } from './order-messages.ts';
 import type { PlannedWrite } from './types.ts';
 
 /** Turns a draft into one write: copies the core's phase to the record, and collects the messages that follow. */
@@ -66,7 +65,7 @@ function recordBlocked(draft: Draft): Draft {
 function enterError(draft: Draft, fault: Fault): Draft {
   const errorGen = draft.record.errorGen + 1;
   const inError = patchRecord(draft, { processState: 'Error', errorGen, fault: summaryIn(draft, fault) });
-  return announce(inError, 'Order In Error', `${announcedAs(inError.record)}#${errorGen}`, detailOf(inError, fault));
+  return alertBlocked(inError, 'Order In Error', `${announcedAs(inError.record)}#${errorGen}`, fault);
 }
 
 /** Announces once that no handler takes the fault, also if the supervisor moved the order to Error. */
@@ -74,19 +73,19 @@ function announceTerminated(draft: Draft, fault: Fault): Draft {
   // A question to a person is part of the workflow, not a failure.
   if (isQuestion(fault)) return sendStatus(draft, 'delayed');
   const id = `${announcedAs(draft.record)}#${draft.record.errorGen}/terminated`;
-  return sendStatus(announce(draft, 'Workflow Terminated', id, detailOf(draft, fault)), 'delayed');
+  return sendStatus(alertBlocked(draft, 'Workflow Terminated', id, fault), 'delayed');
 }
 
-function detailOf(draft: Draft, fault: Fault): JsonObject {
+function alertBlocked(draft: Draft, detailType: DetailType, id: string, fault: Fault): Draft {
   const { instance, record } = draft.loaded;
   const before = instance.state.phase === 'running' ? 'Processing' : record.processState;
-  return alertDetail(summaryIn(draft, fault), { before, after: 'Error', failureCount: failureCountOf(draft) });
+  return alert(draft, detailType, { id, fault: summaryIn(draft, fault), before, after: 'Error', failureCount: failureCountOf(draft) });
 }
 
 /** Whether a request must be sent: a later event of this transition may have closed or repeated its step. */
-function isOutstanding({ instance, record }: Draft, { path, requestId }: RequestCommand): boolean {
-  const local = instance.state.activities[path]?.local as StepState | undefined;
-  return local?.phase === 'requested' && requestIdOf(record.orderId, path, local) === requestId;
+function isOutstanding({ instance, record, loaded }: Draft, { path, requestId }: RequestCommand): boolean {
+  const step = stepAt(loaded.program, instance.state, path);
+  return step?.phase === 'requested' && requestIdOf(record.orderId, path, step) === requestId;
 }
 
 function refuseViolations({ loaded, instance, record }: Draft): void {

@@ -1,3 +1,4 @@
+import { isUndoPath, undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { Result, State, Status } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
@@ -39,15 +40,16 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
     if (!('path' in entry) || entry.path === undefined) continue;
     const { path } = entry;
     courses.set(path, after(courses.get(path) ?? notStarted, entry));
-    const done = entry.type === 'ActivityClosed' && entry.result === 'Compensated' ? courses.get(undoneBy(path)) : undefined;
-    if (done) courses.set(undoneBy(path), { ...done, result: 'Compensated' });
+    if (entry.type !== 'ActivityClosed' || entry.result !== 'Compensated' || !isUndoPath(path)) continue;
+    const done = courses.get(undonePath(path));
+    if (done) courses.set(undonePath(path), { ...done, result: 'Compensated' });
   }
   const turns = Map.groupBy(courses.keys(), definitionPath);
   return [...nodes].flatMap(([nodePath, node]) => {
     if (!isRemote(node)) return [];
     const { name, agent, operation } = node;
     // An undo is listed once the journal mentions it.
-    const done = nodePath.endsWith('/undo') ? nodes.get(undoneBy(nodePath)) : undefined;
+    const done = isUndoPath(nodePath) ? nodes.get(undonePath(nodePath)) : undefined;
     return (turns.get(nodePath) ?? (done ? [] : [nodePath])).map((path) => ({
       path,
       name: done ? `undo of ${done.name}` : name,
@@ -57,9 +59,6 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
     }));
   });
 }
-
-/** Returns the path of the step that this undo compensates. */
-const undoneBy = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 type Course = Omit<StepReport, 'path' | 'name' | 'agent' | 'operation'>;
 

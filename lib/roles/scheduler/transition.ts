@@ -1,4 +1,5 @@
 import type { Program } from '#core/definition/program';
+import { workflowRef } from '#core/definition/workflow-ref';
 import type { StateRecord } from '#ports/records';
 import { applyMessage, claim } from './apply-message.ts';
 import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.ts';
@@ -26,8 +27,8 @@ export type Beginning = 'now' | 'later' | 'never';
 
 /** Plans a new order: claimed, left Pending, or canceled before it begins. */
 export function newTransition(loaded: Loaded, begin: Beginning, now: number, settings: Settings): PlannedWrite {
-  const { name, version } = loaded.order.workflow;
-  const submitted = addFacts(newDraft(loaded, now, settings), [{ type: 'OrderSubmitted', workflow: `${name}@${version}` }]);
+  const workflow = workflowRef(loaded.order.workflow);
+  const submitted = addFacts(newDraft(loaded, now, settings), [{ type: 'OrderSubmitted', workflow }]);
   const received = sendStatus(submitted, 'received');
   if (begin === 'now') return plannedWrite(claim(received));
   return plannedWrite(begin === 'never' ? applyEvent(received, { type: 'canceled', outcome: 'canceled' }) : received);

@@ -1,4 +1,5 @@
 import type { Clock } from '#ports/clock';
+import { isFatal } from '#ports/errors';
 import type { DueFor, StateHead, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 
@@ -11,23 +12,25 @@ const marked: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim', 'timer', '
 /** Whether the requests of the last write could not be sent, and no redelivery will send them. */
 export const isUnsent = ({ nextDueFor }: Pick<StateHead, 'nextDueFor'>): boolean => nextDueFor?.kind === 'unsent';
 
+interface MarkPorts {
+  readonly store: Pick<Store, 'head' | 'patch'>;
+  readonly clock: Clock;
+}
+
 /**
  * Sets an early deadline at which the supervisor wakes the order without counting a failure, so that the scheduler sends
  * the requests. If this write fails, they are sent at the usual deadline.
  */
-export async function markUnsent(...[written, ports]: Parameters<typeof mark>): Promise<void> {
+export async function markUnsent(written: StateRecord, ports: MarkPorts): Promise<void> {
   try {
     await mark(written, ports);
   } catch (error) {
-    if ((error as { fatal?: boolean }).fatal) throw error;
+    if (isFatal(error)) throw error;
   }
 }
 
 /** Marks the order, unless it was written since: that write has sent its own requests. */
-async function mark(
-  { orderId, writeIds }: StateRecord,
-  { store, clock }: { readonly store: Pick<Store, 'head' | 'patch'>; readonly clock: Clock },
-): Promise<void> {
+async function mark({ orderId, writeIds }: StateRecord, { store, clock }: MarkPorts): Promise<void> {
   const head = await store.head(orderId);
   if (!head || head.nextDueAt === null || head.nextDueFor === null || !marked.has(head.nextDueFor.kind)) return;
   if (head.writeIds.at(-1)?.id !== writeIds.at(-1)?.id) return;

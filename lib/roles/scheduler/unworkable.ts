@@ -1,8 +1,9 @@
 import { InvariantError, NewerMessageError, StateTooLargeError, StoreRefusesError, UnreadableRecordError } from '#ports/errors';
 import { quarantine } from '#roles/repair/quarantine';
+import { callHook } from './host-hooks.ts';
 import type { Incoming } from './types.ts';
 
-interface Ports extends QuarantinePorts {
+export interface UnworkablePorts extends QuarantinePorts {
   readonly onServiceException?: ((orderId: string, error: Error) => void) | undefined;
 }
 type QuarantinePorts = Parameters<typeof quarantine>[3];
@@ -22,7 +23,7 @@ export async function quarantineUnworkable(
   orderId: string,
   incoming: readonly Incoming[],
   error: unknown,
-  ports: Ports,
+  ports: UnworkablePorts,
 ): Promise<{ readonly outcome: 'written' } | { readonly outcome: 'lost'; readonly alive: 0 }> {
   if (!isOfThisOrder(error)) throw error;
   const newerUntil = error instanceof UnreadableRecordError ? error.newerUntil : undefined;
@@ -31,7 +32,7 @@ export async function quarantineUnworkable(
   // The supervisor wakes the order again.
   if (isNewer && isWoken) return { outcome: 'written' };
   if (isNewer) throw new NewerMessageError(error.message);
-  ports.onServiceException?.(orderId, error);
+  callHook(ports.telemetry, orderId, () => ports.onServiceException?.(orderId, error));
   const [type, reason] =
     error instanceof UnreadableRecordError
       ? (['RecordUnreadable', error.reason] as const)

@@ -1,9 +1,11 @@
 import { isQuestion } from '#core/data/fault';
 import type { ByteBudget } from '#core/engine/transition';
+import { isFatal } from '#ports/errors';
 import type { Outgoing } from '#ports/queues';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import { callHook } from './host-hooks.ts';
 import { logJournal } from './journal-log.ts';
 import { outboxThenSend } from './outbox-then-send.ts';
 import { sendWithWrite } from './send-with-write.ts';
@@ -83,7 +85,7 @@ export function createWriter(options: WriterOptions): Writer {
     try {
       await send();
     } catch (error) {
-      if ((error as { fatal?: boolean }).fatal) throw error;
+      if (isFatal(error)) throw error;
       telemetry.log('warn', 'stored order, but cannot send its messages yet', { orderId: record.orderId, error });
       telemetry.count('sendFailed');
       if (instance.lastRequested.length > 0) await markUnsent(record, options);
@@ -116,7 +118,9 @@ export function createWriter(options: WriterOptions): Writer {
 
 /** Logs the new journal lines. Reports each fault that blocks the order once, also if the supervisor moved the order to Error. */
 function report({ telemetry, onTerminated }: WriterOptions, { order, record, instance }: Loaded, before: Loaded | undefined): void {
-  logJournal(telemetry, order.orderId, instance, before?.instance.seq ?? 0);
+  const { orderId } = order;
+  logJournal(telemetry, orderId, instance, before?.instance.seq ?? 0);
   const { blocked } = instance.state;
-  if (blocked && !isQuestion(blocked.fault) && blocked !== before?.instance.state.blocked) onTerminated?.(order.orderId, record);
+  if (blocked && !isQuestion(blocked.fault) && blocked !== before?.instance.state.blocked)
+    callHook(telemetry, orderId, () => onTerminated?.(orderId, record));
 }

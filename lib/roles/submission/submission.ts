@@ -65,57 +65,28 @@ const workflowProblem = (named: string | undefined, names: readonly string[]): S
     ? { pointer: '/workflow', code: 'missing-workflow', detail: `This app has several workflows. Name one of them: ${names.join(', ')}.` }
     : { pointer: '/workflow', code: 'unknown-workflow', detail: `Unknown workflow. Known workflows: ${names.join(', ')}.` };
 
-export function createSubmission({
-  store,
-  scheduler,
-  definitions,
-  clock,
-  defaultWorkflow,
-  claimOnSubmit,
-  stepMs,
-  maxFailures,
-  forgets = false,
-  longWaitMs,
-}: SubmissionOptions): Submit {
-  async function channelProblem({ client, responseChannel }: Submission): Promise<SubmissionProblem | undefined> {
-    if (responseChannel === undefined) return undefined;
-    const registered = await store.client(client);
-    if (registered?.responseChannels.includes(responseChannel)) return undefined;
-    return {
-      pointer: '/responseChannel',
-      code: 'unknown-response-channel',
-      detail: 'No response queue of this name is registered for this client. An admin registers one with PUT /clients/{id}.',
-    };
-  }
+export function createSubmission(options: SubmissionOptions): Submit {
+  const {
+    store,
+    scheduler,
+    definitions,
+    clock,
+    defaultWorkflow,
+    claimOnSubmit,
+    stepMs,
+    maxFailures,
+    forgets = false,
+    longWaitMs,
+  } = options;
 
-  return async (submission) => {
-    const { client, idempotencyKey, order: body, reference, responseChannel, workflow = defaultWorkflow } = submission;
-    const program = definitions.newest(workflow);
-    if (!program)
-      return {
-        outcome: 'invalid',
-        problems: [workflowProblem(submission.workflow, definitions.names())],
-      };
-
-    const { name, version, order: schema } = program.definition;
-    const orderId = orderIdOf(client, idempotencyKey);
-    const digest = hash(
-      'sha256',
-      sortedText({ workflow, order: body, reference: reference ?? null, responseChannel: responseChannel ?? null }),
-    );
-    const problems = [
-      ...sizeProblems(body),
-      ...bodyProblems(validatorOf(schema), body),
-      ...[await channelProblem(submission)].filter((problem) => problem !== undefined),
-    ];
-    if (problems.length > 0) return refusalOrKeyReuse(orderId, digest, problems);
-
+  async function recordOf({ client, reference, responseChannel, order: body }: Submission, at: Accepted): Promise<OrderRecord> {
+    const { orderId, digest, workflow } = at;
     const submittedAt = clock.now();
-    const order: OrderRecord = {
+    return {
       orderId,
       client,
       ...(reference === undefined ? {} : { reference }),
-      workflow: { name, version },
+      workflow,
       body,
       hash: digest,
       ...(responseChannel === undefined ? {} : { responseChannel }),
@@ -123,29 +94,63 @@ export function createSubmission({
       ...(forgets || (await store.hasForgotten()) ? { firstGeneration: Math.floor(submittedAt / 1000) } : {}),
       answer: JSON.stringify({ orderId, processState: claimOnSubmit ? 'Processing' : 'Pending', submittedAt: timeText(submittedAt) }),
     };
+  }
+
+  return async (submission) => {
+    const { client, idempotencyKey, order: body, workflow = defaultWorkflow } = submission;
+    const program = definitions.newest(workflow);
+    if (!program) return { outcome: 'invalid', problems: [workflowProblem(submission.workflow, definitions.names())] };
+
+    const { name, version, order: schema } = program.definition;
+    const orderId = orderIdOf(client, idempotencyKey);
+    const digest = digestOf(submission, workflow);
+    const problems = [...sizeProblems(body), ...bodyProblems(validatorOf(schema), body), ...(await channelProblems(submission, store))];
+    if (problems.length > 0) {
+      // A reused key is reported before the problems of the second body. An accepted order stays accepted, even if schemas or
+      // registrations have changed since.
+      const earlier = await submittedUnder(orderId, store);
+      return earlier ? repeated(earlier, digest) : { outcome: 'invalid', problems };
+    }
+    const order = await recordOf(submission, { orderId, digest, workflow: { name, version } });
     const created = await scheduler.create(order, { claim: claimOnSubmit, stepMs, maxFailures, longWaitMs }).catch(tooLarge);
     if (created.outcome === 'too-large') return { outcome: 'invalid', problems: [created.problem] };
-    if (created.outcome === 'written') return { outcome: 'accepted', order, replayed: false };
-    return created.order.hash === digest ? { outcome: 'accepted', order: created.order, replayed: true } : { outcome: 'key-reused' };
+    return created.outcome === 'written' ? { outcome: 'accepted', order, replayed: false } : repeated(created.order, digest);
   };
+}
 
-  /** Loads a submitted order, also if its state is damaged or was written by a newer version. */
-  async function submittedUnder(orderId: string): Promise<OrderRecord | undefined> {
-    try {
-      return (await store.load(orderId))?.order;
-    } catch (error) {
-      if (error instanceof UnreadableRecordError && error.order) return error.order;
-      throw error;
-    }
-  }
+/** The identity of a valid submission. `digest`: a hash of its content. */
+interface Accepted {
+  readonly orderId: string;
+  readonly digest: string;
+  readonly workflow: OrderRecord['workflow'];
+}
 
-  /** Reports a reused key before the problems of the second body. */
-  async function refusalOrKeyReuse(orderId: string, digest: string, problems: readonly SubmissionProblem[]): Promise<Submitted> {
-    const order = await submittedUnder(orderId);
-    if (!order) return { outcome: 'invalid', problems };
-    // An accepted order stays accepted, even if schemas or registrations have changed since.
-    return order.hash === digest ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };
+const digestOf = ({ order, reference, responseChannel }: Submission, workflow: string): string =>
+  hash('sha256', sortedText({ workflow, order, reference: reference ?? null, responseChannel: responseChannel ?? null }));
+
+/** Returns the result of a submission whose key has an order. */
+const repeated = (order: OrderRecord, digest: string): Submitted =>
+  order.hash === digest ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };
+
+/** Loads a submitted order, also if its state is damaged or was written by a newer version. */
+async function submittedUnder(orderId: string, store: Pick<Store, 'load'>): Promise<OrderRecord | undefined> {
+  try {
+    return (await store.load(orderId))?.order;
+  } catch (error) {
+    if (error instanceof UnreadableRecordError && error.order) return error.order;
+    throw error;
   }
+}
+
+async function channelProblems(
+  { client, responseChannel }: Submission,
+  store: Pick<Store, 'client'>,
+): Promise<readonly SubmissionProblem[]> {
+  if (responseChannel === undefined) return [];
+  const registered = await store.client(client);
+  if (registered?.responseChannels.includes(responseChannel)) return [];
+  const detail = 'No response queue of this name is registered for this client. An admin registers one with PUT /clients/{id}.';
+  return [{ pointer: '/responseChannel', code: 'unknown-response-channel', detail }];
 }
 
 /** Converts the error for a state that is too large, although the order's body is within its limit. */

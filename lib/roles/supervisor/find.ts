@@ -5,7 +5,7 @@ import type { Store } from '#ports/store';
 export interface FindOptions {
   readonly store: Pick<Store, 'due'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Ids read from one shard at a time. */
+  /** Ids that are passed to `look` at a time. */
   readonly pageSize: number;
 }
 
@@ -16,14 +16,14 @@ export async function findDue({ store, clock, pageSize }: FindOptions, look: (id
     // Supervisors that run at the same time begin at different shards.
     const shard = (index + until) % shardCount;
     const seen = new Set<string>();
-    // Woken orders stay at the front of the worklist, so each round reads one page more than it has seen.
-    for (let found = pageSize; found === pageSize; ) {
-      const due = await store.due('due', shard, until, seen.size + pageSize);
-      if (due.length === 0) break;
-      const ids = due.filter((id) => !seen.has(id)).slice(0, pageSize);
-      await look(ids);
+    // Woken orders stay at the front of the worklist, so each round reads from its start. It reads twice as many ids as the last one:
+    // one page more each time would read the front again for every page.
+    for (let limit = pageSize, isMore = true; isMore; limit *= 2) {
+      const due = await store.due('due', shard, until, limit);
+      const ids = due.filter((id) => !seen.has(id));
+      for (let from = 0; from < ids.length; from += pageSize) await look(ids.slice(from, from + pageSize));
       for (const id of ids) seen.add(id);
-      found = ids.length;
+      isMore = due.length === limit;
     }
   }
 }

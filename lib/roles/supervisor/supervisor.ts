@@ -33,7 +33,7 @@ export interface SupervisorOptions {
   readonly replyQueues?: readonly string[];
   /** Interval between passes. If most late steps were not seen within it, the system is slow, and no step counts as late. */
   readonly periodMs?: number;
-  /** Ids read from one shard at a time. */
+  /** Orders that are examined at a time. */
   readonly pageSize?: number;
 }
 

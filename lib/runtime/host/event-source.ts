@@ -27,11 +27,14 @@ const restWhileShutMs = 1_000;
 /** The sender id of messages on queues that do not record senders. */
 const localSenderId = 'local';
 
-export interface EventSourceOptions {
+interface Ports {
   readonly queues: Queues;
-  readonly gate: Gate;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+}
+
+export interface EventSourceOptions extends Ports {
+  readonly gate: Gate;
   readonly onFatal: (error: unknown) => void;
 }
 
@@ -40,6 +43,7 @@ export function startEventSource(
   handler: QueueHandler,
   { queues, gate, clock, telemetry, onFatal }: EventSourceOptions,
 ): EventSource {
+  const ports = { queues, clock, telemetry };
   const stopping = new AbortController();
   /** Aborts all waiting receives. */
   let waiting = new AbortController();
@@ -63,7 +67,7 @@ export function startEventSource(
         });
         // The channel may have been closed during the receive.
         if (messages.length > 0 && (await gate.isShut(source.queue))) await queues.release(source.queue, receiptsOf(messages), 0);
-        else if (messages.length > 0) await settle(messages, await handled(messages));
+        else if (messages.length > 0) await settle(messages, await processed(source, messages, handler, ports));
       } catch (error) {
         if (isFatal(error)) return onFatal(error);
         telemetry.log('warn', 'polling failed, backing off', { queue: source.queue, error });
@@ -72,37 +76,12 @@ export function startEventSource(
     }
   };
 
-  const settle = async (messages: readonly Received[], processed: readonly string[]): Promise<void> => {
-    await queues.acknowledge(source.queue, processed);
-    if (!stopping.signal.aborted || processed.length === messages.length) return;
+  const settle = async (messages: readonly Received[], done: readonly string[]): Promise<void> => {
+    await queues.acknowledge(source.queue, done);
+    if (!stopping.signal.aborted || done.length === messages.length) return;
     // The host stops before these were processed: release them, so that another host receives them at once.
-    const open = receiptsOf(messages).filter((receipt) => !processed.includes(receipt));
+    const open = receiptsOf(messages).filter((receipt) => !done.includes(receipt));
     await queues.release(source.queue, open, 0);
-  };
-
-  /** Extends the visibility timeout while the function works, so that no other host receives the messages meanwhile. */
-  const keepInvisible = async (messages: readonly Received[], ended: AbortSignal): Promise<void> => {
-    for (;;) {
-      await clock.sleep(source.visibilityMs / 2, ended);
-      if (ended.aborted) return;
-      await queues.release(source.queue, receiptsOf(messages), source.visibilityMs);
-    }
-  };
-
-  /** Returns the receipts of processed messages. The others become visible again after their timeout. */
-  const handled = async (messages: readonly Received[]): Promise<readonly string[]> => {
-    const atWork = new AbortController();
-    keepInvisible(messages, atWork.signal).catch(() => undefined);
-    try {
-      const response = await handler(queueEvent(source.queue, messages));
-      const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-      return messages.filter(({ messageId }) => !failed.has(messageId)).map(({ receipt }) => receipt);
-    } catch (error) {
-      telemetry.log('error', 'function failed', { queue: source.queue, error });
-      return [];
-    } finally {
-      atWork.abort(answered);
-    }
   };
 
   const polls = Array.from({ length: source.concurrency }, poll);
@@ -114,6 +93,41 @@ export function startEventSource(
       await Promise.all(polls);
     },
   };
+}
+
+/** Returns the receipts of processed messages. The others become visible again after their timeout. */
+async function processed(
+  source: QueueSource,
+  messages: readonly Received[],
+  handler: QueueHandler,
+  ports: Ports,
+): Promise<readonly string[]> {
+  const atWork = new AbortController();
+  keepInvisible(source, messages, atWork.signal, ports).catch(() => undefined);
+  try {
+    const response = await handler(queueEvent(source.queue, messages));
+    const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    return messages.filter(({ messageId }) => !failed.has(messageId)).map(({ receipt }) => receipt);
+  } catch (error) {
+    ports.telemetry.log('error', 'function failed', { queue: source.queue, error });
+    return [];
+  } finally {
+    atWork.abort(answered);
+  }
+}
+
+/** Extends the visibility timeout while the function works, so that no other host receives the messages meanwhile. */
+async function keepInvisible(
+  source: QueueSource,
+  messages: readonly Received[],
+  ended: AbortSignal,
+  { queues, clock }: Ports,
+): Promise<void> {
+  for (;;) {
+    await clock.sleep(source.visibilityMs / 2, ended);
+    if (ended.aborted) return;
+    await queues.release(source.queue, receiptsOf(messages), source.visibilityMs);
+  }
 }
 
 const receiptsOf = (messages: readonly Received[]): readonly string[] => messages.map(({ receipt }) => receipt);

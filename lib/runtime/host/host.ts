@@ -1,18 +1,19 @@
 import { EventEmitter } from 'node:events';
-import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
 import type { RuntimeService } from '#authoring/services';
 import type { App } from '#authoring/workflow';
 import type { Definitions } from '#ports/definitions';
-import { isFatal } from '#ports/errors';
-import { acquireLease, type Lease, lockPolicyAdvice } from '#roles/scheduler/lease';
+import type { Queues } from '#ports/queues';
+import type { Telemetry } from '#ports/telemetry';
+import type { Lease } from '#roles/scheduler/lease';
 import { createAppServices } from '#runtime/app-services';
 import type { Config } from '#runtime/config';
-import type { CreateFunction, Invocation } from '#runtime/function';
+import type { LoadFunction } from '#runtime/function';
 import { createSystem, type Emit, newHostId, type Ports, type System, type SystemEvents } from '#runtime/system';
-import { type FunctionSpec, type SupervisorTask, topologyOf } from '#runtime/topology';
-import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
-import { createGate } from './gate.ts';
-import { type HttpEntrance, type HttpHandler, startHttp } from './http.ts';
+import { topologyOf } from '#runtime/topology';
+import { type HostFunctions, startFunctions } from './functions.ts';
+import { createGate, type Gate } from './gate.ts';
+import { createLeases } from './leases.ts';
+import { type LoopOptions, type Schedule, startSchedule } from './schedule.ts';
 
 /** The whole system in one process: the functions and their triggers. */
 export interface Host {
@@ -36,7 +37,7 @@ export interface HostOptions {
   readonly config: Config;
   readonly ports: Ports;
   /** Loads a file of `functions/`. */
-  readonly load: (file: string) => Promise<{ readonly create: CreateFunction }>;
+  readonly load: LoadFunction;
   /** Services in addition to those of the app. */
   readonly services?: readonly RuntimeService[];
   /** The address of the API; without it, there is no HTTP server. */
@@ -48,149 +49,92 @@ export interface HostOptions {
   readonly without?: readonly string[];
 }
 
-type RunOn<Event, Result> = (event: Event, invocation: Invocation) => Result;
-
-const leaseMsDefault = 30_000;
 const drainMs = 8_000;
 const housekeepingMs = 60_000;
 
-export async function startHost({
-  app,
-  config,
-  ports,
-  load,
-  services = [],
-  http,
-  hostId = newHostId(),
-  definitions,
-  without = [],
-}: HostOptions): Promise<Host> {
-  const { clock, telemetry, queues, store } = ports;
+export async function startHost(options: HostOptions): Promise<Host> {
+  const { app, config, ports, load, services = [], http, hostId = newHostId(), definitions, without = [] } = options;
+  const { clock, telemetry, store } = ports;
   const events = new EventEmitter();
-  // A failing listener must not affect the order or the other listeners.
-  const toListeners: Emit = (event, detail) => {
-    for (const listener of events.listeners(event))
-      (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
-  };
-  const appServices = createAppServices({ app, services, hostId, role: 'local', ports, emit: toListeners });
-  const { emit } = appServices;
-  const system = createSystem(app, config, ports, { hostId, emit, ...(definitions ? { definitions } : {}) });
-  const givingUp = new AbortController();
-  const stopping = new AbortController();
-  const drained = new AbortController();
-  const leases = new Map<string, Lease>();
+  const appServices = createAppServices({ app, services, hostId, role: 'local', ports, emit: emitterOf(events, telemetry) });
+  const system = createSystem(app, config, ports, { hostId, emit: appServices.emit, ...(definitions ? { definitions } : {}) });
+  const leases = createLeases({ store, clock, telemetry, holder: hostId, policy: config.lockPolicy });
   const gate = createGate(store, clock, telemetry);
-  let stopped: Promise<void> | undefined;
-
+  const stopping = new AbortController();
+  const givingUp = new AbortController();
   const onFatal = (error: unknown): void => {
     telemetry.log('error', 'host stops after a fatal error', { error });
     appServices.failed(error);
     events.emit('stopped', { error });
   };
-  const running: { spec: FunctionSpec; sources: EventSource[] }[] = [];
-  const schedules: { run: () => Promise<unknown>; ended: Promise<void> }[] = [];
-  const invocation: Invocation = { stopping: givingUp.signal };
-  let entrance: HttpEntrance | undefined;
+  const loop: LoopOptions = { clock, telemetry, stopping: stopping.signal, onFatal };
 
-  for (const spec of topologyOf(app)) {
-    if (without.includes(spec.name)) continue;
-    const { create } = await load(spec.file);
-    const handler = create({ system, environment: spec.environment, accepting: () => !stopping.signal.aborted });
-    const onQueue: QueueHandler = (event) => (handler as RunOn<SQSEvent, ReturnType<QueueHandler>>)(event, invocation);
-    const onHttp: HttpHandler = (event) => (handler as RunOn<APIGatewayProxyEventV2, ReturnType<HttpHandler>>)(event, invocation);
-    const onSchedule = (task: SupervisorTask) => (handler as RunOn<SupervisorTask, Promise<unknown>>)(task, invocation);
-    running.push({
-      spec,
-      sources: spec.sources.map((source) => startEventSource(source, onQueue, { queues, gate, clock, telemetry, onFatal })),
-    });
-    if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry });
-    for (const { input, everyMs } of spec.schedules) {
-      // The first run is immediate: a host that restarts more often than one period must still recover orders.
-      if (everyMs === 'supervisor period') schedules.push(startSchedule(() => onSchedule(input), config.supervisorPeriodMs));
-      else schedules.push(startSchedule(() => onSchedule(input), everyMs, everyMs));
-    }
-  }
-  const takesAnything = running.some(({ sources }) => sources.length > 0);
-  const watching = takesAnything ? gate.watch(stopping.signal).catch(onFatal) : undefined;
-  const { retentionMs } = config;
-  if (retentionMs !== undefined || ports.tidy) schedules.push(startSchedule(() => housekeeping(retentionMs), housekeepingMs));
+  const specs = topologyOf(app).filter(({ name }) => !without.includes(name));
+  const functions = await startFunctions(specs, { ...loop, system, load, http, gate, givingUp: givingUp.signal });
+  const consumes = functions.sources[1].length + functions.sources[2].length > 0;
+  const watching = consumes ? gate.watch(stopping.signal).catch(onFatal) : undefined;
+  const schedules = [...functions.schedules, ...startHousekeeping(system, loop)];
   await appServices.start(system.submit);
 
-  function startSchedule(run: () => Promise<unknown>, periodMs: number, firstAfterMs = 0) {
-    const loop = async (): Promise<void> => {
-      if (firstAfterMs > 0) await clock.sleep(firstAfterMs, stopping.signal);
-      while (!stopping.signal.aborted) {
-        try {
-          await run();
-        } catch (error) {
-          if (isFatal(error)) return onFatal(error);
-          telemetry.log('error', 'scheduled run failed', { error });
-        }
-        await clock.sleep(periodMs, stopping.signal);
-      }
-    };
-    return { run, ended: loop() };
-  }
-
-  async function housekeeping(olderThanMs = Number.POSITIVE_INFINITY): Promise<void> {
-    while (Number.isFinite(olderThanMs) && (await store.forget(clock.now() - olderThanMs, 500)) === 500) await clock.sleep(10);
-    await ports.tidy?.();
-  }
-
-  /** Stops sources of new work first. Running work may finish, and the scheduler may still apply its replies. */
-  async function drain(): Promise<void> {
+  async function stop(): Promise<void> {
     stopping.abort();
-    const drains = new AbortController();
-    void clock.sleep(drainMs, drains.signal).then(() => (drains.signal.aborted ? undefined : givingUp.abort()));
-    await Promise.all([entrance?.stop(), watching, ...schedules.map(({ ended }) => ended), ...sourcesIn(1).map((source) => source.stop())]);
-    for (const { queue } of sourcesIn(2))
-      while (!givingUp.signal.aborted && !(await gate.isShut(queue)) && (await waitingIn(queue)) > 0) await clock.sleep(20);
-    await Promise.all(sourcesIn(2).map((source) => source.stop()));
-    drains.abort();
+    await drain({ system, functions, schedules, watching, gate, givingUp });
     await appServices.stop();
-    drained.abort();
-    for (const lease of leases.values()) await lease.release();
+    await leases.releaseAll();
   }
-
-  /** Returns 0 if the depth is unknown: the next host receives those messages. */
-  const waitingIn = (queue: string): Promise<number> =>
-    queues.depth(queue).then(
-      ({ visible }) => visible,
-      () => 0,
-    );
-
-  const sourcesIn = (turn: 1 | 2): readonly EventSource[] =>
-    running.filter(({ spec }) => spec.stopsIn === turn).flatMap(({ sources }) => sources);
-
+  let stopped: Promise<void> | undefined;
   return {
-    url: entrance?.url,
+    url: functions.entrance?.url,
     system,
     on: (event, listener) => void events.on(event, listener as (detail: unknown) => void),
-
-    async hold(orderId, leaseMs = leaseMsDefault) {
-      const lease = await acquireLease(store, orderId, { holder: hostId, leaseMs, clock, policy: config.lockPolicy });
-      if (!lease) return undefined;
-      leases.set(orderId, lease);
-      const heldSince = clock.now();
-      void keepRenewing(lease, leaseMs);
-      const release = (): Promise<void> => {
-        leases.delete(orderId);
-        const advice = lockPolicyAdvice(config.lockPolicy, clock.now() - heldSince);
-        if (advice) telemetry.log('warn', advice, { orderId });
-        return lease.release();
-      };
-      return { ...lease, release };
-    },
-
+    hold: leases.hold,
     supervise: () => schedules[0]?.run() ?? Promise.resolve(),
-    stop: () => (stopped ??= drain()),
+    stop: () => (stopped ??= stop()),
+  };
+}
+
+/** Returns a function that calls the listeners. A failing one must not affect the order or the other listeners. */
+const emitterOf =
+  (events: EventEmitter, telemetry: Telemetry): Emit =>
+  (event, detail) => {
+    for (const listener of events.listeners(event))
+      (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
   };
 
-  async function keepRenewing(lease: Lease, leaseMs: number): Promise<void> {
-    while (leases.get(lease.orderId) === lease) {
-      await clock.sleep(leaseMs / 3, drained.signal);
-      if (drained.signal.aborted || leases.get(lease.orderId) !== lease) return;
-      if (!(await lease.renew().catch(() => false))) return void leases.delete(lease.orderId);
-    }
-  }
+/** Starts the removal of expired data, if this host has to do it. */
+function startHousekeeping({ config: { retentionMs }, clock, store, tidy }: System, loop: LoopOptions): readonly Schedule[] {
+  if (retentionMs === undefined && !tidy) return [];
+  const run = async (): Promise<void> => {
+    while (retentionMs !== undefined && (await store.forget(clock.now() - retentionMs, 500)) === 500) await clock.sleep(10);
+    await tidy?.();
+  };
+  return [startSchedule(run, { periodMs: housekeepingMs }, loop)];
 }
+
+interface Draining {
+  readonly system: System;
+  readonly functions: HostFunctions;
+  readonly schedules: readonly Schedule[];
+  readonly watching: Promise<void> | undefined;
+  readonly gate: Gate;
+  readonly givingUp: AbortController;
+}
+
+/** Stops sources of new work first. Running work may finish, and the scheduler may still apply its replies. */
+async function drain({ system: { clock, queues }, functions, schedules, watching, gate, givingUp }: Draining): Promise<void> {
+  const { entrance, sources } = functions;
+  const drains = new AbortController();
+  void clock.sleep(drainMs, drains.signal).then(() => (drains.signal.aborted ? undefined : givingUp.abort()));
+  await Promise.all([entrance?.stop(), watching, ...schedules.map(({ ended }) => ended), ...sources[1].map((source) => source.stop())]);
+  for (const { queue } of sources[2])
+    while (!givingUp.signal.aborted && !(await gate.isShut(queue)) && (await waitingIn(queues, queue)) > 0) await clock.sleep(20);
+  await Promise.all(sources[2].map((source) => source.stop()));
+  drains.abort();
+}
+
+/** Returns 0 if the depth is unknown: the next host receives those messages. */
+const waitingIn = (queues: Queues, queue: string): Promise<number> =>
+  queues.depth(queue).then(
+    ({ visible }) => visible,
+    () => 0,
+  );

@@ -3,7 +3,8 @@ import { shortType } from '#core/data/fault';
 import { behaviorAt, nodeAt } from '#core/definition/program';
 import { queueNames } from '#ports/messages';
 import { announcedAs, type Outcome } from '#ports/records';
-import type { History, Tracked } from './history.ts';
+import type { History, Tracked } from '#testing/world/history';
+import { labelOf } from './labels.ts';
 
 /** How an order ended, or its resting state: `blocked` and `stuck` wait for a person, `waits` for a signal. */
 export interface Ending {
@@ -14,12 +15,9 @@ export interface Ending {
   readonly told: boolean;
 }
 
-/** Returns the ids of all announcements. */
-const announced = ({ publisher }: Embedded): ReadonlySet<string> => new Set(publisher.published(0, 10_000).map(({ id }) => id));
-
 /** Whether an alert reports a step that cannot be undone, or whose outcome cannot be confirmed. */
-const stuckIn = ({ state }: Tracked, ids: ReadonlySet<string>): boolean =>
-  [...ids].some((id) => id.startsWith(`${announcedAs(state)}/stuck/`));
+const stuckIn = ({ state }: Tracked, { announced }: History): boolean =>
+  [...announced.keys()].some((id) => id.startsWith(`${announcedAs(state)}/stuck/`));
 
 /** Whether undos failed so often that more attempts change nothing. */
 const isInVain = ({ journal }: Tracked): boolean => journal.filter(({ type }) => type === 'UndoFailed').length >= vainMax;
@@ -43,12 +41,14 @@ export function isAtRest(
   if (messages.some(isUnderWay)) return false;
   const due = [...history.orders.values()].filter(({ state }) => state.worklist === 'due');
   if (due.length === 0) return true;
-  const ids = announced(embedded);
-  return due.every((order) => order.state.outbox.length === 0 && ((stuckIn(order, ids) && isInVain(order)) || asksInVain(history, order)));
+  return due.every(
+    (order) => order.state.outbox.length === 0 && ((stuckIn(order, history) && isInVain(order)) || asksInVain(history, order)),
+  );
 }
 
 /** Whether the order only polls called orders that rest themselves. */
 function asksInVain(history: History, { orderId, program, instance }: Tracked): boolean {
+  if (!program) return false;
   const { activities, endBy } = instance.state;
   const waits = Object.entries(activities).every(([path, { local }]) => {
     const { activity } = nodeAt(program, path);
@@ -59,26 +59,25 @@ function asksInVain(history: History, { orderId, program, instance }: Tracked): 
   return endBy === undefined && waits && open.length > 0 && open.every(rests);
 }
 
-export function endingOf(history: History, embedded: Embedded, orderId: string, rested: boolean): Ending {
+export function endingOf(history: History, orderId: string, rested: boolean): Ending {
   const main = history.orders.get(orderId);
   if (!main) return { outcome: 'not stored', text: 'is not stored', told: false };
   const { processState, outcome } = main.state;
   if (processState === 'Processed' && outcome) return { outcome, text: `ended as ${outcome}`, told: false };
   if (!rested) return { outcome: 'not at rest', text: `does not come to rest, and is ${processState}`, told: false };
-  const ids = announced(embedded);
   const family = familyOf(history, main);
   const held = family.find(({ state }) => state.processState === 'Error');
   if (held) {
-    const told = ids.has(`${announcedAs(held.state)}#${held.state.errorGen}`);
+    const told = history.announced.has(`${announcedAs(held.state)}#${held.state.errorGen}`);
     const type = shortType(held.state.fault?.type ?? 'a fault');
-    return { outcome: 'blocked', text: `${held.label}is blocked for ${type}${told ? '' : ', without an alert'}`, told };
+    return { outcome: 'blocked', text: `${labelOf(held.orderId, history)}is blocked for ${type}${told ? '' : ', without an alert'}`, told };
   }
-  const stuck = family.find((order) => stuckIn(order, ids));
-  if (stuck) return { outcome: 'stuck', text: `${stuck.label}has an undo that keeps failing`, told: true };
-  const waits = family.flatMap(({ program, instance, label }) =>
+  const stuck = family.find((order) => stuckIn(order, history));
+  if (stuck) return { outcome: 'stuck', text: `${labelOf(stuck.orderId, history)}has an undo that keeps failing`, told: true };
+  const waits = family.flatMap(({ orderId: id, program, instance }) =>
     Object.keys(instance.state.activities)
-      .map((path) => nodeAt(program, path))
-      .flatMap((node) => (node.activity === 'waitFor' ? [`${label}waits for the signal ${node.signal}`] : [])),
+      .flatMap((path) => (program ? [nodeAt(program, path)] : []))
+      .flatMap((node) => (node.activity === 'waitFor' ? [`${labelOf(id, history)}waits for the signal ${node.signal}`] : [])),
   );
   return waits[0] === undefined
     ? { outcome: 'not at rest', text: `stays ${processState}, with no message, timer or alert left`, told: false }

@@ -1,8 +1,10 @@
 import type { Embedded } from '#adapters/sqlite/open';
+import type { Call } from '#authoring/agent';
+import type { Breakers } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
-import type { Queues } from '#ports/queues';
-import { createTelemetry } from '#ports/telemetry';
+import type { Request } from '#ports/messages';
+import type { Queues, Received } from '#ports/queues';
 import { loadDefinitions } from '#roles/definitions/load';
 import { readConfig } from '#runtime/config';
 import type { CreateFunction, Invocation } from '#runtime/function';
@@ -11,10 +13,16 @@ import { startHost } from '#runtime/host/host';
 import { loadFunction } from '#runtime/host/load';
 import type { System } from '#runtime/system';
 import { type FunctionSpec, type SupervisorTask, topologyOf } from '#runtime/topology';
-import { caller, type PortCall, sited } from './instrumented-ports.ts';
+import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
+import type { Guarded } from '#testing/world/guarded';
+import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
+import type { Observation } from '#testing/world/observation';
+import { failureOf, observedTelemetry } from '#testing/world/telemetry';
+import type { Timeline } from '#testing/world/timeline';
+import { asCaller, type Caller, callerAtWork } from './caller.ts';
+import type { ReceiveOptions } from './receivers.ts';
 import type { Scenario } from './scenario.ts';
-import type { Services } from './services.ts';
-import type { Timeline } from './timeline.ts';
+import type { Line, Services } from './services.ts';
 
 /** The world around a process. */
 export interface Surroundings {
@@ -24,13 +32,12 @@ export interface Surroundings {
   readonly services: Services;
   readonly functions: ReadonlyMap<string, CreateFunction>;
   readonly definitions: Definitions;
+  record(observation: Observation): void;
   /** Makes a call to another system. The process may crash during it; then the call is never answered. */
   call(host: Host, made: PortCall & { readonly about: string; readonly latencyMs: number }): Promise<unknown>;
   /** Receives messages from a queue, once there are any. */
-  waits(host: Host, queue: string, options: ReceiveOptions): Promise<Awaited<ReturnType<Queues['receive']>>>;
+  waits(host: Host, queue: string, options: ReceiveOptions): Promise<readonly Received[]>;
 }
-
-export type ReceiveOptions = Parameters<Queues['receive']>[1];
 
 const portMs = 1;
 const serviceMs = 20;
@@ -51,18 +58,24 @@ export async function loaded({ app }: Scenario): Promise<Loaded> {
 }
 
 /** One process with all functions. A crash cuts its work off at the current call. */
-export class Host {
+export class Host implements WatchedProcess {
   readonly id: string;
+  readonly timeline: Timeline;
+  readonly skewMs = 0;
+  readonly frozenUntil = 0;
+  readonly isToStop = false;
   isDead = false;
   /** Calls without an answer yet. */
   open = 0;
   private readonly around: Surroundings;
+  private readonly watch = new AgentWatch(this);
   private started: System | undefined;
   private readonly schedules = new Map<string, (task: SupervisorTask) => Promise<unknown>>();
 
   constructor(id: string, around: Surroundings) {
     this.id = id;
     this.around = around;
+    this.timeline = around.timeline;
   }
 
   get system(): System {
@@ -71,17 +84,17 @@ export class Host {
   }
 
   async start(): Promise<void> {
-    const { scenario, embedded, services, definitions } = this.around;
+    const { scenario, embedded, services, definitions, record } = this.around;
     const { app, variables } = scenario;
-    const stood = services.stoodInFor(app, (site, about, apply) => this.service(site, about, apply));
+    const stood = services.stoodInFor(app, this.line());
     const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
-    const queues = sited('queues', embedded.queues, (made) => this.port(made));
+    const queues = instrumented('queues', embedded.queues, (made) => this.port(made));
     const ports = {
-      store: sited('store', embedded.store, (made) => this.port(made)),
-      publisher: sited('publisher', embedded.publisher, (made) => this.port(made)),
+      store: instrumented('store', embedded.store, (made) => this.port(made)),
+      publisher: instrumented('publisher', embedded.publisher, (made) => this.port(made)),
       queues: new Proxy(queues, { get: (target, key) => (key === 'receive' ? this.receive : Reflect.get(target, key)) }),
       clock: this.clock(),
-      telemetry: createTelemetry({ level: 'off' }),
+      telemetry: observedTelemetry({ record }),
       issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
       cursorKey: new Uint8Array(32),
       // Makes the random delays of the roles deterministic.
@@ -108,55 +121,132 @@ export class Host {
     await this.schedules.get(name)?.(task);
   }
 
-  private scheduled({ name, file, environment }: FunctionSpec, system: System): (task: SupervisorTask) => Promise<unknown> {
-    const handler = this.named(file)({ system, environment, accepting: () => true }) as (task: SupervisorTask, run: Invocation) => unknown;
-    const invocation = { stopping: new AbortController().signal };
-    return async (task) => caller.run(name, () => handler(task, invocation));
+  record(agent: string, event: Guarded): void {
+    this.around.record({ type: 'guarded', host: this.id, agent, now: this.timeline.now, event });
   }
 
-  /** Wraps a function so that its calls carry its name. */
+  goOn(resume: () => void): void {
+    if (!this.isDead) resume();
+  }
+
+  private scheduled({ name, file, environment }: FunctionSpec, system: System): (task: SupervisorTask) => Promise<unknown> {
+    const handler = this.create(file)({ system, environment, accepting: () => true }) as (task: SupervisorTask, run: Invocation) => unknown;
+    const invocation = { stopping: new AbortController().signal };
+    return (task) => this.run(name, () => handler(task, invocation));
+  }
+
+  /** Wraps a function so that its calls carry its name, and its batches are observed. */
   private named(file: string): CreateFunction {
-    const create = this.around.functions.get(file);
-    if (!create) throw new Error(`Function ${file} was not loaded.`);
     return (context) => {
       const { REDRESS_AGENTS } = context.environment;
-      const handler = create(context);
-      return (event, invocation) =>
-        caller.run(caller.getStore() ?? (REDRESS_AGENTS === undefined ? file : `agent ${REDRESS_AGENTS}`), () =>
-          handler(event, invocation),
-        );
+      const handler = this.create(file)(context) as (event: QueueEvent, invocation: Invocation) => unknown;
+      const name = REDRESS_AGENTS === undefined ? file : `agent ${REDRESS_AGENTS}`;
+      return (event: QueueEvent, invocation: Invocation) => this.run(name, () => this.handled(event, () => handler(event, invocation)));
     };
   }
 
-  private port(made: PortCall): Promise<unknown> {
-    return this.around.call(this, { ...made, about: aboutOf(made), latencyMs: portMs });
+  private create(file: string): CreateFunction {
+    const create = this.around.functions.get(file);
+    if (!create) throw new Error(`Function ${file} was not loaded.`);
+    return create;
   }
 
-  private service<T>(site: string, about: string, apply: () => T | Promise<T>): Promise<T> {
-    return this.around.call(this, { site, args: [], apply, about, latencyMs: serviceMs }) as Promise<T>;
+  private async run<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+    const { record } = this.around;
+    const caller: Caller = { name, open: 0 };
+    try {
+      return await asCaller(caller, work);
+    } catch (error) {
+      record(failureOf('a function rejects', error));
+      throw error;
+    } finally {
+      record({ type: 'returned', name, open: caller.open });
+    }
+  }
+
+  private async handled(event: QueueEvent, handle: () => unknown): Promise<unknown> {
+    const { record } = this.around;
+    const queue = event.Records[0]?.eventSourceARN.split(':').at(-1) ?? '';
+    const messages = event.Records.map(({ messageId, body }) => ({ messageId, body }));
+    record({ type: 'delivered', queue, messages });
+    const response = (await handle()) as { readonly batchItemFailures?: readonly { readonly itemIdentifier: string }[] } | undefined;
+    const failed = (response?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier);
+    record({ type: 'answered', queue, came: messages.map(({ messageId }) => messageId), failed });
+    return response;
+  }
+
+  private port(made: PortCall): Promise<unknown> {
+    const call = () => this.around.call(this, { ...made, about: aboutOf(made), latencyMs: portMs });
+    const agent = agentAtWork();
+    const answer = agent === undefined ? call() : this.portOfAgent(agent, made, call);
+    const caller = callerAtWork();
+    if (!caller) return answer;
+    caller.open += 1;
+    const closed = () => void (caller.open -= 1);
+    answer.then(closed, closed);
+    return answer;
+  }
+
+  private portOfAgent(agent: string, { site, args }: PortCall, call: () => Promise<unknown>): Promise<unknown> {
+    if (site === 'store.breaker') return this.watch.readsBreaker(agent, call as () => ReturnType<Breakers['breaker']>);
+    if (site === 'store.putBreaker')
+      return this.watch.writesBreaker(
+        args as unknown as Parameters<Breakers['putBreaker']>,
+        call as () => ReturnType<Breakers['putBreaker']>,
+      );
+    if (site === 'store.recordIntent') {
+      const { requestId, completeBy } = args[0] as Request;
+      this.record(agent, { what: 'notes', requestId, completeBy });
+    }
+    const answer = call();
+    if (site === 'queues.send') this.watch.sends(args[0] as Parameters<Queues['send']>[0], answer);
+    return answer;
+  }
+
+  private line(): Line {
+    return {
+      reach: <T>(site: string, about: string, apply: () => T | Promise<T>) =>
+        this.around.call(this, { site, args: [], apply, about, latencyMs: serviceMs }) as Promise<T>,
+      observe: <T>(operation: string, call: Call<string>, work: () => Promise<T>) => {
+        this.watch.tries(call);
+        return this.watch.call(operation.slice(0, operation.indexOf('.')), { ...call, operation }, work);
+      },
+    };
   }
 
   private readonly receive = (queue: string, options: ReceiveOptions) => this.around.waits(this, queue, options);
 
   private clock(): Clock {
-    const { timeline } = this.around;
+    const { timeline, record } = this.around;
     return {
       now: () => timeline.now,
       sleep: (ms, signal) =>
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
+          const tried = this.watch.triedFor(signal);
+          if (tried) record({ type: 'rests', ...tried, ms });
           signal?.addEventListener('abort', () => resolve(), { once: true });
           // The host polls its channels each second while an order waits.
-          const isLook = ms === freshMs && caller.getStore() === undefined;
+          const isPoll = ms === freshMs && callerAtWork() === undefined;
           const wake = () => {
             if (!this.isDead && !signal?.aborted) resolve();
           };
-          if (isLook) timeline.whenSomethingHappens(ms, wake);
-          else timeline.after(Math.max(1, Math.ceil(ms)), wake);
+          if (isPoll) timeline.whenSomethingHappens(ms, `${this.id} polls`, wake);
+          else timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, wake);
         }),
     };
   }
 }
+
+interface QueueEvent {
+  readonly Records: readonly { readonly messageId: string; readonly body: string; readonly eventSourceARN: string }[];
+}
+
+const agentPrefix = 'agent ';
+const agentAtWork = (): string | undefined => {
+  const { name } = callerAtWork() ?? {};
+  return name?.startsWith(agentPrefix) ? name.slice(agentPrefix.length) : undefined;
+};
 
 /** Describes the arguments of a call: queues of messages, kinds of announcements, the rev of a state. */
 function aboutOf({ args }: PortCall): string {

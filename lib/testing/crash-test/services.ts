@@ -4,20 +4,15 @@ import type { App } from '#authoring/workflow';
 import { engineFaults, shortType } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
+import { isRemote } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
 import type { Answers } from '#testing/rehearse/answers';
 import { sampleOf } from '#testing/rehearse/sample';
 import type { Purpose, Rule } from '#testing/rehearse/stubs';
-
-/** An effect at a remote service, under its idempotency key. */
-export interface Effect {
-  readonly operation: string;
-  readonly orderId: string;
-  readonly path: string;
-  readonly key: string;
-  /** How often it was done. */
-  times: number;
-  undone: boolean;
-}
+import { stepOf } from '#testing/world/effects';
+import type { History } from '#testing/world/history';
+import type { Observation } from '#testing/world/observation';
+import { labelOf } from './labels.ts';
 
 /** The answer of a service to one request. */
 type Answer =
@@ -32,24 +27,26 @@ export interface Surroundings {
   readonly answers: Answers;
   /** Names of the agents whose own operations run. */
   readonly real: ReadonlySet<string>;
-  /** Returns the prefix of an order's paths: empty, or `order/ship-one > `. */
-  labelOf(orderId: string): string;
-  /** Whether the path belongs to a composite, which is undone as a whole. */
-  isComposite(orderId: string, path: string): boolean;
+  readonly history: History;
+  record(observation: Observation): void;
   broken(what: string): void;
   /** Stops the test with an error. */
   fail(error: unknown): void;
 }
 
-/** Makes a call to a service, at which the process can crash. */
-export type Travel = <T>(site: string, about: string, apply: () => T | Promise<T>) => Promise<T>;
+/** How one process calls services. */
+export interface Line {
+  /** Reaches the service. The process can crash there. */
+  reach<T>(site: string, about: string, apply: () => T | Promise<T>): Promise<T>;
+  /** Observes how the agent treats the call. */
+  observe<T>(operation: string, call: Call<string>, work: () => Promise<T>): Promise<T>;
+}
 
 /**
  * Stands in for the user's operations. A stand-in honors idempotency keys: a repeated key gets the same answer and has one effect. A
  * stand-in of an `atMostOnce` operation does not.
  */
 export class Services {
-  readonly effects = new Map<string, Effect>();
   /** The number of effects and undos. */
   done = 0;
   private readonly around: Surroundings;
@@ -71,34 +68,29 @@ export class Services {
   }
 
   /** Returns the app of one process, with its operations answered here. */
-  stoodInFor({ agents, ...app }: App, travel: Travel): App {
-    const standIn = (name: string, operation: AnyOperation): AnyOperation => ({
-      ...operation,
-      run: (input: unknown, call: Call<string>) =>
-        this.settle(
-          call,
-          travel(name, call.path, () => this.run(name, operation, input, call)),
-          operation,
-        ),
-      ...(operation.lookup
-        ? {
-            lookup: (key: string, call: Call<string>) =>
-              this.settle(
-                call,
-                travel(`${name} lookup`, call.path, () => this.lookUp(name, operation, key, call)),
-                operation,
-              ),
-          }
-        : {}),
-      ...(operation.cancel
-        ? { cancel: (call: Call<string>) => travel(`${name} cancel`, call.path, () => this.cancel(name, operation, call)) }
-        : {}),
-    });
+  stoodInFor({ agents, ...app }: App, line: Line): App {
     const stood = agents.map(({ name, operations }) => ({
       name,
-      operations: Object.fromEntries(Object.entries(operations).map(([key, operation]) => [key, standIn(`${name}.${key}`, operation)])),
+      operations: Object.fromEntries(
+        Object.entries(operations).map(([key, operation]) => [key, this.standInFor(`${name}.${key}`, operation, line)]),
+      ),
     }));
     return { ...app, agents: stood };
+  }
+
+  private standInFor(name: string, operation: AnyOperation, { reach, observe }: Line): AnyOperation {
+    const serve = (site: string, call: Call<string>, apply: () => Promise<Answer | undefined>) =>
+      observe(site, call, () => this.settle(call, reach(site, call.path, apply), operation));
+    return {
+      ...operation,
+      run: (input: unknown, call: Call<string>) => serve(name, call, () => this.run(name, operation, input, call)),
+      ...(operation.lookup && {
+        lookup: (key: string, call: Call<string>) => serve(`${name} lookup`, call, () => this.lookUp(name, operation, key, call)),
+      }),
+      ...(operation.cancel && {
+        cancel: (call: Call<string>) => reach(`${name} cancel`, call.path, () => this.cancel(name, operation, call)),
+      }),
+    };
   }
 
   private async run(name: string, operation: AnyOperation, input: unknown, call: Call<string>): Promise<Answer> {
@@ -147,7 +139,7 @@ export class Services {
     const asked = this.byRequest.get(requestId);
     if (asked && (asked.type === 'not now' || !operation.atMostOnce)) return asked;
     const purpose: Purpose = isSettling ? 'confirm' : isUndo ? 'undo' : 'do';
-    const rule = this.around.answers.ruleFor({ operation: name, path: `${this.around.labelOf(orderId)}${path}`, purpose, input });
+    const rule = this.around.answers.ruleFor({ operation: name, path: `${labelOf(orderId, this.around.history)}${path}`, purpose, input });
     const answer: Answer = rule ? answerOf(rule) : { type: 'done', output: sample(name, operation) };
     this.byRequest.set(requestId, answer);
     if (answer.type !== 'not now' && answer.type !== 'silent') this.byKey.set(idempotencyKey, answer);
@@ -159,14 +151,14 @@ export class Services {
       const output: unknown = await operation.lookup?.(key, call as never);
       return output === undefined ? undefined : { type: 'done', output };
     }
-    const path = `${this.around.labelOf(call.orderId)}${call.path}`;
+    const path = `${labelOf(call.orderId, this.around.history)}${call.path}`;
     const input = this.inputs.get(key);
     const rule = this.around.answers.ruleFor({ operation: name, path, purpose: 'confirm', ...(input === undefined ? {} : { input }) });
     const answer = rule && answerOf(rule);
     if (answer?.type === 'silent' || answer?.type === 'not now') return answer;
     const known = this.byKey.get(key);
     const isDone = known?.type === 'done' || known?.type === 'unusable';
-    if (!isDone || this.effects.get(key)?.undone) return undefined;
+    if (!isDone || this.around.history.effects.get(key)?.undone) return undefined;
     return known.type === 'done' ? known : { type: 'done', output: sample(name, operation) };
   }
 
@@ -205,27 +197,30 @@ export class Services {
   private note(operation: string, { atMostOnce }: AnyOperation, { orderId, path, idempotencyKey: key }: Call<string>): void {
     this.done += 1;
     if (path.endsWith('/undo')) return this.noteUndo(operation, orderId, undonePath(path), key);
-    const known = this.effects.get(key);
-    if (!known) return void this.effects.set(key, { operation, orderId, path, key, times: 1, undone: false });
-    if (!atMostOnce) return;
-    known.times += 1;
-    this.around.broken(`${operation} is atMostOnce, but ran ${known.times} times under ${key}`);
+    if (atMostOnce || !this.around.history.effects.has(key)) this.around.record({ type: 'effect', operation, key });
   }
 
+  /** A composite is undone as a whole, with every effect inside it that still exists. */
   private noteUndo(operation: string, orderId: string, path: string, key: string): void {
     if (this.byUndo.has(key)) return;
     this.byUndo.add(key);
-    const isWhole = this.around.isComposite(orderId, path);
-    const meant = isWhole
-      ? [...this.effects.values()].filter((each) => each.orderId === orderId && isWithin(each.path, path))
-      : [this.effects.get(key.replace(/\/undo\/(\d+)$/, '/$1'))].filter((each) => each !== undefined);
-    if (meant.length === 0) this.around.broken(`${operation} undid ${path}, which was never done`);
-    if (!isWhole && meant.some(({ undone }) => undone)) this.around.broken(`${operation} undid ${path} a second time`);
-    for (const effect of meant) effect.undone = true;
+    const { effects } = this.around.history;
+    const done = this.isComposite(orderId, path)
+      ? [...effects.keys()].filter((each) => isWithin(stepOf(each), orderId, path))
+      : [key.replace(/\/undo\/(\d+)$/, '/$1')];
+    const standing = this.isComposite(orderId, path) ? done.filter((each) => !effects.get(each)?.undone) : done;
+    const undoes = done.length === 0 ? [`${orderId}/${path}`] : standing;
+    for (const each of undoes) this.around.record({ type: 'effect', operation, key, undoes: each });
+  }
+
+  private isComposite(orderId: string, path: string): boolean {
+    const { program } = this.around.history.orders.get(orderId) ?? {};
+    return program !== undefined && !isRemote(nodeAt(program, path));
   }
 }
 
-const isWithin = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);
+const isWithin = (step: ReturnType<typeof stepOf>, orderId: string, around: string): boolean =>
+  step.orderId === orderId && (step.path.startsWith(`${around}/`) || step.path.startsWith(`${around}[`));
 
 function sample(name: string, { output }: AnyOperation): unknown {
   const { value, problem } = sampleOf(output, name);

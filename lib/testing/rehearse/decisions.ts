@@ -52,7 +52,7 @@ export function happeningOf(given: TestDecision, { program, state, name }: Playe
   const problems = reasons.length > 0 ? [] : problemsWith(looked, decision).map(({ pointer, detail }) => `${pointer} ${detail}`);
   const [reason] = [...reasons, ...problems];
   if (reason !== undefined) throw new TypeError(`Cannot apply ${textOf(given)} to the order of ${name} at this point: ${reason}`);
-  return contentOf(decision, state);
+  return contentOf(decision, program, state);
 }
 
 /** `instruction cancel`, `signal visa` */

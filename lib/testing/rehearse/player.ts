@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { StepState } from '#core/activities/step';
 import { advance, type Transition } from '#core/advance';
 import type { RequestCommand } from '#core/data/command';
 import type { Event, EventContent } from '#core/data/event';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State } from '#core/data/state';
+import type { StepState } from '#core/data/step-state';
 import type { WorkflowDefinition } from '#core/definition/definition';
-import { nodeAt, type Program, programOf } from '#core/definition/program';
+import { nodeAt, type Program, programOf, stepAt } from '#core/definition/program';
 import type { Purpose } from './stubs.ts';
 import { Supervision } from './virtual-time.ts';
 
@@ -59,8 +59,8 @@ export class Player {
     return transition;
   }
 
-  local(path: string): StepState | undefined {
-    return this.state.activities[path]?.local as StepState | undefined;
+  stepAt(path: string): StepState | undefined {
+    return stepAt(this.program, this.state, path);
   }
 }
 

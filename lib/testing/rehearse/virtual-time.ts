@@ -1,4 +1,5 @@
-import { isCounted, type StepState } from '#core/activities/step';
+import { stepOf } from '#core/activities/index';
+import { isCounted } from '#core/activities/step';
 import type { EventContent } from '#core/data/event';
 import type { State } from '#core/data/state';
 import { nodeAt, type Program, wakeAtOf } from '#core/definition/program';
@@ -20,10 +21,10 @@ export function nextDue(program: Program, state: State): Due | undefined {
   const working = workingSteps(program, state);
   const isWorking = new Set(working.map(({ path }) => path));
   const others = Object.entries(state.activities).flatMap(([path, alive]): readonly Due[] => {
-    const { activity } = nodeAt(program, path);
-    const { mode, completeBy } = (alive.local ?? {}) as Partial<StepState>;
+    const node = nodeAt(program, path);
+    const { mode, completeBy } = stepOf(node, alive) ?? {};
     // A called order answers when it ends, so only the time limit of the caller is a timer.
-    if (activity === 'call' && mode === undefined)
+    if (node.activity === 'call' && mode === undefined)
       return state.endBy === undefined ? [] : [{ at: Math.max(completeBy ?? 0, state.endBy), counts: false }];
     const at = isWorking.has(path) ? undefined : wakeAtOf(program, path, alive);
     return at === undefined ? [] : [{ at, counts: false }];

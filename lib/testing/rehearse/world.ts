@@ -2,12 +2,11 @@ import { outputOf, workflowsAgent } from '#core/data/child-order';
 import type { Command, RequestCommand } from '#core/data/command';
 import type { EventContent, StepReply } from '#core/data/event';
 import { engineFaults, isQuestion, shortType } from '#core/data/fault';
-import { requestIdOf, undonePath } from '#core/data/ids';
+import { requestIdOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
-import { parseWorkflowRef } from '#core/definition/workflow-ref';
 import { explain } from '#core/views/explain';
 import { type Answered, Answers } from './answers.ts';
 import { Children } from './children.ts';
@@ -15,7 +14,8 @@ import { Outside } from './clients.ts';
 import { Decisions, happeningOf, textOf } from './decisions.ts';
 import { Effects } from './effects.ts';
 import { Player } from './player.ts';
-import type { Rehearsal, RehearsedStep } from './rehearse.ts';
+import { Recording } from './recording.ts';
+import type { Rehearsal } from './rehearse.ts';
 import { lastNamed, type Purpose, type Rule, type TestDecision } from './stubs.ts';
 import { type Due, nextDue } from './virtual-time.ts';
 
@@ -36,10 +36,7 @@ export class World {
   /** Answers and signals in transit, and their arrival. */
   private readonly travelling: { readonly at: number; readonly arrives: () => void }[] = [];
   private readonly effects = new Effects();
-  private readonly steps: RehearsedStep[] = [];
-  private readonly commands: Command[] = [];
-  private readonly facts: CoreFact[] = [];
-  private readonly told: string[] = [];
+  private readonly recording = new Recording();
   private readonly inbox: (() => void)[] = [];
   private readonly vainMax: number;
   private now = startAt;
@@ -69,8 +66,8 @@ export class World {
     if (++this.events > eventsMax) throw new Error(`The rehearsal of ${this.main.name} does not end: gave up after ${eventsMax} events.`);
     const { commands, facts } = player.happen(happening, this.now);
     if (player === this.main) {
-      this.commands.push(...commands);
-      this.facts.push(...facts);
+      this.recording.commands.push(...commands);
+      this.recording.facts.push(...facts);
     }
     for (const command of commands) this.send(player, command);
     for (const fact of facts) this.hear(player, fact);
@@ -89,7 +86,7 @@ export class World {
 
   private decide(decision: TestDecision): void {
     const happening = happeningOf(decision, this.main, this.now);
-    this.tell(this.main, `${textOf(decision)}${decision.kind === 'signal' ? ' ok' : ''}`);
+    this.recording.tell(this.main, `${textOf(decision)}${decision.kind === 'signal' ? ' ok' : ''}`);
     this.happen(this.main, happening);
   }
 
@@ -107,13 +104,9 @@ export class World {
 
   /** Records the answer to a request, and sends it to the order. */
   answer(player: Player, ask: RequestCommand, purpose: Purpose, reply: Answered['reply']): void {
-    const { agent, operation, attempt, input, requestId } = ask;
-    const path = `${player.prefix}${ask.path}`;
-    const answer = answerText(reply);
-    this.steps.push({ path, operation: `${agent}.${operation}`, purpose, attempt, input, answer, at: this.now - startAt });
-    this.tell(player, agent === workflowsAgent ? callText(player, ask, answer) : `${agent}.${operation} ${answer}`);
+    this.recording.answer(player, ask, purpose, reply, this.now - startAt);
     if (reply === 'silence') return;
-    this.happen(player, { type: 'replied', requestId, sentAt: this.now, reply: withSource(reply, ask.path) });
+    this.happen(player, { type: 'replied', requestId: ask.requestId, sentAt: this.now, reply: withSource(reply, ask.path) });
   }
 
   /** Sends the requests that are still open after the transition. A request made and abandoned within it is never sent. */
@@ -121,7 +114,7 @@ export class World {
     if (command.type === 'cancel' && command.agent === workflowsAgent)
       return void this.inbox.push(() => this.children.cancel(command.idempotencyKey));
     if (command.type !== 'request') return;
-    const local = player.local(command.path);
+    const local = player.stepAt(command.path);
     if (local?.phase !== 'requested' || requestIdOf(player.orderId, command.path, local) !== command.requestId) return;
     const purpose = local.mode === 'undo' || local.mode === 'confirm' ? local.mode : 'do';
     this.inbox.push(() => this.serve(player, command, purpose));
@@ -143,7 +136,7 @@ export class World {
     if (afterMs === 0) return arrives(reply);
     // A long operation sends heartbeats while it runs. An agent sends no reply after the deadline.
     this.happen(player, { type: 'heartbeat', requestId: ask.requestId, completeBy: this.now + afterMs + 1 });
-    const completeBy = isCall ? Infinity : (player.local(ask.path)?.completeBy ?? 0);
+    const completeBy = isCall ? Infinity : (player.stepAt(ask.path)?.completeBy ?? 0);
     if (this.now + afterMs >= completeBy) return arrives('silence');
     // The outcome is unknown until the operation answers.
     this.effects.note(path, purpose, 'silence');
@@ -153,11 +146,7 @@ export class World {
   private hear(player: Player, fact: CoreFact): void {
     if ((fact.type !== 'FaultRaised' && fact.type !== 'OrderBlocked') || fact.fault.type !== engineFaults.noSignal) return;
     const node = nodeAt(player.program, fact.path);
-    if (node.activity === 'waitFor') this.tell(player, `signal ${node.signal} ${shortType(fact.fault.type)}`);
-  }
-
-  private tell(player: Player, text: string): void {
-    this.told.push(`${player.label}${text}`);
+    if (node.activity === 'waitFor') this.recording.tell(player, `signal ${node.signal} ${shortType(fact.fault.type)}`);
   }
 
   private get players(): readonly Player[] {
@@ -179,7 +168,7 @@ export class World {
       arriving.arrives();
     } else if (coming && (!first || coming.at <= first[1].at)) {
       this.now = Math.max(this.now, coming.at);
-      this.tell(coming.player, `${coming.operation} ok`);
+      this.recording.tell(coming.player, `${coming.operation} ok`);
       this.happen(coming.player, coming.happening);
     } else if (first) this.timeIsUp(...first);
     return arriving !== undefined || coming !== undefined || first !== undefined;
@@ -200,7 +189,8 @@ export class World {
   }
 
   private result(): Rehearsal {
-    const { steps, commands, facts, main, now, effects, told } = this;
+    const { main, now, effects, recording } = this;
+    const { steps, commands, facts } = recording;
     const { state, program } = main;
     const { outcome, end, fault } = this.ending();
     return {
@@ -215,7 +205,7 @@ export class World {
       facts,
       state,
       tookMs: now - startAt,
-      story: () => [...told, end].join(', '),
+      story: () => recording.story(end),
       why: () => explain(program, state, now),
     };
   }
@@ -232,23 +222,6 @@ export class World {
     const waits = this.isStuck() ? undefined : this.outside.stillWaits();
     return waits === undefined ? { outcome: 'stuck', end: 'stuck', fault: undefined } : { outcome: 'waits', end: waits, fault: undefined };
   }
-}
-
-const answerText = (reply: Answered['reply']): string =>
-  reply === 'silence'
-    ? 'silent'
-    : reply.status === 'failed'
-      ? shortType(reply.fault.type)
-      : reply.status === 'succeeded'
-        ? 'ok'
-        : reply.status;
-
-/** Returns a line of `story()`: `ship-one ok`, `ship-one AddressInvalid`, `ship-one undone`. */
-function callText({ program }: Player, { path, operation }: RequestCommand, answer: string): string {
-  const isUndo = operation === 'undo';
-  const node = nodeAt(program, isUndo ? undonePath(path) : path);
-  const name = node.activity === 'call' ? parseWorkflowRef(node.operation).name : operation;
-  return `${name} ${isUndo && answer === 'ok' ? 'undone' : answer}`;
 }
 
 const withSource = (reply: StepReply, path: string): StepReply =>

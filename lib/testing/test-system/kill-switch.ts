@@ -3,7 +3,7 @@ import type { AgentDefinition, AnyOperation } from '#authoring/agent';
 import type { App } from '#authoring/workflow';
 import type { Clock } from '#ports/clock';
 import type { Ports } from '#runtime/system';
-import { sited } from '#testing/crash-test/instrumented-ports';
+import { instrumented } from '#testing/world/instrumented-ports';
 
 /** Ends a process as `kill -9` does: its later calls have no effect, and its earlier calls are never answered. */
 export class KillSwitch {
@@ -55,7 +55,7 @@ export const killableClock = (clock: Clock, kill: KillSwitch): Clock => ({
 
 /** Ports whose calls, reads included, end with the process. */
 export function killablePorts<P extends Pick<Ports, 'store' | 'queues' | 'publisher'>>(ports: P, kill: KillSwitch): P {
-  const cut = <T extends object>(name: string, port: T): T => sited(name, port, ({ apply }) => kill.inside(apply));
+  const cut = <T extends object>(name: string, port: T): T => instrumented(name, port, ({ apply }) => kill.inside(apply));
   const { store, queues, publisher } = ports;
   return { ...ports, store: cut('store', store), queues: cut('queues', queues), publisher: cut('publisher', publisher) };
 }
@@ -64,7 +64,7 @@ export function killablePorts<P extends Pick<Ports, 'store' | 'queues' | 'publis
 export const killableApp = (app: App, kill: KillSwitch): App => ({
   ...app,
   agents: app.agents.map((agent) => killableAgent(agent, kill)),
-  ...(app.on ? { on: sited('on', app.on, ({ apply }) => kill.inside(apply)) } : {}),
+  ...(app.on ? { on: instrumented('on', app.on, ({ apply }) => kill.inside(apply)) } : {}),
 });
 
 const killableAgent = ({ operations, ...agent }: AgentDefinition, kill: KillSwitch): AgentDefinition => ({

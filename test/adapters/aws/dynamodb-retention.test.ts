@@ -99,10 +99,10 @@ test('X-39: if a process crashes while it reopens an order, the order stays fini
   const { store, other, dynamodb, ends } = await open();
   const over = await finish(store, await atWork(store));
   const undoing = next(over, goingOn);
-  let dies = false;
+  let crashes = false;
   const dying = async (proceed: () => Promise<unknown>) => {
-    if (dies) throw new Error('it died');
-    return proceed().finally(() => (dies = true));
+    if (crashes) throw new Error('it died');
+    return proceed().finally(() => (crashes = true));
   };
   for (const operation of ['UpdateItem', 'Query', 'PutItem']) interfere(dynamodb, operation, dying);
   await assert.rejects(store.update(undoing, over, alone));
@@ -132,13 +132,13 @@ for (const operation of ['Query', 'UpdateItem']) {
 test('X-39: a process that reopens an order and loses the race leaves the expiry as it is', async () => {
   const { store, other, dynamodb, ends } = await open();
   const over = await finish(store, await atWork(store));
-  const told = next(over, { updatedAt: noon + 5000 });
+  const continued = next(over, { updatedAt: noon + 5000 });
   interfere(dynamodb, 'Query', async (proceed) => {
     const found = await proceed();
-    await other.update(told, over, alone);
+    await other.update(continued, over, alone);
     return found;
   });
-  assert.deepEqual(await store.update(next(over, goingOn), over, alone), { outcome: 'refused', current: told });
+  assert.deepEqual(await store.update(next(over, goingOn), over, alone), { outcome: 'refused', current: continued });
   assert.deepEqual(await ends(), allAt(end + 5));
 });
 
@@ -160,7 +160,7 @@ test('X-39: the state item alone decides whether an order exists', async () => {
 const endsOnlyItsState = { ...allAt(undefined), STATE: end };
 
 /** Finishes an order; its process crashes before the other items have their expiry. */
-async function dieAtTheEnd({ store, dynamodb, ends }: Opened): Promise<void> {
+async function crashAtTheEnd({ store, dynamodb, ends }: Opened): Promise<void> {
   const state = await atWork(store);
   let isDead = true;
   interfere(dynamodb, 'Query', (proceed) => (isDead ? Promise.reject(new Error('it died')) : proceed()));
@@ -171,7 +171,7 @@ async function dieAtTheEnd({ store, dynamodb, ends }: Opened): Promise<void> {
 
 test('X-39: if a process crashes while it finishes an order, the next load sets the expiry of the other items', async () => {
   const opened = await open();
-  await dieAtTheEnd(opened);
+  await crashAtTheEnd(opened);
   assert.equal((await opened.other.load('o1'))?.state.processState, 'Processed');
   assert.deepEqual(await opened.ends(), allAt(end));
 });
@@ -193,14 +193,14 @@ for (const isRemoved of [true, false]) {
   test(`X-39: leftovers of an order whose state ${isRemoved ? 'is removed' : 'has ended'} do not prevent a new submission under its id`, async () => {
     const opened = await open();
     const { store, other, clock, remove, ends } = opened;
-    await dieAtTheEnd(opened);
+    await crashAtTheEnd(opened);
     for (let rev = 2; rev <= 12; rev++) await store.putUndoPage('o1', rev, undoPage);
     clock.now += retentionMs + 1000;
     if (isRemoved) await remove(keys.state('o1'));
 
-    const anew = orderRecord('o1', { body: 'anew', submittedAt: clock.now });
-    assert.deepEqual(await store.create(anew, stateRecord('o1', { submittedAt: clock.now }), alone), { outcome: 'written' });
-    assert.deepEqual([(await other.load('o1'))?.order, await other.pages('o1')], [anew, []]);
+    const again = orderRecord('o1', { body: 'anew', submittedAt: clock.now });
+    assert.deepEqual(await store.create(again, stateRecord('o1', { submittedAt: clock.now }), alone), { outcome: 'written' });
+    assert.deepEqual([(await other.load('o1'))?.order, await other.pages('o1')], [again, []]);
     assert.equal((await ends())['UNDO#12'], clock.now / 1000 - 1);
     const page = { entries: [{ path: 'order/b', generation: 1 }] };
     await other.putUndoPage('o1', 1, page);
@@ -210,10 +210,10 @@ for (const isRemoved of [true, false]) {
   });
 }
 
-test('X-39, S10: of ten submissions of an order with leftovers, one is written', async () => {
+test('X-39, S10: one of ten concurrent submissions of an order with leftovers is written', async () => {
   const opened = await open();
   const { store, other, clock, remove } = opened;
-  await dieAtTheEnd(opened);
+  await crashAtTheEnd(opened);
   clock.now += retentionMs + 1000;
   await remove(keys.state('o1'));
   const orders = Array.from({ length: 10 }, (_, index) => orderRecord('o1', { hash: `h${index}`, submittedAt: clock.now }));
@@ -226,21 +226,21 @@ test('X-39, S10: of ten submissions of an order with leftovers, one is written',
 test("X-39: a process that stalled while an order was submitted again leaves the new order's items alone", async () => {
   const opened = await open();
   const { store, other, dynamodb, clock, remove, ends } = opened;
-  await dieAtTheEnd(opened);
+  await crashAtTheEnd(opened);
   clock.now += retentionMs + 1000;
   await remove(keys.state('o1'));
-  const anew = orderRecord('o1', { body: 'anew', submittedAt: clock.now });
+  const again = orderRecord('o1', { body: 'anew', submittedAt: clock.now });
   let transactions = 0;
   interfere(dynamodb, 'TransactWriteItems', async (proceed) => {
     if (++transactions === 2) {
-      assert.deepEqual(await other.create(anew, stateRecord('o1'), alone), { outcome: 'written' });
+      assert.deepEqual(await other.create(again, stateRecord('o1'), alone), { outcome: 'written' });
       await other.putUndoPage('o1', 1, undoPage);
     }
     return proceed();
   });
   assert.deepEqual(await store.create(orderRecord('o1', { submittedAt: clock.now + 1 }), stateRecord('o1'), alone), {
     outcome: 'exists',
-    order: anew,
+    order: again,
   });
   assert.equal((await ends())['UNDO#1'], undefined);
 });
@@ -273,10 +273,10 @@ test('S22: if a process crashes at the end of a calling order, the next load fin
   const parent = await put(store, 'o1');
   const child = await put(store, 'o2', {}, caller);
   await other.update(next(child, finished), child, alone);
-  const died = async () => {
+  const crashed = async () => {
     throw new Error('it died');
   };
-  interfere(dynamodb, 'Query', died);
+  interfere(dynamodb, 'Query', crashed);
   await finish(store, parent);
   await other.load('o1');
   clock.now += retentionMs + 2000;

@@ -192,7 +192,7 @@ test('X-2: if the answer to a patch is lost, the store itself finds out that the
   assert.deepEqual(await store.patch(noted, state), { outcome: 'written' });
   assert.equal(lost, 0, 'the SDK repeated it');
   assert.deepEqual(await store.head('o1'), noted);
-  assert.equal((await store.patch(next(noted, { failureCount: 2 }), state)).outcome, 'refused', 'another one still loses his race');
+  assert.equal((await store.patch(next(noted, { failureCount: 2 }), state)).outcome, 'refused', 'another writer still loses its race');
 });
 
 test('X-2: a client that repeats a submission after a lost answer learns that its own submission was written', async () => {
@@ -244,27 +244,27 @@ test('X-39: the write that finishes an order gives all its items one expiry; no 
   await store.putPage('o1', 1, [{ seq: 1 }]);
   await store.putUndoPage('o1', 1, { entries: [] });
   const endsOf = async () => new Set((await itemsOf(opened, 'o1')).map(({ expiresAt }) => expiresAt));
-  const telling = next(state, { processState: 'Processed', outcome: 'completed', worklist: 'due', updatedAt: noon });
-  await store.update(telling, state, alone);
-  assert.deepEqual(await endsOf(), new Set([undefined]), 'it has still something to tell');
+  const withMessages = next(state, { processState: 'Processed', outcome: 'completed', worklist: 'due', updatedAt: noon });
+  await store.update(withMessages, state, alone);
+  assert.deepEqual(await endsOf(), new Set([undefined]), 'it still has unsent messages');
 
-  const { blob: _, ...finished } = next(telling, { worklist: null, worklistAt: null });
-  await store.patch(finished, telling);
+  const { blob: _, ...finished } = next(withMessages, { worklist: null, worklistAt: null });
+  await store.patch(finished, withMessages);
   assert.deepEqual((await itemsOf(opened, 'o1')).length, 4);
   assert.deepEqual(await endsOf(), new Set([(noon + retentionMs) / 1000]));
   assert.equal((await store.load('o1'))?.state.processState, 'Processed');
 });
 
-const asking = { orderId: 'o1', idempotencyKey: 'o1/order/pay/1', requestId: 'r1' };
+const intent = { orderId: 'o1', idempotencyKey: 'o1/order/pay/1', requestId: 'r1' };
 
 test('X-39, X-20: an expired intent counts as gone before DynamoDB removes it', async () => {
   const { store } = await open();
   const state = stateRecord('o1');
   await store.create(orderRecord('o1'), state, alone);
-  await store.recordIntent(asking);
+  await store.recordIntent(intent);
   const finished = { processState: 'Processed', worklist: null, worklistAt: null, updatedAt: noon - retentionMs - 1000 } as const;
   await store.update(next(state, finished), state, alone);
-  assert.equal((await store.recordIntent({ ...asking, requestId: 'r2' })).outcome, 'recorded');
+  assert.equal((await store.recordIntent({ ...intent, requestId: 'r2' })).outcome, 'recorded');
 });
 
 test('X-20: if the answer to recording an intent is lost, the writer recognizes its own intent', async () => {
@@ -277,19 +277,19 @@ test('X-20: if the answer to recording an intent is lost, the writer recognizes 
     return result;
   };
   interfere(dynamodb, 'PutItem', losing, 'request');
-  assert.equal((await store.recordIntent(asking)).outcome, 'recorded');
+  assert.equal((await store.recordIntent(intent)).outcome, 'recorded');
   assert.equal(calls, 2, 'it was repeated');
-  assert.deepEqual(await store.recordIntent(asking), { outcome: 'refused', requestId: 'r1' });
+  assert.deepEqual(await store.recordIntent(intent), { outcome: 'refused', requestId: 'r1' });
 });
 
 test('X-20: withdrawing an intent leaves a newer intent of another delivery alone', async () => {
   const { store } = await open();
-  const note = await store.recordIntent(asking);
+  const note = await store.recordIntent(intent);
   assert.ok(note.outcome === 'recorded');
   await note.withdraw();
-  await store.recordIntent(asking);
+  await store.recordIntent(intent);
   await note.withdraw();
-  assert.equal((await store.recordIntent(asking)).outcome, 'refused');
+  assert.equal((await store.recordIntent(intent)).outcome, 'refused');
 });
 
 test('X-39: leftover pages of an expired order do not belong to a new order with the same id', async () => {

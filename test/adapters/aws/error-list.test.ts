@@ -34,7 +34,7 @@ async function open(): Promise<Opened> {
   return { store: dynamoDbStore({ client, table, clock: systemClock }), client, table, meter };
 }
 
-const held = { processState: 'Error', worklist: 'error' } as const;
+const errorState = { processState: 'Error', worklist: 'error' } as const;
 const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
 const dayMs = 86_400_000;
 
@@ -42,10 +42,10 @@ const dayMs = 86_400_000;
 async function stored({ client, table }: Opened, { count, inError }: { count: number; inError: number }): Promise<void> {
   const items = listOf(count, (index): Item[] => {
     const [orderId, submittedAt] = [`order-${index}`, noon + (index % 30) * dayMs + index];
-    const isHeld = index % (count / inError) === 0;
+    const isInError = index % (count / inError) === 0;
     return [
       orderItem(orderRecord(orderId, { submittedAt })),
-      stateItem(stateRecord(orderId, { submittedAt, ...(isHeld ? held : finished) })),
+      stateItem(stateRecord(orderId, { submittedAt, ...(isInError ? errorState : finished) })),
     ];
   }).flat();
   const days = listOf(30, (index): Item => ({ ...keys.day(dayOf(noon + index * dayMs)) }));
@@ -84,12 +84,12 @@ test('S23: a list of orders in Error costs what it shows, however many are finis
   let pages = 0;
   for (let after: ListPosition | undefined, isLast = false; !isLast; isLast = after === undefined, pages++)
     after = (await many.store.list({ outcome: 'canceled' }, after, 10)).next;
-  assert.equal(pages, 3, 'of 2,000 orders: the third finds the end');
+  assert.equal(pages, 3, 'the third page of 2,000 orders finds the end');
 });
 
 test("a query for a client's reference does not search the orders in Error", async () => {
   const opened = await open();
-  for (const orderId of ['a', 'b', 'c']) await put(opened.store, orderId, held, orderId === 'a' ? { reference: 'r1' } : {});
+  for (const orderId of ['a', 'b', 'c']) await put(opened.store, orderId, errorState, orderId === 'a' ? { reference: 'r1' } : {});
   const cost = await costOf(opened, { state: 'Error', client: 'shop', reference: 'r1' }, 10);
   assert.deepEqual(cost, { shown: 1, readUnits: 0.5 + 1, requests: 2 });
 });
@@ -127,17 +127,17 @@ test('the supervisor lists an order in Error before it sends the alert, and a re
   const into = await unitsOf(losesItsAgent(invoked));
   assert.deepEqual([await inError(), (await invoked.store.head(orderId))?.worklist], [[orderId], 'due']);
 
-  const told = await unitsOf(invoked.settle);
+  const announceUnits = await unitsOf(invoked.settle);
   assert.deepEqual([await inError(), (await invoked.store.head(orderId))?.worklist], [[orderId], 'error']);
   const loaded = (await invoked.store.load(orderId)) ?? assert.fail();
-  assert.equal(loaded.state.submittedAt, loaded.order.submittedAt, 'its place is that of the order itself');
+  assert.equal(loaded.state.submittedAt, loaded.order.submittedAt, 'its position is that of the order');
 
   const instruction = { kind: 'resubmit', by: 'olga', reason: 'the agent is back' } as const;
   const out = await unitsOf(() => invoked.system.scheduler.instruct(orderId, instruction, { id: 'i-1' }));
   assert.deepEqual(await inError(), []);
   await invoked.settle();
   assert.equal((await invoked.store.head(orderId))?.processState, 'Processed');
-  t.diagnostic(JSON.stringify({ into, told, out }));
+  t.diagnostic(JSON.stringify({ into, announceUnits: announceUnits, out }));
 });
 
 test('an index entry of an order that is no longer in Error is skipped', async () => {
@@ -160,7 +160,7 @@ test('a state without its submission time is read and written as usual; only the
   await put(store, 'o1');
   await client.send(new UpdateCommand({ TableName: table, Key: keys.state('o1'), UpdateExpression: 'REMOVE submittedAt' }));
   const head = (await store.head('o1')) ?? assert.fail();
-  assert.deepEqual(await store.patch(next(head, held), head), { outcome: 'written' });
+  assert.deepEqual(await store.patch(next(head, errorState), head), { outcome: 'written' });
   const { state } = (await store.load('o1')) ?? assert.fail();
   assert.equal(state.processState, 'Error');
   assert.deepEqual(await store.update(next(state), state, alone), { outcome: 'written' });

@@ -32,7 +32,7 @@ test('announcements are sent in batches of ten', async () => {
   assert.deepEqual([bus.arrived.length, bus.requests()], [25, 3]);
 });
 
-test('trap 6: when the bus refuses some entries in a successful response, the refused ones are reported', async () => {
+test('when the bus refuses some entries in a successful response, the refused ones are reported', async () => {
   const { publisher, bus } = await open();
   bus.refuse(({ Detail = '' }) => /"a(3|11)"/.test(Detail));
   const { failed } = await publisher.publish(listOf(15, (index) => announcement(`a${index}`)));

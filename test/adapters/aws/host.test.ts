@@ -88,7 +88,7 @@ test('with REDRESS_ADAPTERS=aws the system prints its resources, finishes orders
     [good, declined].filter((orderId) => alerts().has(orderId)),
     [],
   );
-  assert.doesNotMatch(system.out(), /sample orders/, 'nobody asked for orders in a table');
+  assert.doesNotMatch(system.out(), /sample orders/, 'nobody requested a table of orders');
 
   system.child.kill('SIGTERM');
   assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
@@ -116,23 +116,23 @@ test('S22: on the AWS protocols too, an order that was answered with 202 survive
     const states = await Promise.all([...customers.answered.values()].map(async (id) => (await here.head(id))?.processState));
     interrupted += states.filter((state) => state === 'Processing').length;
   }
-  assert.ok(interrupted > 0, 'some are hit, or nothing is shown');
+  assert.ok(interrupted > 0, 'some kills must hit running orders');
   await system.begin();
   await within(customers.served(), 'customers still wait for an answer', 60_000);
   await until('every order has come to its end', async () => !(await system.isAtWork()), 120_000);
   // A killed process leaves its unsent messages in the order's outbox, and the supervisor sends them when due.
-  const isTold = async () => {
-    const told = alerts();
-    return (await system.list()).every(({ orderId, processState }) => processState !== 'Error' || told.has(orderId));
+  const isAnnounced = async () => {
+    const announced = alerts();
+    return (await system.list()).every(({ orderId, processState }) => processState !== 'Error' || announced.has(orderId));
   };
-  await until('everybody is told', isTold, 60_000);
+  await until('everybody is told', isAnnounced, 60_000);
   const listed = await system.list();
   assert.equal((await within(system.stop(), 'it does not stop', 10_000)).code, 0);
   assert.deepEqual([...problemsIn(listed, { ...customers, effects: shop.effects(), alerts: alerts() })], []);
   assert.equal(customers.answered.size + customers.givenUp.size, orders);
 });
 
-test('F-01 a message becomes an order of the client that registered the sender SQS names, and of no other', async (t) => {
+test('F-01 a message becomes an order of the client that has registered its sender, and of no other client', async (t) => {
   const here = await place(t);
   const system = await startLocal(t, here.variables);
   const authorization = `Bearer ${await openLocalIssuer(here.data).sign({ role: 'admin' })}`;

@@ -121,7 +121,7 @@ test('a deleted queue is an error for senders and receivers; once it exists agai
   assert.equal((await queues.depth('gone')).visible, 1);
 });
 
-test('trap 3: a queue URL never decides the endpoint of a request', async () => {
+test('a queue URL never decides the endpoint of a request', async () => {
   const { queues, sqs } = await open();
   const hosts = new Set<string>();
   sqs.middlewareStack.add(
@@ -158,13 +158,13 @@ test('delays are whole seconds, rounded up, and at most fifteen minutes; a group
 test('the group of a message is requested, and reported if SQS returns it', async () => {
   const { queues, sqs } = await open();
   await queues.send(messages(1, { group: 'acme' }));
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   sqs.middlewareStack.add(
     (next) => async (args) => {
       const { MessageSystemAttributeNames } = args.input as { MessageSystemAttributeNames?: readonly string[] };
       const answer = await next(args);
       if (!MessageSystemAttributeNames) return answer;
-      asked.push(MessageSystemAttributeNames.includes('MessageGroupId'));
+      requested.push(MessageSystemAttributeNames.includes('MessageGroupId'));
       const { Messages = [] } = answer.output as { Messages?: { Attributes?: object }[] };
       for (const message of Messages) message.Attributes = { ...message.Attributes, MessageGroupId: 'acme' };
       return answer;
@@ -172,7 +172,7 @@ test('the group of a message is requested, and reported if SQS returns it', asyn
     { step: 'initialize' },
   );
   const [received] = await queues.receive('q', now);
-  assert.deepEqual([asked, received?.group], [[true], 'acme']);
+  assert.deepEqual([requested, received?.group], [[true], 'acme']);
 });
 
 test('JSON text with characters that SQS refuses arrives with the same meaning', async () => {

@@ -121,7 +121,7 @@ export const openSqsChannels =
       sqsQueues({ client: sqs, prefix, clock: systemClock }),
       sqsQueues({ client: sqs, prefix, clock: systemClock }),
     ].map((each) => watched(each, pending));
-    return { queues, other, clock, tellsAge: false, close: async () => sqs.destroy() } as OpenChannel;
+    return { queues, other, clock, reportsAge: false, close: async () => sqs.destroy() } as OpenChannel;
   };
 
 export async function createQueue(client: SQSClient, prefix: string, queue: string, redrive: Redrive | undefined): Promise<void> {

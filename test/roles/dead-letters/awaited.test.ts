@@ -44,13 +44,13 @@ async function tried({ store, clock, system }: Desk, queue: string, body: object
       : treated.outcome;
 }
 
-const settled = async (desk: Desk): Promise<Request> => (await desk.take('till-requests'))[0] as unknown as Request;
+const confirming = async (desk: Desk): Promise<Request> => (await desk.take('till-requests'))[0] as unknown as Request;
 
 describe('a dead letter is sent again while an order still waits for it', () => {
   test('a reply counts for the request that it names, from the requested agent, and only in time', async (context) => {
     const desk = opened(context);
     await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
-    const request = await settled(desk);
+    const request = await confirming(desk);
     const reply = replyTo(request, ok({ id: 'c', token: 't' }), desk.clock.now());
     assert.equal(await tried(desk, 'till-replies', reply), 'possible');
     assert.match(await tried(desk, 'workflows-replies', reply), /no longer waits/);
@@ -65,7 +65,7 @@ describe('a dead letter is sent again while an order still waits for it', () => 
   test('a cancellation, which has neither epoch nor attempt, is sent again unless it names the request of another step', async (context) => {
     const desk = opened(context);
     await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
-    const { requestId, orderId, path, idempotencyKey } = await settled(desk);
+    const { requestId, orderId, path, idempotencyKey } = await confirming(desk);
     const cancel = { v: 1, type: 'cancel', requestId, orderId, path, idempotencyKey };
     assert.equal(await tried(desk, 'till-requests', cancel), 'possible');
     assert.match(await tried(desk, 'till-requests', { ...cancel, path: `${path}/undo` }), /contradiction/);
@@ -74,7 +74,7 @@ describe('a dead letter is sent again while an order still waits for it', () => 
   test('a request is not sent once its step is canceled or its order is finished', async (context) => {
     const desk = opened(context);
     const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
-    const request = await settled(desk);
+    const request = await confirming(desk);
     assert.equal(await tried(desk, 'till-requests', request), 'possible');
     await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'olga', reason: 'r' }, { id: 'i' });
     assert.match(await tried(desk, 'till-requests', request), /no longer waits/);
@@ -85,15 +85,15 @@ describe('a dead letter is sent again while an order still waits for it', () => 
   test('the reply of a called order counts, however often it was requested', async (context) => {
     const desk = opened(context);
     await submitted(desk, { item: 'tea' });
-    const [asked] = (await desk.take('workflows-requests')) as unknown as readonly Request[];
-    assert.ok(asked);
-    assert.equal(await tried(desk, 'workflows-requests', asked), 'possible');
-    assert.match(await tried(desk, 'workflows-requests', { ...asked, operation: 'pay@7' }), /unknown-operation/);
-    assert.match(await tried(desk, 'workflows-requests', { ...asked, input: {} }), /"pointer":"\/body\/input\/item"/);
-    const other = { ...asked, attempt: 9, requestId: asked.requestId.replace(/\.\d+$/, '.9') };
+    const [sent] = (await desk.take('workflows-requests')) as unknown as readonly Request[];
+    assert.ok(sent);
+    assert.equal(await tried(desk, 'workflows-requests', sent), 'possible');
+    assert.match(await tried(desk, 'workflows-requests', { ...sent, operation: 'pay@7' }), /unknown-operation/);
+    assert.match(await tried(desk, 'workflows-requests', { ...sent, input: {} }), /"pointer":"\/body\/input\/item"/);
+    const other = { ...sent, attempt: 9, requestId: sent.requestId.replace(/\.\d+$/, '.9') };
     assert.match(await tried(desk, 'workflows-requests', other), /no longer waits/);
     assert.equal(await tried(desk, 'workflows-replies', replyTo(other, ok({}), desk.clock.now())), 'possible');
-    const another = { ...asked, requestId: asked.requestId.replace(/\d+#/, '2#') };
+    const another = { ...sent, requestId: sent.requestId.replace(/\d+#/, '2#') };
     assert.match(await tried(desk, 'workflows-replies', replyTo(another, ok({}), desk.clock.now())), /no longer waits/);
   });
 });
@@ -101,7 +101,7 @@ describe('a dead letter is sent again while an order still waits for it', () => 
 test('the secrets in a reply, and in the request of an undo, are redacted', async (context) => {
   const desk = opened(context);
   const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
-  const request = await settled(desk);
+  const request = await confirming(desk);
   const reply = replyTo(request, ok({ id: 'c', token: 'tok_4711' }), desk.clock.now());
   await desk.answer(request, ok({ id: 'c', token: 'tok_4711' }), { agent: 'till' });
   const undo = { v: 1, type: 'request', orderId, path: 'order/charge/undo', operation: 'refund', input: { token: 'tok_4711' } };
@@ -115,5 +115,5 @@ test('the secrets in a reply, and in the request of an undo, are redacted', asyn
     result: { status: 'succeeded', output: { id: 'c', token: '[secret]' } },
   });
   const unknown = { ...undo, path: 'order/nowhere' };
-  assert.deepEqual(await shown('till-requests', unknown), { ...unknown, input: '[secret]' }, 'nobody knows what is secret in it');
+  assert.deepEqual(await shown('till-requests', unknown), { ...unknown, input: '[secret]' }, 'its secrets are unknown');
 });

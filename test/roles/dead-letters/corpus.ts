@@ -14,11 +14,11 @@ export const clients = { known: 'client', stranger: 'stranger' } as const;
 export const agent = 'bank';
 
 const at = '2026-01-01T00:00:00.000Z';
-const asking = { v: 1, requestId: 'ord_x/order/pay/1#1.1', orderId: 'ord_x', path: 'order/pay', attempt: 1, epoch: 1 };
+const request = { v: 1, requestId: 'ord_x/order/pay/1#1.1', orderId: 'ord_x', path: 'order/pay', attempt: 1, epoch: 1 };
 /** A well-formed message for each queue. */
 const sound: { readonly [queue: string]: { readonly [field: string]: unknown } } = {
   [queueNames.requests(agent)]: {
-    ...asking,
+    ...request,
     type: 'request',
     operation: 'charge',
     completeBy: at,
@@ -26,7 +26,7 @@ const sound: { readonly [queue: string]: { readonly [field: string]: unknown } }
     idempotencyKey: 'k',
     input: {},
   },
-  [queueNames.replies(agent)]: { ...asking, type: 'reply', sentAt: at, result: { status: 'succeeded', output: {} } },
+  [queueNames.replies(agent)]: { ...request, type: 'reply', sentAt: at, result: { status: 'succeeded', output: {} } },
   [queueNames.wakeUps]: { v: 1, type: 'wake-up', orderId: 'ord_x', sentAt: at },
   [queueNames.submissions]: { v: 1, type: 'submission', idempotencyKey: 'k', client: clients.known, workflow: 'sale', order: {} },
 };
@@ -101,7 +101,7 @@ const kinds: { readonly [kind: string]: fc.Arbitrary<[string, string]> } = {
     .tuple(queue, fc.integer({ min: 100_000, max: 250_000 }), text)
     .map(([name, length, words]) => [name, `${words}x`.repeat(length / (words.length + 1))]),
   // A heartbeat is short-lived: the agent drops it, because the next one follows.
-  'an empty report': fc.constant([queueNames.replies(agent), JSON.stringify({ ...asking, type: 'heartbeat' })]),
+  'an empty report': fc.constant([queueNames.replies(agent), JSON.stringify({ ...request, type: 'heartbeat' })]),
   'an envelope of another queue': queue.map((name) => [
     name,
     JSON.stringify({ v: 1, type: 'poison', queue: 'other', messageId: 'm', sentAt: 0, reason: '', attempts: [], failures: 0, body: '' }),

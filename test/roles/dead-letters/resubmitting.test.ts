@@ -8,16 +8,16 @@ import { type Desk, lineOf, noting, openDesk, submitted, tea } from '../support.
 
 /** An order with one step whose request was dead-lettered. */
 async function withRequest(context: TestContext, change: Partial<Request> = {}) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const app = lineOf(
-    { pack: ({ item }) => noting(asked, item, {}) },
+    { pack: ({ item }) => noting(requested, item, {}) },
     { completeWithinSeconds: 3600, operation: { completeWithinSeconds: 3600 } },
   );
   const desk = openDesk(context, app, { writesAndSendsAtomically: false });
   const orderId = await submitted(desk, tea);
   const request = await desk.request();
   const id = await deadLetter(desk, { ...request, ...change }, orderId);
-  return { desk, orderId, id, request, asked };
+  return { desk, orderId, id, request, requested: requested };
 }
 
 let messages = 0;
@@ -49,7 +49,7 @@ function dyingPorts({ system }: Desk, nth: number, when: 'before' | 'after') {
         };
       },
     });
-  return { ports: { store: dying(system.store), queues: dying(system.queues) }, died: () => calls >= nth };
+  return { ports: { store: dying(system.store), queues: dying(system.queues) }, crashed: () => calls >= nth };
 }
 
 describe('F-120: when the process crashes during a resubmission, it can be repeated', () => {
@@ -57,20 +57,24 @@ describe('F-120: when the process crashes during a resubmission, it can be repea
     test(`nothing is lost, and only an operator who was warned sends twice: crash ${when} each call`, async (context) => {
       let crashes = 0;
       for (let nth = 1; ; nth++) {
-        const { desk, orderId, id, asked } = await withRequest(context);
-        const { ports, died } = dyingPorts(desk, nth, when);
+        const { desk, orderId, id, requested } = await withRequest(context);
+        const { ports, crashed } = dyingPorts(desk, nth, when);
         await treated(desk, id, {}, ports).catch(() => undefined);
-        if (!died()) break;
+        if (!crashed()) break;
         crashes += 1;
         const sent = desk.messages('worker-requests').length;
         await desk.clock.advance(handlingMs);
         const repeated = await treated(desk, id);
-        assert.equal(desk.messages('worker-requests').length, repeated.outcome === 'done' ? 1 : sent, `call ${nth}: never twice unaware`);
+        assert.equal(
+          desk.messages('worker-requests').length,
+          repeated.outcome === 'done' ? 1 : sent,
+          `call ${nth}: never sent twice without a warning`,
+        );
         if (repeated.outcome === 'conflict') assert.equal((await treated(desk, id, { again: true })).outcome, 'done', `call ${nth}`);
         assert.deepEqual(await desk.store.documents('DEAD-LETTER#worker', undefined, 10), []);
         await desk.deliver('worker-requests');
         await desk.deliver('worker-replies');
-        assert.deepEqual([(await desk.state(orderId)).outcome, [...new Set(asked)]], ['completed', ['tea']]);
+        assert.deepEqual([(await desk.state(orderId)).outcome, [...new Set(requested)]], ['completed', ['tea']]);
       }
       assert.ok(crashes >= 6, `${crashes} calls`);
     });

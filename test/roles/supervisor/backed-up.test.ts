@@ -101,9 +101,9 @@ test('X-45: people are notified once of a backed-up queue, although two supervis
   const { system, orderIds } = await unread(t, { orders: 5, answers: many });
   const [one, two] = [await looks(system, 2 * stepMs), await looks(system, stepMs)];
   await Promise.all(orderIds.map((orderId) => wake(system, orderId)));
-  const told = system.publisher.published(0, 100);
-  assert.deepEqual([...new Set(told.map(({ id }) => id))].length, 1);
-  assert.partialDeepStrictEqual(told[0], { detailType: 'Service Exception', detail: { type: 'Backlogged', source: replies } });
+  const announced = system.publisher.published(0, 100);
+  assert.deepEqual([...new Set(announced.map(({ id }) => id))].length, 1);
+  assert.partialDeepStrictEqual(announced[0], { detailType: 'Service Exception', detail: { type: 'Backlogged', source: replies } });
   assert.deepEqual(
     [one, two].map(({ telemetry }) => telemetry.counts()['backlogged']),
     [1, 1],
@@ -136,16 +136,16 @@ test('X-45: many late orders that are found in time count, because the agent is 
 
 test('X-45: the supervisor reads queue depths once a pass, and only if a step is late', async (t) => {
   const { system } = await unread(t, { orders: 5, answers: many });
-  const asked: string[] = [];
+  const queried: string[] = [];
   const depth = (queue: string) => {
-    asked.push(queue);
+    queried.push(queue);
     return system.queues.depth(queue);
   };
   const supervisor = supervisorOf(system, { ...options, queues: { ...system.queues, depth } });
   await submitted(system);
   await supervisor.pass();
-  assert.deepEqual(asked, []);
+  assert.deepEqual(queried, []);
   await system.clock.advance(stepMs);
   await supervisor.pass();
-  assert.deepEqual(asked, [replies]);
+  assert.deepEqual(queried, [replies]);
 });

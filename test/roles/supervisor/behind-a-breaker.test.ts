@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { TestSystem } from 'redress/testing';
 import type { Breaker } from '#ports/circuit-breaker';
-import { appOf, asked, startStill, stepMs, submitted, supervisorOf, wake } from './support.ts';
+import { appOf, requestedSteps, startStill, stepMs, submitted, supervisorOf, wake } from './support.ts';
 
 const oneStep = appOf((step) => step('one'));
 
@@ -83,7 +83,7 @@ test('X-45: when the service is back, the order that waited longest goes first, 
   assert.ok((second?.nextDueAt ?? 0) > system.clock.now());
 
   await wake(system, orderId);
-  assert.deepEqual(asked(system), ['one#1', 'one#1', 'one#2']);
+  assert.deepEqual(requestedSteps(system), ['one#1', 'one#1', 'one#2']);
   assert.equal((await system.state(orderId)).failureCount, 0);
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { TestSystem } from 'redress/testing';
 import { closeChannel, openChannel } from '#roles/channels/operate';
-import { appOf, asked, journalOf, startStill, stepMs, submitted, supervisorOf, wake } from './support.ts';
+import { appOf, journalOf, requestedSteps, startStill, stepMs, submitted, supervisorOf, wake } from './support.ts';
 
 const oneStep = appOf((step) => step('one'));
 
@@ -51,7 +51,7 @@ test('F-108: an order waits for days behind a closed channel, is written ever le
   await system.clock.advance(3 * 86_400_000);
   await supervisorOf(system).pass();
   await wake(system, orderId);
-  assert.deepEqual(asked(system), ['one#1', 'one#2']);
+  assert.deepEqual(requestedSteps(system), ['one#1', 'one#2']);
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 0 });
   assert.equal((await journalOf(system, orderId)).filter(({ type }) => type === 'DeadlineMoved').length, 1);
 });

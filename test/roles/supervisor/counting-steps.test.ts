@@ -4,9 +4,9 @@ import { delay, parallel, sequence } from 'redress';
 import {
   accept,
   appOf,
-  asked,
   nameOf,
   replyTo,
+  requestedSteps,
   requests,
   silence,
   start,
@@ -82,7 +82,7 @@ test('F-49, F-176: failureCount is the count of the step that was late most ofte
   await answer(system, orderId, 'once');
   counts.push((await system.state(orderId)).failureCount);
   assert.deepEqual(counts, [1, 1, 2, 2, 1, 0]);
-  assert.deepEqual(noted, [1, 1, 2, 2], 'also before a scheduler has looked at it');
+  assert.deepEqual(noted, [1, 1, 2, 2], 'also before a scheduler has loaded it');
 });
 
 test('F-53: a sibling that succeeds meanwhile does not reset the count of a late step', async (t) => {
@@ -114,12 +114,12 @@ test('F-53: the long wait of one step is not shortened by another late step', as
     for (const woken of await takeWakeUps(system)) await wake(system, woken);
   };
   for (const seconds of [10, 10, 40, 10]) await goOn(seconds);
-  assert.deepEqual(asked(system), ['late#1', 'late#2', 'other#1', 'other#2']);
+  assert.deepEqual(requestedSteps(system), ['late#1', 'late#2', 'other#1', 'other#2']);
   await answer(system, orderId, 'other');
   await goOn(3600 - 51);
-  assert.deepEqual(asked(system), ['late#1', 'late#2', 'other#1', 'other#2']);
+  assert.deepEqual(requestedSteps(system), ['late#1', 'late#2', 'other#1', 'other#2']);
   await goOn(1);
-  assert.deepEqual(asked(system), ['late#1', 'late#2', 'other#1', 'other#2', 'late#3']);
+  assert.deepEqual(requestedSteps(system), ['late#1', 'late#2', 'other#1', 'other#2', 'late#3']);
 });
 
 for (const [said, options, variables, seconds] of [
@@ -138,11 +138,11 @@ for (const [said, options, variables, seconds] of [
       await supervisor.pass();
       await wake(system, orderId);
     }
-    assert.deepEqual(asked(system), ['one#1']);
+    assert.deepEqual(requestedSteps(system), ['one#1']);
     await system.clock.advance(1);
     await supervisor.pass();
     await wake(system, orderId);
-    assert.deepEqual(asked(system), ['one#1', 'one#2']);
+    assert.deepEqual(requestedSteps(system), ['one#1', 'one#2']);
   });
 }
 

@@ -195,7 +195,7 @@ for (const [steps, completeWithinSeconds, wokenAfter] of [
   });
 }
 
-test('LOCK: while another host holds the lease, the deadline moves to the end of the lease, and no failure counts', async (t) => {
+test('F-15: while another host holds the lease, the deadline moves to the end of the lease, and no failure counts', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   const lease = await system.host.hold(orderId, 60_000);
@@ -215,7 +215,7 @@ test('LOCK: while another host holds the lease, the deadline moves to the end of
   await lease?.release();
 });
 
-test('LOCK: an expired lease does not keep a deadline from counting', async (t) => {
+test('F-22: an expired lease does not keep a deadline from counting', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   await alter(system, orderId, { heldBy: 'host-that-died', heldUntil: system.clock.now() + stepMs });

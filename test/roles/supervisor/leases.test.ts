@@ -15,17 +15,17 @@ test('F-23, F-24: a host renews its leases while it drains, and releases them at
   );
   const orderId = await submitted(system);
   await system.clock.advance(100);
-  const held = await submitted(system);
-  await system.host.hold(held, 1000);
+  const leased = await submitted(system);
+  await system.host.hold(leased, 1000);
   const stopped = system.host.stop();
   for (let second = 0; second < 5; second++) {
     await system.clock.advance(1000);
-    const { heldBy, heldUntil } = await system.state(held);
+    const { heldBy, heldUntil } = await system.state(leased);
     assert.ok(heldBy !== null && (heldUntil ?? 0) > system.clock.now(), `after ${second + 1} s`);
   }
   await system.clock.advance(3000);
   await stopped;
-  assert.partialDeepStrictEqual(await system.state(held), { heldBy: null, heldUntil: null });
+  assert.partialDeepStrictEqual(await system.state(leased), { heldBy: null, heldUntil: null });
   assert.equal((await system.state(orderId)).processState, 'Processed');
 });
 
@@ -96,11 +96,11 @@ for (const [policy, waits] of [
   });
 }
 
-for (const [heldSeconds, advice] of [
+for (const [leasedSeconds, advice] of [
   [70, ['Leases last about 70 s: set INSTANCE_LOCKED_ACTION=NoRetry instead of BasicRetry.']],
   [10, []],
 ] as const) {
-  test(`F-21: with BasicRetry a host that held an instance for ${heldSeconds} s gets ${advice.length === 0 ? 'no ' : ''}advice`, async (t) => {
+  test(`F-21: with BasicRetry a host that held an instance for ${leasedSeconds} s gets ${advice.length === 0 ? 'no ' : ''}advice`, async (t) => {
     const app = appOf((step) => step('one'));
     const system = await startStill(t, app, { variables: { INSTANCE_LOCKED_ACTION: 'BasicRetry' } });
     const orderId = await submitted(system);
@@ -109,7 +109,7 @@ for (const [heldSeconds, advice] of [
       if (level === 'warn') warned.push(message);
     });
     const lease = await system.host.hold(orderId, 120_000);
-    await system.clock.advance(heldSeconds * 1000);
+    await system.clock.advance(leasedSeconds * 1000);
     await lease?.release();
     assert.deepEqual(warned, advice);
   });

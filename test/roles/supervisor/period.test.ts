@@ -49,9 +49,9 @@ test('F-28, F-47: a host looks for late orders as soon as it starts, not only af
 
 for (const seconds of [1, 5, 30]) {
   test(`L5: with a period of ${seconds} s a late step is requested again within that time after its deadline`, async (t) => {
-    const askedAt: number[] = [];
+    const requestedAt: number[] = [];
     const serve = (_: string, call: { attempt: number; signal: AbortSignal }) => {
-      askedAt.push(system.clock.now());
+      requestedAt.push(system.clock.now());
       return call.attempt === 1 ? silence(call) : {};
     };
     const system = await start(
@@ -62,7 +62,7 @@ for (const seconds of [1, 5, 30]) {
     await system.clock.advance(777);
     await submitted(system);
     await system.clock.advance(stepMs + 32_000);
-    const [first = 0, second = Infinity] = askedAt;
+    const [first = 0, second = Infinity] = requestedAt;
     assert.ok(second - first >= stepMs && second - first <= stepMs + seconds * 1000, `${second - first} ms`);
   });
 }

@@ -5,9 +5,9 @@ import {
   accept,
   alter,
   appOf,
-  asked,
   journalOf,
   replyTo,
+  requestedSteps,
   requests,
   silence,
   start,
@@ -77,7 +77,7 @@ test('F-42, F-50: a reply to a request from before the reset changes nothing', a
   await supervisorOf(system).pass();
   await wake(system, orderId);
   await accept(system, orderId, reply);
-  assert.deepEqual(asked(system), ['one#1', 'one#2']);
+  assert.deepEqual(requestedSteps(system), ['one#1', 'one#2']);
   assert.equal((await stepOf(system, orderId, 'one')).status, 'Executing');
 });
 
@@ -117,8 +117,8 @@ test('F-49, F-50, S26: an unsent status message at the reset does not make the e
   await supervisor.pass();
   const { processState, failureCount, epoch, outbox } = await system.state(orderId);
   assert.deepEqual(
-    { processState, failureCount, epoch, told: outbox.length },
-    { processState: 'Pending', failureCount: 1, epoch: 2, told: 1 },
+    { processState, failureCount, epoch, unsent: outbox.length },
+    { processState: 'Pending', failureCount: 1, epoch: 2, unsent: 1 },
   );
 });
 
@@ -143,7 +143,7 @@ test('F-50: no failure counts before the last open step has passed its deadline'
   await system.clock.advance(1);
   assert.equal((await supervisor.pass()).counted, 1);
   await wake(system, orderId);
-  assert.deepEqual(asked(system), ['one#1', 'two#1', 'three#1', 'one#2', 'three#2']);
+  assert.deepEqual(requestedSteps(system), ['one#1', 'two#1', 'three#1', 'one#2', 'three#2']);
 });
 
 test('F-51: with whole-order recovery, too, a threshold of 3 resets three times and puts the order in Error at the fourth expiry', async (t) => {
@@ -190,7 +190,7 @@ test('F-53: with onExhausted "wait" an order above the threshold keeps its claim
   await system.clock.advance(3_600_000);
   await supervisor.pass();
   for (const woken of await takeWakeUps(system)) await wake(system, woken);
-  assert.deepEqual(asked(system), ['one#1', 'one#2']);
+  assert.deepEqual(requestedSteps(system), ['one#1', 'one#2']);
 });
 
 test('F-53, F-106: with onExhausted "undo" an order above the threshold is compensated, newest effect first', async (t) => {

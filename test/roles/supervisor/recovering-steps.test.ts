@@ -7,8 +7,8 @@ import {
   accept,
   alertsOf,
   appOf,
-  asked,
   replyTo,
+  requestedSteps,
   requests,
   silence,
   start,
@@ -74,7 +74,7 @@ test('F-52: two steps that are late together are requested again together, and c
   await system.clock.advance(stepMs);
   await supervisorOf(system).pass();
   await wake(system, orderId);
-  assert.deepEqual(asked(system), ['one#1', 'two#1', 'one#2', 'two#2']);
+  assert.deepEqual(requestedSteps(system), ['one#1', 'two#1', 'one#2', 'two#2']);
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
@@ -86,7 +86,7 @@ test('F-51, S15: with a threshold of 3 the first three expiries request again, a
     await supervisorOf(system).pass();
     assert.partialDeepStrictEqual(await system.state(orderId), { failureCount, processState: failureCount > 3 ? 'Error' : 'Processing' });
     await wake(system, orderId);
-    assert.equal(asked(system).length, Math.min(failureCount, 3) + 1);
+    assert.equal(requestedSteps(system).length, Math.min(failureCount, 3) + 1);
   }
   assert.partialDeepStrictEqual(await system.state(orderId), {
     processState: 'Error',
@@ -146,15 +146,15 @@ test('F-51, F-59, S17: an order above its threshold is announced once, and the w
 });
 
 test('F-51, F-62, F-74: when the threshold ends an order, its host emits workflowTerminated, and the order is announced', async (t) => {
-  const told: string[] = [];
+  const announced: string[] = [];
   const system = await start(
     t,
     appOf((step) => step('one'), { maxFailures: 0, serve: (_, call) => silence(call) }),
   );
-  system.host.on('workflowTerminated', ({ orderId }) => void told.push(orderId));
+  system.host.on('workflowTerminated', ({ orderId }) => void announced.push(orderId));
   const orderId = await submitted(system);
   await system.clock.advance(stepMs + 5000);
-  assert.deepEqual(told, [orderId]);
+  assert.deepEqual(announced, [orderId]);
   assert.deepEqual(alertsOf(system, orderId), ['Order In Error', 'Workflow Terminated']);
 });
 
@@ -169,17 +169,17 @@ test('F-53: with onExhausted "wait" a step above the threshold rests for an hour
     await system.clock.advance(stepMs);
     await supervisor.pass();
     await wake(system, orderId);
-    assert.equal(asked(system).length, attempts);
+    assert.equal(requestedSteps(system).length, attempts);
   }
   await system.clock.advance(hourMs - 1);
   await supervisor.pass();
   await wake(system, orderId);
-  assert.equal(asked(system).length, 2);
+  assert.equal(requestedSteps(system).length, 2);
 
   await system.clock.advance(1);
   await supervisor.pass();
   await wake(system, orderId);
-  assert.equal(asked(system).length, 3);
+  assert.equal(requestedSteps(system).length, 3);
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 2 });
 });
 
@@ -200,7 +200,7 @@ test('F-53, S15: with onExhausted "fault" a step that is always answered "not no
     assert.equal((await system.state(orderId)).processState, processState);
   }
   assert.equal((await system.state(orderId)).fault?.type, 'DeadlineExceeded');
-  assert.equal(asked(system).length, 2);
+  assert.equal(requestedSteps(system).length, 2);
 });
 
 test('F-53: a reply of a sibling during the long wait neither shortens it nor makes the expiry count again', async (t) => {
@@ -219,7 +219,7 @@ test('F-53: a reply of a sibling during the long wait neither shortens it nor ma
   await accept(system, orderId, reply);
   await system.clock.advance(1000);
   await supervisor.pass();
-  assert.deepEqual(asked(system), ['late#1', 'slow#1', 'last#1']);
+  assert.deepEqual(requestedSteps(system), ['late#1', 'slow#1', 'last#1']);
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
@@ -244,7 +244,7 @@ test('F-53, S15: a timer during the long wait does not end it, and the expiry do
   await system.clock.advance(60_000);
   await wake(system, orderId);
   await supervisor.pass();
-  assert.deepEqual(asked(system), ['late#1', 'slow#1', 'last#1']);
+  assert.deepEqual(requestedSteps(system), ['late#1', 'slow#1', 'last#1']);
   assert.equal((await system.state(orderId)).failureCount, 1);
 
   await accept(
@@ -258,7 +258,7 @@ test('F-53, S15: a timer during the long wait does not end it, and the expiry do
   await system.clock.advance(hourMs);
   await supervisor.pass();
   await wake(system, orderId);
-  assert.deepEqual(asked(system), ['late#1', 'slow#1', 'last#1', 'late#2']);
+  assert.deepEqual(requestedSteps(system), ['late#1', 'slow#1', 'last#1', 'late#2']);
 });
 
 test('F-42, F-52: a reply that was sent in time is accepted until the next attempt is requested, even after the expiry was counted', async (t) => {
@@ -275,6 +275,6 @@ test('F-42, F-52: a reply that was sent in time is accepted until the next attem
     await system.clock.advance(stepMs);
     await supervisorOf(system).pass();
     for (const what of [first, then]) await (what === 'wake' ? wake(system, orderId) : accept(system, orderId, reply));
-    assert.deepEqual(asked(system), first === 'answer' ? ['one#1', 'two#1'] : ['one#1', 'one#2']);
+    assert.deepEqual(requestedSteps(system), first === 'answer' ? ['one#1', 'two#1'] : ['one#1', 'one#2']);
   }
 });

@@ -4,10 +4,10 @@ import type { SupervisorPass } from '#roles/supervisor/supervisor';
 import {
   accept,
   appOf,
-  asked,
   journalOf,
   pick,
   replyTo,
+  requestedSteps,
   requests,
   startStill,
   stepMs,
@@ -76,7 +76,7 @@ test('F-57, X-1: when a supervisor crashes after counting an expiry, the next on
   assert.deepEqual(await takeWakeUps(system), [orderId]);
   await wake(system, orderId);
   assert.equal((await system.state(orderId)).failureCount, 1);
-  assert.deepEqual(asked(system), ['one#1', 'one#2']);
+  assert.deepEqual(requestedSteps(system), ['one#1', 'one#2']);
 });
 
 test('F-57, X-1: an order that was reset by a crashed supervisor is claimed at the next pass', async (t) => {

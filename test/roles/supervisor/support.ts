@@ -110,7 +110,8 @@ export async function takeWakeUps({ queues }: TestSystem): Promise<readonly stri
 }
 
 /** The requests on the agent’s queue so far: `one#2` is the second attempt of step one. */
-export const asked = (system: TestSystem): readonly string[] => requests(system).map(({ path, attempt }) => `${nameOf(path)}#${attempt}`);
+export const requestedSteps = (system: TestSystem): readonly string[] =>
+  requests(system).map(({ path, attempt }) => `${nameOf(path)}#${attempt}`);
 
 export const requests = (system: TestSystem): readonly Request[] =>
   system.messages(queueNames.requests('worker')).map((body) => Request.parse(body));

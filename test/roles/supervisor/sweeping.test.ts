@@ -33,7 +33,7 @@ test('F-57: an interrupted sweep continues in the next run where it stopped, and
   await sweep({ stopping });
   assert.deepEqual(seen, orders);
   await sweep();
-  assert.deepEqual(seen, [...orders, ...orders], 'then it begins anew');
+  assert.deepEqual(seen, [...orders, ...orders], 'then the sweep starts again');
 });
 
 test('F-57: a sweep whose process crashes continues from its position of a minute before', async (context) => {

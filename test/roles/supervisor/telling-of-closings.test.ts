@@ -32,68 +32,68 @@ async function closedBy(t: TestContext, fateOf: (system: TestSystem) => Fate) {
   for (let time = 1; time <= 5; time++) await health.failed('worker-requests').catch(() => undefined);
   assert.equal((await channelState('worker', store))?.state, 'closed');
   const alerts = () => publisher.published(0, 100).map(({ id, detailType }) => [detailType, id]);
-  return { system, alerts, isUntold: async () => (await channelState('worker', store))?.unannounced };
+  return { system, alerts, isUnannounced: async () => (await channelState('worker', store))?.unannounced };
 }
 
 const alert = ['Channel Closed', 'channel/worker/5'];
 
 test('F-108, L6: when a process crashes between closing a channel and announcing that, a supervisor pass announces it, once', async (t) => {
-  const { system, alerts, isUntold } = await closedBy(t, () => ({ publish: async () => killed() }));
-  assert.deepEqual([alerts(), await isUntold()], [[], true]);
+  const { system, alerts, isUnannounced } = await closedBy(t, () => ({ publish: async () => killed() }));
+  assert.deepEqual([alerts(), await isUnannounced()], [[], true]);
   await system.clock.advance(outboxMs);
   await Promise.all([supervisorOf(system).pass(), supervisorOf(system).pass()]);
   for (let pass = 1; pass <= 3; pass++) await supervisorOf(system).pass();
-  assert.deepEqual([alerts(), await isUntold()], [[alert], false]);
+  assert.deepEqual([alerts(), await isUnannounced()], [[alert], false]);
 });
 
 test('F-108: when a process crashes between announcing it and recording that, the announcement repeats under the same id', async (t) => {
   const tries: string[] = [];
-  const { system, alerts, isUntold } = await closedBy(t, ({ store, publisher }) => ({
+  const { system, alerts, isUnannounced } = await closedBy(t, ({ store, publisher }) => ({
     publish: async (announcements) => {
       tries.push(...announcements.map(({ id }) => id));
       return publisher.publish(announcements);
     },
     putDocument: (...write) => (tries.length > 0 ? killed() : store.putDocument(...write)),
   }));
-  assert.deepEqual([tries, await isUntold()], [['channel/worker/5'], true]);
+  assert.deepEqual([tries, await isUnannounced()], [['channel/worker/5'], true]);
   await system.clock.advance(outboxMs);
   const publish: Publisher['publish'] = (announcements) => {
     tries.push(...announcements.map(({ id }) => id));
     return system.publisher.publish(announcements);
   };
   await supervisorOf(system, { publisher: { publish } }).pass();
-  assert.deepEqual([tries, alerts(), await isUntold()], [['channel/worker/5', 'channel/worker/5'], [alert], false]);
+  assert.deepEqual([tries, alerts(), await isUnannounced()], [['channel/worker/5', 'channel/worker/5'], [alert], false]);
 });
 
 test('F-108: when the process survives, it announces the closing itself, and no supervisor announces it, then or later', async (t) => {
   let passes = 0;
-  let told = 0;
+  let announced = 0;
   const passOf = (system: TestSystem) => {
-    const publish: Publisher['publish'] = async () => ({ failed: [`${++told}`] });
+    const publish: Publisher['publish'] = async () => ({ failed: [`${++announced}`] });
     passes += 1;
     return supervisorOf(system, { publisher: { publish } }).pass();
   };
-  const { system, alerts, isUntold } = await closedBy(t, (on) => ({
+  const { system, alerts, isUnannounced } = await closedBy(t, (on) => ({
     publish: async (announcements) => {
       await passOf(on);
       return on.publisher.publish(announcements);
     },
   }));
-  assert.deepEqual([alerts(), await isUntold()], [[alert], false]);
+  assert.deepEqual([alerts(), await isUnannounced()], [[alert], false]);
   await system.clock.advance(outboxMs);
   await passOf(system);
-  assert.deepEqual([passes, told], [2, 0]);
+  assert.deepEqual([passes, announced], [2, 0]);
 });
 
 test('F-108: when the event bus fails, the pass still handles its orders, and the closing is announced once the bus is back', async (t) => {
-  const { system, alerts, isUntold } = await closedBy(t, () => ({ publish: async (all) => ({ failed: all.map(({ id }) => id) }) }));
+  const { system, alerts, isUnannounced } = await closedBy(t, () => ({ publish: async (all) => ({ failed: all.map(({ id }) => id) }) }));
   await system.clock.advance(outboxMs);
   const away: Publisher = { publish: () => Promise.reject(new Error('The bus is away.')) };
   const supervisor = supervisorOf(system, { publisher: away });
   await supervisor.pass();
-  assert.deepEqual([supervisor.telemetry.counts()['supervisorPass'], alerts(), await isUntold()], [1, [], true]);
+  assert.deepEqual([supervisor.telemetry.counts()['supervisorPass'], alerts(), await isUnannounced()], [1, [], true]);
   await supervisorOf(system).pass();
-  assert.deepEqual([alerts(), await isUntold()], [[alert], false]);
+  assert.deepEqual([alerts(), await isUnannounced()], [[alert], false]);
 });
 
 test('F-108: when an operator has opened or closed the channel, no announcement follows', async (t) => {

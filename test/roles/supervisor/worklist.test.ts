@@ -61,15 +61,15 @@ test('an entry that is too early is moved by the supervisor in an ordinary write
 
 test('X-25, S16: a stale index entry of an order that is finished, unknown, leased or not yet due has no effect', async (t) => {
   const system = await startStill(t, appOf(threeSteps));
-  const [finished, held, inTime] = [await submitted(system), await submitted(system), await submitted(system)];
+  const [finished, leased, inTime] = [await submitted(system), await submitted(system), await submitted(system)];
   await alter(system, finished, { processState: 'Processed', nextDueAt: null, nextDueFor: null, worklist: null, worklistAt: null });
-  await alter(system, held, { processState: 'Error', nextDueFor: { kind: 'reminder' } });
-  const ids = [finished, held, inTime, 'ord_unknown'];
-  const before = await pick(system, [finished, held, inTime], 'rev');
+  await alter(system, leased, { processState: 'Error', nextDueFor: { kind: 'reminder' } });
+  const ids = [finished, leased, inTime, 'ord_unknown'];
+  const before = await pick(system, [finished, leased, inTime], 'rev');
   const ghostly = { ...system.store, due: async (_: string, shard: number) => (shard === 0 ? ids : []) };
   const pass = await supervisorOf(system, { store: ghostly }).pass();
   assert.deepEqual(pass, { looked: 4, counted: 0, woken: 0, intoError: 0, lost: 0 });
-  assert.deepEqual(await pick(system, [finished, held, inTime], 'rev'), before);
+  assert.deepEqual(await pick(system, [finished, leased, inTime], 'rev'), before);
   assert.deepEqual(await takeWakeUps(system), []);
 });
 
@@ -122,6 +122,23 @@ test('L1: orders that only get wake-ups keep their place in front, and hide no o
   await system.clock.advance(stepMs);
   assert.deepEqual(await supervisorOf(system, { pageSize: 2 }).pass(), { looked: 160, counted: 80, woken: 80, intoError: 0, lost: 0 });
   assert.deepEqual(new Set(await pick(system, late, 'failureCount')), new Set([1]));
+});
+
+test('L1: a pass reads a bounded number of ids for each order, however many are due', async (t) => {
+  const system = await startStill(t, oneStep);
+  const waiting = await submittedMany(system, 1_000);
+  for (const orderId of waiting)
+    await alter(system, orderId, { processState: 'Pending', nextDueFor: { kind: 'unclaimed' }, worklistAt: 0 });
+  await system.clock.advance(stepMs);
+  let read = 0;
+  const due: typeof system.store.due = async (...range) => {
+    const ids = await system.store.due(...range);
+    read += ids.length;
+    return ids;
+  };
+  const { looked, woken } = await supervisorOf(system, { store: { ...system.store, due }, pageSize: 2 }).pass();
+  assert.deepEqual([looked, woken], [1_000, 1_000]);
+  assert.ok(read <= 3 * 1_000, `${read} ids`);
 });
 
 test('X-9: an order whose store access fails transiently is skipped, and found by the next pass', async (t) => {

@@ -14,7 +14,7 @@ export interface AwsServers {
   stop(): Promise<unknown>;
 }
 
-/** Servers that speak AWS's protocols; the one of SQS stands still in time. */
+/** Servers that speak AWS's protocols; the clock of SQS stops until the test advances it. */
 export async function startAwsServers(startDynamoDb: () => Promise<Emulator> = startDynoxide): Promise<AwsServers> {
   const [dynamodb, sqs, bus] = await Promise.all([startDynamoDb(), startFauxqs({ start: Date.UTC(2026, 0, 1) }), startEventBus()]);
   return { open: openAt(dynamodb, sqs, bus), stop: () => Promise.all([dynamodb.stop(), sqs.stop(), bus.stop()]) };

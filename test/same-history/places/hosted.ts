@@ -16,7 +16,7 @@ export interface Ground extends Outer {
   readonly clock: SteppedClock;
   /** The time of the ground's own next event. */
   next?(): number;
-  /** Tells the ground that this time has come. */
+  /** Notifies the servers that this time has come. */
   moveTo?(time: number): Promise<void>;
   bodies: Place['bodies'];
   announced: Place['announced'];
@@ -63,7 +63,7 @@ export async function openHosted(ground: Ground, { app, variables, services, mai
     async pass(ms) {
       const end = clock.now() + ms;
       for (;;) {
-        await open.settled();
+        await open.ended();
         const next = Math.min(clock.next(), ground.next?.() ?? Number.POSITIVE_INFINITY);
         if (next > end) break;
         clock.moveTo(next);
@@ -71,7 +71,7 @@ export async function openHosted(ground: Ground, { app, variables, services, mai
       }
       clock.moveTo(end);
       await ground.moveTo?.(end);
-      await open.settled();
+      await open.ended();
     },
     send: (queue, body) => ground.queues.send([{ queue, body }]),
     crash() {
@@ -83,7 +83,7 @@ export async function openHosted(ground: Ground, { app, variables, services, mai
     announced: ground.announced,
     async close() {
       life.abort();
-      await open.settled();
+      await open.ended();
       await ground.close();
     },
   };
@@ -105,7 +105,7 @@ class Open {
   }
 
   /** Whether every part of the host waits for the time to advance. */
-  async settled(): Promise<void> {
+  async ended(): Promise<void> {
     for (let quiet = 0; quiet < 8; quiet++) {
       if (this.count > 0) {
         await new Promise<void>((resolve) => (this.idle = resolve));
@@ -131,13 +131,13 @@ const alivePort = <P extends object>(port: P, life: AbortSignal, open: Open): P 
           name === 'receive'
             ? receiving(target as Ports['queues'], given as Parameters<Ports['queues']['receive']>, life)
             : open.during(method.apply(target, given) as Promise<unknown>);
-        const settled = call.then(
+        const ended = call.then(
           (value) => () => value,
           (error: unknown) => () => {
             throw error;
           },
         );
-        const answer = await settled;
+        const answer = await ended;
         return life.aborted ? never() : answer();
       };
     },

@@ -2,13 +2,14 @@ import type { App } from 'redress';
 import type { JsonObject } from '#core/data/json';
 import type { Announcement } from '#ports/event-bus';
 import { type QueueSource, topologyOf } from '#runtime/topology';
+import type { Observation } from '#testing/world/observation';
+import { Timeline } from '#testing/world/timeline';
 import { Faults, profileFrom } from '../../simulation/faults.ts';
 import { SimulatedHost } from '../../simulation/host.ts';
 import { portsOf, Shared } from '../../simulation/ports.ts';
 import { SimulatedQueues } from '../../simulation/queues.ts';
 import { type Chance, chanceOf } from '../../simulation/random.ts';
-import type { Happening, Sight } from '../../simulation/sight.ts';
-import { Timeline } from '../../simulation/timeline.ts';
+import type { Surroundings } from '../../simulation/surroundings.ts';
 import type { OpenPlace, Place, Played } from '../place.ts';
 import { staffed } from '../shop.ts';
 
@@ -21,17 +22,17 @@ export const openSimulatedPlace: OpenPlace = async (played) => {
   return place;
 };
 
-const noChance: Chance = {
+const noRandom: Chance = {
   next: () => 0,
   happens: () => false,
   between: (least) => least,
   pick: (list) => list[0] as (typeof list)[number],
 };
 
-class SimulatedPlace implements Place, Sight {
+class SimulatedPlace implements Place, Surroundings {
   readonly timeline = new Timeline(Date.UTC(2026, 0, 1));
-  readonly chance = noChance;
-  readonly faults = new Faults(profileFrom(chanceOf(1)), noChance, () => 'none');
+  readonly chance = noRandom;
+  readonly faults = new Faults(profileFrom(chanceOf(1)), noRandom, () => 'none');
   private readonly queues = new SimulatedQueues(this);
   private readonly shared: Shared;
   private readonly played: Played;
@@ -125,16 +126,16 @@ class SimulatedPlace implements Place, Sight {
     this.timeline.after(1, `more on ${queue}`, () => this.deliver(queue));
   }
 
-  saw(happening: Happening): void {
-    if (happening.type === 'sent') this.sent.push(happening);
-    if (happening.type === 'published') this.published.push(happening.announcement);
+  record(observation: Observation): void {
+    if (observation.type === 'sent') this.sent.push(observation);
+    if (observation.type === 'published') this.published.push(observation.announcement);
   }
 
   carriedOut(): void {
     // No call is cut off in the middle here.
   }
 
-  tell(): void {
+  narrate(): void {
     // There are no listeners: its history is printed at the end.
   }
 

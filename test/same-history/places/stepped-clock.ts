@@ -5,7 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that stands still, and knows the time of the next sleeper. */
+/** A clock that stops between steps, and knows the time of the next sleeper. */
 export class SteppedClock implements Clock {
   private time: number;
   private readonly sleepers = new Set<Sleeper>();

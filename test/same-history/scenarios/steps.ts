@@ -19,32 +19,34 @@ import { again, hasty, printing, sale, strict, wary, whole } from '../workflows.
 
 /** Steps that succeed, fail, or do not answer. */
 export const steps: readonly Scenario[] = [
-  scenario('all steps are done', sale, '"outcome":"completed"'),
-  scenario('a step fails for now, twice', sale, ['"attempt":2', 'completed'], { answers: { 'order/retry/charge': [fails(), fails()] } }),
+  scenario('all steps complete', sale, '"outcome":"completed"'),
+  scenario('a step has two transient failures', sale, ['"attempt":2', 'completed'], {
+    answers: { 'order/retry/charge': [fails(), fails()] },
+  }),
   scenario(
-    'a step fails for now more often than it is run: the order is blocked at once, with that fault',
+    'a step has more transient failures than its retry has runs: the order is blocked at once, with that fault',
     sale,
     ['RunFailed', 'OrderBlocked', 'Order In Error'],
     {
       answers: { 'order/retry/charge': [fails(), fails(), fails()] },
     },
   ),
-  scenario('an effect without an answer is not done a second time', sale, ['DeadlineExpired', 'completed'], {
+  scenario('an effect without a reply is not repeated', sale, ['DeadlineExpired', 'completed'], {
     answers: { 'order/ship': [doneInSilence()] },
   }),
-  scenario('a service answers when its time is over', sale, ['DeadlineExpired', 'completed'], {
+  scenario('a service answers after the time limit', sale, ['DeadlineExpired', 'completed'], {
     answers: { 'order/reserve': [done(14)] },
   }),
-  scenario('a service is silent once', sale, ['DeadlineExpired', 'completed'], { answers: { 'order/reserve': [silent()] } }),
-  scenario('a service is silent for good: a person is told', sale, ['ThresholdExceeded', 'Order In Error'], {
+  scenario('a service gives no answer once', sale, ['DeadlineExpired', 'completed'], { answers: { 'order/reserve': [silent()] } }),
+  scenario('a service never answers, and a person is notified', sale, ['ThresholdExceeded', 'Order In Error'], {
     answers: { 'order/reserve': [silent(), silent(), silent(), silent(), silent()] },
     lastsSeconds: 90,
   }),
-  scenario('a step that is late for good faults, where its workflow says so', strict, ['DeadlineExceeded', 'compensated'], {
+  scenario('a step that exceeds its failure limit faults, with onExhausted fault', strict, ['DeadlineExceeded', 'compensated'], {
     answers: { 'order/charge': [silent(), silent()] },
   }),
   scenario(
-    'an order that is late for good is undone, where its workflow says so',
+    'an order that exceeds its failure limit is compensated, with onExhausted undo',
     wary,
     ['UndoFailed', 'stock.release', '"outcome":"compensated"'],
     {
@@ -52,23 +54,23 @@ export const steps: readonly Scenario[] = [
       lastsSeconds: 90,
     },
   ),
-  scenario('an order is taken up anew as a whole', whole, ['OrderReset', '"epoch":3', 'completed'], {
+  scenario('an order is reset as a whole and claimed again', whole, ['OrderReset', '"epoch":3', 'completed'], {
     answers: { 'order/charge': [silent()] },
   }),
-  scenario('an order is taken up anew once too often', whole, ['ThresholdExceeded', 'Order In Error'], {
+  scenario('an order is reset as a whole until it exceeds its failure limit', whole, ['ThresholdExceeded', 'Order In Error'], {
     answers: { 'order/charge': [silent(), silent(), silent()] },
     variables: { MAX_FAILURES: '1' },
   }),
-  scenario('the time of the whole order is over', hasty, ['DeadlineExceeded', 'Order In Error'], {
+  scenario('the time limit of the whole order passes', hasty, ['DeadlineExceeded', 'Order In Error'], {
     answers: { 'order/charge': [done(6)] },
   }),
-  scenario('a service answers with something else', sale, ['InvalidReply', 'Order In Error'], { answers: { 'order/ship': [nonsense()] } }),
-  scenario('a service answers with more than can be kept', sale, 'TooLarge', { answers: { 'order/ship': [large()] } }),
-  scenario('a service fails for good, by a name that nobody knows', sale, ['TooLate', 'Order In Error'], {
+  scenario('a service gives an invalid answer', sale, ['InvalidReply', 'Order In Error'], { answers: { 'order/ship': [nonsense()] } }),
+  scenario('a service gives an answer that exceeds the size limit', sale, 'TooLarge', { answers: { 'order/ship': [large()] } }),
+  scenario('a service has a permanent failure with an undeclared name', sale, ['TooLate', 'Order In Error'], {
     answers: { 'order/ship': [failsForGood()] },
   }),
-  scenario('long work asks for more time', printing, ['StepExtended', 'completed'], { answers: { 'order/print': [done(24)] } }),
-  scenario('long work takes longer than it may', printing, ['StepExtended', 'DeadlineExpired'], {
+  scenario('long work extends its deadline', printing, ['StepExtended', 'completed'], { answers: { 'order/print': [done(24)] } }),
+  scenario('long work exceeds its maximum time', printing, ['StepExtended', 'DeadlineExpired'], {
     answers: { 'order/print': [done(60)] },
     lastsSeconds: 90,
   }),
@@ -78,13 +80,13 @@ export const steps: readonly Scenario[] = [
   scenario('no run succeeds', again, ['RunFailed', '/reserve/undo/3', 'compensated'], {
     answers: { 'order/all/sequence/charge': [refuses(), refuses(), refuses()] },
   }),
-  scenario('a service does it and says that it failed', sale, ['RunFailed', 'completed'], {
+  scenario('a service reports a failure after the effect', sale, ['RunFailed', 'completed'], {
     answers: { 'order/retry/charge': [doneButFails()] },
   }),
   scenario('a request is lost', sale, ['DeadlineExpired', 'completed'], { mail: [lost('request', 'order/ship')] }),
   scenario('a reply is lost', sale, ['DeadlineExpired', 'completed'], { mail: [lost('reply', 'order/ship')] }),
-  scenario('a reply comes when the step was asked again', sale, ['DeadlineExpired', 'completed'], {
+  scenario('a reply arrives after the step was requested again', sale, ['DeadlineExpired', 'completed'], {
     mail: [late(13, 'reply', 'order/ship')],
   }),
-  scenario('the host dies while a step is at work', sale, ['DeadlineExpired', 'completed'], { events: [at(1.5, crashes)] }),
+  scenario('the host crashes while a step is running', sale, ['DeadlineExpired', 'completed'], { events: [at(1.5, crashes)] }),
 ];

@@ -23,11 +23,11 @@ type Trouble = 'Sold' | 'silent' | 'not now' | 'takes 8' | 'takes 40';
 
 /** The behavior of each operation, call by call; later calls succeed. */
 const script = new Map<string, Trouble[]>();
-const asked: string[] = [];
+const requested: string[] = [];
 let clock: ManualClock;
 
 async function play<O>(name: string, call: Call<'Sold'>, output: O) {
-  asked.push(name);
+  requested.push(name);
   const trouble = script.get(name)?.shift();
   if (trouble === 'silent') await new Promise((_, reject) => call.signal.addEventListener('abort', reject));
   if (trouble?.startsWith('takes')) await clock.sleep(Number(trouble.slice(6)) * 1000);
@@ -68,7 +68,7 @@ async function real(
 ) {
   script.clear();
   for (const [name, list] of Object.entries(troubles)) script.set(name, [...list]);
-  asked.length = 0;
+  requested.length = 0;
   const system = await startSystem(defineApp({ workflows: [trip(exhausted)], agents: [hotel, train] }), { clock: (clock = manualClock()) });
   try {
     const submitted = await system.submit({});
@@ -81,13 +81,22 @@ async function real(
     for (let seconds = 0; seconds < 600; seconds += 1) {
       await system.clock.advance(1000);
       const { processState, outcome } = await system.state(orderId);
-      if (processState === 'Processed' || processState === 'Error') return { outcome: outcome ?? 'blocked', asked: [...asked] };
+      if (processState === 'Processed' || processState === 'Error') return { outcome: outcome ?? 'blocked', requested: [...requested] };
     }
-    return { outcome: 'stuck', asked: [...asked] };
+    return { outcome: 'stuck', requested: [...requested] };
   } finally {
     await system.stop();
   }
 }
+
+/** How a title describes each behavior. */
+const descriptions: { readonly [trouble in Trouble]: string } = {
+  Sold: 'is refused',
+  silent: 'sends no reply',
+  'not now': 'has a transient failure',
+  'takes 8': 'takes 8 seconds',
+  'takes 40': 'takes 40 seconds',
+};
 
 const whensOf = {
   Sold: given(train.ride).faults(Sold).once(),
@@ -105,21 +114,21 @@ const ways: readonly Exhausted[] = [
 describe('a rehearsal sends the same requests as the whole system, and ends the same way', () => {
   for (const exhausted of ways)
     for (const trouble of ['Sold', 'silent', 'not now', 'takes 8', 'takes 40'] as const)
-      test(`train.ride: ${trouble}, on exhausted: ${exhausted.onExhausted}${exhausted.recover === 'order' ? ' of the whole order' : ''}`, async () => {
+      test(`when train.ride ${descriptions[trouble]}, with onExhausted ${exhausted.onExhausted}${exhausted.recover === 'order' ? ' for the whole order' : ''}`, async () => {
         const { outcome, steps } = rehearse(trip(exhausted), {}, whensOf[trouble]);
         const times = trouble === 'silent' ? 5 : trouble === 'takes 40' ? 20 : 1;
         assert.deepEqual(await real(exhausted, { 'train.ride': Array.from({ length: times }, () => trouble) }), {
           outcome,
-          asked: steps.map(({ operation }) => operation),
+          requested: steps.map(({ operation }) => operation),
         });
       });
 
-  test('F-170: a cancel while train.ride is running', async () => {
+  test('F-170: when the order is canceled while train.ride is running', async () => {
     const exhausted = { onExhausted: 'error' } as const;
     const { outcome, steps } = rehearse(trip(exhausted), {}, whensOf['takes 8'], instruct({ kind: 'cancel' }, { atSeconds: 5 }));
     assert.deepEqual(await real(exhausted, { 'train.ride': ['takes 8'] }, { cancelAfterMs: 5000 }), {
       outcome,
-      asked: steps.map(({ operation }) => operation),
+      requested: steps.map(({ operation }) => operation),
     });
   });
 });

@@ -195,7 +195,7 @@ describe('clients and operators', () => {
 
 test('F-163: the compiler refuses impossible inputs, durations and instructions', () => {
   const sold = given(shop.pack).faults(Sold);
-  // @ts-expect-error: there is no such field
+  // @ts-expect-error: an unknown field
   sold.forInput({ sukk: 'tea' });
   // @ts-expect-error: it is a text
   sold.forInput({ sku: 4 });
@@ -207,7 +207,7 @@ test('F-163: the compiler refuses impossible inputs, durations and instructions'
   given(paid).comes({ amount: 4 }, { afterSeconds: 1, atSecond: 4 });
   // @ts-expect-error: a signal has no input
   given(paid).comes({ amount: 4 }).forInput;
-  // @ts-expect-error: there is no such instruction
+  // @ts-expect-error: an unknown instruction
   instruct({ kind: 'undo' });
   // @ts-expect-error: only a resubmission has an answer
   instruct({ kind: 'suspend', answer: 4 });

@@ -59,7 +59,7 @@ async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, l
   let isStopped = false;
   const stop = () => {
     isStopped = true;
-    say('one moment: what was tried until now');
+    say('stopping: the result until now follows');
   };
   process.once('SIGINT', stop).once('SIGTERM', stop);
   const begun = performance.now();
@@ -86,14 +86,14 @@ function summary(tried: readonly Tried[], worlds: number, unseenMax: number): st
   const notReached = tried.filter(({ result }) => result.status === 'not reached').length;
   const unseen = tried.filter(({ result }) => result.status === 'survived' && result.changed === 0).length;
   return (
-    `Commit ${commit()}, ${worlds} worlds (seeds 1 to ${worlds}), given up after ${unseenMax} in which nothing was different: ${tried.length} changes, of which ${notReached} lie in code that no ` +
-    `world reaches. Of the other ${all.of} the simulation catches ${all.caught} (${percent(all.caught / all.of)}); ` +
-    `${all.of - all.caught} survive, ${unseen} of them without anything that could be seen in any world. Without the ${all.of - harmful.of} that are harmless it catches ${percent(harmful.caught / harmful.of)}. Caught by: ${catchers(tried)}.`
+    `Commit ${commit()}, ${worlds} worlds (seeds 1 to ${worlds}), at most ${unseenMax} without a visible difference: ${tried.length} changes, ${notReached} of them in code that no ` +
+    `world reaches. The simulation catches ${all.caught} of the other ${all.of} (${percent(all.caught / all.of)}); ` +
+    `${all.of - all.caught} survive, ${unseen} of them without a visible difference in any world. Without the ${all.of - harmful.of} harmless ones it catches ${percent(harmful.caught / harmful.of)}. Laws that caught changes: ${catchers(tried)}.`
   );
 }
 
 function boundsOf(tried: readonly Tried[]): string {
   const [least, most] = interval(score(tried));
   const [leastHarmful, mostHarmful] = interval(scoreOfHarmful(tried));
-  return ` A random sample: of all of them it catches between ${percent(least)} and ${percent(most)} (95 %), of those that are not harmless between ${percent(leastHarmful)} and ${percent(mostHarmful)}.`;
+  return ` The sample is random: the simulation catches between ${percent(least)} and ${percent(most)} of all changes (95 % confidence), and between ${percent(leastHarmful)} and ${percent(mostHarmful)} of those that are not harmless.`;
 }

@@ -67,7 +67,7 @@ function row(name: string, tried: readonly Tried[]): string {
 export function table(tried: readonly Tried[]): string {
   const files = Map.groupBy(tried, ({ mutant }) => mutant.file);
   return [
-    '| file | score | caught | survived | of these harmless | in no world |',
+    '| file | score | caught | survived | harmless survivors | in no world |',
     '|---|---|---|---|---|---|',
     ...[...files].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([file, each]) => row(`\`${file}\``, each)),
     row('**all**', tried),
@@ -96,11 +96,13 @@ export function survivors(tried: readonly Tried[]): string {
     .toSorted(({ mutant: one }, { mutant: other }) => one.file.localeCompare(other.file) || one.line - other.line)
     .map(({ mutant, result }) => {
       const reason = reasonOf(mutant);
-      const why = reason ? `${reason.gap ? '**a gap**: ' : ''}${reason.why}` : 'not looked at';
+      const why = reason ? `${reason.gap ? '**a gap**: ' : ''}${reason.why}` : 'not reviewed';
       const seen = `${result.changed}/${result.worlds}`;
       return `| \`${mutant.file}\` ${mutant.line} | ${cell(mutant.original)} | ${cell(mutant.replacement)} | ${seen} | ${why} |`;
     });
-  return ['| where | instead of | it says | seen in worlds | harmless because, or a gap |', '|---|---|---|---|---|', ...lines].join('\n');
+  return ['| where | code | change | visible in worlds | reason why it is harmless, or a gap |', '|---|---|---|---|---|', ...lines].join(
+    '\n',
+  );
 }
 
 /** Writes the result of a whole run between its two marks in `docs/internals/mutation.md`. */

@@ -60,7 +60,7 @@ const hash = (parts: readonly string[]): string =>
 
 /** Returns the same order for the same seed, so that an interrupted run has tried a sample of all mutants. */
 export function shuffled(mutants: readonly Mutant[], seed: number): readonly Mutant[] {
-  const chance = chanceOf(seed);
-  const lots = mutants.map((mutant) => ({ mutant, lot: chance.next() }));
+  const random = chanceOf(seed);
+  const lots = mutants.map((mutant) => ({ mutant, lot: random.next() }));
   return lots.toSorted((one, other) => one.lot - other.lot).map(({ mutant }) => mutant);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import type { Happening } from '../../../../test/simulation/sight.ts';
+import type { Observation } from '../../../../lib/testing/world/observation.ts';
 import { root } from '../../run.ts';
 import { type Ask, type Played, sign } from './messages.ts';
 import { sourcesFile } from './plan.ts';
@@ -64,10 +64,10 @@ class WatchedWorld extends World {
     };
   }
 
-  override saw(happening: Happening): void {
+  override record(observation: Observation): void {
     this.lastSeen = this.timeline.now;
-    seen.update(JSON.stringify(happening));
-    super.saw(happening);
+    seen.update(JSON.stringify(observation));
+    super.record(observation);
   }
 }
 

@@ -1,0 +1,35 @@
+import * as z from 'zod';
+import { reason, time } from './common.ts';
+
+export const ChannelCloseBody = z.strictObject({ reason });
+
+export const ChannelOpenBody = z.strictObject({
+  reason: reason.exactOptional(),
+  canary: z.boolean().exactOptional().describe('agents only: send one request first, and the others after its reply'),
+});
+
+const Depth = z.strictObject({ visible: z.int(), inFlight: z.int(), delayed: z.int(), oldestAgeMs: z.number() });
+
+export const ChannelState = z.strictObject({
+  name: z.string(),
+  open: z.boolean(),
+  failuresInRow: z.int().describe('consecutive failures of handling its messages'),
+  since: time.optional().describe('when the channel was opened or closed; absent if it was never closed'),
+  by: z.string().optional().describe('the operator who opened or closed it, or engine'),
+  reason: z.string().optional(),
+  letsGo: z.boolean().optional().describe('the channel is open, and some waiting messages are not released yet'),
+  deadLetters: z.int().min(0).max(100).describe('how many of its messages are dead letters, at most 100'),
+  moreDeadLetters: z.literal(true).optional().describe('there are more dead letters than were counted'),
+  requests: Depth.describe('the depth of the request queue, or of the only queue'),
+  replies: Depth.optional(),
+  /** The circuit breaker of the service behind the agent. */
+  breaker: z
+    .strictObject({
+      phase: z.enum(['closed', 'open', 'half-open']),
+      awaySince: time.optional(),
+      failedProbes: z.int().optional(),
+      nextProbeAt: time.optional(),
+      backSince: time.optional(),
+    })
+    .optional(),
+});

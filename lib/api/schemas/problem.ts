@@ -1,0 +1,12 @@
+import * as z from 'zod';
+
+export const Problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  instance: z.string(),
+  code: z.string(),
+  requestId: z.string(),
+  errors: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })).optional(),
+});

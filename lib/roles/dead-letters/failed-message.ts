@@ -1,0 +1,124 @@
+import { UnprocessableMessage } from '#authoring/fault';
+import type { Delivery } from '#ports/delivery';
+import type { Telemetry } from '#ports/telemetry';
+import type { ChannelHealth } from '#roles/channels/health';
+import { channelOf, policyOf } from '#roles/channels/policy';
+import { errorText, failureOf, nameOf } from './classify.ts';
+import { messageFieldsIn } from './conversation.ts';
+import type { Attempt } from './dead-letter.ts';
+import { type FailureCount, type FailureCounts, type StartedAttempt, withFailure, without, withReason } from './failure-counts.ts';
+import { type HandOverPorts, handOver } from './hand-over.ts';
+import { logDelivery } from './log-fields.ts';
+import { requeue, waitedProblem } from './requeue.ts';
+
+/** A message that could not be handled. `begun`: the attempt was counted before it was made. */
+export interface FailedMessage {
+  readonly delivery: Delivery;
+  readonly error: unknown;
+  readonly begun: StartedAttempt | undefined;
+}
+
+/** Decides about a failed message. Resolves to true if it is redelivered; otherwise it was dropped, requeued or dead-lettered. */
+export type Decide = (failed: FailedMessage) => Promise<boolean>;
+
+interface DecidePorts extends HandOverPorts {
+  readonly channelHealth: ChannelHealth;
+}
+
+export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide {
+  const { app, clock, telemetry, channelHealth } = ports;
+
+  /** Removes a started attempt from the count, because it does not count as a failure. */
+  async function uncount({ delivery, begun }: FailedMessage): Promise<void> {
+    if (begun) await counts.change(delivery, without(begun.at), begun.counts);
+  }
+
+  async function deadLettered({ delivery }: FailedMessage, reason: string, count: FailureCount): Promise<false> {
+    await handOver(delivery, reason, count, ports);
+    return false;
+  }
+
+  /** Requeues a message that only a newer version can process; dead-letters it if it has waited too long. */
+  async function leftToNewer(failed: FailedMessage): Promise<boolean> {
+    const { delivery, error } = failed;
+    const tooOld = await requeue([delivery], error, ports);
+    await uncount(failed);
+    if (tooOld.length === 0) return false;
+    const reason = waitedProblem(delivery.body) ?? 'This message needs another version.';
+    return deadLettered(failed, reason, oneAttempt(error, clock.now()));
+  }
+
+  async function counted(failed: FailedMessage, maxFailures: number): Promise<boolean> {
+    const { delivery, error, begun } = failed;
+    const attempt = attemptOf(error, begun?.at ?? clock.now());
+    const { count } = await counts.change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.counts);
+    if (failureOf(error) === 'content') await ifPossible(delivery, () => channelHealth.failed(delivery.queue), telemetry);
+    const failures = count?.failures ?? 1;
+    if (count && failures > maxFailures)
+      return deadLettered(failed, `Processing failed ${failures} times, most recently with ${nameOf(error)}.`, count);
+    logDelivery('warn', again, delivery, { kind: nameOf(error), failures }, ports);
+    telemetry.count('recordFailed');
+    return true;
+  }
+
+  async function judged(failed: FailedMessage): Promise<boolean> {
+    const { delivery, error } = failed;
+    const policy = policyOf(channelOf(delivery.queue), app.channels);
+    const failure = failureOf(error);
+    if (failure === 'passing') {
+      await uncount(failed);
+      return redelivered(failed, telemetry);
+    }
+    if (failure === 'newer') return leftToNewer(failed);
+    if (policy.drop.includes(String(messageFieldsIn(delivery.body)?.['type']))) {
+      await uncount(failed);
+      return dropped(failed, ports);
+    }
+    if (failure === 'content' || policy.judge === 'count') return counted(failed, policy.maxFailures);
+    await uncount(failed);
+    return deadLettered(failed, (error as Error).message, oneAttempt(error, clock.now()));
+  }
+
+  return async (failed) => {
+    try {
+      return await judged(failed);
+    } catch (outage) {
+      return redelivered({ ...failed, error: outage }, telemetry);
+    }
+  };
+}
+
+const again = 'failed to process record, awaiting redelivery';
+
+function redelivered({ delivery, error }: FailedMessage, telemetry: Telemetry): true {
+  telemetry.log('warn', again, { error, messageId: delivery.messageId });
+  telemetry.count('recordFailed');
+  return true;
+}
+
+function dropped({ delivery, error }: FailedMessage, ports: DecidePorts): false {
+  logDelivery('info', 'dropped unprocessable message', delivery, { kind: nameOf(error) }, ports);
+  ports.telemetry.count('dropped');
+  return false;
+}
+
+/** Logs failures of `work`. The fate of the message is decided by now, so they must not cause a redelivery. */
+export async function ifPossible({ messageId, queue }: Delivery, work: () => Promise<unknown>, telemetry: Telemetry): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    telemetry.log('warn', 'failed to record message outcome', { error, messageId, queue });
+  }
+}
+
+const attemptOf = (error: unknown, at: number): Attempt => ({
+  at,
+  error: errorText(error),
+  ...(error instanceof UnprocessableMessage || failureOf(error) === 'unreadable' ? { nothingDone: true } : {}),
+});
+
+/** Returns the failure count of a message that is dead-lettered at its first failure. */
+const oneAttempt = (error: unknown, at: number): FailureCount => ({
+  attempts: [{ ...attemptOf(error, at), nothingDone: true }],
+  failures: 1,
+});

@@ -1,0 +1,110 @@
+import { StoreUnavailableError } from '#ports/errors';
+import { delayMaxMs, type Outgoing } from '#ports/queues';
+import type { Telemetry } from '#ports/telemetry';
+import { isHeldByOther } from './lease.ts';
+import type { Orders } from './orders.ts';
+import { attemptsMax, pauseMs, postponedMs } from './races.ts';
+import type { SendingPorts } from './sending.ts';
+import { withNotes } from './transition.ts';
+import type { Incoming, Loaded, PlannedWrite, Settings } from './types.ts';
+import { isUnsent } from './unsent.ts';
+import { quarantineUnworkable, type UnworkablePorts } from './unworkable.ts';
+import type { Writer } from './writer.ts';
+
+type AcceptOptions = SendingPorts & UnworkablePorts;
+
+interface AcceptTools {
+  readonly orders: Orders;
+  readonly writer: Writer;
+  readonly settings: Settings;
+}
+
+/**
+ * Applies messages for one order in one write. Requeues `again` after too many lost races, and while another host holds the lease.
+ * If it rejects, the messages must be redelivered. Rejects with NewerMessageError when only a newer version can read the order.
+ */
+export type Accept = (orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]) => Promise<void>;
+
+/** The outcome of one attempt. `throttled`: the store refused the write for lack of capacity; the order is unchanged. */
+type Accepted =
+  | { readonly outcome: 'written' }
+  /** `alive`: the number of active activities of the order. */
+  | { readonly outcome: 'lost' | 'throttled'; readonly alive: number };
+
+export function createAccept(options: AcceptOptions, { orders, writer, settings }: AcceptTools): Accept {
+  const { queues, clock, telemetry } = options;
+  const { hostId } = settings;
+
+  async function acceptOnce(...[orderId, incoming, again]: Parameters<Accept>): Promise<Accepted> {
+    const loaded = await orders.load(orderId);
+    if (!loaded) {
+      telemetry.count('unknownOrder', incoming.length);
+      return { outcome: 'written' };
+    }
+    const now = clock.now();
+    if (isHeldByOther(loaded.record, hostId, now)) {
+      await requeue(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
+      return { outcome: 'written' };
+    }
+    if (isUnsent(loaded.record)) await writer.sendAgain?.(loaded);
+    const planned = await orders.planOf(loaded, incoming, now);
+    countIgnored(telemetry, orderId, incoming, planned);
+    const alive = Object.keys(loaded.instance.state.activities).length;
+    try {
+      return { outcome: await carryOut(loaded, incoming, planned, now), alive };
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && error.throttled) return { outcome: 'throttled', alive };
+      throw error;
+    }
+  }
+
+  async function carryOut(
+    loaded: Loaded,
+    incoming: readonly Incoming[],
+    planned: PlannedWrite | undefined,
+    now: number,
+  ): Promise<'written' | 'lost'> {
+    const { record } = loaded;
+    if (planned) return writer.save(loaded, planned, { replan: (byteBudget) => orders.planOf(loaded, incoming, now, byteBudget) });
+    // The last write applied one of these messages, and its host may have crashed before it sent the requests.
+    const isLastWrite = writer.sendAgain !== undefined && incoming.some(({ id }) => record.lastBy.includes(id));
+    if (isLastWrite) await writer.sendAgain?.(loaded);
+    else if (isUnsent(record)) return writer.restoreDeadline(loaded, now);
+    else if (record.outbox.length > 0) return writer.save(loaded, unchanged(loaded, now, settings));
+    return 'written';
+  }
+
+  async function requeue(messages: readonly Outgoing[], delayMs: number): Promise<void> {
+    telemetry.count('postedAnew', messages.length);
+    await queues.send(messages.map((message) => ({ ...message, delayMs })));
+  }
+
+  return async (orderId, incoming, again) => {
+    for (let attempt = 1; ; attempt++) {
+      if (attempt > 1) await clock.sleep(pauseMs(`${hostId}/${orderId}`, attempt));
+      const accepted = await acceptOnce(orderId, incoming, again).catch((error) => quarantineUnworkable(orderId, incoming, error, options));
+      if (accepted.outcome === 'written') return;
+      const { outcome, alive } = accepted;
+      if (outcome === 'throttled' || attempt === attemptsMax)
+        return await requeue(again, postponedMs(`${hostId}/${orderId}/${clock.now()}`, alive));
+    }
+  };
+}
+
+function countIgnored(telemetry: Telemetry, orderId: string, incoming: readonly Incoming[], planned: PlannedWrite | undefined): void {
+  for (const each of incoming) {
+    if (each.type !== 'reply' || planned?.taken.includes(each.id)) continue;
+    telemetry.count('staleReply');
+    telemetry.log('debug', 'ignored stale reply', { orderId, requestId: each.requestId });
+  }
+}
+
+/** Returns a plan that only sends the outbox and stores the supervisor's notes. */
+const unchanged = (loaded: Loaded, now: number, settings: Settings): PlannedWrite => ({
+  ...withNotes(loaded, now, settings),
+  requests: [],
+  cancels: [],
+  wakeUps: [],
+  outbox: [],
+  taken: loaded.record.lastBy,
+});

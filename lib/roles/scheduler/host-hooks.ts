@@ -1,0 +1,12 @@
+import { isFatal } from '#ports/errors';
+import type { Telemetry } from '#ports/telemetry';
+
+/** Calls a function of the host and logs its error. A failing one must keep the scheduler neither from sending nor from a quarantine. */
+export function callHook(telemetry: Pick<Telemetry, 'log'>, orderId: string, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    if (isFatal(error)) throw error;
+    telemetry.log('error', 'host hook failed', { orderId, error });
+  }
+}

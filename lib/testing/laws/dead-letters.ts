@@ -1,0 +1,49 @@
+import type { DeadLetter } from '#roles/dead-letters/dead-letter';
+import { type Law, on } from './law.ts';
+
+/** Among them is not that it was delivered too often: outages are over long before a queue gives anything up (X-9). */
+const reasons: readonly RegExp[] = [
+  /^This is not a valid message for (an agent|the scheduler)\.$/,
+  /^This is not a valid submission: .+\.$/,
+  /^The submission was refused: \/\w+(\/\w+)* .+\.$/,
+  /^The sender is not registered for this client\. Register it with PUT \/clients\/\{id\}\.$/,
+  /^Processing failed \d+ times(, most recently with \w+)?\.$/,
+  /^Processing began \d+ times without success\. The last process stopped without a result\.$/,
+  /^This message needs another version\. No process has run that version since \d{4}-\d\d-\d\dT[\d:.]+Z\. Deploy it, then resubmit the message\.$/,
+];
+
+/** S17, S25: of every message that is kept for a person he is told: what it is, where it lay, of which order, and why. */
+export function deadLetter(): Law {
+  const kept: DeadLetter[] = [];
+  return {
+    name: 'dead-lettered',
+    after: on(['dead-lettered'], ({ message }) => {
+      kept.push(message);
+      const { id, reason } = message;
+      return reasons.some((known) => known.test(reason)) ? undefined : `${id} is dead-lettered, since: ${reason}`;
+    }),
+    atEnd: (history) =>
+      kept.flatMap(({ id, queue, body, reason, failures, deadAt }) => {
+        const orderId = orderIn(body);
+        const detail = {
+          id,
+          ...(orderId === undefined ? {} : { orderId }),
+          ...{ at: new Date(deadAt).toISOString(), class: 'application-failure', type: 'PoisonMessage', source: queue },
+          ...{ before: 'queued', after: 'dead-lettered', failureCount: failures, message: reason },
+        };
+        const announced = history.announced.get(id);
+        return announced?.size === 1 && announced.has(JSON.stringify(detail))
+          ? []
+          : [`${id} is dead-lettered, and nobody is told ${JSON.stringify(detail)}, and nothing else`];
+      }),
+  };
+}
+
+function orderIn(body: string): string | undefined {
+  try {
+    const { orderId } = (JSON.parse(body) ?? {}) as { readonly orderId?: unknown };
+    return typeof orderId === 'string' ? orderId : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+import { isKindOf } from '#core/data/fault';
+import type { CoreFact } from '#core/data/journal';
+import { nodeAt } from '#core/definition/program';
+import type { Tracked } from '#testing/world/history';
+import { type Law, on } from './law.ts';
+
+type Handled = Extract<CoreFact, { type: 'FaultHandled' }>;
+
+/** S13: a fault goes to the first handler that is declared for it, once everything else in its scope has closed. */
+export function handlers(): Law {
+  const alive = new Map<string, Set<string>>();
+  return {
+    name: 'handlers',
+    after: on(['written'], (observation, history) => {
+      const order = history.orders.get(observation.after.orderId);
+      if (!order) return undefined;
+      const { orderId, news } = order;
+      const running = alive.get(orderId) ?? new Set<string>();
+      alive.set(orderId, running);
+      for (const fact of news) {
+        if (fact.type === 'ActivityStarted' || fact.type === 'StepRequested') running.add(fact.path);
+        if (fact.type === 'ActivityClosed') running.delete(fact.path);
+        if (fact.type !== 'FaultHandled') continue;
+        const open = [...running].find((path) => path.startsWith(`${fact.path}/`) || path.startsWith(`${fact.path}[`));
+        if (open !== undefined) return `${orderId} handles a fault of ${fact.path} while ${open} is still at work`;
+        const first = firstFor(order, fact);
+        if (first !== fact.handler) return `${orderId} handles ${fact.fault.type} with ${fact.handler} instead of ${first}`;
+      }
+      return undefined;
+    }),
+  };
+}
+
+function firstFor({ program }: Tracked, { path, fault }: Handled): string | undefined {
+  return program && nodeAt(program, path).faultHandlers?.find((handler) => isKindOf(fault.type, handler.fault))?.do.name;
+}

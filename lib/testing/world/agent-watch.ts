@@ -1,0 +1,151 @@
+import { PermanentFailure } from '#authoring/fault';
+import type { Breaker, Breakers } from '#ports/circuit-breaker';
+import { agentOfReplies, agentOfRequests } from '#ports/messages';
+import { RequestCanceled } from '#roles/agent/deadline';
+import type { Guarded } from './guarded.ts';
+import type { Timeline } from './timeline.ts';
+
+/** The process whose agents are watched. */
+export interface WatchedProcess {
+  readonly timeline: Timeline;
+  /** How far its clock is ahead. */
+  readonly skewMs: number;
+  /** Until when it stands still, or stood still last. */
+  readonly frozenUntil: number;
+  /** Whether it, or one of its runs, is to stop. */
+  readonly isToStop: boolean;
+  record(agent: string, event: Guarded): void;
+  /** Resumes now, or once the process no longer stands still; never in a dead process. */
+  goOn(resume: () => void): void;
+}
+
+/** One call of an operation. */
+interface ServiceCall {
+  readonly orderId: string;
+  readonly requestId: string;
+  readonly operation: string;
+  readonly completeBy: Date;
+  /** All tries of one request share it. */
+  readonly signal: AbortSignal;
+}
+
+interface Tried {
+  readonly requestId: string;
+  readonly tries: number;
+}
+
+/** Observes how the agents of one process treat their services, their circuit breakers and their requests. */
+export class AgentWatch {
+  private readonly process: WatchedProcess;
+  private readonly tried = new WeakMap<AbortSignal, Tried>();
+  /** The extended deadlines, by request. */
+  private readonly extendedUntil = new Map<string, number>();
+  private calls = 0;
+
+  constructor(process: WatchedProcess) {
+    this.process = process;
+  }
+
+  /** Returns the request whose tries share a signal, and how many there were. */
+  triedFor(signal: AbortSignal | undefined): Tried | undefined {
+    return signal && this.tried.get(signal);
+  }
+
+  /** Counts a try of a request. */
+  tries({ requestId, signal }: Pick<ServiceCall, 'requestId' | 'signal'>): void {
+    const { tries } = this.tried.get(signal) ?? { tries: 0 };
+    this.tried.set(signal, { requestId, tries: tries + 1 });
+  }
+
+  /**
+   * Observes a call and its end. An agent that gives up hears nothing more of its call. A canceled request is not given up: the agent
+   * waits for its answer until the deadline.
+   */
+  async call<T>(agent: string, asked: ServiceCall, work: () => Promise<T>): Promise<T> {
+    const { process } = this;
+    const { requestId, orderId, operation, signal } = asked;
+    const call = ++this.calls;
+    const completeBy = asked.completeBy.getTime();
+    let isOver = false;
+    const hears = (how: 'answered' | 'failed' | 'gone'): void => {
+      if (isOver) return;
+      isOver = true;
+      process.record(agent, { what: 'hears', call, how, isToStop: process.isToStop, stoodStillUntil: process.frozenUntil });
+    };
+    const until = () => Math.max(completeBy, this.extendedUntil.get(requestId) ?? 0);
+    const leftMs = () => until() - (process.timeline.now + process.skewMs);
+    // The agent may have extended the deadline meanwhile. A process that stands still does not notice its deadline.
+    const goesInTime = (): void =>
+      process.timeline.after(leftMs(), 'the time of a canceled call is over', () =>
+        isOver ? undefined : process.goOn(() => (leftMs() <= 0 ? hears('gone') : goesInTime())),
+      );
+    const goes = () => (signal.reason instanceof RequestCanceled ? goesInTime() : hears('gone'));
+    const isTooLate = () => signal.aborted && leftMs() <= 0;
+    const { tries } = this.tried.get(signal) ?? { tries: 1 };
+    const about = { call, orderId, requestId, operation, tries, completeBy };
+    process.record(agent, { what: 'asks', ...about, isGone: signal.aborted, stoodStillUntil: process.frozenUntil });
+    if (signal.aborted) goes();
+    signal.addEventListener('abort', goes, { once: true });
+    try {
+      const answer = await work();
+      hears(isTooLate() ? 'gone' : 'answered');
+      return answer;
+    } catch (error) {
+      const isGone = isTooLate() || (signal.aborted && !(error instanceof PermanentFailure));
+      hears(isGone ? 'gone' : error instanceof PermanentFailure ? 'answered' : 'failed');
+      throw error;
+    }
+  }
+
+  async readsBreaker(agent: string, read: () => Promise<Breaker | undefined>): Promise<Breaker | undefined> {
+    const record = (event: Guarded) => this.process.record(agent, event);
+    record({ what: 'reads' });
+    try {
+      const breaker = await read();
+      record({ what: 'is told', breaker });
+      return breaker;
+    } catch (error) {
+      record({ what: 'is not told' });
+      throw error;
+    }
+  }
+
+  async writesBreaker(
+    [breaker, loadedRev]: Parameters<Breakers['putBreaker']>,
+    write: () => ReturnType<Breakers['putBreaker']>,
+  ): ReturnType<Breakers['putBreaker']> {
+    const record = (event: Guarded) => this.process.record(breaker.agent, event);
+    record({ what: 'writes', breaker, loadedRev });
+    try {
+      const answer = await write();
+      const isWritten = answer.outcome === 'written';
+      record({ what: 'is told', breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
+      return answer;
+    } catch (error) {
+      record({ what: 'is not told', isWritten: false });
+      throw error;
+    }
+  }
+
+  /** Observes what an agent sends: requests that it requeues, and extensions of deadlines, once they are sent. */
+  sends(messages: readonly { readonly queue: string; readonly body: string }[], sent: Promise<unknown>): void {
+    const { process } = this;
+    for (const { queue, body } of messages) {
+      const requeuedBy = body.includes('"requeued":') ? agentOfRequests(queue) : undefined;
+      if (requeuedBy !== undefined) process.record(requeuedBy, { what: 'puts back', requestId: requestIn(body).requestId });
+      const extendedBy = body.startsWith('{"v":1,"type":"heartbeat"') ? agentOfReplies(queue) : undefined;
+      if (extendedBy === undefined) continue;
+      const { requestId, completeBy } = requestIn(body);
+      process.record(extendedBy, { what: 'beats', requestId, completeBy, stoodStillUntil: process.frozenUntil });
+      sent.then(
+        () => {
+          this.extendedUntil.set(requestId, Date.parse(completeBy));
+          process.record(extendedBy, { what: 'has beaten', requestId, completeBy });
+        },
+        () => undefined,
+      );
+    }
+  }
+}
+
+const requestIn = (body: string) => JSON.parse(body) as { readonly requestId: string; readonly completeBy: string };

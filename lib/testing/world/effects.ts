@@ -1,0 +1,13 @@
+/** An effect in the world outside. Its key is the idempotency key under which it was requested. */
+export interface Effect {
+  readonly operation: string;
+  /** How often it was done. */
+  times: number;
+  undone: boolean;
+}
+
+/** Returns the order and the step of an effect's key. */
+export function stepOf(key: string): { readonly orderId: string; readonly path: string } {
+  const end = key.indexOf('/');
+  return { orderId: key.slice(0, end), path: key.slice(end + 1, key.lastIndexOf('/')) };
+}

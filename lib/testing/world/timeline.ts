@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+
+const notedMax = 32_768;
+
+interface Entry {
+  readonly at: number;
+  readonly order: number;
+  readonly what: string;
+  readonly run: () => void | Promise<void>;
+}
+
+/**
+ * Virtual time. Events run one after another; each begins when all code woken by the last one waits again. A run is therefore the same
+ * each time it begins from the same seed.
+ */
+export class Timeline {
+  now: number;
+  events = 0;
+  private readonly entries: Entry[] = [];
+  /** Polls that only another event can answer. They do not advance the time alone. */
+  private polls: Omit<Entry, 'order'>[] = [];
+  private readonly trace = createHash('sha256');
+  /** Text that is not hashed yet: one large piece is cheaper than many small ones. */
+  private noted = '';
+  private orders = 0;
+
+  constructor(start: number) {
+    this.now = start;
+  }
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0;
+  }
+
+  after(ms: number, what: string, run: Entry['run']): void {
+    const entry = { at: this.now + Math.max(0, ms), order: ++this.orders, what, run };
+    const { entries } = this;
+    let at = entries.length;
+    entries.push(entry);
+    for (let above = (at - 1) >> 1; at > 0 && isEarlier(entry, entries[above] as Entry); above = (at - 1) >> 1) {
+      entries[at] = entries[above] as Entry;
+      at = above;
+      entries[at] = entry;
+    }
+  }
+
+  /** Runs the next event, and the code that it wakes. */
+  async step(): Promise<void> {
+    this.takePolls();
+    const entry = this.take();
+    if (!entry) throw new Error('No event is left.');
+    this.now = entry.at;
+    this.events += 1;
+    this.note(`${entry.at} ${entry.what}\n`);
+    await entry.run();
+    await settled();
+  }
+
+  /** Schedules a poll that finds nothing until another event has happened. Time does not stop for it. */
+  whenSomethingHappens(ms: number, what: string, run: Entry['run']): void {
+    this.polls.push({ at: this.now + Math.max(0, ms), what, run });
+  }
+
+  /** Lets the polls run at the next event that is not before them, once each. */
+  private takePolls(): void {
+    const next = this.entries[0]?.at;
+    if (next === undefined || this.polls.length === 0) return;
+    const due = this.polls.filter(({ at }) => at <= next);
+    this.polls = this.polls.filter(({ at }) => at > next);
+    for (const { what, run } of due) this.after(next - this.now, what, run);
+  }
+
+  /** Adds text to the fingerprint. */
+  note(text: string): void {
+    this.noted += text;
+    if (this.noted.length > notedMax) this.hash();
+  }
+
+  /** Returns the same text for two runs with the same events at the same times. */
+  fingerprint(): string {
+    this.hash();
+    return this.trace.copy().digest('hex').slice(0, 16);
+  }
+
+  private hash(): void {
+    this.trace.update(this.noted);
+    this.noted = '';
+  }
+
+  private take(): Entry | undefined {
+    const { entries } = this;
+    const [first] = entries;
+    const last = entries.pop();
+    if (!first || !last || first === last) return first;
+    let at = 0;
+    for (;;) {
+      const left = 2 * at + 1;
+      const right = left + 1;
+      let least = last;
+      let to = at;
+      for (const child of [left, right]) {
+        const entry = entries[child];
+        if (entry && isEarlier(entry, least)) [least, to] = [entry, child];
+      }
+      entries[at] = least;
+      if (to === at) return first;
+      at = to;
+    }
+  }
+}
+
+const isEarlier = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
+
+/** Resolves when all woken code waits for the timeline again. Node reaches the next tick when no promise has anything left to do. */
+const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

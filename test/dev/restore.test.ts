@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { deploy } from '../adapters/aws/deploy.ts';
+import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
+import { clientsAt, createTable } from '../adapters/aws/support.ts';
+import app from '../infrastructure/app.ts';
+import { type ApiAnswer, openRoles, type Roles } from '../infrastructure/roles.ts';
+
+const { endpoints, stop } = await startEmulators();
+test.after(stop);
+const tool = fileURLToPath(new URL('../../dev/tools/restore-table.ts', import.meta.url));
+
+const shop = { as: 'client', client: 'shop' } as const;
+const submit = async (roles: Roles, key: string, item: string): Promise<string> => {
+  const answer = await roles.call('POST', '/orders', {
+    ...shop,
+    body: { workflow: 'one', order: { item } },
+    headers: { 'idempotency-key': key },
+  });
+  assert.equal(answer.status, 202);
+  return String(answer.body['orderId']);
+};
+const shown = (roles: Roles, id: string): Promise<ApiAnswer> => roles.call('GET', `/orders/${id}`, { as: 'operator' });
+const restore = async ({ table, variables }: Awaited<ReturnType<typeof deployed>>, to: string, from = table): Promise<string> => {
+  const flags = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', tool, from, to];
+  const { stdout } = await promisify(execFile)(process.execPath, flags, { env: { ...process.env, ...variables } });
+  assert.match(stdout, /^\d+ items from/);
+  return stdout;
+};
+
+test('F-09: when the items of a table are restored into a new one, every order continues: finished, blocked and in flight', async () => {
+  const first = await deployed(app, endpoints);
+  const before = await openRoles({ app, endpoints, deployment: first });
+  const finished = await submit(before, 'k-1', 'tea');
+  const blocked = await submit(before, 'k-2', 'sold out');
+  await before.settle();
+  const inFlight = await submit(before, 'k-3', 'coffee');
+  // Its request is in a queue without a reader.
+  const seen = await Promise.all([finished, blocked, inFlight].map((id) => shown(before, id)));
+  assert.deepEqual(
+    seen.map(({ body }) => body['processState']),
+    ['Processed', 'Error', 'Processing'],
+  );
+  before.close();
+
+  const { dynamodb } = clientsAt(endpoints);
+  const table = await createTable(dynamodb);
+  await restore(first, table);
+  await dynamodb.send(new DeleteTableCommand({ TableName: first.table }));
+
+  const after = await openRoles({ app, endpoints, deployment: await deploy(app, endpoints, { table }) });
+  test.after(after.close);
+  const seenAgain = await Promise.all([finished, blocked, inFlight].map((id) => shown(after, id)));
+  const withoutCounters = ({ body: { rev: _, epoch: __, ...body } }: ApiAnswer) => body;
+  assert.deepEqual(seenAgain.map(withoutCounters), seen.map(withoutCounters));
+
+  after.pass(63_000);
+  await after.supervise('supervisor');
+  await after.settle();
+  assert.partialDeepStrictEqual((await shown(after, inFlight)).body, {
+    processState: 'Processed',
+    outcome: 'completed',
+    failureCount: 0,
+    steps: [{ attempts: 2 }],
+  });
+  assert.equal(await submit(after, 'k-3', 'coffee'), inFlight);
+
+  const { headers } = await shown(after, blocked);
+  const body = { kind: 'resubmit', reason: 'after the restore' };
+  const instructed = await after.call('POST', `/orders/${blocked}/instructions`, {
+    as: 'operator',
+    body,
+    headers: { 'if-match': String(headers['etag']) },
+  });
+  assert.equal(instructed.status, 202);
+  const listed = await after.call('GET', '/orders', shop);
+  assert.equal((listed.body['items'] as readonly unknown[]).length, 3);
+  dynamodb.destroy();
+});
+
+test('X-37: a restored order continues with new numbers and pages, whatever happened to it after the backup', async () => {
+  const deployment = await deployed(app, endpoints);
+  const roles = await openRoles({ app, endpoints, deployment });
+  test.after(roles.close);
+  const { dynamodb } = clientsAt(endpoints);
+  const client = DynamoDBDocumentClient.from(dynamodb);
+  const itemsOf = async (table: string) => (await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }))).Items ?? [];
+  const answer = await roles.call('POST', '/orders', {
+    ...shop,
+    body: { workflow: 'both', order: { item: 'tea' } },
+    headers: { 'idempotency-key': 'k-4' },
+  });
+  const id = String(answer.body['orderId']);
+  await roles.deliver('stock-requests');
+
+  const backup = await createTable(dynamodb);
+  for (const Item of await itemsOf(deployment.table)) await client.send(new PutCommand({ TableName: backup, Item }));
+  const finish = async () => {
+    for (let rounds = 0; rounds < 4; rounds++) {
+      await roles.settle();
+      roles.pass(63_000);
+      await roles.supervise('supervisor');
+    }
+    await roles.settle();
+    assert.partialDeepStrictEqual((await shown(roles, id)).body, { processState: 'Processed', outcome: 'completed' });
+  };
+  await finish();
+  const before = (await itemsOf(deployment.table)).find(({ pk, sk }) => pk === `ORDER#${id}` && sk === 'STATE');
+  assert.ok((await itemsOf(deployment.table)).some(({ pk, sk }) => pk === `ORDER#${id}` && String(sk).startsWith('HISTORY#')));
+
+  await restore(deployment, deployment.table, backup);
+  const items = (await itemsOf(deployment.table)).filter(({ pk }) => pk === `ORDER#${id}`);
+  assert.deepEqual(items.map(({ sk }) => sk).toSorted(), ['ORDER', 'STATE']);
+  const after = items.find(({ sk }) => sk === 'STATE');
+  for (const counter of ['rev', 'epoch']) assert.ok(Number(after?.[counter]) > Number(before?.[counter]), counter);
+
+  // Its step is late by now, and its workflow tolerates no failure.
+  roles.pass(63_000);
+  await roles.supervise('supervisor');
+  const blocked = await shown(roles, id);
+  assert.equal(blocked.body['processState'], 'Error');
+  await roles.call('POST', `/orders/${id}/instructions`, {
+    as: 'operator',
+    body: { kind: 'resubmit', reason: 'after the restore' },
+    headers: { 'if-match': String(blocked.headers['etag']) },
+  });
+  await finish();
+  const { body } = await roles.call('GET', `/orders/${id}/history`, { as: 'operator' });
+  const numbers = (body['items'] as readonly { readonly seq: number }[]).map(({ seq }) => seq);
+  assert.deepEqual(
+    numbers,
+    [...numbers.keys()].map((index) => index + 1),
+  );
+  dynamodb.destroy();
+});
+
+test('X-37, F-80: a person is notified of each order that an order of the restored table has called since', async () => {
+  const deployment = await deployed(app, endpoints);
+  const roles = await openRoles({ app, endpoints, deployment });
+  test.after(roles.close);
+  const { dynamodb } = clientsAt(endpoints);
+  const client = DynamoDBDocumentClient.from(dynamodb);
+  const answer = await roles.call('POST', '/orders', {
+    ...shop,
+    body: { workflow: 'outer', order: { item: 'tea' } },
+    headers: { 'idempotency-key': 'k-5' },
+  });
+  const id = String(answer.body['orderId']);
+  const copy = async (): Promise<string> => {
+    const table = await createTable(dynamodb);
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: deployment.table, ConsistentRead: true }));
+    for (const Item of Items) await client.send(new PutCommand({ TableName: table, Item }));
+    return table;
+  };
+  const announcedAfterRestoreOf = async (backup: string): Promise<readonly string[]> =>
+    (await restore(deployment, deployment.table, backup)).split('\n').slice(1, -1);
+  const before = await copy();
+  await roles.settle();
+  const after = await copy();
+
+  const announced = await announcedAfterRestoreOf(before);
+  // The orders that these have called continue as they were, because their callers are not restored.
+  const callers = announced.map((line) => /^ord_\w+ was called since, at \S+Z, by (\S+) of (\S+)$/.exec(line)?.slice(1));
+  assert.deepEqual(callers.toSorted(), [
+    ['order/inner', id],
+    ['order/nothing', id],
+  ]);
+  assert.deepEqual(await announcedAfterRestoreOf(after), []);
+  dynamodb.destroy();
+});
