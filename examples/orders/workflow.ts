@@ -1,4 +1,4 @@
-import { cel, defineWorkflow, parallel, retry, sequence, sum, text } from 'redress';
+import { cel, defineWorkflow, parallel, retry, sequence, sum, text, withOutput } from 'redress';
 import { customer, inventory, payment, shipping } from './agents.ts';
 import { AddressInvalid, CardDeclined, Refused } from './faults.ts';
 import { Order } from './order.ts';
@@ -27,14 +27,18 @@ export const fulfilOrder = defineWorkflow(
       .named('confirm')
       .noUndo();
 
-    const fulfil = sequence(reserve, retry(charge, { retries: 3, intervalSeconds: 20, except: [CardDeclined] }), parallel(ship, confirm));
+    const payFirst = retry(charge, { retries: 3, intervalSeconds: 20, except: [CardDeclined] });
 
-    return fulfil.on(Refused, ({ fault, compensate }) => {
+    const fulfil = sequence(reserve, payFirst, parallel(ship, confirm)).on(Refused, ({ fault, compensate }) => {
       const apologise = customer
         .notify({ orderId, kind: 'refused', text: text`${order.address.name}, we could not take your order ${orderId}: ${fault.type}.` })
         .named('apologise');
 
       return sequence(compensate(), apologise);
     });
+
+    const { chargeId } = charge.output;
+    const { shipmentId, trackingNumber } = ship.output;
+    return withOutput(fulfil, { chargeId, shipmentId, trackingNumber });
   },
 );

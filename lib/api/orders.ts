@@ -6,6 +6,7 @@ import { UnreadableRecordError } from '#ports/errors';
 import type { StateHead, StateRecord } from '#ports/records';
 import type { ListPosition, OrderFilter, Store } from '#ports/store';
 import type { Instance } from '#roles/scheduler/instance';
+import { outputWithoutSecrets } from '#roles/scheduler/redaction';
 import { stepsOf } from '#roles/scheduler/step-report';
 import type { Submitted } from '#roles/submission/submission';
 import { boundedPage } from './bounded.ts';
@@ -90,8 +91,9 @@ async function orderAnswer({ api, caller }: Pick<Call, 'api' | 'caller'>, { orde
   const { journal, instance } = await readJournal(api.store, state);
   const steps = program ? stepsOf(program, journal, instance?.state) : [];
   const explanation = program && instance ? explanationOf(program, state, instance) : null;
+  const output = program && instance ? outputWithoutSecrets({ program, order, instance }) : undefined;
   const headers = cachingOf(etagOf(state.rev));
-  return json(200, fullOrder(order, state, { steps, program, explanation }, caller), { orderId: order.orderId, headers });
+  return json(200, fullOrder(order, state, { steps, program, explanation, output }, caller), { orderId: order.orderId, headers });
 }
 
 /** Explains the order's state. Contains no clock time, so it is stable for one ETag. Null for quarantined orders. */

@@ -28,10 +28,17 @@ export const fullOrder = (
     steps,
     program,
     explanation,
-  }: { readonly steps: readonly StepReport[]; readonly program: Program | undefined; readonly explanation: string | null },
+    output,
+  }: {
+    readonly steps: readonly StepReport[];
+    readonly program: Program | undefined;
+    readonly explanation: string | null;
+    readonly output: Json | undefined;
+  },
   caller: Caller,
 ) => ({
   ...publicPart(order, state),
+  ...(output === undefined ? {} : { output }),
   ...boundedSteps(
     order.orderId,
     steps.map((step) => stepView(state.suspended && step.status !== 'Closed' ? { ...step, completeBy: null } : step, caller)),

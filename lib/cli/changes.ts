@@ -50,8 +50,11 @@ const took = ({ startedAt, closedAt }: StepView): string =>
   startedAt && closedAt ? ` ${spanText(timeOf(closedAt) - timeOf(startedAt))}` : '';
 
 function endLine(order: OrderView): string {
-  const { processState, outcome, fault, submittedAt, updatedAt } = order;
-  if (processState === 'Processed') return `${outcome ?? 'processed'} after ${spanText(timeOf(updatedAt) - timeOf(submittedAt))}`;
+  const { processState, outcome, output, fault, submittedAt, updatedAt } = order;
+  if (processState === 'Processed') {
+    const result = output !== undefined ? `: ${JSON.stringify(output)}` : fault ? `: ${fault.type}` : '';
+    return `${outcome ?? 'processed'} after ${spanText(timeOf(updatedAt) - timeOf(submittedAt))}${result}`;
+  }
   if (fault?.type === questionType) return `waits for an answer: ${fault.message ?? ''}`;
   const what = fault ? `: ${fault.type}${fault.source ? ` at ${fault.source}` : ''}${fault.message ? `: ${fault.message}` : ''}` : '';
   return `waits for an operator${what}`;

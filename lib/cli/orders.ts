@@ -1,3 +1,4 @@
+import type { Json } from '#core/data/json';
 import { FailedError, UsageError } from './errors.ts';
 import type { Api } from './http.ts';
 
@@ -30,6 +31,7 @@ export interface OrderView {
   readonly workflow: { readonly name: string; readonly version: number };
   readonly processState: string;
   readonly outcome?: string | null;
+  readonly output?: Json;
   readonly suspended?: boolean;
   readonly failureCount?: number;
   readonly completeBy?: Time | null;
@@ -100,7 +102,7 @@ export const questionType = 'OperatorAsked';
 
 /** Returns the state of an order in a few words: `completed`, `waits for an operator: CardDeclined`. */
 export function stateText({ processState, outcome, fault, suspended }: OrderView): string {
-  if (processState === 'Processed') return outcome ?? 'processed';
+  if (processState === 'Processed') return `${outcome ?? 'processed'}${fault ? `: ${fault.type}` : ''}`;
   if (processState === 'Error' && fault?.type === questionType) return `waits for an answer: ${fault.message ?? ''}`;
   if (processState === 'Error') return `waits for an operator${fault ? `: ${fault.type}` : ''}`;
   return `${processState === 'Pending' ? 'pending' : 'running'}${suspended ? ', suspended' : ''}`;

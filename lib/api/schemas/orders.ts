@@ -100,7 +100,7 @@ const Order = z.object({
     .describe('suspended orders only: the seconds left until completeBy after the order is resumed'),
   submittedAt: time,
   updatedAt: time,
-  fault: Fault.nullable(),
+  fault: Fault.nullable().describe('the fault that blocks the order, or that ended it without completing'),
 });
 
 const operatorsOnly = {
@@ -115,6 +115,7 @@ export const ListedOrder = z.strictObject({ ...Order.shape, ...operatorsOnly });
 
 export const FullOrder = z.strictObject({
   ...Order.shape,
+  output: anyJson.optional().describe('the output of a completed order whose workflow has one'),
   steps: z.array(Step),
   stepsLeftOut: z
     .strictObject({ count: z.int(), readAt: z.string() })

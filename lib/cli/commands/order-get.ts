@@ -21,6 +21,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
   const {
     orderId,
     processState,
+    output,
     reference,
     workflow,
     submittedAt,
@@ -34,6 +35,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
   const facts = [
     ['state', `${processState}, ${stateText(order)}`],
     ...(explanation ? [['why', explanation]] : []),
+    ...(output === undefined ? [] : [['output', JSON.stringify(output)]]),
     ['workflow', workflowRef(workflow)],
     ...(reference ? [['reference', reference]] : []),
     ['submitted', new Date(submittedAt).toISOString()],
