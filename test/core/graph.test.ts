@@ -25,10 +25,10 @@ flowchart TD
     n9("shipping.recall")
     n8 -.-|"undo"| n9
     n10["confirm<br/>customer.notify"]
+    n11("output: chargeId, shipmentId, trackingNumber")
     n3 --> n6
     n6 --> n8
     n6 --> n10
-    n11((" "))
     n8 --> n11
     n10 --> n11
   end

@@ -1,9 +1,9 @@
 import { behaviorOf } from '#core/activities/index';
 import type { Retry } from '#core/activities/retry';
-import { workflowsAgent } from '#core/data/child-order';
+import { outputVariable, workflowsAgent } from '#core/data/child-order';
 import { shortType } from '#core/data/fault';
 import { type Activity, isRemote, type RemoteActivity, type Template, type WorkflowDefinition } from '#core/definition/definition';
-import { expressionsIn } from '#core/definition/program';
+import { partsOf, templateText } from './template-text.ts';
 
 /** A workflow as boxes and arrows, independent of the renderer: the order of activities, their undos, and the path of each fault. */
 export interface Drawing {
@@ -260,7 +260,9 @@ function leafOf(activity: Activity): Pick<DrawnNode, 'kind' | 'title' | 'detail'
     case 'compensate':
       return { kind: 'compensate', title: activity.scope === undefined ? 'undo what was done' : `undo ${activity.scope}` };
     case 'assign':
-      return { kind: 'assign', title: `${activity.variable} = ${templateText(activity.value)}` };
+      return activity.variable === outputVariable
+        ? { kind: 'assign', title: `output: ${partsOf(activity.value)}` }
+        : { kind: 'assign', title: `${activity.variable} = ${templateText(activity.value)}` };
     case 'waitFor':
       return { kind: 'wait', title: `wait for ${activity.signal}`, ...within(activity.withinSeconds) };
     case 'askOperator':
@@ -287,10 +289,4 @@ const units = [
 function lengthText(seconds: number): string {
   const unit = units.find(([, each]) => seconds > 0 && seconds % each === 0);
   return unit ? `${seconds / unit[1]} ${unit[0]}` : `${seconds} s`;
-}
-
-/** Returns an expression as written, and any other template as JSON. */
-function templateText(template: Template): string {
-  const [whole] = expressionsIn(template);
-  return whole?.pointer === '' ? whole.text : JSON.stringify(template);
 }

@@ -120,7 +120,9 @@ function tableOf(rows: readonly FaultRow[], neverAsked: readonly string[]): stri
   const cells = rows.map(({ step, fault, after, outcome, undone, leftDone, rehearsal }) => [
     short(step) || 'nothing goes wrong',
     `${fault}${after ? `, after ${after.replace(/\border\//, '')}` : ''}`,
-    rehearsal.fault ? `${outcome} for ${isQuestion(rehearsal.fault) ? 'an answer' : shortType(rehearsal.fault.type)}` : outcome,
+    outcome === 'blocked' && rehearsal.fault
+      ? `${outcome} for ${isQuestion(rehearsal.fault) ? 'an answer' : shortType(rehearsal.fault.type)}`
+      : outcome,
     undone.map(short).join(', '),
     leftDone.map(short).join(', '),
   ]);
