@@ -117,7 +117,7 @@ export class Judgement {
     if (record) history.orders.set(record.orderId, this.tracked(record, { ...seen, closed: [] }, seen.closed));
     for (const id of seen.sent) history.announced.set(id, new Set([id]));
     for (const [key, { operation, is }] of Object.entries(effects))
-      if (is === 'standing' || is === 'undone') history.effects.set(key, { operation, times: 1, undone: is === 'undone' });
+      if (is === 'standing' || is === 'undone') history.addEffect(key, { operation, times: 1, undone: is === 'undone' });
     return history;
   }
 
