@@ -16,6 +16,7 @@ import { createSystem, type System } from '#runtime/system';
 import { type QueueSource, topologyOf } from '#runtime/topology';
 import { Judge } from '#testing/laws/judge';
 import type { Setting } from '#testing/laws/law';
+import { ordinary } from '#testing/laws/ordinary';
 import { Channels } from '#testing/world/channels';
 import { History } from '#testing/world/history';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
@@ -149,27 +150,17 @@ export class Deployment {
 
   private settingOf({ agents }: App, config: ReturnType<typeof readConfig>): Setting {
     return {
+      ...ordinary(agents),
       client: 'client',
       responseQueue,
-      agents,
-      referenceOf: () => undefined,
-      declaredFaults: [],
-      undeclaredFaults: undefined,
-      answersNameTheirKey: false,
-      secretWord: undefined,
-      forgedWord: undefined,
-      masked: { inputs: {}, outputs: {} },
-      signals: undefined,
       mayWait: false,
-      processesAllMessages: true,
       toleranceMs: config.clockToleranceMs,
       now: () => this.timeline.now,
       maxFailures: config.maxFailures,
       claimsOnSubmit: config.claimOnSubmit,
-      writesAndSendsAtomically: false,
+      writesAndSendsAtomically: this.writesAndSendsAtomically,
       announcesProcessed: config.announceProcessed,
       closedForMs: (agent) => this.channels.closedForMs(agent),
-      standsStillMaxMs: 0,
       quietSince: () => undefined,
     };
   }
