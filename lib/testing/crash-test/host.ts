@@ -4,7 +4,7 @@ import type { Breakers } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Request } from '#ports/messages';
-import type { Queues, Received } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import { loadDefinitions } from '#roles/definitions/load';
 import { readConfig } from '#runtime/config';
 import type { CreateFunction, Invocation } from '#runtime/function';
@@ -20,7 +20,7 @@ import type { Observation } from '#testing/world/observation';
 import { failureOf, observedTelemetry } from '#testing/world/telemetry';
 import type { Timeline } from '#testing/world/timeline';
 import { asCaller, type Caller, callerAtWork } from './caller.ts';
-import type { ReceiveOptions } from './receivers.ts';
+import type { ReceiveOptions, Receivers } from './receivers.ts';
 import type { Scenario } from './scenario.ts';
 import type { Line, Services } from './services.ts';
 
@@ -35,8 +35,7 @@ export interface Surroundings {
   record(observation: Observation): void;
   /** Makes a call to another system. The process may crash during it; then the call is never answered. */
   call(host: Host, made: PortCall & { readonly about: string; readonly latencyMs: number }): Promise<unknown>;
-  /** Receives messages from a queue, once there are any. */
-  waits(host: Host, queue: string, options: ReceiveOptions): Promise<readonly Received[]>;
+  readonly receivers: Receivers;
 }
 
 const portMs = 1;
@@ -214,7 +213,7 @@ export class Host implements WatchedProcess {
     };
   }
 
-  private readonly receive = (queue: string, options: ReceiveOptions) => this.around.waits(this, queue, options);
+  private readonly receive = (queue: string, options: ReceiveOptions) => this.around.receivers.wait(this, queue, options);
 
   private clock(): Clock {
     const { timeline, record } = this.around;

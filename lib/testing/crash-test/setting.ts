@@ -1,16 +1,24 @@
+import { readConfig } from '#runtime/config';
 import type { Setting } from '#testing/laws/law';
 import { ordinary } from '#testing/laws/ordinary';
 import { clientName, responseQueue, type Scenario } from './scenario.ts';
 
-/** The facts that depend on the run. */
-type Facts = Pick<Setting, 'now' | 'quietSince' | 'closedForMs' | 'toleranceMs' | 'maxFailures' | 'claimsOnSubmit' | 'announcesProcessed'>;
+/** The facts that change during a run. */
+type Facts = Pick<Setting, 'now' | 'quietSince' | 'closedForMs'>;
 
 /** Returns the setting of a crash test. An order may wait for a signal that never comes. */
-export const settingOf = ({ app: { agents }, writesAndSendsAtomically }: Scenario, facts: Facts): Setting => ({
-  ...ordinary(agents),
-  ...facts,
-  client: clientName,
-  responseQueue,
-  mayWait: true,
-  writesAndSendsAtomically,
-});
+export function settingOf({ app: { agents }, variables, writesAndSendsAtomically }: Scenario, facts: Facts): Setting {
+  const config = readConfig(variables);
+  return {
+    ...ordinary(agents),
+    ...facts,
+    client: clientName,
+    responseQueue,
+    mayWait: true,
+    toleranceMs: config.clockToleranceMs,
+    maxFailures: config.maxFailures,
+    claimsOnSubmit: config.claimOnSubmit,
+    announcesProcessed: config.announceProcessed,
+    writesAndSendsAtomically,
+  };
+}

@@ -1,6 +1,6 @@
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import type { Definitions } from '#ports/definitions';
-import { readConfig } from '#runtime/config';
+import type { Received } from '#ports/queues';
 import type { CreateFunction } from '#runtime/function';
 import { redriveIn, topologyOf } from '#runtime/topology';
 import { Judge } from '#testing/laws/judge';
@@ -60,7 +60,7 @@ export class World implements HostSurroundings {
   private readonly observer = new PortObserver(this);
   private readonly clients: Clients;
   private readonly crashes: Crashes;
-  private readonly receivers: Receivers;
+  readonly receivers: Receivers;
   private readonly schedules: Schedules;
   /** Violations by operations of the user. */
   private readonly broken: string[] = [];
@@ -86,11 +86,18 @@ export class World implements HostSurroundings {
     this.definitions = definitions;
     const history = new History({ definitions, responseQueue });
     this.history = history;
-    this.judge = new Judge(history, this.settingOf(scenario));
+    this.judge = new Judge(
+      history,
+      settingOf(scenario, {
+        now: () => timeline.now,
+        quietSince: () => this.quietSince,
+        closedForMs: (agent) => this.channels.closedForMs(agent),
+      }),
+    );
     const answers = new Answers(rules);
     const { record } = this;
     const broken = (what: string) => void this.broken.push(what);
-    this.services = new Services({ answers, real, history, record, broken, fail: (error) => this.fail(error) });
+    this.services = new Services({ answers, real, history, record, broken, fail: (error) => void (this.failure ??= error) });
     this.clients = new Clients({
       timeline,
       scenario,
@@ -105,9 +112,8 @@ export class World implements HostSurroundings {
       timeline,
       embedded,
       receive: async (host, queue, apply) => {
-        const received = (await this.call(host, { site: 'queues.receive', args: [], apply, about: queue, latencyMs: 1 })) as Awaited<
-          ReturnType<typeof apply>
-        >;
+        const made = { site: 'queues.receive', args: [], apply, about: queue, latencyMs: 1 };
+        const received = (await this.call(host, made)) as readonly Received[];
         for (const { body } of received) this.services.hears(body);
         return received;
       },
@@ -117,19 +123,6 @@ export class World implements HostSurroundings {
     const stubbed = children && answeringCalls(children, answers, (orderId) => labelOf(orderId, history));
     this.functions = stubbed ? new Map(functions).set('children', stubbed) : functions;
     this.counters = embedded.database.prepare('SELECT total_changes() AS changes');
-  }
-
-  private settingOf(scenario: Scenario) {
-    const config = readConfig(scenario.variables);
-    return settingOf(scenario, {
-      now: () => this.timeline.now,
-      quietSince: () => this.quietSince,
-      closedForMs: (agent) => this.channels.closedForMs(agent),
-      toleranceMs: config.clockToleranceMs,
-      maxFailures: config.maxFailures,
-      claimsOnSubmit: config.claimOnSubmit,
-      announcesProcessed: config.announceProcessed,
-    });
   }
 
   async play(): Promise<Run> {
@@ -200,10 +193,6 @@ export class World implements HostSurroundings {
     this.timeline.after(this.scenario.downMs, 'a process starts', () => this.start());
   }
 
-  waits(...[host, queue, options]: Parameters<HostSurroundings['waits']>): ReturnType<HostSurroundings['waits']> {
-    return this.receivers.wait(host, queue, options);
-  }
-
   call(host: Host, made: Parameters<HostSurroundings['call']>[1]): Promise<unknown> {
     const who = callerAtWork()?.name ?? 'host';
     const where = `${who}: ${made.site}${made.about === '' ? '' : ` (${made.about})`}`;
@@ -236,10 +225,6 @@ export class World implements HostSurroundings {
     this.judge.take(observation);
     if (observation.type === 'written') this.written.add(observation.after.orderId);
   };
-
-  private fail(error: unknown): void {
-    this.failure ??= error;
-  }
 
   private narrate(line: string): void {
     this.story.push(`${((this.timeline.now - startAt) / 1000).toFixed(3).padStart(10)} ${line}`);
