@@ -1,6 +1,5 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { App } from 'redress';
-import type { Clock } from '#ports/clock';
 import { hiddenMs } from '#ports/limits';
 import type { StateRecord } from '#ports/records';
 import { loadDefinitions } from '#roles/definitions/load';
@@ -10,6 +9,7 @@ import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
 import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
+import { clockOf } from '#testing/world/clock';
 import type { Guarded } from '#testing/world/guarded';
 import { failureOf, observedTelemetry } from '#testing/world/telemetry';
 import type { Timeline } from '#testing/world/timeline';
@@ -105,7 +105,12 @@ export class SimulatedHost implements WatchedProcess {
     this.timeline = around.timeline;
     this.options = options;
     const { remote, ...ports } = portsOf(this);
-    const rest = { telemetry: observedTelemetry(around), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
+    const rest = {
+      telemetry: observedTelemetry(around),
+      issuer: noIssuer,
+      cursorKey: new Uint8Array(32),
+      clock: clockOf({ process: this, watch: this.watch, record: (observation) => around.record(observation) }),
+    };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
@@ -138,21 +143,6 @@ export class SimulatedHost implements WatchedProcess {
 
   private specOf(name: string): FunctionSpec | undefined {
     return this.options.functions.find((spec) => spec.name === name || spec.sources.some(({ queue }) => queue === name));
-  }
-
-  private clock(): Clock {
-    const { timeline } = this.around;
-    return {
-      now: () => timeline.now + this.skewMs,
-      sleep: (ms, signal) =>
-        new Promise((resolve) => {
-          if (signal?.aborted) return resolve();
-          const asking = this.watch.triedFor(signal);
-          if (asking !== undefined) this.around.record({ type: 'rests', ...asking, ms });
-          signal?.addEventListener('abort', () => resolve(), { once: true });
-          timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
-        }),
-    };
   }
 
   /** Its clock is put on or back, so far ahead of the world's. */

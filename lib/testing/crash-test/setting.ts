@@ -1,4 +1,4 @@
-import { readConfig } from '#runtime/config';
+import type { Config } from '#runtime/config';
 import type { Setting } from '#testing/laws/law';
 import { ordinary } from '#testing/laws/ordinary';
 import { clientName, responseQueue, type Scenario } from './scenario.ts';
@@ -7,18 +7,15 @@ import { clientName, responseQueue, type Scenario } from './scenario.ts';
 type Facts = Pick<Setting, 'now' | 'quietSince' | 'closedForMs'>;
 
 /** Returns the setting of a crash test. An order may wait for a signal that never comes. */
-export function settingOf({ app: { agents }, variables, writesAndSendsAtomically }: Scenario, facts: Facts): Setting {
-  const config = readConfig(variables);
-  return {
-    ...ordinary(agents),
-    ...facts,
-    client: clientName,
-    responseQueue,
-    mayWait: true,
-    toleranceMs: config.clockToleranceMs,
-    maxFailures: config.maxFailures,
-    claimsOnSubmit: config.claimOnSubmit,
-    announcesProcessed: config.announceProcessed,
-    writesAndSendsAtomically,
-  };
-}
+export const settingOf = ({ app, writesAndSendsAtomically }: Scenario, config: Config, facts: Facts): Setting => ({
+  ...ordinary(app.agents),
+  ...facts,
+  client: clientName,
+  responseQueue,
+  mayWait: true,
+  toleranceMs: config.clockToleranceMs,
+  maxFailures: config.maxFailures,
+  claimsOnSubmit: config.claimOnSubmit,
+  announcesProcessed: config.announceProcessed,
+  writesAndSendsAtomically,
+});

@@ -1,6 +1,7 @@
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import type { Definitions } from '#ports/definitions';
 import type { Received } from '#ports/queues';
+import type { Config } from '#runtime/config';
 import type { CreateFunction } from '#runtime/function';
 import { redriveIn, topologyOf } from '#runtime/topology';
 import { Judge } from '#testing/laws/judge';
@@ -53,6 +54,7 @@ export class World implements HostSurroundings {
   readonly embedded: Embedded;
   readonly functions: ReadonlyMap<string, CreateFunction>;
   readonly definitions: Definitions;
+  readonly config: Config;
   readonly services: Services;
   readonly writesAndSendsAtomically: boolean;
   private readonly history: History;
@@ -73,7 +75,7 @@ export class World implements HostSurroundings {
   private quietSince: number | undefined;
   private readonly counters;
 
-  constructor(scenario: Scenario, { functions, definitions }: Loaded, crashes: readonly Crash[]) {
+  constructor(scenario: Scenario, { functions, definitions, config }: Loaded, crashes: readonly Crash[]) {
     const { app, rules, real, writesAndSendsAtomically } = scenario;
     const { timeline } = this;
     this.scenario = scenario;
@@ -84,11 +86,12 @@ export class World implements HostSurroundings {
     const embedded = openEmbedded(':memory:', { clock: embeddedClock, redriveOf, writesAndSendsAtomically });
     this.embedded = embedded;
     this.definitions = definitions;
+    this.config = config;
     const history = new History({ definitions, responseQueue });
     this.history = history;
     this.judge = new Judge(
       history,
-      settingOf(scenario, {
+      settingOf(scenario, config, {
         now: () => timeline.now,
         quietSince: () => this.quietSince,
         closedForMs: (agent) => this.channels.closedForMs(agent),
