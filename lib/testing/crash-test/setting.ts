@@ -4,7 +4,7 @@ import { ordinary } from '#testing/laws/ordinary';
 import { clientName, responseQueue, type Scenario } from './scenario.ts';
 
 /** The facts that change during a run. */
-type Facts = Pick<Setting, 'now' | 'quietSince' | 'closedForMs'>;
+type Facts = Pick<Setting, 'now' | 'closedForMs'>;
 
 /** Returns the setting of a crash test. An order may wait for a signal that never comes. */
 export const settingOf = ({ app, writesAndSendsAtomically }: Scenario, config: Config, facts: Facts): Setting => ({
@@ -13,6 +13,8 @@ export const settingOf = ({ app, writesAndSendsAtomically }: Scenario, config: C
   client: clientName,
   responseQueue,
   mayWait: true,
+  // Its services may fail at any time.
+  quietSince: () => undefined,
   toleranceMs: config.clockToleranceMs,
   maxFailures: config.maxFailures,
   claimsOnSubmit: config.claimOnSubmit,

@@ -71,8 +71,6 @@ export class World implements HostSurroundings {
   private host: Host | undefined;
   private hosts = 0;
   private failure: unknown;
-  /** Since when no crash is left and a process runs. */
-  private quietSince: number | undefined;
   private readonly counters;
 
   constructor(scenario: Scenario, { functions, definitions, config }: Loaded, crashes: readonly Crash[]) {
@@ -93,7 +91,6 @@ export class World implements HostSurroundings {
       history,
       settingOf(scenario, config, {
         now: () => timeline.now,
-        quietSince: () => this.quietSince,
         closedForMs: (agent) => this.channels.closedForMs(agent),
       }),
     );
@@ -183,7 +180,6 @@ export class World implements HostSurroundings {
     const host = new Host(`host-${++this.hosts}`, this);
     await host.start();
     this.host = host;
-    if (this.crashes.areOver) this.quietSince = this.timeline.now;
     this.narrate(`${host.id} starts`);
     this.schedules.begin(host);
   }
