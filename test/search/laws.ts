@@ -4,6 +4,7 @@ import type { StateRecord } from '#ports/records';
 import { decodeInstance, type JournalEntry, type OrderFact } from '#roles/scheduler/instance';
 import { lawsFor } from '#testing/laws/index';
 import type { Law, Setting } from '#testing/laws/law';
+import { ordinary } from '#testing/laws/ordinary';
 import { History, type Tracked } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 
@@ -117,7 +118,7 @@ export class Judgement {
     if (record) history.orders.set(record.orderId, this.tracked(record, { ...seen, closed: [] }, seen.closed));
     for (const id of seen.sent) history.announced.set(id, new Set([id]));
     for (const [key, { operation, is }] of Object.entries(effects))
-      if (is === 'standing' || is === 'undone') history.effects.set(key, { operation, times: 1, undone: is === 'undone' });
+      if (is === 'standing' || is === 'undone') history.addEffect(key, { operation, times: 1, undone: is === 'undone' });
     return history;
   }
 
@@ -207,25 +208,16 @@ export const settingOf = (
   { agents }: Pick<App, 'agents'>,
   { client, responseQueue }: Pick<Setting, 'client' | 'responseQueue'>,
 ): Omit<Setting, 'now'> => ({
+  ...ordinary(agents),
   client,
   responseQueue,
-  agents,
-  referenceOf: () => undefined,
-  declaredFaults: agents.flatMap(({ operations }) => Object.values(operations).flatMap(({ faults = [] }) => faults)),
   undeclaredFaults: new Set(),
-  answersNameTheirKey: false,
-  secretWord: undefined,
-  forgedWord: undefined,
-  masked: { inputs: {}, outputs: {} },
-  signals: undefined,
   mayWait: false,
-  processesAllMessages: true,
   toleranceMs: 0,
   maxFailures: 1,
   claimsOnSubmit: false,
   writesAndSendsAtomically: false,
   announcesProcessed: false,
   closedForMs: () => undefined,
-  standsStillMaxMs: 0,
   quietSince: () => undefined,
 });

@@ -31,7 +31,7 @@ export function agentFaults(setting: Pick<Setting, 'declaredFaults' | 'undeclare
       const { type: kind, requestId, result } = JSON.parse(body) as Reply;
       if (kind !== 'reply' || result?.status !== 'failed' || !result.fault) return undefined;
       const { type, message, permanent, outcomeUnknown = false } = result.fault;
-      if ((setting.undeclaredFaults && !known.has(type)) || message.length < 3)
+      if (setting.undeclaredFaults && (!known.has(type) || message.length < 3))
         return `${requestId} is answered with ${JSON.stringify(result.fault)}`;
       if (type !== 'Canceled' || !permanent || outcomeUnknown) return undefined;
       const key = requestId.slice(0, requestId.lastIndexOf('#'));

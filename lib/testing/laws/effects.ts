@@ -42,8 +42,10 @@ const keyIn = (body: string): string | undefined => /"idempotencyKey":"([^"]+)"/
 function doneUnderOther(operation: string, key: string, history: History, isUnknown: (key: string) => boolean): string | undefined {
   const { orderId, path } = stepOf(key);
   const other = history.standing(orderId).find(([each]) => each !== key && stepOf(each).path === path && !isUnknown(each));
-  const isKnown = !history.orders.get(orderId)?.journal.some(({ type }) => type === 'OutcomeUnknown');
-  return other && isKnown ? `${operation} is done twice, under ${other[0]} and ${key}` : undefined;
+  const { journal = [], program } = history.orders.get(orderId) ?? {};
+  // Another run of a step without an undo leaves the effect of the earlier one.
+  const isOne = !journal.some(({ type }) => type === 'OutcomeUnknown') && (!program || nodeAt(program, path).undo !== undefined);
+  return other && isOne ? `${operation} is done twice, under ${other[0]} and ${key}` : undefined;
 }
 
 function leftBy(order: Tracked, history: History, isUnknown: (key: string) => boolean): readonly string[] {

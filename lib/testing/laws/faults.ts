@@ -13,7 +13,7 @@ export const faults = (setting: Pick<Setting, 'declaredFaults' | 'undeclaredFaul
       .map((fact) => ('fault' in fact && fact.fault ? wrongIn(fact.fault, setting) : undefined))
       .find((each) => each !== undefined);
     const { fault = null } = order?.state ?? {};
-    if (fault && fault.message.length < 3) return `${order?.orderId} is in Error, and its fault says nothing`;
+    if (setting.undeclaredFaults && fault && fault.message.length < 3) return `${order?.orderId} is in Error, and its fault says nothing`;
     return wrong && `${order?.orderId} has ${wrong}`;
   }),
 });
@@ -24,7 +24,7 @@ function wrongIn(
 ): string | undefined {
   const { type, class: faultClass, message, permanent } = fault;
   const text = JSON.stringify(fault);
-  if (message.trim() === '' || typeof permanent !== 'boolean') return `a fault that says nothing: ${text}`;
+  if ((undeclaredFaults && message.trim() === '') || typeof permanent !== 'boolean') return `a fault that says nothing: ${text}`;
   const paths = declaredFaults.flatMap(({ name, path }) => (name === type.slice(type.lastIndexOf('/') + 1) ? [path] : []));
   if (paths.length > 0 && (!paths.includes(type) || faultClass !== 'expected')) return `a fault that is declared otherwise: ${text}`;
   if (engines.has(type)) return `a fault of the engine under another name: ${text}`;

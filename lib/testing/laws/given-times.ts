@@ -57,7 +57,9 @@ class Process {
 
   /** The longest that an operation may take; undefined where it may not ask for more time. */
   private longestSecondsOf(operation: string): number | undefined {
-    return operationIn(this.setting, operation)?.longestSeconds;
+    const { longestSeconds, heartbeats } = operationIn(this.setting, operation) ?? {};
+    // Operations that send their own heartbeats may send none.
+    return heartbeats === 'manual' ? undefined : longestSeconds;
   }
 
   takes({ now, event }: GuardedBy, at: number): string | undefined {

@@ -146,7 +146,7 @@ export const lawsFor = (setting: Setting): readonly Law[] => [
   sound(suspended()),
   sound(threshold()),
   sound(exhaustion(setting)),
-  sound(pauses()),
+  sound(pauses(setting)),
   sound(retries(setting)),
   breakers(setting),
   opening(setting),

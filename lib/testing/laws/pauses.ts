@@ -2,7 +2,7 @@ import type { CoreFact } from '#core/data/journal';
 import type { StepState } from '#core/data/step-state';
 import { delayMaxMs } from '#ports/queues';
 import type { History } from '#testing/world/history';
-import { type Law, on } from './law.ts';
+import { type Law, on, type Setting } from './law.ts';
 
 /** The longest pause of an agent between two tries: it grows from the first on. */
 const longestAfter = (tries: number): number => Math.min(5000, 100 * 2 ** (tries - 1));
@@ -11,14 +11,15 @@ const undoMs = { first: 5000, longest: 3_600_000 };
 type UndoFailed = Extract<CoreFact, { type: 'UndoFailed' }> & { readonly at: number };
 
 /** S14: whatever is tried again is tried after a pause within its bounds; nothing is put on a queue for longer than queues know. */
-export function pauses(): Law {
+export function pauses({ undeclaredFaults }: Pick<Setting, 'undeclaredFaults'>): Law {
   /** Each rest as a share of the longest that it could have been. */
   const shares: number[] = [];
   return {
     name: 'pauses',
     after: on(['rests', 'sent', 'written'], (observation, history) => {
       if (observation.type === 'rests') shares.push(observation.ms / longestAfter(observation.tries));
-      if (observation.type === 'rests' && (observation.ms < 0 || observation.ms > longestAfter(observation.tries)))
+      // A service that may throw anything may also say when it can be called again.
+      if (observation.type === 'rests' && undeclaredFaults && (observation.ms < 0 || observation.ms > longestAfter(observation.tries)))
         return `${observation.requestId} is tried again after ${observation.ms} ms`;
       if (observation.type === 'sent' && observation.delayMs > delayMaxMs)
         return `a message to ${observation.queue} is to wait for ${observation.delayMs} ms`;
@@ -29,7 +30,9 @@ export function pauses(): Law {
     }),
     atEnd: () => {
       const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-      return shares.length < 40 || (mean > 0.25 && mean < 0.75) ? [] : [`agents rest for ${mean} of what they may, all in all`];
+      return !undeclaredFaults || shares.length < 40 || (mean > 0.25 && mean < 0.75)
+        ? []
+        : [`agents rest for ${mean} of what they may, all in all`];
     },
   };
 }

@@ -6,7 +6,7 @@ import { announcedAs, type StateRecord } from '#ports/records';
 import type { Page } from '#ports/store';
 import { decodeInstance, type Instance, type JournalEntry } from '#roles/scheduler/instance';
 import type { Observation } from '#testing/world/observation';
-import type { Effect } from './effects.ts';
+import { type Effect, stepOf } from './effects.ts';
 
 /** One order, as observed so far. */
 export interface Tracked {
@@ -59,6 +59,10 @@ export class History {
   readonly former = new Set<string>();
   private readonly early = new Map<string, { readonly seq: number; readonly status: string }[]>();
 
+  /** The keys of the effects of each order. */
+  private readonly keys = new Map<string, readonly string[]>();
+  /** The orders that each order has called. */
+  private readonly called = new Map<string, readonly string[]>();
   private readonly definitions: Pick<Definitions, 'program'>;
   private readonly responseQueue: string;
 
@@ -90,14 +94,20 @@ export class History {
   /** Starts again after all orders were forgotten. A new order may have the id of one of them. */
   startAgain(): void {
     for (const name of [...this.announced.keys(), ...this.effects.keys()]) this.former.add(name);
-    for (const each of [this.announced, this.effects, this.pages, this.early]) each.clear();
+    for (const each of [this.announced, this.effects, this.pages, this.early, this.called, this.keys]) each.clear();
   }
 
   private takesEffect({ operation, key, undoes }: Extract<Observation, { type: 'effect' }>): void {
     const known = this.effects.get(undoes ?? key);
     if (undoes !== undefined && known) known.undone = true;
     else if (known) known.times += 1;
-    else if (undoes === undefined) this.effects.set(key, { operation, times: 1, undone: false });
+    else if (undoes === undefined) this.addEffect(key, { operation, times: 1, undone: false });
+  }
+
+  addEffect(key: string, effect: Effect): void {
+    const { orderId } = stepOf(key);
+    this.effects.set(key, effect);
+    this.keys.set(orderId, [...(this.keys.get(orderId) ?? []), key]);
   }
 
   private written({ after, caller, callerPath }: Extract<Observation, { type: 'written' }>): void {
@@ -128,6 +138,7 @@ export class History {
     order.instance = instance;
     order.writes += 1;
     if (!known) this.orders.set(after.orderId, order);
+    if (!known && caller !== undefined) this.called.set(caller, [...(this.called.get(caller) ?? []), after.orderId]);
     order.news = instance.tail.filter(({ seq }) => seq > lastBefore(instance, known?.before));
     order.journal.push(...order.news);
   }
@@ -177,12 +188,15 @@ export class History {
   }
 
   childrenOf(orderId: string): readonly Tracked[] {
-    return [...this.orders.values()].filter(({ caller }) => caller === orderId);
+    return (this.called.get(orderId) ?? []).flatMap((id) => this.orders.get(id) ?? []);
   }
 
   /** Returns the effects of an order that exist now, by key. */
   standing(orderId: string): readonly (readonly [string, Effect])[] {
-    return [...this.effects].filter(([key, { undone }]) => !undone && key.startsWith(`${orderId}/`));
+    return (this.keys.get(orderId) ?? []).flatMap((key) => {
+      const effect = this.effects.get(key);
+      return effect && !effect.undone ? [[key, effect] as const] : [];
+    });
   }
 }
 
