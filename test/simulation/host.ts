@@ -9,8 +9,8 @@ import type { CreateFunction, Invocation } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
-import type { Guarded } from '#testing/world/guarded';
-import { listening, toldOf } from '#testing/world/telemetry';
+import type { AgentEvent } from '#testing/world/agent-event';
+import { failureOf, recordingTelemetry } from '#testing/world/telemetry';
 import { create as agent } from '../../functions/agent.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
@@ -124,7 +124,7 @@ export class SimulatedHost {
     this.sight = sight;
     this.options = options;
     const { remote, ...ports } = portsOf(this);
-    const rest = { telemetry: listening(sight), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
+    const rest = { telemetry: recordingTelemetry(sight), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
@@ -167,7 +167,7 @@ export class SimulatedHost {
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
           const asking = signal && this.asking.get(signal);
-          if (asking !== undefined) this.sight.saw({ type: 'rests', ...asking, ms });
+          if (asking !== undefined) this.sight.saw({ type: 'backs off', ...asking, ms });
           signal?.addEventListener('abort', () => resolve(), { once: true });
           timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
         }),
@@ -182,8 +182,8 @@ export class SimulatedHost {
   }
 
   /** Something was seen of how its agent treats its service. */
-  guarded(agent: string, event: Guarded): void {
-    this.sight.saw({ type: 'guarded', host: this.id, agent, now: this.sight.timeline.now + this.skewMs, event });
+  guarded(agent: string, event: AgentEvent): void {
+    this.sight.saw({ type: 'agent event', host: this.id, agent, now: this.sight.timeline.now + this.skewMs, event });
   }
 
   /**
@@ -307,7 +307,7 @@ export class SimulatedHost {
     try {
       return await as(role, call);
     } catch (error) {
-      this.sight.saw(toldOf('a call is answered with an exception', error));
+      this.sight.saw(failureOf('a call is answered with an exception', error));
       throw error;
     } finally {
       this.atWork.splice(this.atWork.indexOf(role), 1);
@@ -328,7 +328,7 @@ export class SimulatedHost {
     try {
       return await as(role, async () => handler(event, { stopping: stopping.signal }));
     } catch (error) {
-      this.sight.saw(toldOf('a function rejects', error));
+      this.sight.saw(failureOf('a function rejects', error));
       throw error;
     } finally {
       this.timed.delete(timed);

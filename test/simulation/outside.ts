@@ -7,7 +7,7 @@ import { decodeInstance } from '#roles/scheduler/instance';
 import { acquireLease, lockPolicies } from '#roles/scheduler/lease';
 import { orderIdOf, type Submission } from '#roles/submission/submission';
 import type { System } from '#runtime/system';
-import { toldOf } from '#testing/world/telemetry';
+import { failureOf } from '#testing/world/telemetry';
 import { offers, secretOf } from './app.ts';
 import { as, type Role } from './at-work.ts';
 import { type SimulatedHost, sources } from './host.ts';
@@ -153,10 +153,10 @@ export class Outside {
       const signal: Decision = isWrong
         ? sight.chance.pick([wrongName, wrongPayload])
         : { kind: 'signal', name: 'approved', payload: { by: secretOf('somebody') } };
-      const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
+      const heard = (answer: 'pending' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
       if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard, isWrong });
-      heard('none yet');
+      heard('pending');
       const answered = as('client', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key }));
       answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
     });
@@ -258,7 +258,7 @@ export class Outside {
     this.leases.add(name);
     as('operator', () => this.holdOn(host, orderId)).then(
       (isGivenBack) => void (isGivenBack && this.leases.delete(name)),
-      (error: unknown) => this.reach.sight.saw(toldOf('a lease is not to be had', error, orderId)),
+      (error: unknown) => this.reach.sight.saw(failureOf('a lease is not to be had', error, orderId)),
     );
   }
 
@@ -267,7 +267,7 @@ export class Outside {
     const { sight } = this.reach;
     const { chance } = sight;
     const leaseMs = chance.between(1000, 60_000);
-    const wants = () => sight.saw({ type: 'wanted', orderId, holder: id, leaseMs, now: clock.now() });
+    const wants = () => sight.saw({ type: 'lease requested', orderId, holder: id, leaseMs, now: clock.now() });
     wants();
     const policy = chance.pick(lockPolicies);
     const from = sight.timeline.now;
@@ -336,7 +336,7 @@ export class Outside {
     const rev = this.revOf(orderId);
     const foreseen = await system.scheduler.instruct(orderId, decision, { id: `${reason}/foreseen`, dryRun: true }).catch(unreadable);
     if (foreseen.outcome !== 'planned' || rev === undefined || rev !== this.revOf(orderId)) return;
-    this.reach.sight.saw({ type: 'foreseen', orderId, reason, rev, plan: foreseen.plan });
+    this.reach.sight.saw({ type: 'previewed', orderId, reason, rev, plan: foreseen.plan });
   }
 
   private revOf(orderId: string): number | undefined {

@@ -206,7 +206,7 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
       }),
     recordIntent: (asking) => {
       const { requestId, completeBy = '' } = asking as typeof asking & Partial<Request>;
-      host.guarded(notingAgent, { what: 'notes', requestId, completeBy });
+      host.guarded(notingAgent, { what: 'records intent', requestId, completeBy });
       return call(sites.recordIntent, asking.orderId, async () => {
         const note = await store.recordIntent(asking);
         return note.outcome === 'recorded' ? { ...note, withdraw: () => call(sites.withdraw, asking.orderId, note.withdraw) } : note;
@@ -251,13 +251,13 @@ function breakersOf(host: SimulatedHost, store: Store): Pick<Store, 'breaker' | 
     breaker: async (agent) => {
       const read = () => host.call(sites.breaker, () => store.breaker(agent), { about: () => agent });
       if (roleAtWork() !== 'agent') return read();
-      host.guarded(agent, { what: 'reads' });
+      host.guarded(agent, { what: 'reads breaker' });
       try {
         const breaker = await read();
-        host.guarded(agent, { what: 'is told', breaker });
+        host.guarded(agent, { what: 'store answered', breaker });
         return breaker;
       } catch (error) {
-        host.guarded(agent, { what: 'is not told' });
+        host.guarded(agent, { what: 'store failed' });
         throw error;
       }
     },
@@ -265,14 +265,14 @@ function breakersOf(host: SimulatedHost, store: Store): Pick<Store, 'breaker' | 
       const { agent } = breaker;
       const write = () => host.call(sites.putBreaker, () => store.putBreaker(breaker, loadedRev), { about: () => agent });
       if (roleAtWork() !== 'agent') return write();
-      host.guarded(agent, { what: 'writes', breaker, loadedRev });
+      host.guarded(agent, { what: 'writes breaker', breaker, loadedRev });
       try {
         const answer = await write();
         const isWritten = answer.outcome === 'written';
-        host.guarded(agent, { what: 'is told', breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
+        host.guarded(agent, { what: 'store answered', breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
         return answer;
       } catch (error) {
-        host.guarded(agent, { what: 'is not told', isWritten: false });
+        host.guarded(agent, { what: 'store failed', isWritten: false });
         throw error;
       }
     },
@@ -350,7 +350,7 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): 
     receive: notHere,
     acknowledge: (queue, receipts) => host.call(sites.acknowledge, () => queues.acknowledge(queue, receipts.map(idIn), host)),
     release: (queue, receipts, afterMs) => {
-      for (const receipt of receipts) sight.saw({ type: 'to be shown', messageId: idIn(receipt), afterMs });
+      for (const receipt of receipts) sight.saw({ type: 'visibility changed', messageId: idIn(receipt), afterMs });
       return host.call(sites.release, () => queues.release(queue, receipts, afterMs));
     },
     depth: (queue) => host.call(sites.depth, () => queues.depth(queue)),
@@ -381,7 +381,7 @@ function tellPutBack(host: SimulatedHost, queue: string, body: string): void {
   const agent = roleAtWork() === 'agent' ? agentOfRequests(queue) : undefined;
   if (agent === undefined || !body.includes('"requeued":')) return;
   const { requestId } = JSON.parse(body) as { requestId: string };
-  host.guarded(agent, { what: 'puts back', requestId });
+  host.guarded(agent, { what: 'requeues', requestId });
 }
 
 /** Heard before whoever sends it goes on. A scheduler that meets a lease posts what it heard anew. */
@@ -389,11 +389,11 @@ function tellBeat(host: SimulatedHost, queue: string, body: string, sent: Promis
   const agent = roleAtWork() === 'agent' ? agentOfReplies(queue) : undefined;
   if (agent === undefined || !body.startsWith('{"v":1,"type":"heartbeat"')) return;
   const { requestId, completeBy } = JSON.parse(body) as { requestId: string; completeBy: string };
-  host.guarded(agent, { what: 'beats', requestId, completeBy, stoodStillUntil: host.frozenUntil });
+  host.guarded(agent, { what: 'sends heartbeat', requestId, completeBy, stoodStillUntil: host.frozenUntil });
   sent.then(
     () => {
       host.beatenUntil.set(requestId, Date.parse(completeBy));
-      host.guarded(agent, { what: 'has beaten', requestId, completeBy });
+      host.guarded(agent, { what: 'heartbeat sent', requestId, completeBy });
     },
     () => undefined,
   );

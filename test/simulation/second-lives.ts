@@ -58,7 +58,7 @@ export function submitFirst(world: Forgetting, outside: Outside, services: Servi
   return () => {
     isOver = true;
     services.refuses.delete('carrier.ship');
-    world.history.beginAnew();
+    world.history.startOver();
   };
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
 import { RequestCanceled } from '#roles/agent/deadline';
 import type { Effect } from '#testing/world/effects';
-import { toldOf } from '#testing/world/telemetry';
+import { failureOf } from '#testing/world/telemetry';
 import { atMostOnce, openingOf, type Remote, refusals, safeOf, secretOf } from './app.ts';
 import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
@@ -120,25 +120,31 @@ export class Services {
     // It may have asked for more time meanwhile. While its process stands still it does not learn that its time is over.
     const goesInTime = (): void =>
       this.sight.timeline.after(leftMs(), 'the time of a canceled call is over', () =>
-        isOver ? undefined : host.goOn(() => (leftMs() <= 0 ? hears('gone') : goesInTime())),
+        isOver ? undefined : host.goOn(() => (leftMs() <= 0 ? hears('abandoned') : goesInTime())),
       );
-    const goes = () => (signal.reason instanceof RequestCanceled ? goesInTime() : hears('gone'));
+    const goes = () => (signal.reason instanceof RequestCanceled ? goesInTime() : hears('abandoned'));
     const isTooLate = () => signal.aborted && leftMs() <= 0;
-    const hears = (how: 'answered' | 'failed' | 'gone'): void => {
+    const hears = (how: 'answered' | 'failed' | 'abandoned'): void => {
       if (isOver) return;
       isOver = true;
-      host.guarded(agent, { what: 'hears', call, how, isToStop: host.isLeaving || host.isHurried, stoodStillUntil: host.frozenUntil });
+      host.guarded(agent, {
+        what: 'call ended',
+        call,
+        how,
+        isStopping: host.isLeaving || host.isHurried,
+        stoodStillUntil: host.frozenUntil,
+      });
     };
-    host.guarded(agent, { what: 'asks', call, ...asked, isGone: signal.aborted, stoodStillUntil: host.frozenUntil });
+    host.guarded(agent, { what: 'calls', call, ...asked, isAbandoned: signal.aborted, stoodStillUntil: host.frozenUntil });
     if (signal.aborted) goes();
     signal.addEventListener('abort', goes, { once: true });
     try {
       const answer = await work();
-      hears(isTooLate() ? 'gone' : 'answered');
+      hears(isTooLate() ? 'abandoned' : 'answered');
       return answer;
     } catch (error) {
-      const isGone = isTooLate() || (signal.aborted && !(error instanceof PermanentFailure));
-      hears(isGone ? 'gone' : error instanceof PermanentFailure ? 'answered' : 'failed');
+      const isAbandoned = isTooLate() || (signal.aborted && !(error instanceof PermanentFailure));
+      hears(isAbandoned ? 'abandoned' : error instanceof PermanentFailure ? 'answered' : 'failed');
       throw error;
     }
   }
@@ -169,12 +175,12 @@ export class Services {
 
   /** Whoever undoes a booking must know what it was answered with, also where nobody may see it. */
   private checkCode({ id, code }: { readonly id: string; readonly code: string }): void {
-    if (code !== secretOf(id)) this.sight.saw(toldOf('a booking is to be canceled', new Error(`${id} has another code than ${code}`)));
+    if (code !== secretOf(id)) this.sight.saw(failureOf('a booking is to be canceled', new Error(`${id} has another code than ${code}`)));
   }
 
   private checkOpening(input: { readonly id: string }): void {
     if (!isDeepStrictEqual(input, openingOf(input.id)))
-      this.sight.saw(toldOf('a safe is to be unlocked', new Error(`${input.id} is not opened by ${JSON.stringify(input)}`)));
+      this.sight.saw(failureOf('a safe is to be unlocked', new Error(`${input.id} is not opened by ${JSON.stringify(input)}`)));
   }
 
   private decide(operation: string, key: string): Known {

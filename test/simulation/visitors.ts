@@ -46,6 +46,6 @@ export function visit(reach: Reach, outside: Outside): void {
 
 function post({ sight, queues }: Reach, submission: Submission, wanted: string): void {
   const body = JSON.stringify({ v: 1, type: 'submission', ...submission });
-  sight.saw({ type: 'posted wrongly', submission, body, wanted });
+  sight.saw({ type: 'posted invalid', submission, body, wanted });
   queues.send([{ queue: names.submissions, body }]);
 }

@@ -237,7 +237,7 @@ export class World implements Sight {
   private async playWide(limits: Limits, chance: Chance): Promise<void> {
     const end = submitWide(this.outside, this.services, limits, chance);
     await this.playCalm(new Set(), 0.5 * hour, () => this.isQuiet());
-    this.saw({ type: 'calm is over' });
+    this.saw({ type: 'faults begin' });
     end();
   }
 
@@ -340,7 +340,7 @@ export class World implements Sight {
     if (observation.type === 'sent') this.timeline.note(observation.body);
     this.counts(observation);
     if (observation.type !== 'written') this.look(observation);
-    this.history.take(observation);
+    this.history.record(observation);
     if (observation.type === 'written') this.look(observation);
     if (observation.type === 'restored') this.beginAnew(observation.isLeftBehind);
     this.tell(() => describe(observation));

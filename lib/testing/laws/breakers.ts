@@ -1,5 +1,5 @@
 import { type Breaker, phaseOf } from '#ports/circuit-breaker';
-import type { Guarded, GuardedBy } from '#testing/world/guarded';
+import type { AgentEvent, AgentObservation } from '#testing/world/agent-event';
 import { type Law, lawOfSteadyProcesses, type Setting } from './law.ts';
 
 /** What another process has found out is known to this one so soon, and is not asked for more often. */
@@ -31,37 +31,37 @@ class Process {
   private failures = 0;
 
   /** What is wrong with this. `at`: of the world; `now`: by its own clock. */
-  takes({ agent, now, event }: GuardedBy, at: number): string | undefined {
+  takes({ agent, now, event }: AgentObservation, at: number): string | undefined {
     if (this.mayProbeAt !== at) this.mayProbeAt = undefined;
     const phase = phaseOf(this.told, now);
     switch (event.what) {
-      case 'asks':
+      case 'calls':
         return this.asks(event, now, phase);
-      case 'hears':
+      case 'call ended':
         return this.hears(event, now, phase);
-      case 'reads':
+      case 'reads breaker':
         return this.reads(now);
-      case 'writes':
+      case 'writes breaker':
         if (phase === 'open' && event.breaker.closedAt === null) this.probing.add(event.breaker.rev);
         return undefined;
-      case 'is told':
+      case 'store answered':
         return this.isTold(event, now, at);
-      case 'is not told':
+      case 'store failed':
         if (event.isWritten === false) this.refusedAt = at;
         this.toldAt = now;
         this.askedInVain = true;
         return undefined;
-      case 'notes':
+      case 'records intent':
         if (Date.parse(event.completeBy) <= now) return `notes ${event.requestId}, for which the time is over`;
         return phase === 'open' && now < (this.told?.probeAt ?? 0) ? `notes ${event.requestId}, for which it may not call` : undefined;
-      case 'puts back':
+      case 'requeues':
         return agent === noting ? undefined : this.putsBack(now, at, phase);
       default:
         return undefined;
     }
   }
 
-  private asks({ call, requestId, isGone }: Extract<Guarded, { what: 'asks' }>, now: number, phase: string): string | undefined {
+  private asks({ call, requestId, isAbandoned }: Extract<AgentEvent, { what: 'calls' }>, now: number, phase: string): string | undefined {
     const rested = now - Math.max(this.calledAt, this.toldAt);
     const isProbe = this.mayProbeAt !== undefined;
     const before = this.atWork.size;
@@ -69,21 +69,21 @@ class Process {
     this.calledAt = now;
     this.atWork.add(call);
     if (isProbe) this.probes.add(call);
-    if (isGone) return `calls for ${requestId}, for which the time is over`;
+    if (isAbandoned) return `calls for ${requestId}, for which the time is over`;
     if (rested >= restedMs) return `calls for ${requestId} after ${rested} ms without having looked`;
     if (phase === 'open' && !isProbe) return `calls for ${requestId}, and knows that its service is away`;
     if (phase === 'half-open' && !isProbe && before >= this.most) return `calls for ${requestId}, as the ${before + 1}th at once`;
     return undefined;
   }
 
-  private hears({ call, how }: Extract<Guarded, { what: 'hears' }>, now: number, phase: string): undefined {
+  private hears({ call, how }: Extract<AgentEvent, { what: 'call ended' }>, now: number, phase: string): undefined {
     this.atWork.delete(call);
     this.calledAt = now;
     this.failures = how === 'answered' ? 0 : this.failures + 1;
     if (phase !== 'half-open') return;
     if (how === 'answered') this.most += 1;
     // Why it has given it up is not seen; and who looks first lowers it later.
-    else if (how === 'gone') this.loweredAt = now;
+    else if (how === 'abandoned') this.loweredAt = now;
     else if (now - this.toldAt >= freshMs) this.loweredAt = Number.POSITIVE_INFINITY;
     else if (!this.probes.has(call) && this.most > 1 && now - this.loweredAt >= loweredForMs) {
       this.most = Math.max(1, Math.floor(this.most / 2));
@@ -99,7 +99,7 @@ class Process {
     return knewNothing && !this.askedInVain && !hasRested && this.failures < 2 ? 'looks, though nothing is wrong' : undefined;
   }
 
-  private isTold({ breaker, isWritten }: Extract<Guarded, { what: 'is told' }>, now: number, at: number): undefined {
+  private isTold({ breaker, isWritten }: Extract<AgentEvent, { what: 'store answered' }>, now: number, at: number): undefined {
     const before = phaseOf(this.told, now);
     if (isWritten === false) this.refusedAt = at;
     if (isWritten && breaker && this.probing.has(breaker.rev)) this.mayProbeAt = at;

@@ -1,5 +1,5 @@
 import { type Breaker, phaseOf } from '#ports/circuit-breaker';
-import type { ClockJumps, GuardedBy } from '#testing/world/guarded';
+import type { AgentObservation, ClockJumps } from '#testing/world/agent-event';
 import { eachProcess, type Law, on, type Setting } from './law.ts';
 
 const most = 10;
@@ -49,27 +49,27 @@ class Process {
   /** When it last had another reason to put something back than its budget, even if it knows better by now: by the world's clock. */
   private notNowAt: number | undefined;
 
-  takes({ now, agent, event }: GuardedBy, at: number, putBack: ReadonlySet<string>): string | undefined {
+  takes({ now, agent, event }: AgentObservation, at: number, putBack: ReadonlySet<string>): string | undefined {
     const { most, least, mayHaveForgotten } = this;
     const isClosed = phaseOf(this.told, now) === 'closed';
     switch (event.what) {
-      case 'is not told':
+      case 'store failed':
         if (event.isWritten === false) this.notNowAt = at;
         return undefined;
-      case 'is told':
+      case 'store answered':
         if (event.isWritten === false || !isClosed || mayHaveForgotten) this.notNowAt = at;
         this.told = event.breaker;
         this.mayHaveForgotten = false;
         return undefined;
-      case 'hears':
+      case 'call ended':
         if (event.how !== 'answered') return undefined;
         most.answered();
         return void least.answered();
-      case 'puts back':
+      case 'requeues':
         // Who was to go and see, and hears that another has, puts it back as well, also where the service is found to be back.
         if (mayHaveForgotten || !isClosed || this.notNowAt === at || agent === noting || least.upTo(now) < 1 + slip) return undefined;
         return `puts ${event.requestId} back, and might repeat ${Math.floor(least.upTo(now))} calls`;
-      case 'asks':
+      case 'calls':
         if (!(isClosed || mayHaveForgotten) || (event.tries === 1 && !putBack.has(event.requestId))) return undefined;
         // Whether this is what was put back, or the same that was delivered twice, is not seen.
         return event.tries === 1 || mayHaveForgotten ? void least.perhapsSpend(now) : this.repeats(event.requestId, now);
@@ -105,14 +105,14 @@ export function budgets({ now }: Pick<Setting, 'now'>): Law {
   const putBack = new Set<string>();
   return {
     name: 'budgets',
-    after: on(['guarded', 'clock jumps'], (observation) => {
+    after: on(['agent event', 'clock jumps'], (observation) => {
       const { host } = observation;
       const jumped = jumps.get(host) ?? [];
       if (observation.type === 'clock jumps') return void jumps.set(host, [...jumped, observation]);
       const process = of(observation);
       process.jumpedBy(jumped);
       const wrong = process.takes(observation, now(), putBack);
-      if (observation.event.what === 'puts back') putBack.add(observation.event.requestId);
+      if (observation.event.what === 'requeues') putBack.add(observation.event.requestId);
       return wrong === undefined ? undefined : `${host} ${wrong} (${observation.agent})`;
     }),
   };

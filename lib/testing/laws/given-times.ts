@@ -1,4 +1,4 @@
-import type { Guarded, GuardedBy } from '#testing/world/guarded';
+import type { AgentEvent, AgentObservation } from '#testing/world/agent-event';
 import type { Observation } from '#testing/world/observation';
 import { type Law, lawOfSteadyProcesses, on, operationIn, type Setting } from './law.ts';
 
@@ -35,8 +35,8 @@ interface Moment {
   readonly at: number;
 }
 
-type Asks = Extract<Guarded, { what: 'asks' }>;
-type Hears = Extract<Guarded, { what: 'hears' }>;
+type Asks = Extract<AgentEvent, { what: 'calls' }>;
+type Hears = Extract<AgentEvent, { what: 'call ended' }>;
 interface Call extends Omit<Asks, 'what' | 'call'>, Moment {}
 
 type Askings = ReadonlyMap<string, Given>;
@@ -60,15 +60,15 @@ class Process {
     return operationIn(this.setting, operation)?.longestSeconds;
   }
 
-  takes({ now, event }: GuardedBy, at: number): string | undefined {
+  takes({ now, event }: AgentObservation, at: number): string | undefined {
     switch (event.what) {
-      case 'asks':
+      case 'calls':
         return this.asks(event, { now, at });
-      case 'hears':
+      case 'call ended':
         return this.hears(event, now);
-      case 'beats':
+      case 'sends heartbeat':
         return this.beats(event, { now, at });
-      case 'has beaten': {
+      case 'heartbeat sent': {
         const served = this.servedOf(event.requestId);
         served.until = Math.max(served.until, Date.parse(event.completeBy));
         return undefined;
@@ -103,14 +103,14 @@ class Process {
     return `calls for ${requestId} as if there were time until ${completeBy}, not ${from} to ${Math.max(most, served.until)}`;
   }
 
-  private hears({ call, how, isToStop, stoodStillUntil }: Hears, now: number): string | undefined {
+  private hears({ call, how, isStopping, stoodStillUntil }: Hears, now: number): string | undefined {
     const asked = this.calls.get(call);
     this.calls.delete(call);
     if (!asked) return undefined;
-    const { requestId, completeBy, isGone, at } = asked;
+    const { requestId, completeBy, isAbandoned, at } = asked;
     const { works, until } = this.servedOf(requestId);
     const over = works === 1 ? Math.max(completeBy, until) : completeBy;
-    if (how === 'gone' && now < over - slipMs && !isToStop && !isGone && !this.canceled.has(requestId))
+    if (how === 'abandoned' && now < over - slipMs && !isStopping && !isAbandoned && !this.canceled.has(requestId))
       return `gives ${requestId} up, ${over - now} ms before its time is over`;
     // Who stands still may wake when there is nothing left to ask for.
     const mustHaveBeaten = stoodStillUntil <= at && this.mustHaveBeaten(asked, now);
@@ -123,7 +123,10 @@ class Process {
     return now > from + beatsAfter * (completeBy - from) + slipMs && completeBy < last - slipMs;
   }
 
-  private beats({ requestId, completeBy, stoodStillUntil }: Extract<Guarded, { what: 'beats' }>, { now, at }: Moment): string | undefined {
+  private beats(
+    { requestId, completeBy, stoodStillUntil }: Extract<AgentEvent, { what: 'sends heartbeat' }>,
+    { now, at }: Moment,
+  ): string | undefined {
     const served = this.servedOf(requestId);
     served.hasBeaten = true;
     const until = Math.min(now + served.leftMs, served.last);
@@ -163,7 +166,7 @@ export function givenTimes(setting: Pick<Setting, 'now' | 'toleranceMs' | 'agent
   };
   return {
     name: 'given times',
-    after: on(['sent', 'guarded', 'clock jumps'], (observation, history) =>
+    after: on(['sent', 'agent event', 'clock jumps'], (observation, history) =>
       observation.type === 'sent' ? sent(observation) : steady.after?.wrongWith(observation, history),
     ),
   };

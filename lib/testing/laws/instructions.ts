@@ -7,7 +7,7 @@ import { type Law, on } from './law.ts';
 
 type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
 type Instructed = Extract<Observation, { type: 'instructed' }>;
-type Foreseen = Extract<Observation, { type: 'foreseen' }>;
+type Foreseen = Extract<Observation, { type: 'previewed' }>;
 /** By the reason of a decision: the write that carried it out. */
 type CarriedOut = Map<string, Pick<StateRecord, 'rev' | 'lastBy'>>;
 
@@ -17,8 +17,8 @@ export function instructions(): Law {
   const carriedOut: CarriedOut = new Map();
   return {
     name: 'instructions',
-    after: on(['foreseen', 'instructed', 'written'], (observation, history) => {
-      if (observation.type === 'foreseen') foreseen.set(observation.reason, observation);
+    after: on(['previewed', 'instructed', 'written'], (observation, history) => {
+      if (observation.type === 'previewed') foreseen.set(observation.reason, observation);
       if (observation.type === 'instructed') return answeredWrongly(observation, history, carriedOut);
       if (observation.type !== 'written') return undefined;
       const order = history.orders.get(observation.after.orderId);

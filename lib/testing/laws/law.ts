@@ -3,7 +3,7 @@ import type { FaultType } from '#authoring/fault';
 import { nodeAt, type Program } from '#core/definition/program';
 import type { Definitions } from '#ports/definitions';
 import type { StateRecord } from '#ports/records';
-import type { GuardedBy } from '#testing/world/guarded';
+import type { AgentObservation } from '#testing/world/agent-event';
 import type { History } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 
@@ -99,7 +99,7 @@ export const writerOf = ({ rev, writeIds }: StateRecord): string | undefined => 
 };
 
 /** What is remembered of each process and agent: two of them know nothing of each other. */
-export function eachProcess<T>(make: () => T): (of: GuardedBy) => T {
+export function eachProcess<T>(make: () => T): (of: AgentObservation) => T {
   const all = new Map<string, T>();
   return ({ host, agent }) => {
     const key = `${host} ${agent}`;
@@ -112,14 +112,14 @@ export function eachProcess<T>(make: () => T): (of: GuardedBy) => T {
 /** A law about how each process treats each agent's service. It ignores a process after a jump of its clock, even one that was undone. */
 export function lawOfSteadyProcesses(
   name: string,
-  make: () => { takes(observation: GuardedBy, at: number): string | undefined },
+  make: () => { takes(observation: AgentObservation, at: number): string | undefined },
   { now }: Pick<Setting, 'now'>,
 ): Law {
   const jumps = new Map<string, number>();
   const of = eachProcess(() => ({ process: make(), aheadMs: undefined as number | undefined, jumps: 0, hasJumped: false }));
   return {
     name,
-    after: on(['guarded', 'clock jumps'], (observation) => {
+    after: on(['agent event', 'clock jumps'], (observation) => {
       const { host } = observation;
       const seen = jumps.get(host) ?? 0;
       if (observation.type === 'clock jumps') {

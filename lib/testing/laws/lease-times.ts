@@ -22,12 +22,12 @@ export function leaseTimes({ toleranceMs, standsStillMaxMs, now }: Setting): Law
   const renewed = new Set<string>();
   return {
     name: 'lease times',
-    after: on(['wanted', 'locked', 'renewed', 'sent', 'written'], (observation) => {
+    after: on(['lease requested', 'locked', 'renewed', 'sent', 'written'], (observation) => {
       if (observation.type === 'sent')
         return isPostedAnew(observation) && observation.delayMs > longestMs + toleranceMs
           ? `what met a lease is to wait for ${observation.delayMs} ms: ${observation.body}`
           : undefined;
-      if (observation.type === 'wanted') {
+      if (observation.type === 'lease requested') {
         const { orderId, holder, leaseMs } = observation;
         wanted.set(`${holder} ${orderId}`, { leaseMs, now: observation.now });
         renewed.delete(`${holder} ${orderId}`);

@@ -51,7 +51,7 @@ export function limits(): Law {
   };
   return {
     name: 'limits',
-    after: on(['metered', 'dead-lettered', 'calm is over'], (observation, history) => {
+    after: on(['metered', 'dead-lettered', 'faults begin'], (observation, history) => {
       if (observation.type === 'metered') return meter(observation, history);
       if (observation.type === 'dead-lettered') return void asides.push(observation.message.body);
       if (spent.size === 0) return undefined;

@@ -17,9 +17,9 @@ export function longOver({ now, toleranceMs }: Pick<Setting, 'now' | 'toleranceM
   };
   return {
     name: 'long over',
-    after: on(['sent', 'effect', 'guarded'], (observation) => {
-      if (observation.type === 'guarded')
-        return observation.event.what === 'asks' ? wrongWith(observation.event.requestId, 'begun') : undefined;
+    after: on(['sent', 'effect', 'agent event'], (observation) => {
+      if (observation.type === 'agent event')
+        return observation.event.what === 'calls' ? wrongWith(observation.event.requestId, 'begun') : undefined;
       if (observation.type === 'effect') return observation.undoes === undefined ? wrongWith(observation.key, 'done') : undefined;
       const { type, requestId, idempotencyKey, completeBy } = observation.queue.endsWith('-requests') ? sentIn(observation.body) : {};
       const by = type === 'request' ? Date.parse(String(completeBy)) : Number.NaN;

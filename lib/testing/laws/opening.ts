@@ -1,5 +1,5 @@
 import { type Breaker, phaseOf } from '#ports/circuit-breaker';
-import type { Guarded, GuardedBy } from '#testing/world/guarded';
+import type { AgentEvent, AgentObservation } from '#testing/world/agent-event';
 import { type Law, lawOfSteadyProcesses, type Setting } from './law.ts';
 
 const failuresInRow = 5;
@@ -49,27 +49,27 @@ class Process {
   private mustClose: number | undefined;
   private mayCloseAt: number | undefined;
 
-  takes({ now, event }: GuardedBy, at: number): string | undefined {
+  takes({ now, event }: AgentObservation, at: number): string | undefined {
     const wrong = this.missed(at);
     if (wrong !== undefined) return wrong;
     const phase = phaseOf(this.told, now);
     switch (event.what) {
-      case 'asks':
+      case 'calls':
         this.calls.set(event.call, { orderId: event.orderId, since: now, isProbe: this.mayProbeAt === at });
         this.mayProbeAt = undefined;
         return undefined;
-      case 'hears':
+      case 'call ended':
         return this.hears(event, now, at);
-      case 'reads':
+      case 'reads breaker':
         this.isReading = true;
         return undefined;
-      case 'writes':
+      case 'writes breaker':
         this.mustOpen = undefined;
         return this.writes(event, now, at);
-      case 'is told':
-      case 'is not told':
+      case 'store answered':
+      case 'store failed':
         if (event.isWritten === undefined) this.isReading = false;
-        if (event.what === 'is told') this.isTold(event, { now, at, before: phase });
+        if (event.what === 'store answered') this.isTold(event, { now, at, before: phase });
         if (this.mustOpen !== undefined) this.mustOpen = at;
         return undefined;
       default:
@@ -83,7 +83,7 @@ class Process {
     return this.mustClose !== undefined && this.mustClose !== at ? `tells nobody that its service is back` : undefined;
   }
 
-  private hears({ call, how, stoodStillUntil }: Extract<Guarded, { what: 'hears' }>, now: number, at: number): undefined {
+  private hears({ call, how, stoodStillUntil }: Extract<AgentEvent, { what: 'call ended' }>, now: number, at: number): undefined {
     const { orderId = '', since = now, isProbe = false } = this.calls.get(call) ?? {};
     this.calls.delete(call);
     if (how === 'answered') return this.answered(now - since, isProbe, now, at);
@@ -114,7 +114,7 @@ class Process {
     if (ms <= slowFactor * Math.max(usualMinMs, this.quickest) && this.told?.closedAt === null) this.mustClose = at;
   }
 
-  private writes({ breaker, loadedRev }: Extract<Guarded, { what: 'writes' }>, now: number, at: number): string | undefined {
+  private writes({ breaker, loadedRev }: Extract<AgentEvent, { what: 'writes breaker' }>, now: number, at: number): string | undefined {
     const { told } = this;
     if (loadedRev !== (told?.rev ?? 0) || breaker.rev !== loadedRev + 1) return `writes rev ${breaker.rev} upon ${told?.rev}`;
     if (breaker.closedAt !== null) return this.closes(breaker, now, at);
@@ -143,7 +143,7 @@ class Process {
       : 'forgets for how long it was away';
   }
 
-  private isTold({ breaker, isWritten }: Extract<Guarded, { what: 'is told' }>, { now, at, before }: Moment): void {
+  private isTold({ breaker, isWritten }: Extract<AgentEvent, { what: 'store answered' }>, { now, at, before }: Moment): void {
     const phase = phaseOf(breaker, now);
     if (isWritten && breaker && this.probing.has(breaker.rev)) this.mayProbeAt = at;
     if (before !== phase || phase === 'open') {

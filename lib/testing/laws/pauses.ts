@@ -16,9 +16,9 @@ export function pauses(): Law {
   const shares: number[] = [];
   return {
     name: 'pauses',
-    after: on(['rests', 'sent', 'written'], (observation, history) => {
-      if (observation.type === 'rests') shares.push(observation.ms / longestAfter(observation.tries));
-      if (observation.type === 'rests' && (observation.ms < 0 || observation.ms > longestAfter(observation.tries)))
+    after: on(['backs off', 'sent', 'written'], (observation, history) => {
+      if (observation.type === 'backs off') shares.push(observation.ms / longestAfter(observation.tries));
+      if (observation.type === 'backs off' && (observation.ms < 0 || observation.ms > longestAfter(observation.tries)))
         return `${observation.requestId} is tried again after ${observation.ms} ms`;
       if (observation.type === 'sent' && observation.delayMs > delayMaxMs)
         return `a message to ${observation.queue} is to wait for ${observation.delayMs} ms`;

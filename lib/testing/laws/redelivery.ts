@@ -8,8 +8,8 @@ export function redelivery(): Law {
   const toBeShown = new Map<string, number>();
   return {
     name: 'redelivery',
-    after: on(['to be shown', 'answered'], (observation) => {
-      if (observation.type === 'to be shown') toBeShown.set(observation.messageId, observation.afterMs);
+    after: on(['visibility changed', 'answered'], (observation) => {
+      if (observation.type === 'visibility changed') toBeShown.set(observation.messageId, observation.afterMs);
       // Nothing waits for the dead letters.
       if (observation.type !== 'answered' || observation.queue.endsWith('-dead')) return undefined;
       const hidden = observation.failed.find((id) => !((toBeShown.get(id) ?? Number.POSITIVE_INFINITY) <= shownMaxMs));

@@ -4,7 +4,7 @@ import type { History } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
 
-const taken = ['purged', 'dead-lettered', 'refused', 'posted wrongly', 'sent', 'dead-lettered'] as const;
+const taken = ['purged', 'dead-lettered', 'refused', 'posted invalid', 'sent', 'dead-lettered'] as const;
 type Taken = (typeof taken)[number];
 
 interface Posted {
@@ -28,7 +28,7 @@ export function refusals({ client, responseQueue }: Pick<Setting, 'client' | 're
       const { key, outcome, problems, wanted } = observation;
       return outcome === 'invalid' && says(problems, wanted) ? undefined : `${key} is answered ${outcome} for ${JSON.stringify(problems)}`;
     }
-    if (observation.type === 'posted wrongly') {
+    if (observation.type === 'posted invalid') {
       const { body, wanted, submission } = observation;
       const { idempotencyKey: key, reference, responseChannel } = submission;
       const named = reference === undefined ? {} : { reference };

@@ -22,11 +22,11 @@ export function retries(setting: Pick<Setting, 'agents'>): Law {
   const failed = new Map<string, Failed>();
   return {
     name: 'retries',
-    after: on(['guarded', 'written'], (observation, history) => {
-      if (observation.type === 'guarded') {
+    after: on(['agent event', 'written'], (observation, history) => {
+      if (observation.type === 'agent event') {
         const { event } = observation;
-        const triesMax = operationIn(setting, event.what === 'asks' ? event.operation : '')?.attemptsMax ?? triesMaxDefault;
-        return event.what === 'asks' && event.tries > triesMax ? `${event.requestId} is tried ${event.tries} times` : undefined;
+        const triesMax = operationIn(setting, event.what === 'calls' ? event.operation : '')?.attemptsMax ?? triesMaxDefault;
+        return event.what === 'calls' && event.tries > triesMax ? `${event.requestId} is tried ${event.tries} times` : undefined;
       }
       const order = history.orders.get(observation.after.orderId);
       return order?.news.map((fact) => wrongIn(fact, order)).find((wrong) => wrong !== undefined);

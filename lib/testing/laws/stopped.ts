@@ -16,7 +16,7 @@ export function stopped(): Law {
   const atWork = new Map<number, string>();
   return {
     name: 'stopped',
-    after: on(['written', 'delivered', 'guarded', 'sent'], (observation, history) => {
+    after: on(['written', 'delivered', 'agent event', 'sent'], (observation, history) => {
       switch (observation.type) {
         case 'written': {
           const order = history.orders.get(observation.after.orderId);
@@ -29,9 +29,9 @@ export function stopped(): Law {
             if (requestId !== undefined) deliveries.set(requestId, (deliveries.get(requestId) ?? 0) + 1);
           }
           return undefined;
-        case 'guarded':
-          if (observation.event.what === 'asks') atWork.set(observation.event.call, observation.event.requestId);
-          if (observation.event.what === 'hears') atWork.delete(observation.event.call);
+        case 'agent event':
+          if (observation.event.what === 'calls') atWork.set(observation.event.call, observation.event.requestId);
+          if (observation.event.what === 'call ended') atWork.delete(observation.event.call);
           return undefined;
         case 'sent': {
           const requestId = givenUpIn(observation.queue, observation.body);

@@ -62,7 +62,7 @@ export class History {
     this.responseQueue = responseQueue;
   }
 
-  take(observation: Observation): void {
+  record(observation: Observation): void {
     if (observation.type === 'written') this.written(observation);
     if (observation.type === 'published') {
       const { id, detail } = observation.announcement;
@@ -82,7 +82,7 @@ export class History {
   }
 
   /** What was seen so far was of orders that are forgotten. Another one may have the id of one of them. */
-  beginAnew(): void {
+  startOver(): void {
     for (const name of [...this.announced.keys(), ...this.effects.keys()]) this.former.add(name);
     for (const each of [this.announced, this.effects, this.pages, this.early]) each.clear();
   }
@@ -120,7 +120,7 @@ export class History {
 
   private signaled({ orderId, key, answer }: Extract<Observation, { type: 'signal' }>): void {
     const order = this.orders.get(orderId);
-    if (answer === 'none yet') order?.unheard.add(key);
+    if (answer === 'pending') order?.unheard.add(key);
     else order?.unheard.delete(key);
     if (answer === 'accepted') order?.signals.add(key);
   }

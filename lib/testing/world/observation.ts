@@ -8,7 +8,7 @@ import type { Decision } from '#roles/operator/instruction';
 import type { LockPolicy } from '#roles/scheduler/lease';
 import type { StepReport } from '#roles/scheduler/step-report';
 import type { Submission, SubmissionProblem } from '#roles/submission/submission';
-import type { ClockJumps, GuardedBy } from './guarded.ts';
+import type { AgentObservation, ClockJumps } from './agent-event.ts';
 
 /** What the world sees of the system: everything that left a mark outside of a host. */
 export type Observation =
@@ -43,7 +43,7 @@ export type Observation =
       readonly wanted: string;
     }
   /** One that is wrong was posted. */
-  | { readonly type: 'posted wrongly'; readonly submission: Submission; readonly body: string; readonly wanted: string }
+  | { readonly type: 'posted invalid'; readonly submission: Submission; readonly body: string; readonly wanted: string }
   /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
   /**
@@ -65,12 +65,12 @@ export type Observation =
       readonly reasons: readonly string[];
     }
   /** What a decision would do, as of `rev`, was looked at before. */
-  | { readonly type: 'foreseen'; readonly orderId: string; readonly reason: string; readonly rev: number; readonly plan: InstructionPlan }
+  | { readonly type: 'previewed'; readonly orderId: string; readonly reason: string; readonly rev: number; readonly plan: InstructionPlan }
   /** A call that was carried out came once more under its key, and was answered. */
   | { readonly type: 'repeated'; readonly orderId: string; readonly key: string; readonly outcome: string }
   /** A newer program has written the order's record, or gives it back as this one knows it. */
   | { readonly type: 'newer'; readonly orderId: string; readonly isNewer: boolean }
-  | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
+  | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'pending' | 'accepted' | 'refused' }
   /** What is stored of an order makes no sense any more: the character of its blob at this place is another one. */
   | { readonly type: 'damaged'; readonly orderId: string; readonly at: number }
   /** The table is as it was then (milliseconds since 1970), and these orders with it. `isLeftBehind`: somebody goes on as if it were not. */
@@ -84,7 +84,7 @@ export type Observation =
       readonly plan: UndoPlan;
     }
   /** Somebody wants an order for himself for so long, or wants to keep it; `now` by his clock. */
-  | { readonly type: 'wanted'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
+  | { readonly type: 'lease requested'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
   /** He is told that somebody else has it, after so long. */
   | { readonly type: 'locked'; readonly orderId: string; readonly policy: LockPolicy; readonly afterMs: number }
   /** He is told that he keeps it, or not. */
@@ -100,7 +100,7 @@ export type Observation =
   /** A function has answered to a batch: ids of what came, and of what it says is to come again. */
   | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
   /** A function wants a message that it has to be shown again after so long, whether or not the queue hears of it. */
-  | { readonly type: 'to be shown'; readonly messageId: string; readonly afterMs: number }
+  | { readonly type: 'visibility changed'; readonly messageId: string; readonly afterMs: number }
   /** A run of a function is over, and nothing else is at work beside it; so many calls of it were not answered yet. */
   | { readonly type: 'returned'; readonly name: string; readonly open: number }
   /** Something was thrown, or told as an error: where, and what it calls itself. `orderId` where one is named. */
@@ -123,8 +123,8 @@ export type Observation =
   /** Orders are forgotten that had ended before then: milliseconds since 1970. */
   | { readonly type: 'forgotten'; readonly orderIds: readonly string[]; readonly finishedBefore: number }
   /** All that came before was played while nothing but the store's limits was in the way. */
-  | { readonly type: 'calm is over' }
-  | GuardedBy
+  | { readonly type: 'faults begin' }
+  | AgentObservation
   | ClockJumps
   /** An agent rests between two tries within one asking. */
-  | { readonly type: 'rests'; readonly requestId: string; readonly tries: number; readonly ms: number };
+  | { readonly type: 'backs off'; readonly requestId: string; readonly tries: number; readonly ms: number };

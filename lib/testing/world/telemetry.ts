@@ -1,7 +1,7 @@
 import { createTelemetry, type LogFields, type Telemetry } from '#ports/telemetry';
 import type { Observation } from './observation.ts';
 
-export function toldOf(where: string, error: unknown, orderId?: unknown): Extract<Observation, { type: 'failed' }> {
+export function failureOf(where: string, error: unknown, orderId?: unknown): Extract<Observation, { type: 'failed' }> {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   return { type: 'failed', where, name, message, ...(typeof orderId === 'string' ? { orderId } : {}) };
 }
@@ -18,20 +18,21 @@ interface Listener {
 }
 
 /** Writes nothing, and hears of every error; a line of the log that says nothing, or of nobody, is one. */
-export const listening = (sight: Listener): Telemetry => ({
+export const recordingTelemetry = (sight: Listener): Telemetry => ({
   ...createTelemetry({ level: 'off' }),
   count: (metric) => {
     sight.carriedOut(`emitted ${metric}`);
-    if (metric.length < 5) sight.saw(toldOf('a count has no name', new Error(metric)));
+    if (metric.length < 5) sight.saw(failureOf('a count has no name', new Error(metric)));
   },
   measure: (metric, value) => {
-    if (!metric.endsWith('Ms') || !(value >= 0 || Number.isFinite(value))) sight.saw(toldOf('measured', new Error(`${metric} ${value}`)));
+    if (!metric.endsWith('Ms') || !(value >= 0 || Number.isFinite(value)))
+      sight.saw(failureOf('measured', new Error(`${metric} ${value}`)));
   },
   log: (level, message, fields = {}) => {
     const { error, orderId, reason } = fields;
     if (!levels.has(level) || message.length < 8 || !isAbout(fields))
-      sight.saw(toldOf('a line of the log', new Error(`${level}: ${message} ${JSON.stringify(fields)}`)));
-    if (error !== undefined) sight.saw(toldOf(message, error, orderId));
-    else if (level === 'error') sight.saw(toldOf(message, new Error(String(reason)), orderId));
+      sight.saw(failureOf('a line of the log', new Error(`${level}: ${message} ${JSON.stringify(fields)}`)));
+    if (error !== undefined) sight.saw(failureOf(message, error, orderId));
+    else if (level === 'error') sight.saw(failureOf(message, new Error(String(reason)), orderId));
   },
 });
