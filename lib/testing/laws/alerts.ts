@@ -1,7 +1,7 @@
 import { announcedAs } from '#ports/records';
 import { type Law, on } from './law.ts';
 
-/** S17, L4: whoever waits for a person has called one, at least once, under one id, with one text. */
+/** An order that goes into Error raises a new alert in the same write. Each alert is delivered, always with the same text (S17, L4). */
 export const alerts = (): Law => ({
   name: 'alerts',
   after: on(['written'], (observation, history) => {
@@ -9,19 +9,19 @@ export const alerts = (): Law => ({
     const { before, after } = observation;
     if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
     const id = `${announcedAs(after)}#${after.errorGen}`;
-    // Where it travels with the very write, it is out by now.
+    // If messages are sent within the write, the alert is already published.
     const isRaised = after.outbox.some((entry) => entry.id === id) || history.announced.has(id);
-    return after.errorGen === before.errorGen + 1 && isRaised ? undefined : `${after.orderId} goes into Error without a new alert`;
+    return after.errorGen === before.errorGen + 1 && isRaised ? undefined : `order ${after.orderId} went into Error without a new alert`;
   }),
   atEnd: (history) => [
     ...[...history.orders.values()].flatMap(({ state }) =>
       Array.from({ length: state.errorGen }, (_, index) => `${announcedAs(state)}#${index + 1}`)
         .filter((id) => !history.announced.has(id))
-        .map((id) => `the alert ${id} was never announced`),
+        .map((id) => `alert ${id} was never announced`),
     ),
-    // What is dead-lettered, and what nobody can read, is told anew by each who tries, under one id.
+    // Each process that finds a dead letter or an unreadable record announces it, with a text of its own under one id.
     ...[...history.announced]
       .filter(([id, texts]) => id.startsWith('ord_') && !id.endsWith('/unreadable') && texts.size > 1)
-      .map(([id]) => `${id} was announced with different texts`),
+      .map(([id]) => `alert ${id} was announced with different texts`),
   ],
 });

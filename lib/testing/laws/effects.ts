@@ -3,64 +3,69 @@ import type { History, Tracked } from '#testing/world/history';
 import { isCall, type Law, on, type Setting } from './law.ts';
 
 /**
- * S7, S11: nothing is done twice, nothing undone that was never done, and what is undone by its outcome leaves nothing behind. Once a
- * table was restored nobody knows of what was asked for since the time of which it is: that may have been done, or undone (X-37).
+ * A service applies each effect once and undoes it at most once. A compensated order leaves no effect (S7, S11). After a restore,
+ * effects requested since the time of the backup are exempt, because the order does not know of them (X-37).
  */
 export function effects({ now, lasting }: Pick<Setting, 'now' | 'lasting'>): Law {
-  const askedAt = new Map<string, number>();
+  /** Time of the last request, by idempotency key. */
+  const requestedAt = new Map<string, number>();
+  /** Key of the undo, by key of the effect. */
   const undoneBy = new Map<string, string>();
+  /** Keys requested since the time of the backup. */
   const forgotten = new Set<string>();
   const isUnknown = (key: string): boolean => forgotten.has(key) || forgotten.has(undoneBy.get(key) ?? '');
   return {
     name: 'effects',
     after: on(['effect', 'sent', 'restored'], (observation, history) => {
       if (observation.type === 'restored') {
-        for (const [key, at] of askedAt) if (at >= observation.asOf) forgotten.add(key);
+        for (const [key, at] of requestedAt) if (at >= observation.asOf) forgotten.add(key);
         return undefined;
       }
       if (observation.type === 'sent') {
         const key = observation.queue.endsWith('-requests') ? keyIn(observation.body) : undefined;
-        if (key !== undefined) askedAt.set(key, now());
+        if (key !== undefined) requestedAt.set(key, now());
         return undefined;
       }
       const { operation, key, undoes } = observation;
       if (undoes !== undefined) undoneBy.set(undoes, key);
       const before = history.effects.get(undoes ?? key);
-      if (undoes === undefined) return before ? `${operation} is done twice under ${key}` : undefined;
-      if (!before) return `${operation} undoes ${undoes}, which was never done`;
-      return before.undone ? `${operation} undoes ${undoes} a second time` : undefined;
+      if (undoes === undefined) return before ? `${operation} took effect twice under ${key}` : undefined;
+      if (!before) return `${operation} undid ${undoes}, which had no effect`;
+      return before.undone ? `${operation} undid ${undoes} twice` : undefined;
     }),
-    atEnd: (history) => history.sound.flatMap((order) => leftBy(order, history, { isUnknown, lasting })),
+    atEnd: (history) => history.sound.flatMap((order) => wrongAtEnd(order, history, { isUnknown, lasting })),
   };
 }
 
 const keyIn = (body: string): string | undefined => /"idempotencyKey":"([^"]+)"/.exec(body)?.[1];
 
-interface Excused {
+interface Exempt {
   isUnknown(key: string): boolean;
   readonly lasting: ReadonlySet<string>;
 }
 
-function leftBy(order: Tracked, history: History, { isUnknown, lasting }: Excused): readonly string[] {
+function wrongAtEnd(order: Tracked, history: History, { isUnknown, lasting }: Exempt): readonly string[] {
   const { orderId, state, journal } = order;
   const { outcome } = state;
   if (outcome === null || outcome === 'terminated') return [];
   const standing = history.standing(orderId);
-  const wanted = outcome === 'completed' ? doneBy(order) : new Set<string>();
+  const expected = outcome === 'completed' ? doneBy(order) : new Set<string>();
   const keys = new Set(standing.map(([key]) => key));
   const path = (key: string) => key.slice(orderId.length + 1, key.lastIndexOf('/'));
-  const told = new Set(journal.flatMap((fact) => (fact.type === 'OutcomeUnknown' || fact.type === 'MarkedCompensated' ? [fact.path] : [])));
-  const tooMuch = standing.filter(
-    ([key, { operation }]) => !wanted.has(key) && !lasting.has(operation) && !told.has(path(key)) && !isUnknown(key),
+  const reported = new Set(
+    journal.flatMap((fact) => (fact.type === 'OutcomeUnknown' || fact.type === 'MarkedCompensated' ? [fact.path] : [])),
   );
-  const missing = [...wanted].filter((key) => !keys.has(key) && !isUnknown(key));
+  const unexpected = standing.filter(
+    ([key, { operation }]) => !expected.has(key) && !lasting.has(operation) && !reported.has(path(key)) && !isUnknown(key),
+  );
+  const missing = [...expected].filter((key) => !keys.has(key) && !isUnknown(key));
   return [
-    ...tooMuch.map(([key, { operation }]) => `${orderId} is ${outcome}, but ${operation} is still done under ${key}`),
-    ...missing.map((key) => `${orderId} is completed, but nothing is left of ${key}`),
+    ...unexpected.map(([key, { operation }]) => `order ${orderId} is ${outcome}, but the effect of ${operation} remains under ${key}`),
+    ...missing.map((key) => `order ${orderId} is completed, but the effect ${key} does not exist`),
   ];
 }
 
-/** Keys of what the journal says is done, and not undone since. */
+/** Returns the keys of the effects that the journal records as done and not undone since. */
 function doneBy({ orderId, journal, program }: Tracked): ReadonlySet<string> {
   const done = new Map<string, string>();
   for (const fact of journal) {
@@ -73,5 +78,5 @@ function doneBy({ orderId, journal, program }: Tracked): ReadonlySet<string> {
   return new Set(done.values());
 }
 
-/** A call has its effects in the order that it made. */
+/** Whether a step has an effect of its own. The effects of a call belong to the called order. */
 const hasEffect = (path: string, program: Program | undefined): boolean => !path.endsWith('/undo') && !isCall(path, program);
