@@ -334,7 +334,7 @@ export class SimulatedHost {
       this.timed.delete(timed);
       this.stoppings.delete(stopping);
       this.atWork.splice(this.atWork.indexOf(role), 1);
-      if (this.options.isCutOff && this.atWork.length === 0) this.sight.saw({ type: 'returned', name, open: this.open });
+      if (this.options.isCutOff && this.atWork.length === 0) this.sight.saw({ type: 'returned', name, pendingCalls: this.open });
     }
   }
 

@@ -222,7 +222,7 @@ export class Outside {
   /** Without a key he must not try again: nobody would know that it is the same decision. */
   private decideOnce(orderId: string, decision: Decision, reason: string, ifMatch: number): void {
     const answered = as('operator', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch }));
-    answered?.then((answer) => this.reach.sight.saw({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
+    answered?.then((answer) => this.reach.sight.saw({ type: 'decided', orderId, reason, seenRev: ifMatch, answer })).catch(() => undefined);
   }
 
   /** Somebody gives an instruction for which there may be no reason at all. */
@@ -319,9 +319,20 @@ export class Outside {
       const { outcome } = answer;
       const still = since === this.revOf(orderId);
       const reasons = reasonsIn(answer);
-      sight.saw({ type: 'instructed', orderId, decision, reason: key, id, outcome, since, still, isWrong, reasons });
+      sight.saw({
+        type: 'instructed',
+        orderId,
+        decision,
+        reason: key,
+        id,
+        outcome,
+        revAtStart: since,
+        isUnchanged: still,
+        isInvalid: isWrong,
+        reasons,
+      });
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      if (ifMatch !== undefined && outcome !== 'unreadable') sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
+      if (ifMatch !== undefined && outcome !== 'unreadable') sight.saw({ type: 'decided', orderId, reason: key, seenRev: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
       const isAccepted = outcome === 'done' || outcome === 'replayed';

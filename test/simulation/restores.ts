@@ -35,7 +35,7 @@ export function restore(world: Restored, chance: Chance): void {
       timeline.after(arrivedAfterMs, 'the table is restored', () => {
         world.queues.purgeAll();
         backup.restore(world.history);
-        world.sight.saw({ type: 'restored', asOf, orders: backup.orders, isLeftBehind });
+        world.sight.saw({ type: 'restored', asOf, orders: backup.orders, hasOldProcess: isLeftBehind });
       });
     });
   });

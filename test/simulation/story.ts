@@ -30,7 +30,7 @@ export function describe(observation: Observation): string {
     case 'acknowledged':
       return `acknowledged on ${observation.queue}: ${observation.body}`;
     case 'decided':
-      return `${observation.orderId} was decided on as of rev ${observation.saw}: ${observation.answer.outcome}`;
+      return `${observation.orderId} was decided on as of rev ${observation.seenRev}: ${observation.answer.outcome}`;
     case 'instructed':
       return `${observation.reason} on ${observation.orderId}: ${observation.outcome}`;
     case 'previewed':
@@ -45,7 +45,7 @@ export function describe(observation: Observation): string {
       return `the table is as it was at ${new Date(observation.asOf).toISOString()}: ${observation.orders.length} orders`;
     case 'damaged':
       return `${observation.orderId} is damaged`;
-    case 'looked':
+    case 'viewed':
       return `${observation.orderId} is looked at`;
     case 'lease requested':
       return `${observation.holder} wants ${observation.orderId} for ${observation.leaseMs} ms`;

@@ -37,7 +37,7 @@ export function visit(reach: Reach, outside: Outside): void {
       outside.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
         const answer = await system.submit(whole);
         const problems = answer.outcome === 'invalid' ? answer.problems : [];
-        reach.sight.saw({ type: 'refused', key: idempotencyKey, outcome: answer.outcome, problems, wanted });
+        reach.sight.saw({ type: 'refused', key: idempotencyKey, outcome: answer.outcome, problems, expected: wanted });
         return true;
       });
     });
@@ -46,6 +46,6 @@ export function visit(reach: Reach, outside: Outside): void {
 
 function post({ sight, queues }: Reach, submission: Submission, wanted: string): void {
   const body = JSON.stringify({ v: 1, type: 'submission', ...submission });
-  sight.saw({ type: 'posted invalid', submission, body, wanted });
+  sight.saw({ type: 'posted invalid', submission, body, expected: wanted });
   queues.send([{ queue: names.submissions, body }]);
 }

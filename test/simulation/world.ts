@@ -152,13 +152,13 @@ export class World implements Sight {
       responseQueue,
       referenceOf,
       agents: definitions.agents,
-      lasting,
+      operationsWithoutUndo: lasting,
       declaredFaults: Object.values(refusals),
       undeclaredFaults,
       answersNameTheirKey: true,
       secretWord,
       forgedWord,
-      masked,
+      redactedValues: masked,
       toleranceMs: this.toleranceMs,
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
@@ -342,7 +342,7 @@ export class World implements Sight {
     if (observation.type !== 'written') this.look(observation);
     this.history.record(observation);
     if (observation.type === 'written') this.look(observation);
-    if (observation.type === 'restored') this.beginAnew(observation.isLeftBehind);
+    if (observation.type === 'restored') this.beginAnew(observation.hasOldProcess);
     this.tell(() => describe(observation));
   }
 

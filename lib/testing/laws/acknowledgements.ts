@@ -7,8 +7,8 @@ import type { History } from '#testing/world/history';
 import { isForged, type Law, on, type Setting } from './law.ts';
 
 /**
- * A reply is acknowledged only after its effect is stored and the requests that follow from it are sent, or after it became a
- * dead letter (S26, X-1).
+ * A reply is acknowledged only after its effect is stored and the requests that follow from it are sent (S26, X-1). A dead letter is
+ * exempt.
  */
 export function acknowledgements(setting: Pick<Setting, 'forgedWord'>): Law {
   /** Ids of the requests that were sent. */
@@ -49,7 +49,7 @@ export function acknowledgements(setting: Pick<Setting, 'forgedWord'>): Law {
   };
 }
 
-/** Returns the message as it was first sent: a message requeued for a newer version also says since when it waits. */
+/** Returns the message as it was first sent. A message requeued for a newer version also holds the time since which it waits. */
 function originalBody(body: string): string {
   if (!body.includes(`"${since}"`)) return body;
   const { [since]: _, ...message } = JSON.parse(body) as { readonly [field: string]: unknown };

@@ -14,8 +14,8 @@ interface Reply {
 }
 
 /**
- * A fault in an agent's reply has a type that its service declares or throws, or one of the agent's own types (F-30). A request
- * that its agent reports as never sent has no effect, then or later (S11).
+ * A fault in a reply has a type of the service, or one of the agent's own types (F-30). A request that its agent reports as never sent
+ * has no effect, then or later (S11).
  */
 export function agentFaults(setting: Pick<Setting, 'declaredFaults' | 'undeclaredFaults' | 'forgedWord'>): Law {
   const known = new Set([...setting.declaredFaults.map(({ name }) => name), ...setting.undeclaredFaults, ...agentFaultTypes]);

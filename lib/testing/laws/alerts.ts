@@ -19,7 +19,7 @@ export const alerts = (): Law => ({
         .filter((id) => !history.announced.has(id))
         .map((id) => `alert ${id} was never announced`),
     ),
-    // Each process that finds a dead letter or an unreadable record announces it, with a text of its own under one id.
+    // Several processes may announce the same dead letter or unreadable record, in different words under one id.
     ...[...history.announced]
       .filter(([id, texts]) => id.startsWith('ord_') && !id.endsWith('/unreadable') && texts.size > 1)
       .map(([id]) => `alert ${id} was announced with different texts`),

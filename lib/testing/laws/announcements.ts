@@ -9,7 +9,7 @@ type Texts = Map<string, string>;
 
 type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
 
-/** An announcement repeats the record at that moment under the right title, and every change that needs one has one (S17). */
+/** An announcement has the right title and repeats the record at that moment. No change that needs one lacks it (S17). */
 export function announcements({ announcesProcessed }: Setting): Law {
   const texts: Texts = new Map();
   return {
@@ -19,7 +19,7 @@ export function announcements({ announcesProcessed }: Setting): Law {
         const { id, detailType, detail } = observation.announcement;
         const title = titleOf(id);
         if (title === 'Order Processed' && !announcesProcessed)
-          return `announcement ${id} was published although ANNOUNCE_PROCESSED is off`;
+          return `announcement ${id} previous published although ANNOUNCE_PROCESSED is off`;
         if (title !== detailType) return `announcement ${id} has the title "${detailType}", expected "${title}"`;
         const text = JSON.stringify(detail);
         texts.set(id, text);
@@ -79,10 +79,10 @@ interface Detail {
 }
 
 function dueOf(order: Tracked, before: StateRecord | undefined): readonly Detail[] {
-  const { state, instance, before: was } = order;
+  const { state, instance, before: previous } = order;
   const { errorGen } = state;
   const { blocked } = instance.state;
-  const isNewlyBlocked = blocked !== undefined && JSON.stringify(blocked) !== JSON.stringify(was?.state.blocked);
+  const isNewlyBlocked = blocked !== undefined && JSON.stringify(blocked) !== JSON.stringify(previous?.state.blocked);
   return [
     ...(errorGen > (before?.errorGen ?? 0) ? [faultOf(order, before, `${announcedAs(state)}#${errorGen}`)] : []),
     ...(isNewlyBlocked && blocked.fault.type !== 'OperatorAsked'
@@ -92,13 +92,13 @@ function dueOf(order: Tracked, before: StateRecord | undefined): readonly Detail
   ];
 }
 
-function faultOf({ orderId, state, before: was }: Tracked, before: StateRecord | undefined, id: string): Detail {
+function faultOf({ orderId, state, before: previous }: Tracked, before: StateRecord | undefined, id: string): Detail {
   const { fault, failureCount, updatedAt } = state;
   return {
     ...{ id, orderId, at: timeText(updatedAt) },
     ...{ class: fault?.class, type: fault?.type },
     ...(fault?.source ? { source: fault.source } : {}),
-    before: was?.state.phase === 'running' ? 'Processing' : (before?.processState ?? 'Pending'),
+    before: previous?.state.phase === 'running' ? 'Processing' : (before?.processState ?? 'Pending'),
     ...{ after: 'Error', failureCount, message: fault?.message },
     ...dataOf(fault),
   };
@@ -108,9 +108,9 @@ function faultOf({ orderId, state, before: was }: Tracked, before: StateRecord |
 const dataOf = (fault: { readonly data?: Json } | null | undefined): { readonly data?: Json } =>
   fault?.data === undefined ? {} : { data: fault.data };
 
-/** Returns what is wrong if the write that drops the status messages of a client does not announce the first of them. */
-function unannouncedDrop({ orderId, state, news }: Tracked, before: StateRecord, texts: Texts): string | undefined {
-  const dropped = news.filter(({ type }) => type === 'ResponseUndeliverable').length;
+/** Returns what is wrong if a write drops status messages without an announcement about the first of them. */
+function unannouncedDrop({ orderId, state, newFacts }: Tracked, before: StateRecord, texts: Texts): string | undefined {
+  const dropped = newFacts.filter(({ type }) => type === 'ResponseUndeliverable').length;
   if (dropped === 0) return undefined;
   const kept = new Set(state.outbox.map(({ id }) => id));
   const removed = before.outbox.filter((entry): entry is StatusEntry => entry.kind === 'status' && !kept.has(entry.id));
@@ -135,8 +135,8 @@ function noticeOf(entry: StatusEntry, before: StateRecord, { updatedAt }: StateR
   };
 }
 
-const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
-  news.flatMap((fact) => {
+const stuckIn = ({ orderId, state, newFacts }: Tracked): readonly Detail[] =>
+  newFacts.flatMap((fact) => {
     if (fact.type !== 'UndoFailed' || !fact.stuck) return [];
     const { path, attemptId, fault } = fact;
     return {

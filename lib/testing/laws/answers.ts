@@ -7,8 +7,8 @@ type Raised = Extract<JournalEntry, { type: 'FaultRaised' }>;
 export const answers = (setting: Pick<Setting, 'declaredFaults' | 'answersNameTheirKey'>): Law => ({
   name: 'answers',
   after: on(['written'], (observation, history) => {
-    const { orderId, news = [] } = history.orders.get(observation.after.orderId) ?? {};
-    for (const fact of news) {
+    const { orderId, newFacts = [] } = history.orders.get(observation.after.orderId) ?? {};
+    for (const fact of newFacts) {
       const wrong =
         fact.type === 'FaultRaised' ? wrongFault(fact, setting) : setting.answersNameTheirKey ? wrongOutput(`${orderId}`, fact) : undefined;
       if (wrong !== undefined) return `order ${orderId}: ${wrong}`;

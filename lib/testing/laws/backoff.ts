@@ -24,7 +24,7 @@ export function backoff(): Law {
         return `queue ${observation.queue}: a message has a delay of ${observation.delayMs} ms`;
       if (observation.type !== 'written') return undefined;
       const { orderId } = observation.after;
-      const failed = history.orders.get(orderId)?.news.filter((fact) => fact.type === 'UndoFailed') ?? [];
+      const failed = history.orders.get(orderId)?.newFacts.filter((fact) => fact.type === 'UndoFailed') ?? [];
       return failed.map((fact) => wrongPause(orderId, fact, history)).find((wrong) => wrong !== undefined);
     }),
     atEnd: () => {

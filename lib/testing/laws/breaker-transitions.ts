@@ -26,16 +26,18 @@ const mustOpenFor = (orders: readonly string[]): boolean => {
   return last.length === failuresInRow && new Set(last).size > 1;
 };
 
-/** Whether the failures may open the breaker, if it is not certain which of them count. */
+/** Whether the failures may open the breaker. Which of them count is not always visible. */
 const mayOpenFor = (orders: readonly string[]): boolean => orders.length >= failuresInRow && new Set(orders).size > 1;
 
-/** The calls that one process makes to the service of one agent, and its writes of the breaker. Fields hold world times. */
+/** The calls that one process makes to the service of one agent, and its writes of the breaker. */
 class Process {
   private known: Breaker | undefined;
+  /** Time of the last read, by the clock of the process. */
   private readAt = 0;
   private isReading = false;
   private readonly calls = new Map<number, Call>();
   private readonly probing = new Set<number>();
+  /** World time at which it won the right to probe. */
   private mayProbeAt: number | undefined;
   /** Orders of consecutive failures: those that may count, and those that certainly count. */
   private possible: string[] = [];

@@ -15,7 +15,10 @@ export function calledOrders(): Law {
     return called.filter((child) => restored.has(child.orderId) || known.has(child.orderId));
   };
 
-  /** Returns what is wrong if a called order is not finished. A terminated caller does not wait: its called orders are canceled and end later. */
+  /**
+   * Returns what is wrong if a called order outlives its caller. Called orders of a terminated caller are exempt: they are canceled, and
+   * end later.
+   */
   function outlived(orderId: string, history: History): string | undefined {
     const order = history.orders.get(orderId);
     const { processState, outcome } = order?.state ?? {};

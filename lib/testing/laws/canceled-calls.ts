@@ -6,7 +6,7 @@ import { type Law, on, type Setting } from './law.ts';
 
 /** Limit after a cancellation without faults: the called order gets it at once, and waits only for its running steps. */
 const promptMs = 300_000;
-/** Limit if the cancellation may be lost: the caller repeats it after ten minutes, and a supervisor may look once an hour. */
+/** Limit if the cancellation may be lost. The caller repeats it after ten minutes, and a supervisor may look only once an hour. */
 const repeatedMs = 600_000 + 3_600_000;
 
 interface Canceled {
@@ -26,7 +26,7 @@ export function canceledCalls({ now, quietSince }: Setting): Law {
         return undefined;
       }
       const { orderId } = observation.after;
-      for (const fact of history.orders.get(orderId)?.news ?? []) {
+      for (const fact of history.orders.get(orderId)?.newFacts ?? []) {
         if (fact.type === 'CancelRequested' && fact.path.endsWith('/visit')) {
           const child = childIdOf(idempotencyKeyOf(orderId, fact.path, Number.parseInt(fact.attemptId ?? '1', 10)));
           if (history.orders.get(child)?.state.processState === 'Processing') canceled.set(`${orderId}/${fact.path}`, { at: now(), child });

@@ -6,8 +6,7 @@ import type { Tracked } from '#testing/world/history';
 import { type Law, on } from './law.ts';
 
 /**
- * A canceled step is not requested again before its deadline, and its agent does not report the cancellation while the operation still
- * runs (F-80).
+ * A canceled step is not requested again before its deadline. Its agent does not report the cancellation while the operation runs (F-80).
  */
 export function canceledSteps(): Law {
   /** Number of deliveries of each request. */
@@ -53,7 +52,7 @@ const canceledIn = (queue: string, body: string): string | undefined =>
     : undefined;
 
 /** Returns a step that this write requests again to confirm its outcome, although its canceled attempt may still run. */
-function requestedTooEarly({ before, instance, program, news }: Tracked): string | undefined {
+function requestedTooEarly({ before, instance, program, newFacts }: Tracked): string | undefined {
   const isTooEarly = (path: string, at: number): boolean => {
     const previous = before?.state.activities[path]?.local as StepState | undefined;
     const local = instance.state.activities[path]?.local as StepState | undefined;
@@ -61,5 +60,5 @@ function requestedTooEarly({ before, instance, program, news }: Tracked): string
     if (local?.mode !== 'confirm' || !node || !isRemote(node) || !isRunToConfirm(node)) return false;
     return previous?.mode === 'cancel' && previous.phase === 'requested' && at < previous.completeBy;
   };
-  return news.flatMap((fact) => (fact.type === 'StepRequested' && isTooEarly(fact.path, fact.at) ? [fact.path] : []))[0];
+  return newFacts.flatMap((fact) => (fact.type === 'StepRequested' && isTooEarly(fact.path, fact.at) ? [fact.path] : []))[0];
 }

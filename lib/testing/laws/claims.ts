@@ -11,7 +11,7 @@ export const claims = (): Law => ({
     if (epoch !== before.epoch + 1) return `order ${orderId}: epoch ${before.epoch} was followed by ${epoch}`;
     const isReset = after.processState === 'Pending' && after.lockedBy === null;
     // A host that rebuilds an unreadable record from its journal takes the order over.
-    const isRebuilt = history.orders.get(orderId)?.news.some(({ type }) => type === 'InstanceRebuilt');
+    const isRebuilt = history.orders.get(orderId)?.newFacts.some(({ type }) => type === 'InstanceRebuilt');
     if (isReset || isRebuilt || before.lockedBy === null) return undefined;
     return `order ${orderId} was claimed by ${after.lockedBy} while ${before.lockedBy} owned it`;
   }),

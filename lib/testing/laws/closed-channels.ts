@@ -3,7 +3,7 @@ import { type Law, on, type Setting } from './law.ts';
 /** The longest duration of one pass of a supervisor, which may have read the channel states at its start. */
 const passMaxMs = 10_000;
 
-/** A deadline that expires while the channel of its agent is closed counts no failure, so no order goes into Error for it (S25). */
+/** An expired deadline does not count while the channel of its agent is closed. So no order goes into Error for it (S25). */
 export const closedChannels = ({ now, closedForMs, standsStillMaxMs }: Setting): Law => ({
   name: 'closed channels',
   after: on(['written'], ({ before, after }) => {

@@ -27,8 +27,8 @@ export function compensation(): Law {
   };
 }
 
-function undoneRefusal({ orderId, news }: Tracked, refused: Set<string>): string | undefined {
-  for (const fact of news) {
+function undoneRefusal({ orderId, newFacts }: Tracked, refused: Set<string>): string | undefined {
+  for (const fact of newFacts) {
     if (fact.type === 'FaultRaised' && isRefusal(fact.fault) && fact.fault.source === fact.path) refused.add(fact.path);
     if (fact.type !== 'StepRequested' && fact.type !== 'UndoFailed') continue;
     if (!fact.path.endsWith('/undo')) refused.delete(fact.path);
@@ -37,9 +37,9 @@ function undoneRefusal({ orderId, news }: Tracked, refused: Set<string>): string
   return undefined;
 }
 
-function newWork({ orderId, before, instance, news }: Tracked): string | undefined {
+function newWork({ orderId, before, instance, newFacts }: Tracked): string | undefined {
   if (before?.state.activities[rootPath]?.status !== 'Compensating') return undefined;
-  const requested = news.find(
+  const requested = newFacts.find(
     (fact) =>
       fact.type === 'StepRequested' &&
       !fact.path.endsWith('/undo') &&

@@ -14,8 +14,8 @@ const allowsNewEffect = (fact: JournalEntry, path: string): boolean =>
 const isAround = (outer: string, path: string): boolean => path === outer || path.startsWith(`${outer}/`);
 
 /**
- * A step or an undo that is recorded as done is never requested again under its key. A new effect of the step is requested only after
- * it was undone, or after an instruction of an operator (S6).
+ * A step or an undo that is recorded as done is never requested again under its key. A new effect needs an undo or an instruction of an
+ * operator first (S6).
  */
 export function completedSteps({ writesAndSendsAtomically }: Pick<Setting, 'writesAndSendsAtomically'>): Law {
   /** Journal line of each completion, by idempotency key. */
@@ -27,7 +27,7 @@ export function completedSteps({ writesAndSendsAtomically }: Pick<Setting, 'writ
     after: on(['sent', 'written'], (observation, history) => {
       if (observation.type === 'sent') return writesAndSendsAtomically ? wrongMessage(observation, history) : undefined;
       const order = history.orders.get(observation.after.orderId);
-      return order?.news.map((fact) => wrongIn(fact, order)).find((wrong) => wrong !== undefined);
+      return order?.newFacts.map((fact) => wrongIn(fact, order)).find((wrong) => wrong !== undefined);
     }),
   };
 

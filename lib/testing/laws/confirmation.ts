@@ -12,10 +12,10 @@ export const confirmation = ({ toleranceMs }: Setting): Law => ({
   }),
 });
 
-function concludedTooEarly({ before, instance, news }: Tracked, toleranceMs: number): string | undefined {
+function concludedTooEarly({ before, instance, newFacts }: Tracked, toleranceMs: number): string | undefined {
   // An operator may know that the step had no effect.
-  if (news.some(({ type }) => type === 'MarkedCompensated' || type === 'InstructionGiven')) return undefined;
-  return news
+  if (newFacts.some(({ type }) => type === 'MarkedCompensated' || type === 'InstructionGiven')) return undefined;
+  return newFacts
     .flatMap((fact) => (fact.type === 'ActivityClosed' ? [fact] : []))
     .find(({ path, at }) => {
       const { mode, until = 0 } = (before?.state.activities[path]?.local ?? {}) as Partial<StepState>;

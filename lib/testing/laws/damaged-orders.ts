@@ -5,8 +5,8 @@ import { type Law, on } from './law.ts';
 const writesMax = 400;
 
 /**
- * A damaged order reaches an operator, unless a process that had read the record before the damage writes it whole (X-48, S25). It never
- * loops (L7). The damage of a finished order matters only to its readers.
+ * A damaged order reaches an operator (X-48, S25) and never loops (L7). Exempt are finished orders, and records that a process writes
+ * whole because it had read them before the damage.
  */
 export function damagedOrders(): Law {
   const writes = new Map<string, number>();

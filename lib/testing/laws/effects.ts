@@ -3,10 +3,10 @@ import type { History, Tracked } from '#testing/world/history';
 import { isCall, type Law, on, type Setting } from './law.ts';
 
 /**
- * A service applies each effect once and undoes it at most once. A compensated order leaves no effect (S7, S11). After a restore,
- * effects requested since the time of the backup are exempt, because the order does not know of them (X-37).
+ * A service applies each effect once and undoes it at most once. A compensated order leaves no effect (S7, S11). Effects that were
+ * requested between a backup and its restore are exempt, because the order does not know of them (X-37).
  */
-export function effects({ now, lasting }: Pick<Setting, 'now' | 'lasting'>): Law {
+export function effects({ now, operationsWithoutUndo }: Pick<Setting, 'now' | 'operationsWithoutUndo'>): Law {
   /** Time of the last request, by idempotency key. */
   const requestedAt = new Map<string, number>();
   /** Key of the undo, by key of the effect. */
@@ -33,7 +33,7 @@ export function effects({ now, lasting }: Pick<Setting, 'now' | 'lasting'>): Law
       if (!before) return `${operation} undid ${undoes}, which had no effect`;
       return before.undone ? `${operation} undid ${undoes} twice` : undefined;
     }),
-    atEnd: (history) => history.sound.flatMap((order) => wrongAtEnd(order, history, { isUnknown, lasting })),
+    atEnd: (history) => history.sound.flatMap((order) => wrongAtEnd(order, history, { isUnknown, operationsWithoutUndo })),
   };
 }
 
@@ -41,14 +41,14 @@ const keyIn = (body: string): string | undefined => /"idempotencyKey":"([^"]+)"/
 
 interface Exempt {
   isUnknown(key: string): boolean;
-  readonly lasting: ReadonlySet<string>;
+  readonly operationsWithoutUndo: ReadonlySet<string>;
 }
 
-function wrongAtEnd(order: Tracked, history: History, { isUnknown, lasting }: Exempt): readonly string[] {
+function wrongAtEnd(order: Tracked, history: History, { isUnknown, operationsWithoutUndo }: Exempt): readonly string[] {
   const { orderId, state, journal } = order;
   const { outcome } = state;
   if (outcome === null || outcome === 'terminated') return [];
-  const standing = history.standing(orderId);
+  const standing = history.existingEffects(orderId);
   const expected = outcome === 'completed' ? doneBy(order) : new Set<string>();
   const keys = new Set(standing.map(([key]) => key));
   const path = (key: string) => key.slice(orderId.length + 1, key.lastIndexOf('/'));
@@ -56,7 +56,7 @@ function wrongAtEnd(order: Tracked, history: History, { isUnknown, lasting }: Ex
     journal.flatMap((fact) => (fact.type === 'OutcomeUnknown' || fact.type === 'MarkedCompensated' ? [fact.path] : [])),
   );
   const unexpected = standing.filter(
-    ([key, { operation }]) => !expected.has(key) && !lasting.has(operation) && !reported.has(path(key)) && !isUnknown(key),
+    ([key, { operation }]) => !expected.has(key) && !operationsWithoutUndo.has(operation) && !reported.has(path(key)) && !isUnknown(key),
   );
   const missing = [...expected].filter((key) => !keys.has(key) && !isUnknown(key));
   return [

@@ -23,8 +23,8 @@ function wrongPolicy({ orderId, state, program }: Tracked, maxFailures: number):
 
 /** Checks the fault of an order that the supervisor blocks because a step has exceeded its failure limit. */
 function wrongBlock(order: Tracked): string | undefined {
-  const { orderId, state, news } = order;
-  const [first, next] = news;
+  const { orderId, state, newFacts } = order;
+  const [first, next] = newFacts;
   if (first?.type !== 'ThresholdExceeded' || next?.type !== 'OrderBlocked') return undefined;
   const { type, message } = next.fault;
   const shown = state.processState !== 'Error' ? type : `Engine/${state.fault?.type}`;
@@ -39,10 +39,10 @@ function isOutcomeUnknown({ program }: Tracked, path: string, type: string): boo
 }
 
 /** Checks the write that applies an expiry above the limit, unless a reply or an instruction came first. */
-function wrongReaction({ orderId, state, before, instance, news }: Tracked): string | undefined {
-  if (news.some(({ type }) => type === 'InstructionGiven')) return undefined;
-  const expired = news.findLast((fact) => fact.type === 'DeadlineExpired');
-  const faults = news.flatMap((fact) => (fact.type === 'FaultRaised' && fact.fault.type === 'Engine/DeadlineExceeded' ? [fact] : []));
+function wrongReaction({ orderId, state, before, instance, newFacts }: Tracked): string | undefined {
+  if (newFacts.some(({ type }) => type === 'InstructionGiven')) return undefined;
+  const expired = newFacts.findLast((fact) => fact.type === 'DeadlineExpired');
+  const faults = newFacts.flatMap((fact) => (fact.type === 'FaultRaised' && fact.fault.type === 'Engine/DeadlineExceeded' ? [fact] : []));
   const isTimeOver = before?.state.endBy !== undefined && before.state.endBy <= state.updatedAt;
   const isAbove = expired !== undefined && expired.failureCount > state.maxFailures;
   const late = faults.find(({ fault, path }) => fault.source === path && path !== rootPath);

@@ -57,11 +57,11 @@ function takeCounts(record: StateRecord, program: Program, tally: Map<string, nu
 }
 
 /** Compares the counts in the state. A step that began again, or that an operator decided on, counts from zero. */
-function wrongCount({ orderId, state, instance, news }: Tracked, program: Program, tally: Map<string, number>): string | undefined {
-  const isDecided = news.some(
+function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Program, tally: Map<string, number>): string | undefined {
+  const isDecided = newFacts.some(
     (fact) => fact.type === 'InstanceRebuilt' || (fact.type === 'InstructionGiven' && !keepsCounts.has(fact.kind)),
   );
-  const closed = news.flatMap((fact) => (fact.type === 'ActivityClosed' || fact.type === 'RunFailed' ? [fact.path] : []));
+  const closed = newFacts.flatMap((fact) => (fact.type === 'ActivityClosed' || fact.type === 'RunFailed' ? [fact.path] : []));
   const steps = new Map(workingSteps(program, instance.state).map((step) => [step.path, step.activity.late ?? 0]));
   for (const path of tally.keys())
     if (isDecided || !steps.has(path) || closed.some((each) => path === each || path.startsWith(`${each}/`))) tally.delete(path);

@@ -1,6 +1,8 @@
 import { type Law, on } from './law.ts';
 
-/** An order goes into Error, or to the end that its workflow chooses, exactly above `maxFailures`. An instruction clears the count (S15). */
+/**
+ * An order goes into Error, or to the end that its workflow chooses, exactly above `maxFailures`. An instruction resets the count (S15).
+ */
 export const failureThreshold = (): Law => ({
   name: 'failure threshold',
   after: on(['written'], (observation, history) => {
@@ -17,7 +19,7 @@ export const failureThreshold = (): Law => ({
     }
     const isInstructed = history.orders
       .get(orderId)
-      ?.news.some((fact) => fact.type === 'InstructionGiven' && fact.kind !== 'suspend' && fact.kind !== 'resume');
+      ?.newFacts.some((fact) => fact.type === 'InstructionGiven' && fact.kind !== 'suspend' && fact.kind !== 'resume');
     return isInstructed && failureCount > 0 ? `order ${orderId} still has ${failureCount} failures after an instruction` : undefined;
   }),
 });

@@ -15,10 +15,10 @@ export function faultHandlers(): Law {
     after: on(['written'], (observation, history) => {
       const order = history.orders.get(observation.after.orderId);
       if (!order) return undefined;
-      const { orderId, news } = order;
+      const { orderId, newFacts } = order;
       const running = alive.get(orderId) ?? new Set<string>();
       alive.set(orderId, running);
-      for (const fact of news) {
+      for (const fact of newFacts) {
         if (fact.type === 'ActivityStarted' || fact.type === 'StepRequested') running.add(fact.path);
         if (fact.type === 'ActivityClosed') running.delete(fact.path);
         if (fact.type !== 'FaultHandled') continue;

@@ -9,7 +9,7 @@ export const faults = (setting: Pick<Setting, 'declaredFaults' | 'undeclaredFaul
   name: 'faults',
   after: on(['written'], (observation, history) => {
     const order = history.orders.get(observation.after.orderId);
-    const wrong = order?.news
+    const wrong = order?.newFacts
       .map((fact) => ('fault' in fact && fact.fault ? wrongIn(fact.fault, setting) : undefined))
       .find((each) => each !== undefined);
     const { fault = null } = order?.state ?? {};

@@ -15,9 +15,7 @@ interface Heartbeat extends Limits {
   readonly sentAt: string;
 }
 
-/**
- * A heartbeat requests at most as much time as the request gave, and never more than the longest duration of the operation (S16).
- */
+/** A heartbeat requests at most the time limit of its request again. The sum stays below the longest duration of the operation (S16). */
 export function heartbeats(setting: Pick<Setting, 'agents'>): Law {
   /** Limits of all copies of each request. The copy that the agent received is not visible. */
   const limitsOf = new Map<string, readonly Limits[]>();

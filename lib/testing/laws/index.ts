@@ -79,7 +79,7 @@ import { unknownOutcomes } from './unknown-outcomes.ts';
 
 export type { Law } from './law.ts';
 
-/** Exempts damaged orders from a law. Only `damagedOrders` and a few others apply to them. */
+/** Exempts damaged orders from a law, because a damaged record proves nothing. `damagedOrders` covers them. */
 const exceptDamaged = ({ after, ...law }: Law): Law => ({
   ...law,
   ...(after

@@ -11,7 +11,10 @@ type Previewed = Extract<Observation, { type: 'previewed' }>;
 /** The write that applied each instruction, by its reason. */
 type Applied = Map<string, Pick<StateRecord, 'rev' | 'lastBy'>>;
 
-/** An instruction is answered `done` exactly if it was applied, has the effect that its dry run showed, and is refused only if it is not feasible (L10). */
+/**
+ * An instruction is answered `done` exactly if it was applied, and refused only if it is not feasible. Its effect is the one that its dry
+ * run showed (L10).
+ */
 export function instructions(): Law {
   const previewed = new Map<string, Previewed>();
   const applied: Applied = new Map();
@@ -22,7 +25,7 @@ export function instructions(): Law {
       if (observation.type === 'instructed') return wrongAnswer(observation, history, applied);
       if (observation.type !== 'written') return undefined;
       const order = history.orders.get(observation.after.orderId);
-      const given = order?.news.find((fact) => fact.type === 'InstructionGiven');
+      const given = order?.newFacts.find((fact) => fact.type === 'InstructionGiven');
       if (given) applied.set(given.reason, observation.after);
       if (!order || !given || !observation.before || order.damagedAt !== undefined) return undefined;
       const wrong =
@@ -48,8 +51,8 @@ function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, 
 }
 
 /** Returns what the write that applied the instruction lacks. */
-function wrongEffect({ kind }: Given, { state, before, instance, news }: Tracked): string | undefined {
-  const isBlocked = news.some(({ type }) => type === 'OrderBlocked');
+function wrongEffect({ kind }: Given, { state, before, instance, newFacts }: Tracked): string | undefined {
+  const isBlocked = newFacts.some(({ type }) => type === 'OrderBlocked');
   if (state.suspended !== (kind === 'suspend')) return `left the order ${state.suspended ? '' : 'not '}suspended`;
   if (kind === 'suspend') return undefined;
   if (state.processState === 'Error' && !isBlocked && kind !== 'resume') return 'left the order in Error';
@@ -59,8 +62,8 @@ function wrongEffect({ kind }: Given, { state, before, instance, news }: Tracked
   if (kind === 'cancel' && ending !== 'canceled') return `led to ${ending}`;
   if (kind === 'compensate' && ending !== 'compensated') return `led to ${ending}`;
   if (kind === 'terminate' && state.outcome !== 'terminated') return `led to ${state.processState} ${state.outcome}`;
-  if (kind === 'mark-compensated' && !news.some(({ type }) => type === 'MarkedCompensated')) return 'marked nothing';
-  const isContinued = news.some(({ type }) => type === 'OrderUnblocked' || type === 'StepRequested' || type === 'ActivityStarted');
+  if (kind === 'mark-compensated' && !newFacts.some(({ type }) => type === 'MarkedCompensated')) return 'marked nothing';
+  const isContinued = newFacts.some(({ type }) => type === 'OrderUnblocked' || type === 'StepRequested' || type === 'ActivityStarted');
   return kind === 'resubmit' && before?.state.blocked && !isContinued ? 'continued nothing' : undefined;
 }
 
@@ -79,18 +82,18 @@ function unlikePreview(previewed: Previewed | undefined, order: Tracked): string
   return shown === requested ? undefined : `requested "${requested}", but its dry run showed "${shown}"`;
 }
 
-/** Whether the deadline or the pause of a step passed since the dry run, so that it is requested together with the others. */
-function isOverdue(path: string, { before, news }: Tracked): boolean {
+/** Whether the deadline or the pause of a step passed since the dry run. It is then requested together with the others. */
+function isOverdue(path: string, { before, newFacts }: Tracked): boolean {
   const { phase, completeBy = 0 } = (before?.state.activities[path]?.local ?? {}) as Partial<StepState>;
-  return (phase === 'requested' || phase === 'waitingToRetry') && news.some(({ at }) => completeBy <= at);
+  return (phase === 'requested' || phase === 'waitingToRetry') && newFacts.some(({ at }) => completeBy <= at);
 }
 
 function wrongAnswer(observation: Instructed, history: History, applied: Applied): string | undefined {
-  const { orderId, decision, reason, id, outcome, still, isWrong, reasons } = observation;
+  const { orderId, decision, reason, id, outcome, isUnchanged, isInvalid, reasons } = observation;
   const order = history.orders.get(orderId);
   if (!order || order.damagedAt !== undefined || outcome === 'replayed') return order ? undefined : unknownOrder(observation);
   const wrong = (what: string) => `order ${orderId}: instruction ${decision.kind} (${reason}) was answered ${outcome}${what}`;
-  if (isWrong && outcome === 'done') return wrong(' although its payload is invalid');
+  if (isInvalid && outcome === 'done') return wrong(' although its payload is invalid');
   const isRefused = outcome === 'infeasible' || outcome === 'invalid';
   if (isRefused && (reasons.length === 0 || reasons.some((each) => each.trim().length < 10))) return wrong(' without a reason');
   if (decision.kind !== 'signal') {
@@ -99,16 +102,16 @@ function wrongAnswer(observation: Instructed, history: History, applied: Applied
     if (isApplied !== (outcome === 'done') && !isOvertaken(observation, write)) return wrong(` but was ${isApplied ? '' : 'not '}applied`);
     if (isApplied && outcome === 'done' && !write.lastBy.includes(id)) return wrong(' although another try applied it');
   }
-  if (!still || outcome === 'stale' || outcome === 'unreadable') return undefined;
+  if (!isUnchanged || outcome === 'stale' || outcome === 'unreadable') return undefined;
   if (outcome === 'not-found' || outcome === 'key-reused') return wrong(' although the order exists');
-  return !isWrong && isFeasible(observation, order) ? wrong(' although it is feasible') : undefined;
+  return !isInvalid && isFeasible(observation, order) ? wrong(' although it is feasible') : undefined;
 }
 
 /** Whether a try is refused correctly although a later try was applied since: it read the order before that. */
-const isOvertaken = ({ id, since, outcome }: Instructed, write: Pick<StateRecord, 'rev' | 'lastBy'> | undefined): boolean =>
+const isOvertaken = ({ id, revAtStart, outcome }: Instructed, write: Pick<StateRecord, 'rev' | 'lastBy'> | undefined): boolean =>
   write !== undefined &&
   ['infeasible', 'invalid', 'not-found'].includes(outcome) &&
-  (since === undefined || since < write.rev) &&
+  (revAtStart === undefined || revAtStart < write.rev) &&
   !write.lastBy.includes(id);
 
 const unknownOrder = ({ orderId, outcome }: Instructed): string | undefined =>

@@ -27,13 +27,13 @@ export function invalidSubmissions({ client, responseQueue }: Pick<Setting, 'cli
   const check = (observation: Extract<Observation, { type: Kind }>, history: History): string | undefined => {
     if (observation.type === 'purged') posted.delete(observation.body);
     if (observation.type === 'refused') {
-      const { key, outcome, problems, wanted: expected } = observation;
+      const { key, outcome, problems, expected } = observation;
       return outcome === 'invalid' && names(problems, expected)
         ? undefined
         : `submission ${key}: answered ${outcome} for ${JSON.stringify(problems)}, expected ${expected}`;
     }
     if (observation.type === 'posted invalid') {
-      const { body, wanted: expected, submission } = observation;
+      const { body, expected, submission } = observation;
       const { idempotencyKey: key, reference, responseChannel } = submission;
       const named = reference === undefined ? {} : { reference };
       posted.set(body, { key, body, expected, ...named, mayAnswer: responseChannel === responseQueue });

@@ -35,7 +35,7 @@ export const on = <K extends Kind>(
 /** Returns a check of all observations. */
 export const onAny = (wrongWith: Check['wrongWith']): Check => ({ kinds: undefined, wrongWith });
 
-interface Masked {
+interface RedactedValues {
   readonly inputs: { readonly [operation: string]: (id: string) => unknown };
   readonly outputs: { readonly [operation: string]: (id: string) => unknown };
 }
@@ -49,7 +49,7 @@ export interface Setting {
   referenceOf(orderId: string): string | undefined;
   readonly agents: Definitions['agents'];
   /** Operations, as `agent.operation`, without an undo: their effects stay when an order is compensated. */
-  readonly lasting: ReadonlySet<string>;
+  readonly operationsWithoutUndo: ReadonlySet<string>;
   /** Faults that services declare, and the names of faults that they throw without a declaration. */
   readonly declaredFaults: readonly FaultType[];
   readonly undeclaredFaults: ReadonlySet<string>;
@@ -60,7 +60,7 @@ export interface Setting {
   /** Text that every forged reply contains; undefined if the world forges none. */
   readonly forgedWord: string | undefined;
   /** Redacted inputs and outputs, by operation and the id in the value. */
-  readonly masked: Masked;
+  readonly redactedValues: RedactedValues;
   /** The clock tolerance: how late a deadline must be before it counts, and the largest difference between clocks. */
   readonly toleranceMs: number;
   now(): number;
@@ -112,8 +112,8 @@ export function eachProcess<T>(make: () => T): (of: AgentObservation) => T {
 }
 
 /**
- * Returns a law about the behavior of each process towards the service of each agent. It ignores a process once its clock has jumped,
- * even if a second jump corrects the first: the process may have measured times in between.
+ * Returns a law about the behavior of each process towards the service of each agent. It ignores a process after any jump of its clock,
+ * because the process may have measured times across the jump.
  */
 export function lawOfSteadyProcesses(
   name: string,

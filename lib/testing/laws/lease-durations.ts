@@ -17,8 +17,8 @@ const longestMs = 60_000;
 const triesMs = 2000;
 
 /**
- * A lease lasts exactly as long as its holder requested, and a renewal is confirmed only if it was written (F-17 to F-20, F-22). A reply that meets
- * a lease waits no longer than the lease lasts.
+ * A lease lasts exactly as long as its holder requested, and a confirmed renewal was written (F-22). A host that meets a lease waits as
+ * its lock policy says (F-17 to F-20). A requeued reply waits no longer than the lease.
  */
 export function leaseDurations({ toleranceMs, standsStillMaxMs, now }: Setting): Law {
   /** Requested leases by holder and order. */

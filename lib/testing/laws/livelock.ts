@@ -2,8 +2,8 @@ import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
 /**
- * At least three times the largest numbers of writes that were ever counted. A caller requests the state of a called order every ten
- * minutes, with two writes: one for the expired deadline, and one with the next request.
+ * At least three times the largest counts that ever occurred. A caller requests the state of a called order every ten minutes. That takes
+ * two writes: the expired deadline and the next request.
  */
 const writesMax = { atAll: 60, eachStep: 4, eachHour: 4, eachHourOfCall: 12 };
 /** Most worlds end within this time. Afterwards, what still fails is retried every hour. */

@@ -34,11 +34,11 @@ export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince, respons
         sent.add(observation.body);
       if (observation.type !== 'written' || !observation.before) return undefined;
       const { before, after } = observation;
-      const was = new Set(before.outbox.map(({ id }) => id));
-      for (const entry of after.outbox) if (!was.has(entry.id) && !history.announced.has(entry.id)) startWaiting(entry);
+      const previous = new Set(before.outbox.map(({ id }) => id));
+      for (const entry of after.outbox) if (!previous.has(entry.id) && !history.announced.has(entry.id)) startWaiting(entry);
       const kept = new Set(after.outbox.map(({ id }) => id));
       const lost = before.outbox.find((entry) => !kept.has(entry.id) && !isSent(entry, history));
-      const dropped = history.orders.get(after.orderId)?.news.filter(({ type }) => type === 'ResponseUndeliverable').length ?? 0;
+      const dropped = history.orders.get(after.orderId)?.newFacts.filter(({ type }) => type === 'ResponseUndeliverable').length ?? 0;
       const old = before.outbox.filter((entry) => !kept.has(entry.id) && isOld(entry, now() + toleranceMs)).length;
       if (dropped > old) return `order ${after.orderId} dropped ${dropped} status messages, but only ${old} are old enough`;
       if (!lost || dropped > 0) return undefined;

@@ -6,7 +6,7 @@ const slackMs = 600_000;
 
 type Sent = Pick<Request, 'requestId' | 'idempotencyKey' | 'completeBy' | 'type'>;
 
-/** No call begins and no effect happens long after the deadline of its request, however late the queue delivers it (F-39). */
+/** No call begins and no effect happens long after the deadline of its request, even if the queue delivers it late (F-39). */
 export function overdueRequests({ now, toleranceMs }: Pick<Setting, 'now' | 'toleranceMs'>): Law {
   /** Latest deadline, by idempotency key and by request id. */
   const until = new Map<string, number>();

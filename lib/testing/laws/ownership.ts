@@ -1,6 +1,6 @@
 import { type Law, on, type Setting } from './law.ts';
 
-/** An order belongs to the client that submitted it, and only senders that are registered for a client submit for it (S19). */
+/** An order belongs to the client that submitted it. Only senders that are registered for a client submit for it (S19). */
 export const ownership = ({ client }: Pick<Setting, 'client'>): Law => ({
   name: 'ownership',
   after: on(['written'], (observation) => {

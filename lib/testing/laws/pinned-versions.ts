@@ -19,7 +19,7 @@ function foreignStep(orderId: string, history: History): string | undefined {
   const order = history.orders.get(orderId);
   if (!order) return undefined;
   const nodes = order.program?.nodes;
-  return order.news
+  return order.newFacts
     .flatMap((fact) => (fact.type === 'StepRequested' ? [fact.path] : []))
     .find((path) => {
       const node = nodes?.get(path.replaceAll(/\[\d+\]/g, ''));

@@ -47,10 +47,13 @@ function wrongIn(
     : `due for ${JSON.stringify(due.nextDueFor)} in the worklist ${due.worklist}`;
 }
 
-function wrongInNotice(id: string, { id: own, orderId, at, ...detail }: { readonly [field: string]: unknown }): string | undefined {
+function wrongInNotice(id: string, { id: ownId, orderId, at, ...detail }: { readonly [field: string]: unknown }): string | undefined {
   const { before, after, message } = detail;
   const isWhole =
-    own === id && id.replace(/@\d+/, '') === `${orderId}/unreadable` && !Number.isNaN(Date.parse(String(at))) && String(message).length > 5;
+    ownId === id &&
+    id.replace(/@\d+/, '') === `${orderId}/unreadable` &&
+    !Number.isNaN(Date.parse(String(at))) &&
+    String(message).length > 5;
   const about = { class: 'basic-failure', type: 'RecordUnreadable', before: after, after, failureCount: 0, message };
   const isKnown = before === 'unknown' || before === 'Processed';
   return isWhole && isKnown && isDeepStrictEqual(detail, about)

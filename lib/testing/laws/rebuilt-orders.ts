@@ -94,6 +94,6 @@ function readableIn({ state: { blob, epoch }, instance, journal }: Tracked, at: 
   const whole = at > end && entries === tail.length && at >= begin;
   const last = instance.seq - tail.length + entries;
   const lines = new Map(journal.map((line) => [line.seq, textOf(line)] as const));
-  const was = { isBegun: epoch > 0, isCompensatedByCaller: instance.state.compensatedByCaller === true };
-  return { lines, last, whole, isFenced: false, isRebuilt: false, ...was };
+  const before = { isBegun: epoch > 0, isCompensatedByCaller: instance.state.compensatedByCaller === true };
+  return { lines, last, whole, isFenced: false, isRebuilt: false, ...before };
 }

@@ -25,7 +25,7 @@ export const records = (): Law => ({
   }),
 });
 
-/** Ids of messages that cause writes: wake-ups, replies by request id, heartbeats with their time, instructions and calls by their own ids. */
+/** Ids of messages that cause writes: wake-ups, replies by request id, heartbeats with their time, instructions and calls by id. */
 const messageId =
   /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|[a-z]+-\d+(\/(\d+|again))?)$/;
 
@@ -71,23 +71,26 @@ const wrongInNotes = ({ notes }: StateRecord): string | undefined =>
     : undefined;
 
 /** Checks a write of the whole state against the instance. */
-function wrongInWhole({ state, instance, before: previous, news, journal }: Tracked, before: StateRecord | undefined): string | undefined {
+function wrongInWhole(
+  { state, instance, before: previous, newFacts, journal }: Tracked,
+  before: StateRecord | undefined,
+): string | undefined {
   if (journal[0]?.type !== 'OrderSubmitted') return `its journal begins with ${journal[0]?.type}`;
   const tailBytes = JSON.stringify(instance.tail).length;
   // Long older entries are paged out, but one write may add entries of any length.
-  if (tailBytes > tailBytesMax && tailBytes - JSON.stringify(news).length > tailBytesMax) return 'a long journal is not paged out';
+  if (tailBytes > tailBytesMax && tailBytes - JSON.stringify(newFacts).length > tailBytesMax) return 'a long journal is not paged out';
   const isShort = before === undefined || before.blob.length <= pageBytes;
   const wrong = (previous && !isShort ? wrongInTail(previous, instance) : undefined) ?? wrongInFault(state, instance);
   if (wrong) return wrong;
   if (
     state.epoch !== (before?.epoch ?? 0) &&
     state.processState !== 'Pending' &&
-    !news.some(({ type }) => type === 'OrderClaimed' || type === 'InstanceRebuilt')
+    !newFacts.some(({ type }) => type === 'OrderClaimed' || type === 'InstanceRebuilt')
   )
     return 'claimed without a journal entry';
   if (state.outcome !== null && state.outcome !== instance.state.outcome)
     return `outcome ${state.outcome}, but its instance has ${instance.state.outcome}`;
-  const isSame = previous !== undefined && news.length === 0 && JSON.stringify(previous.state) === JSON.stringify(instance.state);
+  const isSame = previous !== undefined && newFacts.length === 0 && JSON.stringify(previous.state) === JSON.stringify(instance.state);
   if (isSame && before && before.outbox.length === 0 && JSON.stringify(previous.keys) === JSON.stringify(instance.keys))
     return 'written without a change';
   if (state.notes.length > 0) return 'its notes are not in its journal yet';

@@ -1,15 +1,15 @@
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
 
-type Viewed = Extract<Observation, { type: 'looked' }>;
+type Viewed = Extract<Observation, { type: 'viewed' }>;
 
-/** Views of an order redact exactly the secret fields in the outputs of steps and in the inputs of undos (F-160, S24). */
-export const redaction = ({ masked }: Pick<Setting, 'masked'>): Law => ({
+/** Step reports and undo plans redact exactly the secret fields of outputs and inputs (F-160, S24). */
+export const redaction = ({ redactedValues }: Pick<Setting, 'redactedValues'>): Law => ({
   name: 'redaction',
-  after: on(['looked'], ({ orderId, rev, steps, plan }: Viewed) => {
+  after: on(['viewed'], ({ orderId, rev, steps, plan }: Viewed) => {
     const shown = [
-      ...plan.steps.map(({ agent, operation, input }) => [input, masked.inputs[`${agent}.${operation}`]] as const),
-      ...steps.map(({ agent, operation, output }) => [output, masked.outputs[`${agent}.${operation}`]] as const),
+      ...plan.steps.map(({ agent, operation, input }) => [input, redactedValues.inputs[`${agent}.${operation}`]] as const),
+      ...steps.map(({ agent, operation, output }) => [output, redactedValues.outputs[`${agent}.${operation}`]] as const),
     ];
     const wrong = shown.find(
       ([value, redacted]) => value !== null && redacted && JSON.stringify(value) !== JSON.stringify(redacted(idIn(value))),

@@ -3,7 +3,7 @@ import { type Law, on } from './law.ts';
 /** Less than the time limit of a step, so that the delay causes no expired deadline. */
 const invisibleMaxMs = 90_000;
 
-/** A function makes each message that it could not process visible again soon, whatever the visibility timeout of the queue (X-9, S14). */
+/** A function makes each failed message visible again soon, whatever the visibility timeout of the queue (X-9, S14). */
 export function redelivery(): Law {
   const visibleAfterMs = new Map<string, number>();
   return {

@@ -11,7 +11,7 @@ type Instructed = Extract<Observation, { type: 'instructed' }>;
 export const refusalReasons = ({ now, toleranceMs }: Pick<Setting, 'now' | 'toleranceMs'>): Law => ({
   name: 'refusal reasons',
   after: on(['instructed'], (observation, history) => {
-    if (!observation.still || observation.outcome !== 'infeasible') return undefined;
+    if (!observation.isUnchanged || observation.outcome !== 'infeasible') return undefined;
     const order = history.orders.get(observation.orderId);
     if (!order || order.damagedAt !== undefined) return undefined;
     // The answering host may have another clock. Within the tolerance, its own answer decides whether the time limit has passed.

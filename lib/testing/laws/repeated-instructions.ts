@@ -1,6 +1,6 @@
 import { type Law, on } from './law.ts';
 
-/** A repeated call with the key of an applied instruction is answered as replayed, as long as its order exists (S10). */
+/** A repetition of an applied instruction under its key is answered as replayed, as long as the order exists (S10). */
 export const repeatedInstructions = (): Law => ({
   name: 'repeated instructions',
   after: on(['repeated'], (observation, history) => {

@@ -10,7 +10,7 @@ const reasons: ReadonlySet<string> = new Set([
   'RecordUnreadable',
 ]);
 
-/** A step is requested again only after a counted expiry, an instruction of an operator or a new run of its scope (F-52). */
+/** A step is requested again only after a counted expiry, an instruction or a new run of its scope (F-52). */
 export function repeatedRequests(): Law {
   /** The last request of each step: its effect, its claim, and the length of the journal at that time. */
   const last = new Map<string, { readonly generation: number; readonly epoch: number; readonly lines: number }>();
@@ -23,8 +23,8 @@ export function repeatedRequests(): Law {
       const { waitingSince, kind } = observation.before?.nextDueFor ?? {};
       // A request that could not be sent until its deadline was never received.
       const isUncounted = waitingSince !== undefined || kind === 'unsent';
-      const { orderId, journal, instance, news, program } = order;
-      for (const fact of news) {
+      const { orderId, journal, instance, newFacts, program } = order;
+      for (const fact of newFacts) {
         if (fact.type === 'ActivityClosed' || fact.type === 'RunFailed') last.delete(`${orderId}/${fact.path}`);
         if (fact.type !== 'StepRequested') continue;
         const local = instance.state.activities[fact.path]?.local as StepState | undefined;

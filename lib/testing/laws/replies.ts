@@ -6,8 +6,8 @@ import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, writerOf } from './law.ts';
 
 /**
- * A reply counts once, and only for the outstanding request (S3, S5). A reply to an earlier attempt of the same effect also counts if
- * the outcome is unknown, or while the step is canceled, confirmed or undone.
+ * A reply counts once, and only for the outstanding request (S3, S5). If the outcome is unknown, or the step is being canceled, confirmed
+ * or undone, a reply to an earlier attempt of the same effect counts too.
  */
 export const replies = (): Law => ({
   name: 'replies',
@@ -21,7 +21,7 @@ export const replies = (): Law => ({
   }),
 });
 
-/** Whether the outcome of the step is known: it has closed, its undo runs, or its reply is kept until the order continues. */
+/** Whether the outcome is known now: the step has closed, is being undone, or keeps its reply until the order continues. */
 function isOutcomeKnown({ instance }: Tracked, path: string): boolean {
   const activity = instance.state.activities[path];
   return !activity || activity.reply !== undefined || (activity.local as StepState).phase === 'undoing';

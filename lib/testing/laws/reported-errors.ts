@@ -19,7 +19,7 @@ const isLimit = ({ name, message }: Failed): boolean =>
   (name === 'StoreUnavailableError' && message.includes('ProvisionedThroughputExceededException')) ||
   message.includes('DynamoDB refuses the write: ValidationException: Item size');
 
-/** Only outages and expected errors are thrown or logged, because redelivery would hide a bug. */
+/** Only outages and expected errors are thrown or logged, each with a message. Redelivery would hide any other bug. */
 export function reportedErrors(): Law {
   let isPoisoned = false;
   /** Orders that are damaged or written by a newer program: any error may concern them. */

@@ -140,8 +140,8 @@ class Process {
 }
 
 /**
- * An operation gets the whole time limit of its request, unless it is canceled or its process stops (S8). A long operation sends a
- * heartbeat before a third of the time has passed, and requests as much time as it got first (S16).
+ * An operation gets the whole time limit of its request, unless it is canceled or its process stops (S8). The agent of a long operation
+ * sends a heartbeat before a third of the time has passed, for the same time again (S16).
  */
 export function requestDeadlines(setting: Pick<Setting, 'now' | 'toleranceMs' | 'agents'>): Law {
   const { now, toleranceMs } = setting;

@@ -41,7 +41,7 @@ const isDamaged = (requestId: string, history: History): boolean =>
   history.orders.get(requestId.slice(0, requestId.indexOf('/')))?.damagedAt !== undefined;
 
 const requestsIn = (orderId: string, history: History): readonly string[] =>
-  (history.orders.get(orderId)?.news ?? []).flatMap((fact) =>
+  (history.orders.get(orderId)?.newFacts ?? []).flatMap((fact) =>
     requesting.has(fact.type) ? [requestIdOf(orderId, fact as Extract<CoreFact, { type: 'StepRequested' }>)] : [],
   );
 

@@ -18,13 +18,13 @@ export const retention = (): Law => ({
       }
       return undefined;
     }
-    if (history.former.size === 0) return undefined;
+    if (history.deletedIds.size === 0) return undefined;
     if (observation.type === 'published') {
       const { id } = observation.announcement;
-      return history.former.has(id) ? `announcement ${id} has the id of one of a deleted order` : undefined;
+      return history.deletedIds.has(id) ? `announcement ${id} has the id of one of a deleted order` : undefined;
     }
     const key = observation.queue.endsWith('-requests') ? /"idempotencyKey":"([^"]+)"/.exec(observation.body)?.[1] : undefined;
-    return key !== undefined && history.former.has(key)
+    return key !== undefined && history.deletedIds.has(key)
       ? `idempotency key ${key} was requested again after its order was deleted`
       : undefined;
   }),

@@ -16,7 +16,9 @@ interface Failed {
   isRunAgain: boolean;
 }
 
-/** A retry makes at most the runs that its workflow allows, after at least its pause. An agent makes at most the tries of its operation (S14). */
+/**
+ * A retry makes at most the runs that its workflow allows, each after its pause. An agent makes at most the tries of its operation (S14).
+ */
 export function retries(setting: Pick<Setting, 'agents'>): Law {
   /** The last failed run of each retry, by order and path. */
   const failed = new Map<string, Failed>();
@@ -31,7 +33,7 @@ export function retries(setting: Pick<Setting, 'agents'>): Law {
           : undefined;
       }
       const order = history.orders.get(observation.after.orderId);
-      return order?.news.map((fact) => wrongIn(fact, order)).find((wrong) => wrong !== undefined);
+      return order?.newFacts.map((fact) => wrongIn(fact, order)).find((wrong) => wrong !== undefined);
     }),
   };
 
@@ -66,7 +68,7 @@ export function retries(setting: Pick<Setting, 'agents'>): Law {
     return attempt > retry.retries ? `retry ${key} continues after ${attempt} runs, allowed ${retry.retries + 1}` : undefined;
   }
 
-  /** Moves the start of the pause: it begins after the effects of the last run are undone or confirmed as absent. */
+  /** Moves the start of the pause: it begins after the effects of the last run are undone or confirmed absent. */
   function closed({ path, at }: Extract<JournalEntry, { type: 'ActivityClosed' }>, orderId: string): void {
     failed.delete(`${orderId}/${path}`);
     for (const [key, run] of failed)

@@ -1,7 +1,7 @@
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
 
-/** Secret values appear in no journal, announcement, message to a client or log line, even if a service quotes them (S24). */
+/** No journal, announcement, status message or log line contains a secret value, even if a service quotes it (S24). */
 export const secrets = ({ secretWord, responseQueue }: Pick<Setting, 'secretWord' | 'responseQueue'>): Law => ({
   name: 'secrets',
   after: on(['written', 'published', 'sent', 'failed'], (observation, history) => {
@@ -9,7 +9,7 @@ export const secrets = ({ secretWord, responseQueue }: Pick<Setting, 'secretWord
     const texts = textsOf(observation, responseQueue);
     if (observation.type === 'written') {
       const { blob: _, ...head } = observation.after;
-      texts.push(JSON.stringify(head), ...(history.orders.get(head.orderId)?.news ?? []).map((line) => JSON.stringify(line)));
+      texts.push(JSON.stringify(head), ...(history.orders.get(head.orderId)?.newFacts ?? []).map((line) => JSON.stringify(line)));
     }
     const leak = texts.find((text) => text.includes(secretWord));
     return leak && `a secret appeared in ${leak}`;

@@ -2,13 +2,13 @@ import { parentOf } from '#core/definition/program';
 import type { History, Tracked } from '#testing/world/history';
 import { type Law, on } from './law.ts';
 
-/** A step is requested only after the activities before it in its sequence have closed, by the workflow version of the order (S20). */
+/** A step is requested only after all activities before it have closed, in the workflow version of the order (S20). */
 export const sequenceOrder = (): Law => ({
   name: 'sequence order',
   after: on(['written'], ({ after: { orderId } }, history) => {
     const order = history.orders.get(orderId);
     if (!order || order.damagedAt !== undefined) return undefined;
-    for (const fact of order.news) {
+    for (const fact of order.newFacts) {
       const before = fact.type === 'StepRequested' ? openBefore(fact.path, order) : undefined;
       if (before !== undefined)
         return `order ${orderId}: step ${fact.type === 'StepRequested' ? fact.path : ''} was requested before ${before} closed`;

@@ -4,9 +4,9 @@ import type { Law } from './law.ts';
 export const signals = (): Law => ({
   name: 'signals',
   atEnd: (history) =>
-    history.sound.flatMap(({ orderId, journal, signals: accepted, unheard }) => {
+    history.sound.flatMap(({ orderId, journal, signals: accepted, unansweredSignals }) => {
       const applied = journal.filter(({ type }) => type === 'SignalReceived').length;
-      if (applied >= accepted.size && applied <= accepted.size + unheard.size) return [];
-      return [`order ${orderId} accepted ${accepted.size} signals, and perhaps ${unheard.size} more, but applied ${applied}`];
+      if (applied >= accepted.size && applied <= accepted.size + unansweredSignals.size) return [];
+      return [`order ${orderId} accepted ${accepted.size} signals, and perhaps ${unansweredSignals.size} more, but applied ${applied}`];
     }),
 });

@@ -6,12 +6,12 @@ import type { Tracked } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
 
-type Viewed = Extract<Observation, { type: 'looked' }>;
+type Viewed = Extract<Observation, { type: 'viewed' }>;
 
 /** The step reports of an order agree with its journal. Its undo plan contains exactly the effects that exist, without secrets (F-160). */
-export const stepReports = (setting: Pick<Setting, 'lasting' | 'answersNameTheirKey'>): Law => ({
+export const stepReports = (setting: Pick<Setting, 'operationsWithoutUndo' | 'answersNameTheirKey'>): Law => ({
   name: 'step reports',
-  after: on(['looked'], (observation, history) => {
+  after: on(['viewed'], (observation, history) => {
     const order = history.orders.get(observation.orderId);
     if (!order || order.damagedAt !== undefined || order.state.rev !== observation.rev) return undefined;
     const { program } = order;
@@ -88,7 +88,7 @@ const isStatus: ReadonlySet<string> = new Set(['ActivityStarted', 'StepRequested
 function wrongPlan(
   { steps, plan }: Viewed,
   { orderId, state, instance }: Tracked,
-  { lasting, answersNameTheirKey }: Pick<Setting, 'lasting' | 'answersNameTheirKey'>,
+  { operationsWithoutUndo, answersNameTheirKey }: Pick<Setting, 'operationsWithoutUndo' | 'answersNameTheirKey'>,
 ): string | undefined {
   const wrong = plan.steps.find(({ path, input, outcomeUnknown, impossible }) => {
     const { id, code } = (input ?? {}) as { readonly id?: string; readonly code?: string };
@@ -98,7 +98,7 @@ function wrongPlan(
     );
   });
   if (wrong) return `the undo of ${wrong.path} is shown with the input ${JSON.stringify(wrong.input)}`;
-  const stays = plan.withoutUndo.find(({ agent, operation }) => !lasting.has(`${agent}.${operation}`));
+  const stays = plan.withoutUndo.find(({ agent, operation }) => !operationsWithoutUndo.has(`${agent}.${operation}`));
   if (stays) return `${stays.path} is shown as a step without an undo`;
   if (state.processState === 'Processed' || instance.state.ending) return undefined;
   const known = new Set([...plan.steps, ...plan.withoutUndo].map(({ path }) => path));

@@ -13,7 +13,7 @@ interface Usage {
   throttled: number;
 }
 
-/** Write units: the most for each step of a loop without a limit of parallel steps, and for the rest of its order. */
+/** The most write units for each step of a loop without a limit of parallel steps, and for the rest of its order. */
 const unitsMax = { each: 10, whole: 200 };
 /** The most throttled writes for each step of a loop whose turns all run in parallel. */
 const throttledMax = 7;
@@ -24,8 +24,8 @@ const charactersMax = least.inputBytesMax / 3;
 const late: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
 
 /**
- * If nothing fails except the limits of the store, no step counts as failed (S15). Orders within the limits complete; larger ones end
- * by their fault or go to an operator, and no write that is too large is repeated (S23). A step of a wide order costs few write units.
+ * If only the limits of the store are in effect, no step counts as failed (S15). Orders within the limits complete. Larger ones end by
+ * their fault or go to an operator, without a repeated write (S23). Each step costs few write units.
  */
 export function storeLimits(): Law {
   const usage = new Map<string, Usage>();

@@ -35,7 +35,7 @@ export function suspendedOrders(): Law {
       if (!before.suspended && after.suspended) since.set(after.orderId, { at: after.updatedAt, times: deadlinesIn(order) });
       if (after.suspended) return wrong && `order ${after.orderId} is suspended, but ${wrong}`;
       since.delete(after.orderId);
-      const isResumed = order.news.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'resume');
+      const isResumed = order.newFacts.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'resume');
       const lost = stopped && isResumed ? shortened(stopped, after, order) : undefined;
       return lost && `order ${after.orderId} was resumed, but ${lost}`;
     }),
@@ -46,8 +46,8 @@ export function suspendedOrders(): Law {
   };
 }
 
-function wrongWhileSuspended(before: StateRecord, after: StateRecord, { news }: Tracked): string | undefined {
-  const fact = news.find(({ type }) => progress.has(type));
+function wrongWhileSuspended(before: StateRecord, after: StateRecord, { newFacts }: Tracked): string | undefined {
+  const fact = newFacts.find(({ type }) => progress.has(type));
   if (fact) return `its journal records ${fact.type}`;
   const note = after.notes.slice(before.notes.length).find(({ type }) => counted.has(type));
   if (note || after.failureCount !== before.failureCount) return `it counted ${note?.type ?? `${after.failureCount} failures`}`;

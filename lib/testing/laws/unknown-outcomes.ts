@@ -14,8 +14,8 @@ interface OpenReply {
 }
 
 /**
- * While the outcome of an at-most-once step is unknown, a reply that reports its success is never dropped, whichever attempt it
- * answers (X-9, X-20).
+ * While the outcome of an at-most-once step is unknown, no reply that reports its success is dropped, even for an earlier attempt (X-9,
+ * X-20).
  */
 export function unknownOutcomes(setting: Pick<Setting, 'forgedWord'>): Law {
   const open = new Map<string, OpenReply>();

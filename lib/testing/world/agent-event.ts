@@ -1,10 +1,11 @@
 import type { Breaker } from '#ports/circuit-breaker';
 
-/** What an agent does with its service, and with what is stored of it, as far as it can be seen from outside. */
+/** An event of an agent that is visible from outside: a service call, a message, or an access to the circuit breaker. */
 export type AgentEvent =
   /**
-   * It calls. `tries`: how often for the same asking, this time included; `completeBy`: until when it says that there is time;
-   * `isAbandoned`: it has given it up before; `stoodStillUntil`: when its process stood still last, by the world's time.
+   * A call of the service. `tries`: the number of calls for the same request, including this one. `completeBy`: the deadline that the
+   * agent applies. `isAbandoned`: whether the agent had abandoned the request before. `stoodStillUntil`: the world time at which its
+   * process last stood still.
    */
   | {
       readonly what: 'calls';
@@ -18,8 +19,8 @@ export type AgentEvent =
       readonly stoodStillUntil: number;
     }
   /**
-   * It has its answer, or hears that there is none; `gone` is what it has given up, because its time is over or for another
-   * reason. `isStopping`: its process was told to stop, or one of its runs was.
+   * The end of a call. `abandoned`: the agent stopped waiting, at the deadline or for another reason. `isStopping`: whether its process
+   * or one of its runs had to stop.
    */
   | {
       readonly what: 'call ended';
@@ -28,20 +29,20 @@ export type AgentEvent =
       readonly isStopping: boolean;
       readonly stoodStillUntil: number;
     }
-  /** It asks for more time, and hears that this was sent. */
+  /** A heartbeat that requests more time, and the confirmation that it was sent. */
   | { readonly what: 'sends heartbeat'; readonly requestId: string; readonly completeBy: string; readonly stoodStillUntil: number }
   | { readonly what: 'heartbeat sent'; readonly requestId: string; readonly completeBy: string }
-  /** It asks the store. */
+  /** An access of the circuit breaker in the store. */
   | { readonly what: 'reads breaker' }
   | { readonly what: 'writes breaker'; readonly breaker: Breaker; readonly loadedRev: number }
-  /** What the store says to that: of a write also whether it was carried out. */
+  /** The store's answer to that access. `isWritten`: whether a write succeeded. */
   | { readonly what: 'store answered'; readonly breaker: Breaker | undefined; readonly isWritten?: boolean }
   | { readonly what: 'store failed'; readonly isWritten?: false }
-  /** It notes what may be asked for only once. */
+  /** The intent of an at-most-once request is recorded. */
   | { readonly what: 'records intent'; readonly requestId: string; readonly completeBy: string }
   | { readonly what: 'requeues'; readonly requestId: string };
 
-/** `now` by the clock of its process. */
+/** An event of an agent in one process. `now`: the clock of that process. */
 export interface AgentObservation {
   readonly type: 'agent event';
   readonly host: string;
@@ -50,7 +51,7 @@ export interface AgentObservation {
   readonly event: AgentEvent;
 }
 
-/** The clock of a process is put on, or back: what it says just before, and just after. */
+/** The clock of a process jumps: its time before and after. */
 export interface ClockJumps {
   readonly type: 'clock jumps';
   readonly host: string;

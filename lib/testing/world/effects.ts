@@ -1,7 +1,7 @@
-/** An effect in the world outside, by the key under which it was asked for. */
+/** The effect of an operation at a remote service, under its idempotency key. */
 export interface Effect {
   readonly operation: string;
-  /** How often it was done. */
+  /** How often it took effect. */
   times: number;
   undone: boolean;
 }

@@ -8,62 +8,64 @@ import { decodeInstance, type Instance, type JournalEntry } from '#roles/schedul
 import type { Observation } from '#testing/world/observation';
 import type { Effect } from './effects.ts';
 
-/** What has become of one order so far. */
+/** Everything observed of one order. */
 export interface Tracked {
   readonly orderId: string;
   readonly caller: string | undefined;
   state: StateRecord;
-  /** Undefined where no definition of its workflow is known. */
+  /** Undefined if its workflow version is unknown. */
   program: Program | undefined;
-  /** What lies in its blob. */
+  /** The instance in its record. */
   instance: Instance;
-  /** What lay there before the last write. */
+  /** The instance before the last write. */
   before: Instance | undefined;
-  /** What the last write added to the journal. */
-  news: readonly JournalEntry[];
+  /** The facts that the last write added to the journal. */
+  newFacts: readonly JournalEntry[];
   /** The whole journal, oldest first. */
   readonly journal: JournalEntry[];
   accepted: boolean;
-  /** How often it was written when it was damaged; undefined while it never was. What it says of itself proves nothing any more. */
+  /** The number of writes before its record was damaged; undefined if it never was. The content of a damaged record proves nothing. */
   damagedAt: number | undefined;
   writes: number;
-  /** Signals that were let in, and those of which the sender has not heard. */
+  /** Keys of accepted signals. */
   readonly signals: Set<string>;
-  readonly unheard: Set<string>;
-  /** Status messages for the client, in the order in which they were sent, repeated ones too. */
+  /** Keys of signals without an answer yet. */
+  readonly unansweredSignals: Set<string>;
+  /** Status messages for the client in the order of sending, including repetitions. */
   readonly statuses: { readonly seq: number; readonly status: string }[];
 }
 
-/** What a history needs beside what was seen. */
-interface Told {
+/** The facts that a history needs beside observations. */
+interface HistoryOptions {
   readonly definitions: Pick<Definitions, 'program'>;
-  /** Where the client listens. */
+  /** The queue for status messages to the client. */
   readonly responseQueue: string;
 }
 
-/** All that was seen of a world: what the laws are about. */
+/** All observations of a world, by order. The laws check it. */
 export class History {
   readonly orders = new Map<string, Tracked>();
-  /** What was announced, by its id: every text under which it was. */
+  /** The texts of each announcement, by id. */
   readonly announced = new Map<string, Set<string>>();
   readonly effects: Map<string, Effect>;
-  /** By order, once everything has come to rest: what of its journal lies in pages. */
+  /** The journal pages of each order, set at the end. */
   readonly pages = new Map<string, readonly Page[]>();
-  /** Ids of announcements, and keys of effects, of orders that were forgotten. */
-  readonly former = new Set<string>();
-  private readonly early = new Map<string, { readonly seq: number; readonly status: string }[]>();
+  /** Ids of announcements and keys of effects of orders that were deleted after their retention. */
+  readonly deletedIds = new Set<string>();
+  private readonly earlyStatuses = new Map<string, { readonly seq: number; readonly status: string }[]>();
 
   private readonly definitions: Pick<Definitions, 'program'>;
   private readonly responseQueue: string;
 
-  constructor(effects: Map<string, Effect>, { definitions, responseQueue }: Told) {
+  constructor(effects: Map<string, Effect>, { definitions, responseQueue }: HistoryOptions) {
     this.effects = effects;
     this.definitions = definitions;
     this.responseQueue = responseQueue;
   }
 
+  /** Adds an observation. */
   record(observation: Observation): void {
-    if (observation.type === 'written') this.written(observation);
+    if (observation.type === 'written') this.recordWrite(observation);
     if (observation.type === 'published') {
       const { id, detail } = observation.announcement;
       this.announced.set(id, (this.announced.get(id) ?? new Set()).add(JSON.stringify(detail)));
@@ -77,20 +79,20 @@ export class History {
       if (order) order.damagedAt ??= order.writes;
     }
     if (observation.type === 'forgotten') for (const orderId of observation.orderIds) this.orders.delete(orderId);
-    if (observation.type === 'signal') this.signaled(observation);
-    if (observation.type === 'sent' && observation.queue === this.responseQueue) this.told(observation.body);
+    if (observation.type === 'signal') this.recordSignal(observation);
+    if (observation.type === 'sent' && observation.queue === this.responseQueue) this.recordStatus(observation.body);
   }
 
-  /** What was seen so far was of orders that are forgotten. Another one may have the id of one of them. */
+  /** Forgets all observations, because their orders were deleted. A later order may have the id of one of them. */
   startOver(): void {
-    for (const name of [...this.announced.keys(), ...this.effects.keys()]) this.former.add(name);
-    for (const each of [this.announced, this.effects, this.pages, this.early]) each.clear();
+    for (const name of [...this.announced.keys(), ...this.effects.keys()]) this.deletedIds.add(name);
+    for (const each of [this.announced, this.effects, this.pages, this.earlyStatuses]) each.clear();
   }
 
-  private written({ after, caller }: Extract<Observation, { type: 'written' }>): void {
+  private recordWrite({ after, caller }: Extract<Observation, { type: 'written' }>): void {
     const known = this.orders.get(after.orderId);
-    // Where a message travels with the very write that makes the order, it is seen first.
-    const statuses = this.early.get(after.orderId) ?? [];
+    // If the store sends messages within a write, the first status message is observed before the order.
+    const statuses = this.earlyStatuses.get(after.orderId) ?? [];
     const instance = known?.state.blob === after.blob ? known.instance : decodeInstance(after);
     const order = known ?? {
       orderId: after.orderId,
@@ -99,13 +101,13 @@ export class History {
       program: undefined,
       instance,
       before: undefined,
-      news: [],
+      newFacts: [],
       journal: [],
       accepted: false,
       damagedAt: undefined,
       writes: 0,
       signals: new Set(),
-      unheard: new Set(),
+      unansweredSignals: new Set(),
       statuses,
     };
     order.state = after;
@@ -114,31 +116,32 @@ export class History {
     order.instance = instance;
     order.writes += 1;
     if (!known) this.orders.set(after.orderId, order);
-    order.news = instance.tail.filter(({ seq }) => seq > lastBefore(instance, known?.before));
-    order.journal.push(...order.news);
+    order.newFacts = instance.tail.filter(({ seq }) => seq > lastBefore(instance, known?.before));
+    order.journal.push(...order.newFacts);
   }
 
-  private signaled({ orderId, key, answer }: Extract<Observation, { type: 'signal' }>): void {
+  private recordSignal({ orderId, key, answer }: Extract<Observation, { type: 'signal' }>): void {
     const order = this.orders.get(orderId);
-    if (answer === 'pending') order?.unheard.add(key);
-    else order?.unheard.delete(key);
+    if (answer === 'pending') order?.unansweredSignals.add(key);
+    else order?.unansweredSignals.delete(key);
     if (answer === 'accepted') order?.signals.add(key);
   }
 
-  private told(body: string): void {
+  private recordStatus(body: string): void {
     const { orderId, seq, status } = JSON.parse(body) as { orderId?: string; seq: number; status: string };
-    // Of what was refused there is no order.
+    // A refused submission has no order.
     if (orderId === undefined) return;
-    const statuses = this.orders.get(orderId)?.statuses ?? this.early.get(orderId) ?? [];
+    const statuses = this.orders.get(orderId)?.statuses ?? this.earlyStatuses.get(orderId) ?? [];
     statuses.push({ seq, status });
-    if (!this.orders.has(orderId)) this.early.set(orderId, statuses);
+    if (!this.orders.has(orderId)) this.earlyStatuses.set(orderId, statuses);
   }
 
-  /** Finished, in front of a person, or waiting for an order that is. */
+  /** Whether the order is finished or waits for a person, directly or through a called order. */
   isSettled(orderId: string): boolean {
     return this.orders.get(orderId)?.state.processState === 'Processed' || this.waitsForPerson(orderId);
   }
 
+  /** Whether the order is in Error, suspended, or waits for such an order or for an undo that keeps failing. */
   waitsForPerson(orderId: string): boolean {
     const { processState, suspended } = this.orders.get(orderId)?.state ?? {};
     if (processState === 'Error' || suspended) return true;
@@ -146,33 +149,34 @@ export class History {
     return processState === 'Processing' && this.childrenOf(orderId).some((child) => this.waitsForPerson(child.orderId));
   }
 
-  /** Path of a step whose undo does not succeed, and of which a person was told. */
+  /** Returns the path of a step whose undo keeps failing and was announced as stuck. */
   stuckUndo(orderId: string): string | undefined {
     const order = this.orders.get(orderId);
     const failing = order ? failingUndos(order.instance.state) : [];
     if (failing.length === 0) return undefined;
     const begin = order ? `${announcedAs(order.state)}/stuck/` : '';
-    const told = [...this.announced.keys()].filter((id) => id.startsWith(begin));
-    const paths = told.map((id) => id.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, ''));
+    const stuck = [...this.announced.keys()].filter((id) => id.startsWith(begin));
+    const paths = stuck.map((id) => id.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, ''));
     return failing.find((path) => paths.includes(path));
   }
 
-  /** Orders of which nothing was damaged: what their journals say is what happened. */
+  /** The orders whose records were never damaged, so that their journals are reliable. */
   get sound(): readonly Tracked[] {
     return [...this.orders.values()].filter(({ damagedAt }) => damagedAt === undefined);
   }
 
+  /** Returns the orders that it called. */
   childrenOf(orderId: string): readonly Tracked[] {
     return [...this.orders.values()].filter(({ caller }) => caller === orderId);
   }
 
-  /** Effects that are there now, by key, of one order. */
-  standing(orderId: string): readonly (readonly [string, Effect])[] {
+  /** Returns the effects of an order that are not undone, by key. */
+  existingEffects(orderId: string): readonly (readonly [string, Effect])[] {
     return [...this.effects].filter(([key, { undone }]) => !undone && key.startsWith(`${orderId}/`));
   }
 }
 
-/** The last line that its journal had before. One that is rebuilt without the lines that are lost counts on from less. */
+/** Returns the number of the last journal line before the write. A rebuild after a loss of lines continues from a smaller number. */
 function lastBefore({ tail }: Instance, before: Instance | undefined): number {
   const rebuilt = tail.findLast(({ type }) => type === 'InstanceRebuilt');
   const isNew = rebuilt && !before?.tail.some((entry) => isDeepStrictEqual(entry, rebuilt));

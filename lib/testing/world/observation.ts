@@ -10,9 +10,9 @@ import type { StepReport } from '#roles/scheduler/step-report';
 import type { Submission, SubmissionProblem } from '#roles/submission/submission';
 import type { AgentObservation, ClockJumps } from './agent-event.ts';
 
-/** What the world sees of the system: everything that left a mark outside of a host. */
+/** An observation of the system from outside of its processes. */
 export type Observation =
-  /** `before` is undefined for a new order. */
+  /** A write of an order's record. `before` is undefined for a new order. */
   | {
       readonly type: 'written';
       readonly before: StateRecord | undefined;
@@ -20,36 +20,36 @@ export type Observation =
       readonly caller?: string | undefined;
     }
   | { readonly type: 'sent'; readonly queue: string; readonly body: string; readonly delayMs: number }
-  /** A message was taken off its queue by who had processed it. */
+  /** A function acknowledged a message that it had processed. */
   | { readonly type: 'acknowledged'; readonly queue: string; readonly body: string }
   | { readonly type: 'published'; readonly announcement: Announcement }
-  /** A submission was answered: `accepted`, or that its key stands for another one. */
+  /** The answer to a submission: `accepted`, or `key-reused` for a key of another order. */
   | {
       readonly type: 'submitted';
       readonly orderId: string;
       readonly workflow: string;
       readonly outcome: 'accepted' | 'key-reused';
-      /** Whether it is said to have been there; undefined where it was refused. */
+      /** Whether the answer says that the order existed before; undefined for a refusal. */
       readonly replayed: boolean | undefined;
-      /** What stood in its answer, as text. */
+      /** The body of the answer. */
       readonly answer: string | undefined;
     }
-  /** One that is wrong was answered: its problems, and pointer and code of the one that must be among them. */
+  /** The answer to an invalid submission. `expected`: pointer and code of the problem that must be among its problems. */
   | {
       readonly type: 'refused';
       readonly key: string;
       readonly outcome: string;
       readonly problems: readonly SubmissionProblem[];
-      readonly wanted: string;
+      readonly expected: string;
     }
-  /** One that is wrong was posted. */
-  | { readonly type: 'posted invalid'; readonly submission: Submission; readonly body: string; readonly wanted: string }
-  /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
-  | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
+  /** An invalid submission was sent to the queue. */
+  | { readonly type: 'posted invalid'; readonly submission: Submission; readonly body: string; readonly expected: string }
+  /** An operator decided on the revision `seenRev` of an order, with this answer. */
+  | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly seenRev: number; readonly answer: Instructed }
   /**
-   * A decision or signal was answered. `reason`: its own name; `id`: that of the try. `since`: the order's revision when the
-   * try began, undefined where there was none; `still`: nobody has written it since. `isWrong`: its payload, or its answer
-   * to a question, is not what the workflow takes.
+   * The answer to an instruction or a signal. `reason`: its unique name. `id`: the id of this try. `revAtStart`: the order's revision
+   * when the try began, undefined without an order. `isUnchanged`: whether that is still its revision. `isInvalid`: whether its payload
+   * or its answer to a question does not fit the workflow.
    */
   | {
       readonly type: 'instructed';
@@ -58,60 +58,61 @@ export type Observation =
       readonly reason: string;
       readonly id: string;
       readonly outcome: Instructed['outcome'] | 'unreadable';
-      readonly since: number | undefined;
-      readonly still: boolean;
-      readonly isWrong: boolean;
-      /** Why it was refused. */
+      readonly revAtStart: number | undefined;
+      readonly isUnchanged: boolean;
+      readonly isInvalid: boolean;
+      /** The reasons of a refusal. */
       readonly reasons: readonly string[];
     }
-  /** What a decision would do, as of `rev`, was looked at before. */
+  /** The dry run of a decision on the revision `rev`. */
   | { readonly type: 'previewed'; readonly orderId: string; readonly reason: string; readonly rev: number; readonly plan: InstructionPlan }
-  /** A call that was carried out came once more under its key, and was answered. */
+  /** The answer to a repetition of an applied instruction, under the same key. */
   | { readonly type: 'repeated'; readonly orderId: string; readonly key: string; readonly outcome: string }
-  /** A newer program has written the order's record, or gives it back as this one knows it. */
+  /** A newer program has written the record (`isNewer`), or has restored the version that this program knows. */
   | { readonly type: 'newer'; readonly orderId: string; readonly isNewer: boolean }
+  /** The answer to a signal; `pending` before it arrives. */
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'pending' | 'accepted' | 'refused' }
-  /** What is stored of an order makes no sense any more: the character of its blob at this place is another one. */
+  /** The record of an order was damaged: the character at this place of its blob changed. */
   | { readonly type: 'damaged'; readonly orderId: string; readonly at: number }
-  /** The table is as it was then (milliseconds since 1970), and these orders with it. `isLeftBehind`: somebody goes on as if it were not. */
-  | { readonly type: 'restored'; readonly asOf: number; readonly orders: readonly string[]; readonly isLeftBehind: boolean }
-  /** Somebody was shown how the steps of an order fare, and what an undo of it would do, as of `rev`. */
+  /** The table was restored to an earlier time (milliseconds since 1970). `hasOldProcess`: a process from before the restore goes on. */
+  | { readonly type: 'restored'; readonly asOf: number; readonly orders: readonly string[]; readonly hasOldProcess: boolean }
+  /** A person viewed the step reports and the undo plan of the revision `rev`. */
   | {
-      readonly type: 'looked';
+      readonly type: 'viewed';
       readonly orderId: string;
       readonly rev: number;
       readonly steps: readonly StepReport[];
       readonly plan: UndoPlan;
     }
-  /** Somebody wants an order for himself for so long, or wants to keep it; `now` by his clock. */
+  /** A holder requests or renews a lease. `now`: its own clock. */
   | { readonly type: 'lease requested'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
-  /** He is told that somebody else has it, after so long. */
+  /** The request for a lease failed after this time, because another host holds the lease. */
   | { readonly type: 'locked'; readonly orderId: string; readonly policy: LockPolicy; readonly afterMs: number }
-  /** He is told that he keeps it, or not. */
+  /** The answer to the renewal of a lease. */
   | { readonly type: 'renewed'; readonly orderId: string; readonly holder: string; readonly isKept: boolean }
-  /** What lay on a queue is gone. */
+  /** A message was purged from its queue. */
   | { readonly type: 'purged'; readonly body: string }
-  /** A function is given a batch. */
+  /** A function received a batch. */
   | {
       readonly type: 'delivered';
       readonly queue: string;
       readonly messages: readonly { readonly messageId: string; readonly body: string }[];
     }
-  /** A function has answered to a batch: ids of what came, and of what it says is to come again. */
+  /** A function answered a batch: the ids of all messages, and of those that it reports as failed. */
   | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
-  /** A function wants a message that it has to be shown again after so long, whether or not the queue hears of it. */
+  /** A function changes the visibility of a message. The call may fail to reach the queue. */
   | { readonly type: 'visibility changed'; readonly messageId: string; readonly afterMs: number }
-  /** A run of a function is over, and nothing else is at work beside it; so many calls of it were not answered yet. */
-  | { readonly type: 'returned'; readonly name: string; readonly open: number }
-  /** Something was thrown, or told as an error: where, and what it calls itself. `orderId` where one is named. */
+  /** A run of a function returned while nothing else ran in its process. `pendingCalls`: calls without an answer. */
+  | { readonly type: 'returned'; readonly name: string; readonly pendingCalls: number }
+  /** An error was thrown or logged: its place, its name and its message. `orderId` if it names an order. */
   | { readonly type: 'failed'; readonly where: string; readonly name: string; readonly message: string; readonly orderId?: string }
-  /** A message came that means nothing. */
+  /** A message that cannot be processed was sent. */
   | { readonly type: 'poisoned'; readonly body: string }
-  /** A message was dead-lettered: its document is written. */
+  /** A message became a dead letter: its document was written. */
   | { readonly type: 'dead-lettered'; readonly message: DeadLetter }
-  /** A remote service was asked for an effect, or for its undo, and did it. */
+  /** A remote service applied an effect, or an undo of the effect under `undoes`. */
   | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string }
-  /** A write came to a store that has limits, about an order: what became of it, and what it cost. */
+  /** A write to a store with limits: its cost and its outcome. */
   | {
       readonly type: 'metered';
       readonly orderId: string;
@@ -120,11 +121,11 @@ export type Observation =
       readonly units: number;
       readonly outcome: 'written' | 'refused' | 'throttled' | 'too large';
     }
-  /** Orders are forgotten that had ended before then: milliseconds since 1970. */
+  /** Orders were deleted that had ended before this time (milliseconds since 1970). */
   | { readonly type: 'forgotten'; readonly orderIds: readonly string[]; readonly finishedBefore: number }
-  /** All that came before was played while nothing but the store's limits was in the way. */
+  /** Until here, only the limits of the store were in effect. From now on faults happen. */
   | { readonly type: 'faults begin' }
   | AgentObservation
   | ClockJumps
-  /** An agent rests between two tries within one asking. */
+  /** An agent pauses between two tries for one request. */
   | { readonly type: 'backs off'; readonly requestId: string; readonly tries: number; readonly ms: number };

@@ -1,38 +1,39 @@
 import { createTelemetry, type LogFields, type Telemetry } from '#ports/telemetry';
 import type { Observation } from './observation.ts';
 
+/** Returns the observation of an error. */
 export function failureOf(where: string, error: unknown, orderId?: unknown): Extract<Observation, { type: 'failed' }> {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   return { type: 'failed', where, name, message, ...(typeof orderId === 'string' ? { orderId } : {}) };
 }
 
-/** Whom a line of the log, or of the metrics, is about. */
-const abouts = ['orderId', 'messageId', 'agent', 'channel', 'queue', 'reason'] as const;
+/** Fields that name the subject of a log line or a metric. */
+const subjects = ['orderId', 'messageId', 'agent', 'channel', 'queue', 'reason'] as const;
 const levels: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error']);
-const isAbout = (fields: LogFields): boolean => abouts.some((about) => typeof fields[about] === 'string' && fields[about] !== '');
+const hasSubject = (fields: LogFields): boolean => subjects.some((name) => typeof fields[name] === 'string' && fields[name] !== '');
 
-/** A world that takes note of what it sees. */
-interface Listener {
+/** A world that records observations. */
+interface Observer {
   saw(observation: Observation): void;
   carriedOut(site: string): void;
 }
 
-/** Writes nothing, and hears of every error; a line of the log that says nothing, or of nobody, is one. */
-export const recordingTelemetry = (sight: Listener): Telemetry => ({
+/** Returns telemetry that reports every logged error to a world. A log line without a message or a subject counts as an error. */
+export const recordingTelemetry = (world: Observer): Telemetry => ({
   ...createTelemetry({ level: 'off' }),
   count: (metric) => {
-    sight.carriedOut(`emitted ${metric}`);
-    if (metric.length < 5) sight.saw(failureOf('a count has no name', new Error(metric)));
+    world.carriedOut(`emitted ${metric}`);
+    if (metric.length < 5) world.saw(failureOf('metric without a name', new Error(metric)));
   },
   measure: (metric, value) => {
     if (!metric.endsWith('Ms') || !(value >= 0 || Number.isFinite(value)))
-      sight.saw(failureOf('measured', new Error(`${metric} ${value}`)));
+      world.saw(failureOf('invalid measurement', new Error(`${metric} ${value}`)));
   },
   log: (level, message, fields = {}) => {
     const { error, orderId, reason } = fields;
-    if (!levels.has(level) || message.length < 8 || !isAbout(fields))
-      sight.saw(failureOf('a line of the log', new Error(`${level}: ${message} ${JSON.stringify(fields)}`)));
-    if (error !== undefined) sight.saw(failureOf(message, error, orderId));
-    else if (level === 'error') sight.saw(failureOf(message, new Error(String(reason)), orderId));
+    if (!levels.has(level) || message.length < 8 || !hasSubject(fields))
+      world.saw(failureOf('invalid log line', new Error(`${level}: ${message} ${JSON.stringify(fields)}`)));
+    if (error !== undefined) world.saw(failureOf(message, error, orderId));
+    else if (level === 'error') world.saw(failureOf(message, new Error(String(reason)), orderId));
   },
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-const notedMax = 32_768;
+const pendingMax = 32_768;
 
 interface Entry {
   readonly at: number;
@@ -10,22 +10,22 @@ interface Entry {
 }
 
 /**
- * The one order in which everything happens. Whatever waits, waits here, so nothing happens at the same time as
- * something else, and a run is the same whenever it begins from the same seed.
+ * The virtual time of a world. All waiting happens here, so events never overlap, and the same seed always gives the same run.
  */
 export class Timeline {
   now: number;
   events = 0;
   private readonly entries: Entry[] = [];
   private readonly trace = createHash('sha256');
-  /** What is not hashed yet: a large piece costs hardly more than a small one. */
-  private noted = '';
+  /** Text that is not hashed yet. One large piece costs less than many small ones. */
+  private pending = '';
   private orders = 0;
 
   constructor(start: number) {
     this.now = start;
   }
 
+  /** Schedules an event. */
   after(ms: number, what: string, run: Entry['run']): void {
     const entry = { at: this.now + Math.max(0, ms), order: ++this.orders, what, run };
     const { entries } = this;
@@ -38,32 +38,32 @@ export class Timeline {
     }
   }
 
-  /** The next event, and all that follows from it until everybody waits again. */
+  /** Runs the next event until everything waits again; rejects if none is left. */
   async step(): Promise<void> {
     const entry = this.take();
-    if (!entry) throw new Error('Nothing is left that could happen.');
+    if (!entry) throw new Error('No event is left.');
     this.now = entry.at;
     this.events += 1;
     this.note(`${entry.at} ${entry.what}\n`);
     await entry.run();
-    await settled();
+    await idle();
   }
 
-  /** What else the fingerprint is of. */
+  /** Adds text to the fingerprint. */
   note(text: string): void {
-    this.noted += text;
-    if (this.noted.length > notedMax) this.hash();
+    this.pending += text;
+    if (this.pending.length > pendingMax) this.hash();
   }
 
-  /** The same for two runs in which the same happened at the same times. */
+  /** Returns a hash that is equal for two runs with the same events at the same times. */
   fingerprint(): string {
     this.hash();
     return this.trace.copy().digest('hex').slice(0, 16);
   }
 
   private hash(): void {
-    this.trace.update(this.noted);
-    this.noted = '';
+    this.trace.update(this.pending);
+    this.pending = '';
   }
 
   private take(): Entry | undefined {
@@ -91,7 +91,7 @@ export class Timeline {
 const isEarlier = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
 
 /**
- * Whoever was woken goes on until he waits for the timeline again: nothing here waits for anything else. Node comes to a
- * next tick only when no promise has anything left to do.
+ * Resolves when every woken function waits for the timeline again. Node runs a next tick only after all promise callbacks, and nothing
+ * in a world waits for anything else.
  */
-const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+const idle = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
