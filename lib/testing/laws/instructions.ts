@@ -50,7 +50,7 @@ function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, 
   return needsError && processState !== 'Error' ? `was applied although the order was ${processState}` : undefined;
 }
 
-/** Returns what the write that applied the instruction lacks. */
+/** Returns how the state after the write differs from the meaning of the instruction. */
 function wrongEffect({ kind }: Given, { state, before, instance, newFacts }: Tracked): string | undefined {
   const isBlocked = newFacts.some(({ type }) => type === 'OrderBlocked');
   if (state.suspended !== (kind === 'suspend')) return `left the order ${state.suspended ? '' : 'not '}suspended`;

@@ -4,7 +4,7 @@ import type { History } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
 
-const kinds = ['purged', 'dead-lettered', 'refused', 'posted invalid', 'sent', 'dead-lettered'] as const;
+const kinds = ['purged', 'dead-lettered', 'refused', 'posted invalid', 'sent'] as const;
 type Kind = (typeof kinds)[number];
 
 interface Posted {
