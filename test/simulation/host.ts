@@ -9,9 +9,9 @@ import type { CreateFunction, Invocation } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
+import type { AgentEvent } from '#testing/world/agent-event';
 import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
-import type { Guarded } from '#testing/world/guarded';
-import { failureOf, observedTelemetry } from '#testing/world/telemetry';
+import { failureOf, recordingTelemetry } from '#testing/world/telemetry';
 import type { Timeline } from '#testing/world/timeline';
 import { create as agent } from '../../functions/agent.ts';
 import { create as children } from '../../functions/children.ts';
@@ -119,7 +119,7 @@ export class SimulatedHost implements WatchedProcess {
     this.timeline = around.timeline;
     this.options = options;
     const { remote, ...ports } = portsOf(this);
-    const rest = { telemetry: observedTelemetry(around), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
+    const rest = { telemetry: recordingTelemetry(around), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
@@ -162,7 +162,7 @@ export class SimulatedHost implements WatchedProcess {
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
           const asking = this.watch.triedFor(signal);
-          if (asking !== undefined) this.around.record({ type: 'rests', ...asking, ms });
+          if (asking !== undefined) this.around.record({ type: 'backs off', ...asking, ms });
           signal?.addEventListener('abort', () => resolve(), { once: true });
           timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
         }),
@@ -176,13 +176,13 @@ export class SimulatedHost implements WatchedProcess {
     this.skewMs = skewMs;
   }
 
-  get isToStop(): boolean {
+  get isStopping(): boolean {
     return this.isLeaving || this.isHurried;
   }
 
   /** Something was seen of how its agent treats its service. */
-  record(agent: string, event: Guarded): void {
-    this.around.record({ type: 'guarded', host: this.id, agent, now: this.around.timeline.now + this.skewMs, event });
+  record(agent: string, event: AgentEvent): void {
+    this.around.record({ type: 'agent event', host: this.id, agent, now: this.around.timeline.now + this.skewMs, event });
   }
 
   /**
@@ -336,7 +336,7 @@ export class SimulatedHost implements WatchedProcess {
       this.timed.delete(timed);
       this.stoppings.delete(stopping);
       this.atWork.splice(this.atWork.indexOf(role), 1);
-      if (this.options.isCutOff && this.atWork.length === 0) this.around.record({ type: 'returned', name, open: this.open });
+      if (this.options.isCutOff && this.atWork.length === 0) this.around.record({ type: 'returned', name, pendingCalls: this.open });
     }
   }
 

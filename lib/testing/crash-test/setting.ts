@@ -16,7 +16,7 @@ export const settingOf = ({ app: { agents }, writesAndSendsAtomically }: Scenari
   answersNameTheirKey: false,
   secretWord: undefined,
   forgedWord: undefined,
-  masked: { inputs: {}, outputs: {} },
+  redactedValues: { inputs: {}, outputs: {} },
   signals: undefined,
   mayWait: true,
   processesAllMessages: true,
