@@ -132,13 +132,13 @@ export class Judgement {
       program: this.program,
       instance: decodeInstance(state),
       before: undefined,
-      news: journal.slice(closed.length),
+      newFacts: journal.slice(closed.length),
       journal,
       accepted: true,
       damagedAt: undefined,
       writes: 1,
       signals: new Set(),
-      unheard: new Set(),
+      unansweredSignals: new Set(),
       statuses: statuses.map((status, index) => ({ seq: index + 1, status })),
     };
   }

@@ -8,10 +8,10 @@ import type { Invocation } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
+import type { AgentEvent } from '#testing/world/agent-event';
 import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
 import { clockOf } from '#testing/world/clock';
-import type { Guarded } from '#testing/world/guarded';
-import { failureOf, observedTelemetry } from '#testing/world/telemetry';
+import { failureOf, recordingTelemetry } from '#testing/world/telemetry';
 import type { Timeline } from '#testing/world/timeline';
 import { functionsByFile } from '../support/functions.ts';
 import { appOn, loaded, type Release, type Remote } from './app.ts';
@@ -106,7 +106,7 @@ export class SimulatedHost implements WatchedProcess {
     this.options = options;
     const { remote, ...ports } = portsOf(this);
     const rest = {
-      telemetry: observedTelemetry(around),
+      telemetry: recordingTelemetry(around),
       issuer: noIssuer,
       cursorKey: new Uint8Array(32),
       clock: clockOf({ process: this, watch: this.watch, record: (observation) => around.record(observation) }),
@@ -152,13 +152,13 @@ export class SimulatedHost implements WatchedProcess {
     this.skewMs = skewMs;
   }
 
-  get isToStop(): boolean {
+  get isStopping(): boolean {
     return this.isLeaving || this.isHurried;
   }
 
   /** Something was seen of how its agent treats its service. */
-  record(agent: string, event: Guarded): void {
-    this.around.record({ type: 'guarded', host: this.id, agent, now: this.around.timeline.now + this.skewMs, event });
+  record(agent: string, event: AgentEvent): void {
+    this.around.record({ type: 'agent event', host: this.id, agent, now: this.around.timeline.now + this.skewMs, event });
   }
 
   /**
@@ -312,7 +312,7 @@ export class SimulatedHost implements WatchedProcess {
       this.timed.delete(timed);
       this.stoppings.delete(stopping);
       this.atWork.splice(this.atWork.indexOf(role), 1);
-      if (this.options.isCutOff && this.atWork.length === 0) this.around.record({ type: 'returned', name, open: this.open });
+      if (this.options.isCutOff && this.atWork.length === 0) this.around.record({ type: 'returned', name, pendingCalls: this.open });
     }
   }
 

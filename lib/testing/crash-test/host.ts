@@ -12,12 +12,12 @@ import { startHost } from '#runtime/host/host';
 import { loadFunction } from '#runtime/host/load';
 import type { System } from '#runtime/system';
 import { type FunctionSpec, type SupervisorTask, topologyOf } from '#runtime/topology';
+import type { AgentEvent } from '#testing/world/agent-event';
 import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
 import { clockOf } from '#testing/world/clock';
-import type { Guarded } from '#testing/world/guarded';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
 import type { Observation } from '#testing/world/observation';
-import { failureOf, observedTelemetry } from '#testing/world/telemetry';
+import { failureOf, recordingTelemetry } from '#testing/world/telemetry';
 import type { Timeline } from '#testing/world/timeline';
 import { asCaller, type Caller, callerAtWork } from './caller.ts';
 import type { ReceiveOptions, Receivers } from './receivers.ts';
@@ -65,7 +65,7 @@ export class Host implements WatchedProcess {
   readonly timeline: Timeline;
   readonly skewMs = 0;
   readonly frozenUntil = 0;
-  readonly isToStop = false;
+  readonly isStopping = false;
   isDead = false;
   /** Calls without an answer yet. */
   open = 0;
@@ -101,7 +101,7 @@ export class Host implements WatchedProcess {
         // The host polls its channels each second while an order waits.
         isPoll: (ms) => ms === freshMs && callerAtWork() === undefined,
       }),
-      telemetry: observedTelemetry({ record }),
+      telemetry: recordingTelemetry({ record }),
       issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
       cursorKey: new Uint8Array(32),
       // Makes the random delays of the roles deterministic.
@@ -128,8 +128,8 @@ export class Host implements WatchedProcess {
     await this.schedules.get(name)?.(task);
   }
 
-  record(agent: string, event: Guarded): void {
-    this.around.record({ type: 'guarded', host: this.id, agent, now: this.timeline.now, event });
+  record(agent: string, event: AgentEvent): void {
+    this.around.record({ type: 'agent event', host: this.id, agent, now: this.timeline.now, event });
   }
 
   goOn(resume: () => void): void {
@@ -167,7 +167,7 @@ export class Host implements WatchedProcess {
       record(failureOf('a function rejects', error));
       throw error;
     } finally {
-      record({ type: 'returned', name, open: caller.open });
+      record({ type: 'returned', name, pendingCalls: caller.open });
     }
   }
 
@@ -203,7 +203,7 @@ export class Host implements WatchedProcess {
       );
     if (site === 'store.recordIntent') {
       const { requestId, completeBy } = args[0] as Request;
-      this.record(agent, { what: 'notes', requestId, completeBy });
+      this.record(agent, { what: 'records intent', requestId, completeBy });
     }
     const answer = call();
     if (site === 'queues.send') this.watch.sends(args[0] as Parameters<Queues['send']>[0], answer);

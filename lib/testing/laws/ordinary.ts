@@ -23,7 +23,7 @@ export const ordinary = (agents: Setting['agents']): Omit<Setting, OfWorld> => (
   answersNameTheirKey: false,
   secretWord: undefined,
   forgedWord: undefined,
-  masked: { inputs: {}, outputs: {} },
+  redactedValues: { inputs: {}, outputs: {} },
   signals: undefined,
   processesAllMessages: true,
   standsStillMaxMs: 0,

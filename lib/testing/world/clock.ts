@@ -17,7 +17,7 @@ export const clockOf = ({ process, watch, record, isPoll }: Options): Clock => (
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();
       const tried = watch.triedFor(signal);
-      if (tried) record({ type: 'rests', ...tried, ms });
+      if (tried) record({ type: 'backs off', ...tried, ms });
       signal?.addEventListener('abort', () => resolve(), { once: true });
       const wake = () => (signal?.aborted ? undefined : process.goOn(resolve));
       if (isPoll?.(ms)) process.timeline.whenSomethingHappens(ms, `${process.id} polls`, wake);
