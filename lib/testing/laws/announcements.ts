@@ -71,7 +71,7 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^channel\/.+\/\d+$/, 'Channel Closed'],
   [/^ord_[a-z0-9]+@\d+\/processed(\/(compensated|rejected|canceled|terminated))?$/, 'Order Processed'],
 ];
-const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Dead-Lettered';
+const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Message Dead-Lettered';
 
 interface Detail {
   readonly id: string;

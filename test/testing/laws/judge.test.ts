@@ -38,20 +38,20 @@ describe('the judge of a run', () => {
 
   test('S7: names the law and the effect that happened twice', () => {
     assert.deepEqual(judged(effect('order/charge'), effect('order/charge')), [
-      'effects: bank.charge is done twice under ord_1/order/charge/1',
+      'effects: bank.charge took effect twice under ord_1/order/charge/1',
     ]);
   });
 
   test('S7: finds a second effect of a step under another key', () => {
     const other = effect('order/charge', { key: 'ord_1/order/charge/2' });
     assert.deepEqual(judged(effect('order/charge'), other), [
-      'effects: bank.charge is done twice, under ord_1/order/charge/1 and ord_1/order/charge/2',
+      'effects: bank.charge took effect twice, under ord_1/order/charge/1 and ord_1/order/charge/2',
     ]);
   });
 
   test('S11: finds an undo without an effect', () => {
     const undo = effect('order/charge/undo', { operation: 'bank.refund', undoes: 'ord_1/order/charge/1' });
-    assert.deepEqual(judged(undo), ['effects: bank.refund undoes ord_1/order/charge/1, which was never done']);
+    assert.deepEqual(judged(undo), ['effects: bank.refund undid ord_1/order/charge/1, which had no effect']);
     assert.deepEqual(judged(effect('order/charge'), undo), []);
   });
 
@@ -60,7 +60,7 @@ describe('the judge of a run', () => {
     const dead = { type: 'dead-lettered', message } as unknown as Observation;
     const [valid, unannounced] = judged(dead);
     assert.equal(valid, 'valid messages: a valid message became a dead letter: {}');
-    assert.match(String(unannounced), /^dead-lettered: /);
+    assert.match(String(unannounced), /^dead letters: /);
     assert.deepEqual(judged({ type: 'poisoned', body: 'nonsense' }), ['poison: nonsense is nowhere to be found']);
   });
 });
