@@ -65,7 +65,7 @@ export class Judgement {
     if (before) this.prepare(laws, history, before);
     const order = this.tracked(after, seen, facts);
     history.orders.set(after.orderId, { ...order, before: before && decodeInstance(before), writes: before ? 2 : 1 });
-    return violation(laws, { type: 'written', before, after }, history) ?? atEnd(laws, history, ['undo order', 'silence']);
+    return violation(laws, { type: 'written', before, after }, history) ?? atEnd(named(laws, ['undo order', 'finished orders']), history);
   }
 
   /** Returns the violation of an effect at the service. */
@@ -80,7 +80,7 @@ export class Judgement {
 
   /** S8: returns the violation of a reply to a request. */
   ofReply(request: Message, reply: Message): string | undefined {
-    const laws = this.laws(0).filter(({ name }) => name === 'deadlines');
+    const laws = named(this.laws(0), ['reply deadlines']);
     const history = this.historyOf({ record: undefined, seen: nothingSeen, effects: {} });
     violation(laws, { type: 'sent', ...request, delayMs: 0 }, history);
     return violation(laws, { type: 'sent', ...reply, delayMs: 0 }, history);
@@ -102,11 +102,7 @@ export class Judgement {
   /** Lets the laws see what they must remember: the closed steps, and the entries that were sent. */
   private prepare(laws: readonly Law[], history: History, before: StateRecord): void {
     const { responseQueue } = this.setting;
-    violation(
-      laws.filter(({ name }) => name === 'done'),
-      { type: 'written', before: undefined, after: before },
-      history,
-    );
+    violation(named(laws, ['completed steps']), { type: 'written', before: undefined, after: before }, history);
     for (const entry of before.outbox)
       if (entry.kind === 'status' && history.announced.has(entry.id))
         violation(laws, { type: 'sent', queue: responseQueue, body: JSON.stringify(entry.message), delayMs: 0 }, history);
@@ -149,6 +145,14 @@ interface Message {
   readonly body: string;
 }
 
+/** Returns the laws with these names. */
+function named(laws: readonly Law[], names: readonly string[]): readonly Law[] {
+  const found = laws.filter(({ name }) => names.includes(name));
+  if (found.length !== names.length)
+    throw new Error(`Expected the laws ${names.join(', ')}, got ${found.map(({ name }) => name).join(', ')}.`);
+  return found;
+}
+
 function violation(laws: readonly Law[], observation: Observation, history: History): string | undefined {
   let first: string | undefined;
   for (const { name, after } of laws) {
@@ -159,9 +163,9 @@ function violation(laws: readonly Law[], observation: Observation, history: Hist
   return first;
 }
 
-function atEnd(laws: readonly Law[], history: History, names: readonly string[]): string | undefined {
+function atEnd(laws: readonly Law[], history: History): string | undefined {
   for (const law of laws) {
-    const [wrong] = (names.includes(law.name) ? law.atEnd?.(history) : undefined) ?? [];
+    const [wrong] = law.atEnd?.(history) ?? [];
     if (wrong !== undefined) return `${law.name}: ${wrong}`;
   }
   return undefined;
