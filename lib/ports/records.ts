@@ -83,7 +83,7 @@ export const detailTypes = [
   'Order In Error',
   'Workflow Terminated',
   'Service Exception',
-  'Poison Message Dead-Lettered',
+  'Message Dead-Lettered',
   'Channel Closed',
   'Exception Raised',
   'Compensation Stuck',

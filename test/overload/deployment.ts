@@ -2,35 +2,30 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { App } from 'redress';
 import { type Database, openDatabase } from '#adapters/sqlite/database';
 import { sqliteStore } from '#adapters/sqlite/store';
+import type { AnyOperation } from '#authoring/agent';
 import type { Clock } from '#ports/clock';
 import type { Publisher } from '#ports/event-bus';
 import type { Outgoing, QueueDepth } from '#ports/queues';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import { createTelemetry } from '#ports/telemetry';
+import { loadDefinitions } from '#roles/definitions/load';
 import { readConfig } from '#runtime/config';
-import type { CreateFunction } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type System } from '#runtime/system';
 import { type QueueSource, topologyOf } from '#runtime/topology';
+import { Judge } from '#testing/laws/judge';
+import type { Setting } from '#testing/laws/law';
+import { ordinary } from '#testing/laws/ordinary';
+import { Channels } from '#testing/world/channels';
+import { History } from '#testing/world/history';
+import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
+import type { Observation } from '#testing/world/observation';
+import { PortObserver } from '#testing/world/port-observer';
 import { Timeline } from '#testing/world/timeline';
-import { create as agent } from '../../functions/agent.ts';
-import { create as children } from '../../functions/children.ts';
-import { create as deadLetter } from '../../functions/dead-letter.ts';
-import { create as scheduler } from '../../functions/scheduler.ts';
-import { create as submissions } from '../../functions/submissions.ts';
-import { create as supervisor } from '../../functions/supervisor.ts';
 import { type Chance, chanceOf } from '../simulation/random.ts';
+import { functionsByFile } from '../support/functions.ts';
 import { Queues } from './queues.ts';
-
-const files: { readonly [file: string]: CreateFunction } = {
-  agent,
-  children,
-  'dead-letter': deadLetter,
-  scheduler,
-  submissions,
-  supervisor,
-};
 
 export interface DeploymentOptions {
   readonly seed: number;
@@ -43,6 +38,8 @@ export interface DeploymentOptions {
   readonly queues?: (timeline: Timeline, chance: Chance, database: Database) => Queues;
   /** Throws if a queue outside the system refuses messages. */
   readonly takes?: (message: Outgoing) => void;
+  /** Whether the laws of `lib/testing/laws` judge the run. */
+  readonly isJudged?: boolean;
   /** Called with every state that was really stored. */
   readonly onWritten?: (state: StateHead) => void;
 }
@@ -54,6 +51,23 @@ interface Host {
   readonly handlers: ReadonlyMap<string, Handle>;
   readonly supervise: (task: object, invocation: object) => Promise<unknown>;
 }
+
+/** The methods of the store that take time. */
+const latencyAt: { readonly [site: string]: 'write' | 'read' } = {
+  'store.create': 'write',
+  'store.update': 'write',
+  'store.patch': 'write',
+  'store.putPage': 'write',
+  'store.putUndoPage': 'write',
+  'store.recordIntent': 'write',
+  'store.putBreaker': 'write',
+  'store.putDocument': 'write',
+  'store.removeDocument': 'write',
+  'store.breaker': 'read',
+  'store.document': 'read',
+  'store.load': 'read',
+  'store.head': 'read',
+};
 
 const startAt = Date.UTC(2026, 0, 1);
 
@@ -79,6 +93,12 @@ export class Deployment {
   private readonly atWork = new Map<string, number>();
   private readonly takes: (message: Outgoing) => void;
   private readonly onWritten: (state: StateHead) => void;
+  private readonly isJudged: boolean;
+  private readonly history: History;
+  private readonly judge: Judge;
+  readonly channels = new Channels(this.timeline);
+  readonly writesAndSendsAtomically = false;
+  private readonly observer = new PortObserver(this);
   private readonly invocation = { stopping: new AbortController().signal };
 
   constructor({
@@ -91,19 +111,58 @@ export class Deployment {
     queues = (timeline, chance) => new Queues(timeline, chance),
     takes = () => {},
     onWritten = () => {},
+    isJudged = false,
   }: DeploymentOptions) {
     this.chance = chanceOf(seed);
     this.queues = queues(this.timeline, this.chance, this.database);
     this.takes = takes;
     this.onWritten = onWritten;
+    this.isJudged = isJudged;
     this.clock = { now: () => this.timeline.now, sleep: (ms, signal) => this.sleep(ms, signal) };
     this.store = this.slow(sqliteStore(this.database));
-    const app = make(this);
+    const app = this.observed(make(this));
+    this.history = new History({ definitions: loadDefinitions(app), responseQueue });
+    this.judge = new Judge(this.history, this.settingOf(app, readConfig(variables)));
     this.sources = new Map(topologyOf(app).flatMap(({ sources }) => sources.map((source) => [source.queue, source] as const)));
     const config = { DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', CLOCK_TOLERANCE_MS: '2000', ...variables };
     this.hosts = Array.from({ length: hosts }, (_, index) => this.host(`host-${index}`, app, readConfig(config), publisher));
     this.queues.onVisible = (queue) => this.deliver(queue);
     for (const host of this.hosts) this.superviseFrom(host, this.chance.between(1, supervisorPeriodMs), supervisorPeriodMs);
+  }
+
+  /** The app, with the effects of its operations observed. */
+  private observed({ agents, ...app }: App): App {
+    const observing = (operation: string, { run, ...described }: AnyOperation): AnyOperation => ({
+      ...described,
+      run: async (input: never, call: never) => {
+        const output: unknown = await run(input, call);
+        const { idempotencyKey: key } = call as { readonly idempotencyKey: string };
+        if (!this.history.effects.has(key)) this.record({ type: 'effect', operation, key });
+        return output;
+      },
+    });
+    const observedAgents = agents.map(({ name, operations }) => ({
+      name,
+      operations: Object.fromEntries(Object.entries(operations).map(([key, each]) => [key, observing(`${name}.${key}`, each)])),
+    }));
+    return { ...app, agents: observedAgents };
+  }
+
+  private settingOf({ agents }: App, config: ReturnType<typeof readConfig>): Setting {
+    return {
+      ...ordinary(agents),
+      client: 'client',
+      responseQueue,
+      mayWait: false,
+      toleranceMs: config.clockToleranceMs,
+      now: () => this.timeline.now,
+      maxFailures: config.maxFailures,
+      claimsOnSubmit: config.claimOnSubmit,
+      writesAndSendsAtomically: this.writesAndSendsAtomically,
+      announcesProcessed: config.announceProcessed,
+      closedForMs: (agent) => this.channels.closedForMs(agent),
+      quietSince: () => undefined,
+    };
   }
 
   get now(): number {
@@ -136,12 +195,13 @@ export class Deployment {
     const { store, clock } = this;
     const telemetry = createTelemetry({ level: 'off' });
     const rest = { telemetry, clock, issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
-    const system = createSystem(app, config, { store, queues: this.channel(), publisher, ...rest }, { hostId });
+    const announcing = instrumented('publisher', publisher, (made) => this.applied(made));
+    const system = createSystem(app, config, { store, queues: this.channel(), publisher: announcing, ...rest }, { hostId });
     const withChance = { ...system, random: () => this.chance.next() };
     const handlers = new Map<string, Handle>();
     let supervise: Host['supervise'] = async () => undefined;
     for (const { name, file, environment, sources } of topologyOf(app)) {
-      const create = files[file];
+      const create = functionsByFile[file];
       if (!create) continue;
       const handler = create({ system: withChance, environment, accepting: () => true });
       if (name === 'supervisor') supervise = handler as Host['supervise'];
@@ -159,6 +219,7 @@ export class Deployment {
       for (const message of messages) {
         this.takes(message);
         this.queues.send(message);
+        this.record({ type: 'sent', queue: message.queue, body: message.body, delayMs: message.delayMs ?? 0 });
       }
     };
     const acknowledge = async (queue: string, receipts: readonly string[]): Promise<void> => {
@@ -179,37 +240,34 @@ export class Deployment {
   private latency = (): Promise<void> => this.sleep(this.chance.between(2, 12));
 
   private slow(store: Store): Store {
-    const later =
-      <A extends readonly unknown[], R>(call: (...given: A) => Promise<R>, writes: 0 | 1) =>
-      (...given: A): Promise<R> =>
-        new Promise((resolve, reject) => {
-          this.writes += writes;
-          this.timeline.after(this.chance.between(2, 12), 'the store', () => call(...given).then(resolve, reject));
-        });
+    const later = (made: PortCall): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        this.writes += latencyAt[made.site] === 'write' ? 1 : 0;
+        this.timeline.after(this.chance.between(2, 12), 'the store', () => this.applied(made).then(resolve, reject));
+      });
     return {
-      ...store,
-      create: later(store.create, 1),
-      update: later((state, ...rest) => this.noting(state, store.update(state, ...rest)), 1),
-      patch: later((head, when) => this.noting(head, store.patch(head, when)), 1),
-      putPage: later(store.putPage, 1),
-      putUndoPage: later(store.putUndoPage, 1),
-      recordIntent: later(store.recordIntent, 1),
-      putBreaker: later(store.putBreaker, 1),
-      breaker: later(store.breaker, 0),
-      document: later(store.document, 0),
-      putDocument: later(store.putDocument, 1),
-      removeDocument: later(store.removeDocument, 1),
-      load: later(store.load, 0),
-      head: later(store.head, 0),
+      ...instrumented('store', store, async (made) => (latencyAt[made.site] ? later(made) : made.apply())),
       // A pass queries sixteen times. Most passes find nothing, which one look shows.
       due: async (worklist, shard, ...range) => (this.isAnyDue(shard) ? store.due(worklist, shard, ...range) : []),
     };
   }
 
-  private async noting(state: StateHead, writing: ReturnType<Store['patch']>): ReturnType<Store['patch']> {
-    const write = await writing;
-    if (write.outcome === 'written') this.onWritten(state);
-    return write;
+  private async applied(made: PortCall): Promise<unknown> {
+    const answer = await made.apply();
+    this.observer.applied(made, answer);
+    return answer;
+  }
+
+  readonly record = (observation: Observation): void => {
+    if (observation.type === 'written') this.onWritten(observation.after);
+    if (this.isJudged) this.judge.take(observation);
+  };
+
+  /** Judges the run, and returns the violations of its laws. */
+  async broken(): Promise<readonly string[]> {
+    for (const orderId of this.history.orders.keys()) this.history.pages.set(orderId, await this.store.pages(orderId));
+    this.judge.judgeEnd();
+    return this.judge.broken;
   }
 
   private isAnyDue(shard: number): boolean {
@@ -239,8 +297,10 @@ export class Deployment {
     const handle = this.chance.pick(this.hosts).handlers.get(queue);
     if (messages.length === 0 || !handle) return;
     this.atWork.set(queue, atWork + 1);
+    this.record({ type: 'delivered', queue, messages });
     const over = (processed: readonly string[]): void => {
       this.queues.acknowledge(queue, processed);
+      for (const { messageId, body } of messages) if (processed.includes(messageId)) this.record({ type: 'acknowledged', queue, body });
       this.atWork.set(queue, (this.atWork.get(queue) ?? 1) - 1);
       this.deliver(queue);
     };
@@ -258,4 +318,6 @@ export class Deployment {
   }
 }
 
+/** The client of a deployment gets no messages. */
+const responseQueue = 'redress-response-client';
 const nobody: Publisher = { publish: async () => ({ failed: [] }) };

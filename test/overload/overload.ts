@@ -49,6 +49,8 @@ export interface Overload {
   /** Writes to the store for each order, before and after. */
   readonly writesBefore: number;
   readonly writesAfter: number;
+  /** Violations of the laws that hold in every world. */
+  readonly broken: readonly string[];
 }
 
 interface Order {
@@ -64,11 +66,23 @@ export async function overload(seed: number): Promise<Overload> {
 }
 
 /** Violations of L8 and X-45, in words. */
-export function missedBy({ seed, failed, open, failures, backAfterMs, calls, needed, oldest, oldestBefore }: Overload): readonly string[] {
+export function missedBy({
+  seed,
+  failed,
+  open,
+  failures,
+  backAfterMs,
+  calls,
+  needed,
+  oldest,
+  oldestBefore,
+  broken,
+}: Overload): readonly string[] {
   // As low as before the outage: from then on, chance decides which of two means is smaller.
   const usual = 3 * Math.max(5, oldestBefore);
   const rises = oldest.some((seconds, index) => index > 0 && seconds > usual && seconds >= (oldest[index - 1] ?? 0));
   return [
+    ...broken,
     ...(failed === 0 ? [] : [`${failed} orders failed`]),
     ...(open === 0 ? [] : [`${open} orders are still open`]),
     ...(failures <= 0.01 * needed ? [] : [`${failures} expiries counted as failures`]),
@@ -99,6 +113,7 @@ class OverloadWorld {
       supervisorPeriodMs: 5000,
       variables: { STEP_COMPLETE_WITHIN_SECONDS: '60' },
       onWritten: (state) => this.written(state),
+      isJudged: true,
     });
   }
 
@@ -134,6 +149,7 @@ class OverloadWorld {
       slowestOther: Math.round(Math.max(...others.map(({ submittedAt, endedAt = drainedBy }) => endedAt - submittedAt)) / 1000),
       writesBefore: round(writesBefore / startedBefore),
       writesAfter: round((deployment.writes - writesBefore) / (all.length - startedBefore)),
+      broken: await deployment.broken(),
     };
     await deployment.close();
     return result;

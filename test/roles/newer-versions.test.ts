@@ -59,7 +59,7 @@ describe('a message of a newer version', () => {
     const [kept] = await desk.deadLetter();
     assert.match(String(kept?.reason), /^This message needs another version\..* Deploy it, then resubmit the message\.$/);
     assert.partialDeepStrictEqual(JSON.parse(String(kept?.body)), { v: 2, more: { of: 'it' } });
-    assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
+    assert.deepEqual(typesOf(desk.announced()), ['Message Dead-Lettered']);
   });
 });
 

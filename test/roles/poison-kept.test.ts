@@ -122,7 +122,7 @@ test('X-9: when messages only met an outage, people are notified once and each m
     kept.map(({ reason, failures }) => [reason, failures]),
     orders.map(() => ['The queue delivered it too often without success.', 0]),
   );
-  assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
+  assert.deepEqual(typesOf(desk.announced()), ['Message Dead-Lettered']);
   assert.deepEqual(desk.messages(replies), []);
 });
 

@@ -346,7 +346,7 @@ describe('the end of a conversation', () => {
     const orderId = await submitted(desk);
     await desk.deliver(requests);
     assert.equal((await desk.deadLetter()).length, 1);
-    assert.deepEqual([typesOf(desk.announced()), desk.messages(replies)], [['Poison Message Dead-Lettered'], []]);
+    assert.deepEqual([typesOf(desk.announced()), desk.messages(replies)], [['Message Dead-Lettered'], []]);
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 });

@@ -84,7 +84,7 @@ describe('a message whose sender may not submit for its client', () => {
         [deadLetter?.queue, deadLetter?.reason, JSON.parse(String(deadLetter?.body))],
         ['submissions', 'The sender is not registered for this client. Register it with PUT /clients/{id}.', message],
       );
-      assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
+      assert.deepEqual(typesOf(desk.announced()), ['Message Dead-Lettered']);
       assert.equal(countIn(desk, 'orders'), 0);
       assert.deepEqual(desk.messages('redress-response-other'), [], 'a sender that may not submit for a client may not send to it either');
     });

@@ -4,6 +4,7 @@ import type { StateRecord } from '#ports/records';
 import { decodeInstance, type JournalEntry, type OrderFact } from '#roles/scheduler/instance';
 import { lawsFor } from '#testing/laws/index';
 import type { Law, Setting } from '#testing/laws/law';
+import { ordinary } from '#testing/laws/ordinary';
 import { History, type Tracked } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 
@@ -64,7 +65,7 @@ export class Judgement {
     if (before) this.prepare(laws, history, before);
     const order = this.tracked(after, seen, facts);
     history.orders.set(after.orderId, { ...order, before: before && decodeInstance(before), writes: before ? 2 : 1 });
-    return violation(laws, { type: 'written', before, after }, history) ?? atEnd(laws, history, ['undo order', 'silence']);
+    return violation(laws, { type: 'written', before, after }, history) ?? atEnd(named(laws, ['undo order', 'finished orders']), history);
   }
 
   /** Returns the violation of an effect at the service. */
@@ -79,7 +80,7 @@ export class Judgement {
 
   /** S8: returns the violation of a reply to a request. */
   ofReply(request: Message, reply: Message): string | undefined {
-    const laws = this.laws(0).filter(({ name }) => name === 'deadlines');
+    const laws = named(this.laws(0), ['reply deadlines']);
     const history = this.historyOf({ record: undefined, seen: nothingSeen, effects: {} });
     violation(laws, { type: 'sent', ...request, delayMs: 0 }, history);
     return violation(laws, { type: 'sent', ...reply, delayMs: 0 }, history);
@@ -101,11 +102,7 @@ export class Judgement {
   /** Lets the laws see what they must remember: the closed steps, and the entries that were sent. */
   private prepare(laws: readonly Law[], history: History, before: StateRecord): void {
     const { responseQueue } = this.setting;
-    violation(
-      laws.filter(({ name }) => name === 'done'),
-      { type: 'written', before: undefined, after: before },
-      history,
-    );
+    violation(named(laws, ['completed steps']), { type: 'written', before: undefined, after: before }, history);
     for (const entry of before.outbox)
       if (entry.kind === 'status' && history.announced.has(entry.id))
         violation(laws, { type: 'sent', queue: responseQueue, body: JSON.stringify(entry.message), delayMs: 0 }, history);
@@ -117,7 +114,7 @@ export class Judgement {
     if (record) history.orders.set(record.orderId, this.tracked(record, { ...seen, closed: [] }, seen.closed));
     for (const id of seen.sent) history.announced.set(id, new Set([id]));
     for (const [key, { operation, is }] of Object.entries(effects))
-      if (is === 'standing' || is === 'undone') history.effects.set(key, { operation, times: 1, undone: is === 'undone' });
+      if (is === 'standing' || is === 'undone') history.addEffect(key, { operation, times: 1, undone: is === 'undone' });
     return history;
   }
 
@@ -131,13 +128,13 @@ export class Judgement {
       program: this.program,
       instance: decodeInstance(state),
       before: undefined,
-      news: journal.slice(closed.length),
+      newFacts: journal.slice(closed.length),
       journal,
       accepted: true,
       damagedAt: undefined,
       writes: 1,
       signals: new Set(),
-      unheard: new Set(),
+      unansweredSignals: new Set(),
       statuses: statuses.map((status, index) => ({ seq: index + 1, status })),
     };
   }
@@ -146,6 +143,14 @@ export class Judgement {
 interface Message {
   readonly queue: string;
   readonly body: string;
+}
+
+/** Returns the laws with these names. */
+function named(laws: readonly Law[], names: readonly string[]): readonly Law[] {
+  const found = laws.filter(({ name }) => names.includes(name));
+  if (found.length !== names.length)
+    throw new Error(`Expected the laws ${names.join(', ')}, got ${found.map(({ name }) => name).join(', ')}.`);
+  return found;
 }
 
 function violation(laws: readonly Law[], observation: Observation, history: History): string | undefined {
@@ -158,9 +163,9 @@ function violation(laws: readonly Law[], observation: Observation, history: Hist
   return first;
 }
 
-function atEnd(laws: readonly Law[], history: History, names: readonly string[]): string | undefined {
+function atEnd(laws: readonly Law[], history: History): string | undefined {
   for (const law of laws) {
-    const [wrong] = (names.includes(law.name) ? law.atEnd?.(history) : undefined) ?? [];
+    const [wrong] = law.atEnd?.(history) ?? [];
     if (wrong !== undefined) return `${law.name}: ${wrong}`;
   }
   return undefined;
@@ -207,25 +212,16 @@ export const settingOf = (
   { agents }: Pick<App, 'agents'>,
   { client, responseQueue }: Pick<Setting, 'client' | 'responseQueue'>,
 ): Omit<Setting, 'now'> => ({
+  ...ordinary(agents),
   client,
   responseQueue,
-  agents,
-  referenceOf: () => undefined,
-  declaredFaults: agents.flatMap(({ operations }) => Object.values(operations).flatMap(({ faults = [] }) => faults)),
   undeclaredFaults: new Set(),
-  answersNameTheirKey: false,
-  secretWord: undefined,
-  forgedWord: undefined,
-  masked: { inputs: {}, outputs: {} },
-  signals: undefined,
   mayWait: false,
-  processesAllMessages: true,
   toleranceMs: 0,
   maxFailures: 1,
   claimsOnSubmit: false,
   writesAndSendsAtomically: false,
   announcesProcessed: false,
   closedForMs: () => undefined,
-  standsStillMaxMs: 0,
   quietSince: () => undefined,
 });

@@ -68,6 +68,6 @@ const copyOf = (order: Tracked): Tracked => ({
   ...order,
   journal: [...order.journal],
   signals: new Set(order.signals),
-  unheard: new Set(order.unheard),
+  unansweredSignals: new Set(order.unansweredSignals),
   statuses: [...order.statuses],
 });

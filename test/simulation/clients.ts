@@ -148,10 +148,10 @@ export class Clients {
       const signal: Decision = isWrong
         ? around.chance.pick([wrongName, wrongPayload])
         : { kind: 'signal', name: 'approved', payload: { by: secretOf('somebody') } };
-      const heard = (answer: 'none yet' | 'accepted' | 'refused') => around.record({ type: 'signal', orderId, key, answer });
+      const heard = (answer: 'pending' | 'accepted' | 'refused') => around.record({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
       if (around.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard, isWrong });
-      heard('none yet');
+      heard('pending');
       const answered = as('client', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key }));
       answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
     });
@@ -217,7 +217,9 @@ export class Clients {
   /** Without a key he must not try again: nobody would know that it is the same decision. */
   private decideOnce(orderId: string, decision: Decision, reason: string, ifMatch: number): void {
     const answered = as('operator', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch }));
-    answered?.then((answer) => this.reach.around.record({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
+    answered
+      ?.then((answer) => this.reach.around.record({ type: 'decided', orderId, reason, seenRev: ifMatch, answer }))
+      .catch(() => undefined);
   }
 
   /** Somebody gives an instruction for which there may be no reason at all. */
@@ -262,7 +264,7 @@ export class Clients {
     const { around } = this.reach;
     const { chance } = around;
     const leaseMs = chance.between(1000, 60_000);
-    const wants = () => around.record({ type: 'wanted', orderId, holder: id, leaseMs, now: clock.now() });
+    const wants = () => around.record({ type: 'lease requested', orderId, holder: id, leaseMs, now: clock.now() });
     wants();
     const policy = chance.pick(lockPolicies);
     const from = around.timeline.now;
@@ -314,7 +316,7 @@ export class Clients {
       around.record(observation);
       around.narrate(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
       if (ifMatch !== undefined && answer.outcome !== 'unreadable')
-        around.record({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
+        around.record({ type: 'decided', orderId, reason: key, seenRev: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
       const isAccepted = outcome === 'done' || outcome === 'replayed';
@@ -329,7 +331,7 @@ export class Clients {
     const rev = this.revOf(orderId);
     const foreseen = await system.scheduler.instruct(orderId, decision, { id: `${reason}/foreseen`, dryRun: true }).catch(unreadable);
     if (foreseen.outcome !== 'planned' || rev === undefined || rev !== this.revOf(orderId)) return;
-    this.reach.around.record({ type: 'foreseen', orderId, reason, rev, plan: foreseen.plan });
+    this.reach.around.record({ type: 'previewed', orderId, reason, rev, plan: foreseen.plan });
   }
 
   private revOf(orderId: string): number | undefined {

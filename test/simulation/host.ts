@@ -1,39 +1,25 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { App } from 'redress';
-import type { Clock } from '#ports/clock';
 import { hiddenMs } from '#ports/limits';
 import type { StateRecord } from '#ports/records';
 import { loadDefinitions } from '#roles/definitions/load';
 import { readConfig } from '#runtime/config';
-import type { CreateFunction, Invocation } from '#runtime/function';
+import type { Invocation } from '#runtime/function';
 import { queueEvent } from '#runtime/host/event-source';
 import { createSystem, type Ports, type System } from '#runtime/system';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
+import type { AgentEvent } from '#testing/world/agent-event';
 import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
-import type { Guarded } from '#testing/world/guarded';
-import { failureOf, observedTelemetry } from '#testing/world/telemetry';
+import { clockOf } from '#testing/world/clock';
+import { failureOf, recordingTelemetry } from '#testing/world/telemetry';
 import type { Timeline } from '#testing/world/timeline';
-import { create as agent } from '../../functions/agent.ts';
-import { create as children } from '../../functions/children.ts';
-import { create as deadLetter } from '../../functions/dead-letter.ts';
-import { create as scheduler } from '../../functions/scheduler.ts';
-import { create as submissions } from '../../functions/submissions.ts';
-import { create as supervisor } from '../../functions/supervisor.ts';
+import { functionsByFile } from '../support/functions.ts';
 import { appOn, loaded, type Release, type Remote } from './app.ts';
 import { as, type Role, roleAtWork } from './at-work.ts';
 import { type FaultKind, type Site, Unavailable, type Victim } from './faults.ts';
 import { asTaken } from './stricter.ts';
 import type { Surroundings } from './surroundings.ts';
 import { CutOff } from './transactions.ts';
-
-const files: { readonly [file: string]: CreateFunction } = {
-  agent,
-  children,
-  'dead-letter': deadLetter,
-  scheduler,
-  submissions,
-  supervisor,
-};
 
 /** All functions; nobody calls the one that answers HTTP, but what stands behind it: `system` of its host. */
 export const topology: readonly FunctionSpec[] = topologyOf(appOn({} as Remote), { agents: 'together' });
@@ -119,7 +105,12 @@ export class SimulatedHost implements WatchedProcess {
     this.timeline = around.timeline;
     this.options = options;
     const { remote, ...ports } = portsOf(this);
-    const rest = { telemetry: observedTelemetry(around), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
+    const rest = {
+      telemetry: recordingTelemetry(around),
+      issuer: noIssuer,
+      cursorKey: new Uint8Array(32),
+      clock: clockOf({ process: this, watch: this.watch, record: (observation) => around.record(observation) }),
+    };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
@@ -128,7 +119,7 @@ export class SimulatedHost implements WatchedProcess {
     this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions, emit });
     const system = { ...this.system, random: () => around.chance.next() };
     for (const { name, file, environment, sources: all } of options.functions) {
-      const create = files[file];
+      const create = functionsByFile[file];
       if (!create) continue;
       const handler = create({ system, environment, accepting: () => !this.isLeaving });
       for (const each of all.length > 0 ? all.map(({ queue }) => queue) : [name]) this.handlers.set(each, handler);
@@ -154,21 +145,6 @@ export class SimulatedHost implements WatchedProcess {
     return this.options.functions.find((spec) => spec.name === name || spec.sources.some(({ queue }) => queue === name));
   }
 
-  private clock(): Clock {
-    const { timeline } = this.around;
-    return {
-      now: () => timeline.now + this.skewMs,
-      sleep: (ms, signal) =>
-        new Promise((resolve) => {
-          if (signal?.aborted) return resolve();
-          const asking = this.watch.triedFor(signal);
-          if (asking !== undefined) this.around.record({ type: 'rests', ...asking, ms });
-          signal?.addEventListener('abort', () => resolve(), { once: true });
-          timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
-        }),
-    };
-  }
-
   /** Its clock is put on or back, so far ahead of the world's. */
   jump(skewMs: number): void {
     const { timeline } = this.around;
@@ -176,13 +152,13 @@ export class SimulatedHost implements WatchedProcess {
     this.skewMs = skewMs;
   }
 
-  get isToStop(): boolean {
+  get isStopping(): boolean {
     return this.isLeaving || this.isHurried;
   }
 
   /** Something was seen of how its agent treats its service. */
-  record(agent: string, event: Guarded): void {
-    this.around.record({ type: 'guarded', host: this.id, agent, now: this.around.timeline.now + this.skewMs, event });
+  record(agent: string, event: AgentEvent): void {
+    this.around.record({ type: 'agent event', host: this.id, agent, now: this.around.timeline.now + this.skewMs, event });
   }
 
   /**
@@ -336,7 +312,7 @@ export class SimulatedHost implements WatchedProcess {
       this.timed.delete(timed);
       this.stoppings.delete(stopping);
       this.atWork.splice(this.atWork.indexOf(role), 1);
-      if (this.options.isCutOff && this.atWork.length === 0) this.around.record({ type: 'returned', name, open: this.open });
+      if (this.options.isCutOff && this.atWork.length === 0) this.around.record({ type: 'returned', name, pendingCalls: this.open });
     }
   }
 

@@ -206,7 +206,7 @@ function storeOf(host: SimulatedHost, shared: Shared, around: Surroundings): Sto
       dueFor(shared, around, range, (apply) => call({ site: 'store.due', args: range, apply }) as ReturnType<Store['due']>),
     recordIntent: async (asking) => {
       const { requestId, completeBy = '' } = asking as typeof asking & Partial<Request>;
-      host.record(notingAgent, { what: 'notes', requestId, completeBy });
+      host.record(notingAgent, { what: 'records intent', requestId, completeBy });
       const withdrawn = (apply: () => Promise<void>) => call({ site: 'store.withdraw', args: [], apply }, asking.orderId) as Promise<void>;
       const apply = async () => {
         const note = await store.recordIntent(asking);
@@ -291,7 +291,7 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, around: Surroun
     receive: notHere,
     acknowledge: (queue, receipts) => host.call(siteAt('queues.acknowledge'), () => queues.acknowledge(queue, receipts.map(idIn), host)),
     release: (queue, receipts, afterMs) => {
-      for (const receipt of receipts) around.record({ type: 'to be shown', messageId: idIn(receipt), afterMs });
+      for (const receipt of receipts) around.record({ type: 'visibility changed', messageId: idIn(receipt), afterMs });
       return host.call(siteAt('queues.release'), () => queues.release(queue, receipts, afterMs));
     },
     depth: (queue) => host.call(siteAt('queues.depth'), () => queues.depth(queue)),

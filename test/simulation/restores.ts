@@ -31,11 +31,11 @@ export function restore(world: Restored, chance: Chance): void {
     const backup = new Backup(world.shared, world.history);
     timeline.after(chance.between(...restoredAfterMs), 'everything is stopped', () => {
       if (faults.over) return;
-      const isLeftBehind = stopAll(world, chance);
+      const hasOldProcess = stopAll(world, chance);
       timeline.after(arrivedAfterMs, 'the table is restored', () => {
         world.queues.purgeAll();
         backup.restore(world.history);
-        world.around.record({ type: 'restored', asOf, orders: backup.orders, isLeftBehind });
+        world.around.record({ type: 'restored', asOf, orders: backup.orders, hasOldProcess });
       });
     });
   });

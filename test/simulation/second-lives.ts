@@ -58,7 +58,7 @@ export function submitFirst(world: Forgetting, clients: Clients, services: Servi
   return () => {
     isOver = true;
     services.refuses.delete('carrier.ship');
-    world.history.startAgain();
+    world.history.startOver();
   };
 }
 

@@ -7,7 +7,7 @@ export function kindOf(observation: Observation): string {
   if (observation.type === 'instructed') return `${observation.decision.kind} ${observation.outcome}`;
   if (observation.type === 'failed') return `${observation.name} thrown`;
   if (observation.type === 'metered') return `a write is ${observation.outcome}`;
-  if (observation.type === 'guarded') return `an agent ${observation.event.what}`;
+  if (observation.type === 'agent event') return `agent: ${observation.event.what}`;
   return `seen ${observation.type}`;
 }
 
@@ -30,24 +30,24 @@ export function describe(observation: Observation): string {
     case 'acknowledged':
       return `acknowledged on ${observation.queue}: ${observation.body}`;
     case 'decided':
-      return `${observation.orderId} was decided on as of rev ${observation.saw}: ${observation.answer.outcome}`;
+      return `${observation.orderId} was decided on as of rev ${observation.seenRev}: ${observation.answer.outcome}`;
     case 'instructed':
       return `${observation.reason} on ${observation.orderId}: ${observation.outcome}`;
-    case 'foreseen':
+    case 'previewed':
       return `${observation.reason} on ${observation.orderId} would lead to ${observation.plan.processState}`;
     case 'repeated':
       return `${observation.key} to ${observation.orderId} came once more: ${observation.outcome}`;
     case 'newer':
       return `${observation.orderId} ${observation.isNewer ? 'is written by a newer program' : 'is given back'}`;
-    case 'rests':
+    case 'backs off':
       return `${observation.requestId} is tried again in ${observation.ms} ms`;
     case 'restored':
       return `the table is as it was at ${new Date(observation.asOf).toISOString()}: ${observation.orders.length} orders`;
     case 'damaged':
       return `${observation.orderId} is damaged`;
-    case 'looked':
+    case 'viewed':
       return `${observation.orderId} is looked at`;
-    case 'wanted':
+    case 'lease requested':
       return `${observation.holder} wants ${observation.orderId} for ${observation.leaseMs} ms`;
     case 'locked':
       return `${observation.orderId} is not to be had, after ${observation.afterMs} ms`;
@@ -57,7 +57,7 @@ export function describe(observation: Observation): string {
       return `${observation.write} of ${observation.orderId} has ${observation.bytes} bytes: ${observation.outcome}`;
     case 'forgotten':
       return `${observation.orderIds.join(', ')} are forgotten`;
-    case 'calm is over':
+    case 'faults begin':
       return 'from now on something goes wrong';
     case 'purged':
       return `gone: ${observation.body}`;
@@ -65,13 +65,13 @@ export function describe(observation: Observation): string {
       return `a function is given ${observation.messages.length} of ${observation.queue}`;
     case 'answered':
       return `${observation.queue}: ${observation.failed.length} of ${observation.came.length} are to come again`;
-    case 'to be shown':
+    case 'visibility changed':
       return `${observation.messageId} is to be shown again after ${observation.afterMs} ms`;
     case 'returned':
       return `${observation.name} returns`;
     case 'refused':
       return `${observation.key} is answered: ${observation.outcome}`;
-    case 'posted wrongly':
+    case 'posted invalid':
       return `posted, and wrong: ${observation.body}`;
     case 'failed':
       return `${observation.where}: ${observation.name}: ${observation.message}`;
@@ -81,7 +81,7 @@ export function describe(observation: Observation): string {
       return `dead-lettered: ${observation.message.reason} ${observation.message.body}`;
     case 'clock jumps':
       return `${observation.host} has its clock jump by ${observation.to - observation.from} ms`;
-    case 'guarded':
+    case 'agent event':
       return `${observation.host} ${observation.agent}: ${JSON.stringify(observation.event)}`;
     case 'signal':
       return `the signal to ${observation.orderId}: ${observation.answer}`;

@@ -37,7 +37,7 @@ export function visit(reach: Reach, clients: Clients): void {
       clients.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
         const answer = await system.submit(whole);
         const problems = answer.outcome === 'invalid' ? answer.problems : [];
-        reach.around.record({ type: 'refused', key: idempotencyKey, outcome: answer.outcome, problems, wanted });
+        reach.around.record({ type: 'refused', key: idempotencyKey, outcome: answer.outcome, problems, expected: wanted });
         return true;
       });
     });
@@ -46,6 +46,6 @@ export function visit(reach: Reach, clients: Clients): void {
 
 function post({ around, queues }: Reach, submission: Submission, wanted: string): void {
   const body = JSON.stringify({ v: 1, type: 'submission', ...submission });
-  around.record({ type: 'posted wrongly', submission, body, wanted });
+  around.record({ type: 'posted invalid', submission, body, expected: wanted });
   queues.send([{ queue: names.submissions, body }]);
 }

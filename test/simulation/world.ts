@@ -157,7 +157,7 @@ export class World implements Surroundings {
       answersNameTheirKey: true,
       secretWord,
       forgedWord,
-      masked,
+      redactedValues: masked,
       toleranceMs: this.toleranceMs,
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
@@ -240,7 +240,7 @@ export class World implements Surroundings {
   private async playWide(limits: Limits, chance: Chance): Promise<void> {
     const end = submitWide(this.clients, this.services, limits, chance);
     await this.playCalm(new Set(), 0.5 * hour, () => this.isQuiet());
-    this.record({ type: 'calm is over' });
+    this.record({ type: 'faults begin' });
     end();
   }
 

@@ -94,7 +94,7 @@ const announceEveryMs = 3_600_000;
 const charactersMax = 256;
 
 const alertAbout = ({ id, orderId, queue, failures, reason, deadAt }: DeadLetter): Announcement =>
-  alertOf('Poison Message Dead-Lettered', {
+  alertOf('Message Dead-Lettered', {
     id,
     orderId,
     at: deadAt,

@@ -125,11 +125,11 @@ export class Clients {
     const { record, history } = this.around;
     const reason = `instruction-${++this.instructions}`;
     const decision = decide(reason);
-    const heard = (answer: 'none yet' | 'accepted' | 'refused') => {
+    const heard = (answer: 'pending' | 'accepted' | 'refused') => {
       if (decision.kind === 'signal') record({ type: 'signal', orderId, key: reason, answer });
     };
     let tries = 0;
-    heard('none yet');
+    heard('pending');
     this.persist('instruct', async ({ system }) => {
       const how = { id: `${reason}/${++tries}`, key: `key-${reason}` };
       const rev = () => history.orders.get(orderId)?.state.rev;

@@ -15,11 +15,6 @@ export class Crashes {
     this.left = [...crashes];
   }
 
-  /** Whether no crash is left. */
-  get areOver(): boolean {
-    return this.left.length === 0;
-  }
-
   /** Registers a call as a crash point. Polls of unchanged data, which have the same text, count as one point. */
   pass(site: string, where: string, poll: string | undefined): Point {
     const point = { number: ++this.calls, site, where };

@@ -1,26 +1,26 @@
 import type { Embedded } from '#adapters/sqlite/open';
 import type { Call } from '#authoring/agent';
 import type { Breakers } from '#ports/circuit-breaker';
-import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Request } from '#ports/messages';
-import type { Queues, Received } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import { loadDefinitions } from '#roles/definitions/load';
-import { readConfig } from '#runtime/config';
+import { type Config, readConfig } from '#runtime/config';
 import type { CreateFunction, Invocation } from '#runtime/function';
 import { freshMs } from '#runtime/host/gate';
 import { startHost } from '#runtime/host/host';
 import { loadFunction } from '#runtime/host/load';
 import type { System } from '#runtime/system';
 import { type FunctionSpec, type SupervisorTask, topologyOf } from '#runtime/topology';
+import type { AgentEvent } from '#testing/world/agent-event';
 import { AgentWatch, type WatchedProcess } from '#testing/world/agent-watch';
-import type { Guarded } from '#testing/world/guarded';
+import { clockOf } from '#testing/world/clock';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
 import type { Observation } from '#testing/world/observation';
-import { failureOf, observedTelemetry } from '#testing/world/telemetry';
+import { failureOf, recordingTelemetry } from '#testing/world/telemetry';
 import type { Timeline } from '#testing/world/timeline';
 import { asCaller, type Caller, callerAtWork } from './caller.ts';
-import type { ReceiveOptions } from './receivers.ts';
+import type { ReceiveOptions, Receivers } from './receivers.ts';
 import type { Scenario } from './scenario.ts';
 import type { Line, Services } from './services.ts';
 
@@ -32,29 +32,31 @@ export interface Surroundings {
   readonly services: Services;
   readonly functions: ReadonlyMap<string, CreateFunction>;
   readonly definitions: Definitions;
+  readonly config: Config;
   record(observation: Observation): void;
   /** Makes a call to another system. The process may crash during it; then the call is never answered. */
   call(host: Host, made: PortCall & { readonly about: string; readonly latencyMs: number }): Promise<unknown>;
-  /** Receives messages from a queue, once there are any. */
-  waits(host: Host, queue: string, options: ReceiveOptions): Promise<readonly Received[]>;
+  readonly receivers: Receivers;
 }
 
 const portMs = 1;
 const serviceMs = 20;
 
-/** The files that every process of a scenario needs, loaded once. */
+/** The files and the configuration that every process of a scenario needs, loaded once. */
 export interface Loaded {
   /** The modules of `functions/`, by file. */
   readonly functions: ReadonlyMap<string, CreateFunction>;
   readonly definitions: Definitions;
+  readonly config: Config;
 }
 
-export async function loaded({ app }: Scenario): Promise<Loaded> {
+export async function loaded({ app, variables }: Scenario): Promise<Loaded> {
   const files = new Set(topologyOf(app).map(({ file }) => file));
   const functions: [file: string, create: CreateFunction][] = [];
   // One after the other: jest on Node 22 fails to link modules that are imported at the same time.
   for (const file of files) functions.push([file, (await loadFunction(file)).create]);
-  return { functions: new Map(functions), definitions: loadDefinitions(app) };
+  const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
+  return { functions: new Map(functions), definitions: loadDefinitions(app), config };
 }
 
 /** One process with all functions. A crash cuts its work off at the current call. */
@@ -63,7 +65,7 @@ export class Host implements WatchedProcess {
   readonly timeline: Timeline;
   readonly skewMs = 0;
   readonly frozenUntil = 0;
-  readonly isToStop = false;
+  readonly isStopping = false;
   isDead = false;
   /** Calls without an answer yet. */
   open = 0;
@@ -84,17 +86,22 @@ export class Host implements WatchedProcess {
   }
 
   async start(): Promise<void> {
-    const { scenario, embedded, services, definitions, record } = this.around;
-    const { app, variables } = scenario;
+    const { scenario, embedded, services, definitions, config, record } = this.around;
+    const { app } = scenario;
     const stood = services.stoodInFor(app, this.line());
-    const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
     const queues = instrumented('queues', embedded.queues, (made) => this.port(made));
     const ports = {
       store: instrumented('store', embedded.store, (made) => this.port(made)),
       publisher: instrumented('publisher', embedded.publisher, (made) => this.port(made)),
       queues: new Proxy(queues, { get: (target, key) => (key === 'receive' ? this.receive : Reflect.get(target, key)) }),
-      clock: this.clock(),
-      telemetry: observedTelemetry({ record }),
+      clock: clockOf({
+        process: this,
+        watch: this.watch,
+        record,
+        // The host polls its channels each second while an order waits.
+        isPoll: (ms) => ms === freshMs && callerAtWork() === undefined,
+      }),
+      telemetry: recordingTelemetry({ record }),
       issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
       cursorKey: new Uint8Array(32),
       // Makes the random delays of the roles deterministic.
@@ -121,8 +128,8 @@ export class Host implements WatchedProcess {
     await this.schedules.get(name)?.(task);
   }
 
-  record(agent: string, event: Guarded): void {
-    this.around.record({ type: 'guarded', host: this.id, agent, now: this.timeline.now, event });
+  record(agent: string, event: AgentEvent): void {
+    this.around.record({ type: 'agent event', host: this.id, agent, now: this.timeline.now, event });
   }
 
   goOn(resume: () => void): void {
@@ -160,7 +167,7 @@ export class Host implements WatchedProcess {
       record(failureOf('a function rejects', error));
       throw error;
     } finally {
-      record({ type: 'returned', name, open: caller.open });
+      record({ type: 'returned', name, pendingCalls: caller.open });
     }
   }
 
@@ -196,7 +203,7 @@ export class Host implements WatchedProcess {
       );
     if (site === 'store.recordIntent') {
       const { requestId, completeBy } = args[0] as Request;
-      this.record(agent, { what: 'notes', requestId, completeBy });
+      this.record(agent, { what: 'records intent', requestId, completeBy });
     }
     const answer = call();
     if (site === 'queues.send') this.watch.sends(args[0] as Parameters<Queues['send']>[0], answer);
@@ -214,28 +221,7 @@ export class Host implements WatchedProcess {
     };
   }
 
-  private readonly receive = (queue: string, options: ReceiveOptions) => this.around.waits(this, queue, options);
-
-  private clock(): Clock {
-    const { timeline, record } = this.around;
-    return {
-      now: () => timeline.now,
-      sleep: (ms, signal) =>
-        new Promise((resolve) => {
-          if (signal?.aborted) return resolve();
-          const tried = this.watch.triedFor(signal);
-          if (tried) record({ type: 'rests', ...tried, ms });
-          signal?.addEventListener('abort', () => resolve(), { once: true });
-          // The host polls its channels each second while an order waits.
-          const isPoll = ms === freshMs && callerAtWork() === undefined;
-          const wake = () => {
-            if (!this.isDead && !signal?.aborted) resolve();
-          };
-          if (isPoll) timeline.whenSomethingHappens(ms, `${this.id} polls`, wake);
-          else timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, wake);
-        }),
-    };
-  }
+  private readonly receive = (queue: string, options: ReceiveOptions) => this.around.receivers.wait(this, queue, options);
 }
 
 interface QueueEvent {

@@ -1,25 +1,23 @@
+import type { Config } from '#runtime/config';
 import type { Setting } from '#testing/laws/law';
+import { ordinary } from '#testing/laws/ordinary';
 import { clientName, responseQueue, type Scenario } from './scenario.ts';
 
-/** The facts that depend on the run. */
-type Facts = Pick<Setting, 'now' | 'quietSince' | 'closedForMs' | 'toleranceMs' | 'maxFailures' | 'claimsOnSubmit' | 'announcesProcessed'>;
+/** The facts that change during a run. */
+type Facts = Pick<Setting, 'now' | 'closedForMs'>;
 
-/** Returns the setting of a crash test. No clock jumps, no process stands still, and nobody forges replies. */
-export const settingOf = ({ app: { agents }, writesAndSendsAtomically }: Scenario, facts: Facts): Setting => ({
+/** Returns the setting of a crash test. An order may wait for a signal that never comes. */
+export const settingOf = ({ app, writesAndSendsAtomically }: Scenario, config: Config, facts: Facts): Setting => ({
+  ...ordinary(app.agents),
   ...facts,
   client: clientName,
   responseQueue,
-  referenceOf: () => undefined,
-  agents,
-  declaredFaults: agents.flatMap(({ operations }) => Object.values(operations).flatMap(({ faults = [] }) => faults)),
-  undeclaredFaults: undefined,
-  answersNameTheirKey: false,
-  secretWord: undefined,
-  forgedWord: undefined,
-  masked: { inputs: {}, outputs: {} },
-  signals: undefined,
   mayWait: true,
-  processesAllMessages: true,
+  // Its services may fail at any time.
+  quietSince: () => undefined,
+  toleranceMs: config.clockToleranceMs,
+  maxFailures: config.maxFailures,
+  claimsOnSubmit: config.claimOnSubmit,
+  announcesProcessed: config.announceProcessed,
   writesAndSendsAtomically,
-  standsStillMaxMs: 0,
 });

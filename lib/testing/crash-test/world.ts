@@ -1,6 +1,7 @@
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import type { Definitions } from '#ports/definitions';
-import { readConfig } from '#runtime/config';
+import type { Received } from '#ports/queues';
+import type { Config } from '#runtime/config';
 import type { CreateFunction } from '#runtime/function';
 import { redriveIn, topologyOf } from '#runtime/topology';
 import { Judge } from '#testing/laws/judge';
@@ -53,6 +54,7 @@ export class World implements HostSurroundings {
   readonly embedded: Embedded;
   readonly functions: ReadonlyMap<string, CreateFunction>;
   readonly definitions: Definitions;
+  readonly config: Config;
   readonly services: Services;
   readonly writesAndSendsAtomically: boolean;
   private readonly history: History;
@@ -60,7 +62,7 @@ export class World implements HostSurroundings {
   private readonly observer = new PortObserver(this);
   private readonly clients: Clients;
   private readonly crashes: Crashes;
-  private readonly receivers: Receivers;
+  readonly receivers: Receivers;
   private readonly schedules: Schedules;
   /** Violations by operations of the user. */
   private readonly broken: string[] = [];
@@ -69,11 +71,9 @@ export class World implements HostSurroundings {
   private host: Host | undefined;
   private hosts = 0;
   private failure: unknown;
-  /** Since when no crash is left and a process runs. */
-  private quietSince: number | undefined;
   private readonly counters;
 
-  constructor(scenario: Scenario, { functions, definitions }: Loaded, crashes: readonly Crash[]) {
+  constructor(scenario: Scenario, { functions, definitions, config }: Loaded, crashes: readonly Crash[]) {
     const { app, rules, real, writesAndSendsAtomically } = scenario;
     const { timeline } = this;
     this.scenario = scenario;
@@ -84,13 +84,20 @@ export class World implements HostSurroundings {
     const embedded = openEmbedded(':memory:', { clock: embeddedClock, redriveOf, writesAndSendsAtomically });
     this.embedded = embedded;
     this.definitions = definitions;
+    this.config = config;
     const history = new History({ definitions, responseQueue });
     this.history = history;
-    this.judge = new Judge(history, this.settingOf(scenario));
+    this.judge = new Judge(
+      history,
+      settingOf(scenario, config, {
+        now: () => timeline.now,
+        closedForMs: (agent) => this.channels.closedForMs(agent),
+      }),
+    );
     const answers = new Answers(rules);
     const { record } = this;
     const broken = (what: string) => void this.broken.push(what);
-    this.services = new Services({ answers, real, history, record, broken, fail: (error) => this.fail(error) });
+    this.services = new Services({ answers, real, history, record, broken, fail: (error) => void (this.failure ??= error) });
     this.clients = new Clients({
       timeline,
       scenario,
@@ -105,9 +112,8 @@ export class World implements HostSurroundings {
       timeline,
       embedded,
       receive: async (host, queue, apply) => {
-        const received = (await this.call(host, { site: 'queues.receive', args: [], apply, about: queue, latencyMs: 1 })) as Awaited<
-          ReturnType<typeof apply>
-        >;
+        const made = { site: 'queues.receive', args: [], apply, about: queue, latencyMs: 1 };
+        const received = (await this.call(host, made)) as readonly Received[];
         for (const { body } of received) this.services.hears(body);
         return received;
       },
@@ -117,19 +123,6 @@ export class World implements HostSurroundings {
     const stubbed = children && answeringCalls(children, answers, (orderId) => labelOf(orderId, history));
     this.functions = stubbed ? new Map(functions).set('children', stubbed) : functions;
     this.counters = embedded.database.prepare('SELECT total_changes() AS changes');
-  }
-
-  private settingOf(scenario: Scenario) {
-    const config = readConfig(scenario.variables);
-    return settingOf(scenario, {
-      now: () => this.timeline.now,
-      quietSince: () => this.quietSince,
-      closedForMs: (agent) => this.channels.closedForMs(agent),
-      toleranceMs: config.clockToleranceMs,
-      maxFailures: config.maxFailures,
-      claimsOnSubmit: config.claimOnSubmit,
-      announcesProcessed: config.announceProcessed,
-    });
   }
 
   async play(): Promise<Run> {
@@ -187,7 +180,6 @@ export class World implements HostSurroundings {
     const host = new Host(`host-${++this.hosts}`, this);
     await host.start();
     this.host = host;
-    if (this.crashes.areOver) this.quietSince = this.timeline.now;
     this.narrate(`${host.id} starts`);
     this.schedules.begin(host);
   }
@@ -198,10 +190,6 @@ export class World implements HostSurroundings {
     host.isDead = true;
     this.receivers.clear();
     this.timeline.after(this.scenario.downMs, 'a process starts', () => this.start());
-  }
-
-  waits(...[host, queue, options]: Parameters<HostSurroundings['waits']>): ReturnType<HostSurroundings['waits']> {
-    return this.receivers.wait(host, queue, options);
   }
 
   call(host: Host, made: Parameters<HostSurroundings['call']>[1]): Promise<unknown> {
@@ -236,10 +224,6 @@ export class World implements HostSurroundings {
     this.judge.take(observation);
     if (observation.type === 'written') this.written.add(observation.after.orderId);
   };
-
-  private fail(error: unknown): void {
-    this.failure ??= error;
-  }
 
   private narrate(line: string): void {
     this.story.push(`${((this.timeline.now - startAt) / 1000).toFixed(3).padStart(10)} ${line}`);

@@ -4,51 +4,54 @@ import { announcedAs, type OutboxEntry, type ProcessState, type StateRecord } fr
 import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
-/** What was announced, or lies in an outbox to be: its text by its id. */
-type Said = Map<string, string>;
+/** Texts of announcements, published or in an outbox, by id. */
+type Texts = Map<string, string>;
 
 type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
 
-/** S17: what people are told says what the record says at that moment, under the right title, and nothing is left out. */
+/** An announcement has the right title and repeats the record at that moment. No change that needs one lacks it (S17). */
 export function announcements({ announcesProcessed }: Setting): Law {
-  const said: Said = new Map();
+  const texts: Texts = new Map();
   return {
     name: 'announcements',
     after: on(['published', 'written'], (observation, history) => {
       if (observation.type === 'published') {
         const { id, detailType, detail } = observation.announcement;
         const title = titleOf(id);
-        if (title === 'Order Processed' && !announcesProcessed) return `${id} is announced, and nobody wants to hear it`;
-        if (title !== detailType) return `${id} is announced as ${detailType} instead of ${title}`;
+        if (title === 'Order Processed' && !announcesProcessed)
+          return `announcement ${id} previous published although ANNOUNCE_PROCESSED is off`;
+        if (title !== detailType) return `announcement ${id} has the title "${detailType}", expected "${title}"`;
         const text = JSON.stringify(detail);
-        said.set(id, text);
+        texts.set(id, text);
         const states = ['before', 'after'].flatMap((field) => (field in detail ? [String(detail[field])] : []));
-        return detail['id'] === id && states.every((state) => known.has(state)) ? undefined : `${id} says that it is ${text}`;
+        return detail['id'] === id && states.every((state) => knownStates.has(state))
+          ? undefined
+          : `announcement ${id} has a wrong id or an unknown state: ${text}`;
       }
       if (observation.type !== 'written') return undefined;
       const order = history.orders.get(observation.after.orderId);
       if (!order || order.damagedAt !== undefined) return undefined;
-      for (const entry of observation.after.outbox) if (entry.kind === 'announcement') said.set(entry.id, JSON.stringify(entry.detail));
-      const unheard = observation.before && unheardOf(order, observation.before, said);
-      if (unheard) return unheard;
+      for (const entry of observation.after.outbox) if (entry.kind === 'announcement') texts.set(entry.id, JSON.stringify(entry.detail));
+      const unannounced = observation.before && unannouncedDrop(order, observation.before, texts);
+      if (unannounced) return unannounced;
       const due = [...dueOf(order, observation.before), ...(announcesProcessed ? endOf(order, observation.before) : [])];
-      // Who looks at an order begins before he writes; his clock may be set back meanwhile.
-      const isByOther = writerOf(observation.after) === undefined;
-      const wrong = due.find((detail) => !isSame(said.get(detail.id), detail, isByOther));
-      return wrong && `${wrong.id} says ${said.get(wrong.id)} instead of ${JSON.stringify(wrong)}`;
+      // The supervisor takes the time before it writes, and its clock may be set back meanwhile.
+      const isBySupervisor = writerOf(observation.after) === undefined;
+      const wrong = due.find((detail) => !isSame(texts.get(detail.id), detail, isBySupervisor));
+      return wrong && `announcement ${wrong.id} is ${texts.get(wrong.id)}, expected ${JSON.stringify(wrong)}`;
     }),
   };
 }
 
-function isSame(text: string | undefined, detail: Detail, mayBeOther: boolean): boolean {
-  return text === JSON.stringify(detail) || (mayBeOther && isSameThen(text, detail));
+function isSame(text: string | undefined, detail: Detail, mayDifferInTime: boolean): boolean {
+  return text === JSON.stringify(detail) || (mayDifferInTime && isSameButTime(text, detail));
 }
 
-const isSameThen = (text: string | undefined, detail: Detail): boolean => text === JSON.stringify({ ...detail, at: timeOf(text) });
+const isSameButTime = (text: string | undefined, detail: Detail): boolean => text === JSON.stringify({ ...detail, at: timeOf(text) });
 const timeOf = (text = '{}'): string => String((JSON.parse(text) as { readonly at?: string }).at);
 
-/** Between which states people are told that something went. */
-const known: ReadonlySet<string> = new Set<ProcessState | 'Compensating' | 'unknown' | 'queued' | 'dead-lettered'>([
+/** States that an announcement may name as `before` or `after`. */
+const knownStates: ReadonlySet<string> = new Set<ProcessState | 'Compensating' | 'unknown' | 'queued' | 'dead-lettered'>([
   'Pending',
   'Processing',
   'Processed',
@@ -68,7 +71,7 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^channel\/.+\/\d+$/, 'Channel Closed'],
   [/^ord_[a-z0-9]+@\d+\/processed(\/(compensated|rejected|canceled|terminated))?$/, 'Order Processed'],
 ];
-const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Dead-Lettered';
+const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Message Dead-Lettered';
 
 interface Detail {
   readonly id: string;
@@ -76,44 +79,46 @@ interface Detail {
 }
 
 function dueOf(order: Tracked, before: StateRecord | undefined): readonly Detail[] {
-  const { state, instance, before: was } = order;
+  const { state, instance, before: previous } = order;
   const { errorGen } = state;
-  const { blocked: held } = instance.state;
-  const isHeldAnew = held !== undefined && JSON.stringify(held) !== JSON.stringify(was?.state.blocked);
+  const { blocked } = instance.state;
+  const isNewlyBlocked = blocked !== undefined && JSON.stringify(blocked) !== JSON.stringify(previous?.state.blocked);
   return [
     ...(errorGen > (before?.errorGen ?? 0) ? [faultOf(order, before, `${announcedAs(state)}#${errorGen}`)] : []),
-    ...(isHeldAnew && held.fault.type !== 'OperatorAsked' ? [faultOf(order, before, `${announcedAs(state)}#${errorGen}/terminated`)] : []),
+    ...(isNewlyBlocked && blocked.fault.type !== 'OperatorAsked'
+      ? [faultOf(order, before, `${announcedAs(state)}#${errorGen}/terminated`)]
+      : []),
     ...stuckIn(order),
   ];
 }
 
-function faultOf({ orderId, state, before: was }: Tracked, before: StateRecord | undefined, id: string): Detail {
+function faultOf({ orderId, state, before: previous }: Tracked, before: StateRecord | undefined, id: string): Detail {
   const { fault, failureCount, updatedAt } = state;
   return {
     ...{ id, orderId, at: timeText(updatedAt) },
     ...{ class: fault?.class, type: fault?.type },
     ...(fault?.source ? { source: fault.source } : {}),
-    before: was?.state.phase === 'running' ? 'Processing' : (before?.processState ?? 'Pending'),
+    before: previous?.state.phase === 'running' ? 'Processing' : (before?.processState ?? 'Pending'),
     ...{ after: 'Error', failureCount, message: fault?.message },
     ...dataOf(fault),
   };
 }
 
-/** No fault of a world has more than an alert takes along. */
+/** Returns the data of a fault. Faults in the tested worlds are small enough for an alert, so none is cut off. */
 const dataOf = (fault: { readonly data?: Json } | null | undefined): { readonly data?: Json } =>
   fault?.data === undefined ? {} : { data: fault.data };
 
-/** Whoever gives a client's messages up says so of the first of them, in the same write. */
-function unheardOf({ orderId, state, news }: Tracked, before: StateRecord, said: Said): string | undefined {
-  const given = news.filter(({ type }) => type === 'ResponseUndeliverable').length;
-  if (given === 0) return undefined;
+/** Returns what is wrong if a write drops status messages without an announcement about the first of them. */
+function unannouncedDrop({ orderId, state, newFacts }: Tracked, before: StateRecord, texts: Texts): string | undefined {
+  const dropped = newFacts.filter(({ type }) => type === 'ResponseUndeliverable').length;
+  if (dropped === 0) return undefined;
   const kept = new Set(state.outbox.map(({ id }) => id));
-  const gone = before.outbox.filter((entry): entry is StatusEntry => entry.kind === 'status' && !kept.has(entry.id));
-  // All the others that are given up come after the first of them.
-  const first = gone.slice(0, Math.max(0, gone.length - given + 1));
-  // Sending them takes its time: this is said of the moment after that.
-  const isTold = first.some((entry) => isSameThen(said.get(noticeId(entry, before)), noticeOf(entry, before, state)));
-  return isTold ? undefined : `${orderId} gives up ${given} messages and tells nobody`;
+  const removed = before.outbox.filter((entry): entry is StatusEntry => entry.kind === 'status' && !kept.has(entry.id));
+  // Entries before the first dropped one were sent. The write does not tell them apart.
+  const first = removed.slice(0, Math.max(0, removed.length - dropped + 1));
+  // The announcement has the time after the last try to send.
+  const isAnnounced = first.some((entry) => isSameButTime(texts.get(noticeId(entry, before)), noticeOf(entry, before, state)));
+  return isAnnounced ? undefined : `order ${orderId} dropped ${dropped} status messages without an announcement`;
 }
 
 const noticeId = ({ id }: StatusEntry, state: StateRecord): string =>
@@ -130,14 +135,14 @@ function noticeOf(entry: StatusEntry, before: StateRecord, { updatedAt }: StateR
   };
 }
 
-const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
-  news.flatMap((fact) => {
+const stuckIn = ({ orderId, state, newFacts }: Tracked): readonly Detail[] =>
+  newFacts.flatMap((fact) => {
     if (fact.type !== 'UndoFailed' || !fact.stuck) return [];
-    const { path, attemptId: asking, fault } = fact;
+    const { path, attemptId, fault } = fact;
     return {
-      ...{ id: `${announcedAs(state)}/stuck/${path}/${asking}`, orderId, at: timeText(state.updatedAt) },
+      ...{ id: `${announcedAs(state)}/stuck/${path}/${attemptId}`, orderId, at: timeText(state.updatedAt) },
       ...{ class: fault?.class ?? 'basic-failure', type: fault?.type.split('/').at(-1) ?? 'DeadlineExceeded', source: path },
-      ...{ before: 'Compensating', after: 'Compensating', failureCount: Number(asking.split('.').at(-1)) },
+      ...{ before: 'Compensating', after: 'Compensating', failureCount: Number(attemptId.split('.').at(-1)) },
       message: fault?.message ?? 'Its agent does not answer.',
       ...dataOf(fault),
     };

@@ -3,15 +3,15 @@ import { type Law, on, type Setting } from './law.ts';
 
 type Raised = Extract<JournalEntry, { type: 'FaultRaised' }>;
 
-/** What a service answered is what the journal says of it, word for word: its output, and its refusal with its data. */
+/** The journal holds the answer of each service unchanged: its output, or its fault with all data. */
 export const answers = (setting: Pick<Setting, 'declaredFaults' | 'answersNameTheirKey'>): Law => ({
   name: 'answers',
   after: on(['written'], (observation, history) => {
-    const { orderId, news = [] } = history.orders.get(observation.after.orderId) ?? {};
-    for (const fact of news) {
+    const { orderId, newFacts = [] } = history.orders.get(observation.after.orderId) ?? {};
+    for (const fact of newFacts) {
       const wrong =
         fact.type === 'FaultRaised' ? wrongFault(fact, setting) : setting.answersNameTheirKey ? wrongOutput(`${orderId}`, fact) : undefined;
-      if (wrong !== undefined) return `${orderId}: ${wrong}`;
+      if (wrong !== undefined) return `order ${orderId}: ${wrong}`;
     }
     return undefined;
   }),
@@ -24,13 +24,15 @@ function wrongFault(
   const { type, class: faultClass, permanent, message, source, data } = fault;
   const name = type.slice(type.lastIndexOf('/') + 1);
   if (!declaredFaults.some((declared) => declared.name === name))
-    return faultClass === 'expected' && name !== 'ChildNotCompleted' ? `${type} at ${path} is said to be declared` : undefined;
+    return faultClass === 'expected' && name !== 'ChildNotCompleted'
+      ? `fault ${type} of ${path} is recorded as expected, but no agent declares it`
+      : undefined;
   const isByService = answersNameTheirKey && message.startsWith('No "{');
   const { why, quoted } = (data ?? {}) as { readonly why?: string; readonly quoted?: unknown };
   const isRight = permanent && faultClass === 'expected' && (!isByService || (why === name && typeof quoted === 'string'));
   return isRight && (source === undefined || source.startsWith('order'))
     ? undefined
-    : `${path} was refused, and the journal says ${JSON.stringify(fault)}`;
+    : `the journal records the refusal of ${path} wrongly: ${JSON.stringify(fault)}`;
 }
 
 function wrongOutput(orderId: string, fact: JournalEntry): string | undefined {
@@ -38,5 +40,5 @@ function wrongOutput(orderId: string, fact: JournalEntry): string | undefined {
   const { id } = (fact.output ?? {}) as { readonly id?: unknown };
   if (id === undefined) return undefined;
   const key = `${orderId}/${fact.path}/${fact.attemptId.slice(0, fact.attemptId.indexOf('#'))}`;
-  return id === key ? undefined : `${key} has answered ${String(id)}`;
+  return id === key ? undefined : `step ${fact.path} is recorded with the output id ${String(id)}, expected ${key}`;
 }

@@ -6,9 +6,9 @@ import { type Law, on } from './law.ts';
 
 const isRefusal = ({ permanent, outcomeUnknown }: Fault): boolean => permanent && !outcomeUnknown;
 
-/** S11, S12: nothing is undone that was refused, and while a whole order is undone nothing new is done. */
+/** A refused step is not undone. While a whole order is compensated, no new step begins (S11, S12). */
 export function compensation(): Law {
-  /** By order: steps whose last request was refused. */
+  /** Paths of the steps whose last request was refused, by order. */
   const refused = new Map<string, Set<string>>();
   return {
     name: 'compensation',
@@ -20,30 +20,32 @@ export function compensation(): Law {
       }
       const order = history.orders.get(observation.after.orderId);
       if (!order) return undefined;
-      const no = refused.get(order.orderId) ?? new Set<string>();
-      refused.set(order.orderId, no);
-      return doneMeanwhile(order) ?? undoesRefused(order, no);
+      const refusals = refused.get(order.orderId) ?? new Set<string>();
+      refused.set(order.orderId, refusals);
+      return newWork(order) ?? undoneRefusal(order, refusals);
     }),
   };
 }
 
-function undoesRefused({ orderId, news }: Tracked, refused: Set<string>): string | undefined {
-  for (const fact of news) {
+function undoneRefusal({ orderId, newFacts }: Tracked, refused: Set<string>): string | undefined {
+  for (const fact of newFacts) {
     if (fact.type === 'FaultRaised' && isRefusal(fact.fault) && fact.fault.source === fact.path) refused.add(fact.path);
     if (fact.type !== 'StepRequested' && fact.type !== 'UndoFailed') continue;
     if (!fact.path.endsWith('/undo')) refused.delete(fact.path);
-    else if (refused.has(fact.path.slice(0, -'/undo'.length))) return `${orderId} undoes what was refused: ${fact.path}`;
+    else if (refused.has(fact.path.slice(0, -'/undo'.length))) return `order ${orderId}: ${fact.path} undoes a step that was refused`;
   }
   return undefined;
 }
 
-function doneMeanwhile({ orderId, before, instance, news }: Tracked): string | undefined {
+function newWork({ orderId, before, instance, newFacts }: Tracked): string | undefined {
   if (before?.state.activities[rootPath]?.status !== 'Compensating') return undefined;
-  const fresh = news.find(
+  const requested = newFacts.find(
     (fact) =>
       fact.type === 'StepRequested' &&
       !fact.path.endsWith('/undo') &&
       (instance.state.activities[fact.path]?.local as StepState | undefined)?.mode !== 'confirm',
   );
-  return fresh && 'path' in fresh ? `${orderId} is being undone, and asks for ${fresh.path}` : undefined;
+  return requested && 'path' in requested
+    ? `order ${orderId}: step ${requested.path} was requested while the order was being compensated`
+    : undefined;
 }

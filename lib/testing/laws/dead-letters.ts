@@ -1,7 +1,7 @@
 import type { DeadLetter } from '#roles/dead-letters/dead-letter';
 import { type Law, on } from './law.ts';
 
-/** Among them is not that it was delivered too often: outages are over long before a queue gives anything up (X-9). */
+/** Allowed reasons. "Delivered too often" is not among them, because outages end long before a queue's redelivery limit (X-9). */
 const reasons: readonly RegExp[] = [
   /^This is not a valid message for (an agent|the scheduler)\.$/,
   /^This is not a valid submission: .+\.$/,
@@ -12,15 +12,15 @@ const reasons: readonly RegExp[] = [
   /^This message needs another version\. No process has run that version since \d{4}-\d\d-\d\dT[\d:.]+Z\. Deploy it, then resubmit the message\.$/,
 ];
 
-/** S17, S25: of every message that is kept for a person he is told: what it is, where it lay, of which order, and why. */
-export function deadLetter(): Law {
+/** Each dead letter is announced once, with its message, its queue, its order and its reason (S17, S25). */
+export function deadLetters(): Law {
   const kept: DeadLetter[] = [];
   return {
-    name: 'dead-lettered',
+    name: 'dead letters',
     after: on(['dead-lettered'], ({ message }) => {
       kept.push(message);
       const { id, reason } = message;
-      return reasons.some((known) => known.test(reason)) ? undefined : `${id} is dead-lettered, since: ${reason}`;
+      return reasons.some((known) => known.test(reason)) ? undefined : `dead letter ${id} has an unknown reason: ${reason}`;
     }),
     atEnd: (history) =>
       kept.flatMap(({ id, queue, body, reason, failures, deadAt }) => {
@@ -34,7 +34,7 @@ export function deadLetter(): Law {
         const announced = history.announced.get(id);
         return announced?.size === 1 && announced.has(JSON.stringify(detail))
           ? []
-          : [`${id} is dead-lettered, and nobody is told ${JSON.stringify(detail)}, and nothing else`];
+          : [`dead letter ${id} was not announced exactly once as ${JSON.stringify(detail)}`];
       }),
   };
 }

@@ -2,7 +2,10 @@ import { type Law, on, type Setting } from './law.ts';
 
 const counting: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
 
-/** S15, S16: an expiry counts once, never before its time, not while somebody has the order, however many supervisors look. */
+/**
+ * An expired deadline counts once, however many supervisors look. It never counts early, or while a host holds a lease on the order
+ * (S15, S16).
+ */
 export function expiry({ toleranceMs }: Setting): Law {
   const counted = new Set<string>();
   return {
@@ -13,16 +16,17 @@ export function expiry({ toleranceMs }: Setting): Law {
       const { orderId, failureCount } = after;
       const notes = after.notes.slice(before.notes.length).filter(({ type }) => counting.has(type));
       if (notes.length > 1 || (notes.length === 0 && failureCount > before.failureCount))
-        return `${orderId} has ${before.failureCount} failures, ${notes.length} more are counted, and it has ${failureCount}`;
-      // When it was found to be late: until it is written its clock may have been set back.
+        return `order ${orderId}: failureCount went from ${before.failureCount} to ${failureCount} with ${notes.length} expiries in one write`;
+      // The time at which the supervisor found it. Its clock may have been set back before the write.
       const foundAt = notes[0]?.at;
       if (foundAt === undefined) return undefined;
       const due = `${orderId} ${before.epoch} ${before.nextDueFor?.path ?? ''} ${before.nextDueAt}`;
-      if (counted.has(due)) return `${orderId} counts the same expiry twice: ${due}`;
+      if (counted.has(due)) return `order ${orderId}: the same expiry was counted twice: ${due}`;
       counted.add(due);
       if (before.heldUntil !== null && before.heldUntil > foundAt)
-        return `${orderId} counts an expiry while ${before.heldBy} has it to himself`;
-      if (before.nextDueAt !== null && before.nextDueAt + toleranceMs > foundAt) return `${orderId} counts an expiry before its time`;
+        return `order ${orderId}: an expiry was counted while ${before.heldBy} held the lease`;
+      if (before.nextDueAt !== null && before.nextDueAt + toleranceMs > foundAt)
+        return `order ${orderId}: an expiry was counted before its deadline and the clock tolerance`;
       return undefined;
     }),
   };

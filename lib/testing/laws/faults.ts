@@ -1,20 +1,21 @@
 import { engineFaults, type Fault, shortType } from '#core/data/fault';
 import { type Law, on, type Setting } from './law.ts';
 
-/** As agents name them: in an order they stand by their whole type. */
-const engines: ReadonlySet<string> = new Set(Object.values(engineFaults).map(shortType));
+/** Short types of the engine's faults, as agents use them. An order must hold the full type. */
+const engineShortTypes: ReadonlySet<string> = new Set(Object.values(engineFaults).map(shortType));
 
-/** F-30: wherever a fault is told of it is what the workflow declares, and says something; what is not declared is unexpected. */
+/** Each recorded fault has a message. It matches its declaration, or is marked as unexpected if it has none (F-30). */
 export const faults = (setting: Pick<Setting, 'declaredFaults' | 'undeclaredFaults'>): Law => ({
   name: 'faults',
   after: on(['written'], (observation, history) => {
     const order = history.orders.get(observation.after.orderId);
-    const wrong = order?.news
+    const wrong = order?.newFacts
       .map((fact) => ('fault' in fact && fact.fault ? wrongIn(fact.fault, setting) : undefined))
       .find((each) => each !== undefined);
     const { fault = null } = order?.state ?? {};
-    if (fault && fault.message.length < 3) return `${order?.orderId} is in Error, and its fault says nothing`;
-    return wrong && `${order?.orderId} has ${wrong}`;
+    if (setting.undeclaredFaults && fault && fault.message.length < 3)
+      return `order ${order?.orderId} is in Error with a fault without a message`;
+    return wrong && `order ${order?.orderId} has ${wrong}`;
   }),
 });
 
@@ -24,9 +25,9 @@ function wrongIn(
 ): string | undefined {
   const { type, class: faultClass, message, permanent } = fault;
   const text = JSON.stringify(fault);
-  if (message.trim() === '' || typeof permanent !== 'boolean') return `a fault that says nothing: ${text}`;
+  if ((undeclaredFaults && message.trim() === '') || typeof permanent !== 'boolean') return `a fault without a message: ${text}`;
   const paths = declaredFaults.flatMap(({ name, path }) => (name === type.slice(type.lastIndexOf('/') + 1) ? [path] : []));
-  if (paths.length > 0 && (!paths.includes(type) || faultClass !== 'expected')) return `a fault that is declared otherwise: ${text}`;
-  if (engines.has(type)) return `a fault of the engine under another name: ${text}`;
-  return undeclaredFaults?.has(type) && faultClass !== 'unexpected' ? `a fault that nobody declared: ${text}` : undefined;
+  if (paths.length > 0 && (!paths.includes(type) || faultClass !== 'expected')) return `a fault that differs from its declaration: ${text}`;
+  if (engineShortTypes.has(type)) return `a fault of the engine without its full type: ${text}`;
+  return undeclaredFaults?.has(type) && faultClass !== 'unexpected' ? `an undeclared fault that is not unexpected: ${text}` : undefined;
 }

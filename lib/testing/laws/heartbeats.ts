@@ -4,42 +4,45 @@ import { type Law, on, operationIn, type Setting } from './law.ts';
 
 type Sent = Extract<Observation, { type: 'sent' }>;
 
-interface Asked {
+interface Limits {
   readonly completeBy: string;
   readonly remainingMs: number;
   readonly longestMs: number;
   readonly agent: string;
 }
-interface Beat extends Asked {
+interface Heartbeat extends Limits {
   readonly requestId: string;
   readonly sentAt: string;
 }
 
-/** S16: who asks for more time asks for no more than he was given at first, each time, and for no more than his operation may take. */
+/** A heartbeat requests at most the time limit of its request again. The sum stays below the longest duration of the operation (S16). */
 export function heartbeats(setting: Pick<Setting, 'agents'>): Law {
-  /** Each copy as it was sent: by which of them its agent goes is not known here. */
-  const asked = new Map<string, readonly Asked[]>();
+  /** Limits of all copies of each request. The copy that the agent received is not visible. */
+  const limitsOf = new Map<string, readonly Limits[]>();
   return {
     name: 'heartbeats',
     after: on(['sent'], (observation) => {
       const agent = agentOfRequests(observation.queue);
       if (agent !== undefined && observation.body.includes('"type":"request"')) {
-        const { requestId, operation, completeBy, remainingMs } = JSON.parse(observation.body) as Beat & { readonly operation: string };
+        const { requestId, operation, completeBy, remainingMs } = JSON.parse(observation.body) as Heartbeat & {
+          readonly operation: string;
+        };
         const { longestSeconds } = operationIn(setting, `${agent}.${operation}`) ?? {};
-        const one = { completeBy, remainingMs, longestMs: 1000 * (longestSeconds ?? 0), agent };
-        if (requestId !== undefined && longestSeconds !== undefined) asked.set(requestId, [...(asked.get(requestId) ?? []), one]);
+        const limits = { completeBy, remainingMs, longestMs: 1000 * (longestSeconds ?? 0), agent };
+        if (requestId !== undefined && longestSeconds !== undefined) limitsOf.set(requestId, [...(limitsOf.get(requestId) ?? []), limits]);
       }
-      return observation.body.startsWith('{"v":1,"type":"heartbeat"') ? wrongIn(observation, asked) : undefined;
+      return observation.body.startsWith('{"v":1,"type":"heartbeat"') ? wrongIn(observation, limitsOf) : undefined;
     }),
   };
 }
 
-function wrongIn({ queue, body }: Sent, asked: ReadonlyMap<string, readonly Asked[]>): string | undefined {
-  const { requestId, sentAt, completeBy } = JSON.parse(body) as Beat;
-  const requests = asked.get(requestId);
-  if (!requests || queue !== queueNames.replies(requests[0]?.agent ?? '')) return `more time is asked for on ${queue}: ${body}`;
+function wrongIn({ queue, body }: Sent, limitsOf: ReadonlyMap<string, readonly Limits[]>): string | undefined {
+  const { requestId, sentAt, completeBy } = JSON.parse(body) as Heartbeat;
+  const requests = limitsOf.get(requestId);
+  if (!requests || queue !== queueNames.replies(requests[0]?.agent ?? ''))
+    return `heartbeat on queue ${queue} belongs to no request: ${body}`;
   const until = Date.parse(completeBy);
-  const isGiven = ({ completeBy: by, remainingMs, longestMs }: Asked): boolean =>
+  const isAllowed = ({ completeBy: by, remainingMs, longestMs }: Limits): boolean =>
     until <= Date.parse(by) - remainingMs + longestMs + 1 && until <= Date.parse(sentAt) + remainingMs + 1;
-  return requests.some(isGiven) ? undefined : `${requestId} asks for time until ${completeBy}`;
+  return requests.some(isAllowed) ? undefined : `request ${requestId}: its heartbeat requests too much time, until ${completeBy}`;
 }

@@ -1,87 +1,87 @@
+import { acceptedOrders } from './accepted-orders.ts';
 import { acknowledgements } from './acknowledgements.ts';
 import { agentFaults } from './agent-faults.ts';
 import { alerts } from './alerts.ts';
 import { announcements } from './announcements.ts';
 import { answers } from './answers.ts';
+import { backoff } from './backoff.ts';
 import { batches } from './batches.ts';
-import { breakers } from './breakers.ts';
-import { budgets } from './budgets.ts';
-import { children } from './children.ts';
+import { breakerTransitions } from './breaker-transitions.ts';
+import { calledOrders } from './called-orders.ts';
+import { canceledCalls } from './canceled-calls.ts';
+import { canceledSteps } from './canceled-steps.ts';
+import { circuitBreakers } from './circuit-breakers.ts';
 import { claims } from './claims.ts';
-import { closed } from './closed.ts';
+import { closedChannels } from './closed-channels.ts';
 import { compensation } from './compensation.ts';
-import { confirming } from './confirming.ts';
-import { counts } from './counts.ts';
-import { damage } from './damage.ts';
-import { deadLetter } from './dead-letters.ts';
-import { deadlines } from './deadlines.ts';
-import { decisions } from './decisions.ts';
-import { done } from './done.ts';
+import { completedSteps } from './completed-steps.ts';
+import { conditionalInstructions } from './conditional-instructions.ts';
+import { confirmation } from './confirmation.ts';
+import { damagedOrders } from './damaged-orders.ts';
+import { deadLetters } from './dead-letters.ts';
 import { effects } from './effects.ts';
-import { end } from './end.ts';
-import { exhaustion } from './exhaustion.ts';
+import { endState } from './end-state.ts';
+import { exhaustedSteps } from './exhausted-steps.ts';
 import { expiry } from './expiry.ts';
+import { failedMessages } from './failed-messages.ts';
+import { failureCounts } from './failure-counts.ts';
+import { failureThreshold } from './failure-threshold.ts';
+import { faultHandlers } from './fault-handlers.ts';
 import { faults } from './faults.ts';
 import { fence } from './fence.ts';
-import { forgeries } from './forgeries.ts';
-import { forgotten } from './forgotten.ts';
-import { givenTimes } from './given-times.ts';
-import { givenUp } from './given-up.ts';
-import { handlers } from './handlers.ts';
+import { finishedOrders } from './finished-orders.ts';
+import { forgedReplies } from './forged-replies.ts';
 import { heartbeats } from './heartbeats.ts';
-import { inDoubt } from './in-doubt.ts';
-import { inOrder } from './in-order.ts';
 import { inputs } from './inputs.ts';
 import { instructions } from './instructions.ts';
+import { invalidSubmissions } from './invalid-submissions.ts';
 import { journal } from './journal.ts';
-import { kept } from './kept.ts';
 import type { Law, Setting } from './law.ts';
-import { leaseTimes } from './lease-times.ts';
+import { leaseDurations } from './lease-durations.ts';
 import { leases } from './leases.ts';
-import { limits } from './limits.ts';
 import { livelock } from './livelock.ts';
-import { longOver } from './long-over.ts';
-import { masks } from './masks.ts';
-import { newer } from './newer.ts';
-import { notices } from './notices.ts';
-import { opening } from './opening.ts';
-import { outages } from './outages.ts';
+import { newerRecords } from './newer-records.ts';
+import { olderProcesses } from './older-processes.ts';
 import { outbox } from './outbox.ts';
+import { overdueRequests } from './overdue-requests.ts';
 import { ownership } from './ownership.ts';
-import { pauses } from './pauses.ts';
-import { pinned } from './pinned.ts';
-import { poison } from './poison.ts';
+import { pinnedVersions } from './pinned-versions.ts';
+import { poisonMessages } from './poison-messages.ts';
 import { processState } from './process-state.ts';
-import { promptness } from './promptness.ts';
-import { quarantined } from './quarantined.ts';
-import { reasons } from './reasons.ts';
+import { quarantine } from './quarantine.ts';
+import { rebuiltOrders } from './rebuilt-orders.ts';
 import { records } from './records.ts';
+import { redaction } from './redaction.ts';
 import { redelivery } from './redelivery.ts';
-import { refusals } from './refusals.ts';
+import { refusalReasons } from './refusal-reasons.ts';
+import { repeatedInstructions } from './repeated-instructions.ts';
 import { repeatedRequests } from './repeated-requests.ts';
-import { repetitions } from './repetitions.ts';
 import { replies } from './replies.ts';
+import { replyDeadlines } from './reply-deadlines.ts';
+import { reportedErrors } from './reported-errors.ts';
+import { requestDeadlines } from './request-deadlines.ts';
 import { requests } from './requests.ts';
+import { retention } from './retention.ts';
 import { retries } from './retries.ts';
-import { salvage } from './salvage.ts';
+import { retryBudgets } from './retry-budgets.ts';
 import { secrets } from './secrets.ts';
+import { sequenceOrder } from './sequence-order.ts';
 import { signals } from './signals.ts';
-import { silence } from './silence.ts';
-import { sizes } from './sizes.ts';
-import { statuses } from './statuses.ts';
-import { stopped } from './stopped.ts';
+import { sizeLimits } from './size-limits.ts';
+import { statusMessages } from './status-messages.ts';
+import { statusSequence } from './status-sequence.ts';
+import { stepReports } from './step-reports.ts';
+import { storeLimits } from './store-limits.ts';
 import { submissions } from './submissions.ts';
-import { suspended } from './suspended.ts';
-import { threshold } from './threshold.ts';
+import { suspendedOrders } from './suspended-orders.ts';
 import { undoOrder } from './undo-order.ts';
+import { unknownOutcomes } from './unknown-outcomes.ts';
 import { validMessages } from './valid-messages.ts';
-import { versions } from './versions.ts';
-import { views } from './views.ts';
 
 export type { Law } from './law.ts';
 
-/** Of what is stored of a damaged order nothing can be expected but what `damage` says. */
-const sound = ({ after, ...law }: Law): Law => ({
+/** Exempts damaged orders from a law, because a damaged record proves nothing. `damagedOrders` covers them. */
+const exceptDamaged = ({ after, ...law }: Law): Law => ({
   ...law,
   ...(after
     ? {
@@ -96,106 +96,112 @@ const sound = ({ after, ...law }: Law): Law => ({
     : {}),
 });
 
-/** All that must hold, anew for each world: some of them remember. */
-export const lawsFor = (setting: Setting): readonly Law[] => [
-  outages(),
-  kept(setting),
-  batches(),
-  redelivery(),
-  fence(),
-  sound(claims()),
-  leases(setting),
-  leaseTimes(setting),
-  processState(),
-  sound(pinned()),
-  sound(inOrder()),
-  newer(),
-  ownership(setting),
-  submissions(setting),
-  refusals(setting),
-  decisions(),
-  instructions(setting),
-  reasons(setting),
-  repetitions(),
-  journal(),
-  records(),
-  sound(answers(setting)),
-  sound(repeatedRequests()),
-  sound(done(setting)),
-  sound(replies()),
-  inDoubt(setting),
-  inputs(setting),
-  agentFaults(setting),
-  forgeries(setting),
-  requests(),
-  heartbeats(setting),
-  givenTimes(setting),
-  longOver(setting),
-  sound(faults(setting)),
-  acknowledgements(setting),
-  outbox(setting),
-  effects(setting),
-  sound(compensation()),
-  undoOrder(),
-  sound(confirming(setting)),
-  stopped(),
-  sound(handlers()),
-  sound(expiry(setting)),
-  sound(counts()),
-  sound(closed(setting)),
-  sound(suspended()),
-  sound(threshold()),
-  sound(exhaustion(setting)),
-  sound(pauses()),
-  sound(retries(setting)),
-  breakers(setting),
-  opening(setting),
-  budgets(setting),
-  children(),
-  sound(promptness(setting)),
-  livelock(setting),
-  signals(),
-  silence(),
-  alerts(setting),
-  announcements(setting),
-  notices(setting),
-  statuses(),
-  poison(),
-  deadLetter(),
-  validMessages(setting),
-  givenUp(setting),
-  secrets(setting),
-  masks(setting),
-  deadlines(setting),
-  sizes(),
-  limits(),
-  forgotten(),
-  versions(),
-  views(setting),
-  damage(),
-  salvage(),
-  quarantined(),
-  end(setting),
+/** All laws. A new law needs a file and one line here. */
+const laws: readonly ((setting: Setting) => Law)[] = [
+  reportedErrors,
+  acceptedOrders,
+  batches,
+  redelivery,
+  fence,
+  () => exceptDamaged(claims()),
+  leases,
+  leaseDurations,
+  processState,
+  () => exceptDamaged(pinnedVersions()),
+  () => exceptDamaged(sequenceOrder()),
+  newerRecords,
+  ownership,
+  submissions,
+  invalidSubmissions,
+  conditionalInstructions,
+  instructions,
+  refusalReasons,
+  repeatedInstructions,
+  journal,
+  records,
+  (setting) => exceptDamaged(answers(setting)),
+  () => exceptDamaged(repeatedRequests()),
+  (setting) => exceptDamaged(completedSteps(setting)),
+  () => exceptDamaged(replies()),
+  unknownOutcomes,
+  inputs,
+  agentFaults,
+  forgedReplies,
+  requests,
+  heartbeats,
+  requestDeadlines,
+  overdueRequests,
+  (setting) => exceptDamaged(faults(setting)),
+  acknowledgements,
+  outbox,
+  effects,
+  () => exceptDamaged(compensation()),
+  undoOrder,
+  (setting) => exceptDamaged(confirmation(setting)),
+  canceledSteps,
+  () => exceptDamaged(faultHandlers()),
+  (setting) => exceptDamaged(expiry(setting)),
+  () => exceptDamaged(failureCounts()),
+  (setting) => exceptDamaged(closedChannels(setting)),
+  () => exceptDamaged(suspendedOrders()),
+  () => exceptDamaged(failureThreshold()),
+  (setting) => exceptDamaged(exhaustedSteps(setting)),
+  (setting) => exceptDamaged(backoff(setting)),
+  (setting) => exceptDamaged(retries(setting)),
+  circuitBreakers,
+  breakerTransitions,
+  retryBudgets,
+  calledOrders,
+  (setting) => exceptDamaged(canceledCalls(setting)),
+  livelock,
+  signals,
+  finishedOrders,
+  alerts,
+  announcements,
+  statusMessages,
+  statusSequence,
+  poisonMessages,
+  deadLetters,
+  validMessages,
+  failedMessages,
+  secrets,
+  redaction,
+  replyDeadlines,
+  sizeLimits,
+  storeLimits,
+  retention,
+  olderProcesses,
+  stepReports,
+  damagedOrders,
+  rebuiltOrders,
+  quarantine,
+  endState,
 ];
 
-/** What they remember of an order is not so any more, once it is as it was before. */
-const misled: ReadonlySet<string> = new Set([
-  'done',
-  'handlers',
+/** Returns all laws for one world. Laws keep state, so each world needs its own. */
+export const lawsFor = (setting: Setting): readonly Law[] => laws.map((law) => law(setting));
+
+/** Laws whose memory of an order is wrong after its table was restored to an earlier time. */
+const invalidAfterRestore: ReadonlySet<string> = new Set([
+  'completed steps',
+  'fault handlers',
   'inputs',
   'instructions',
   'journal',
-  'newer',
-  'repetitions',
+  'newer records',
+  'repeated instructions',
   'retries',
-  'salvage',
+  'rebuilt orders',
   'signals',
 ]);
-/** They count from the beginning. */
-const counting: ReadonlySet<string> = new Set(['alerts', 'statuses']);
+/** Laws whose check at the end counts everything since the first write. */
+const countingFromStart: ReadonlySet<string> = new Set(['alerts', 'status sequence']);
 
-/** What holds on once a table was restored. `isLeftBehind`: somebody was at work meanwhile, and what he puts aside stays. */
-export function lawsAfterRestore(laws: readonly Law[], isLeftBehind: boolean): readonly Law[] {
-  const kept = laws.filter(({ name }) => !misled.has(name) && !(isLeftBehind && name === 'views'));
-  return kept.map(({ atEnd, ...law }) => (atEnd && !counting.has(law.name) ? { ...law, atEnd } : law));
+/**
+ * Returns the laws that still hold after a restore. `hasOldProcess`: a process from before the restore went on, and the journal pages
+ * that it wrote remain.
+ */
+export function lawsAfterRestore(laws: readonly Law[], hasOldProcess: boolean): readonly Law[] {
+  const kept = laws.filter(({ name }) => !invalidAfterRestore.has(name) && !(hasOldProcess && name === 'step reports'));
+  return kept.map(({ atEnd, ...law }) => (atEnd && !countingFromStart.has(law.name) ? { ...law, atEnd } : law));
 }

@@ -12,10 +12,10 @@ interface Sent {
   readonly confirming?: boolean;
 }
 
-/** F-42, F-44: one idempotency key has one input; and what is done counts only with the input of the run that it is part of. */
+/** An idempotency key always has the same input. A completed order has effects only with inputs from its last run (F-42, F-44). */
 export function inputs({ answersNameTheirKey }: Pick<Setting, 'answersNameTheirKey'>): Law {
   const inputOf = new Map<string, string>();
-  /** By order: what it was last requested to charge for. */
+  /** Input of the last `charge` request, by order. */
   const charged = new Map<string, unknown>();
   return {
     name: 'inputs',
@@ -27,24 +27,26 @@ export function inputs({ answersNameTheirKey }: Pick<Setting, 'answersNameTheirK
       const text = JSON.stringify(input);
       const before = inputOf.get(key) ?? text;
       inputOf.set(key, before);
-      return before === text ? undefined : `${key} is asked for with ${text}, and was with ${before}`;
+      return before === text ? undefined : `idempotency key ${key} was requested with the input ${text}, before with ${before}`;
     }),
     atEnd: (history) =>
       history.sound.flatMap(({ orderId, state, journal }) => {
         if (!answersNameTheirKey || !/^(picking|packing)$/.test(state.workflow.name) || state.outcome !== 'completed') return [];
-        const found = foundBy(journal);
-        return charged.get(orderId) === found ? [] : [`${orderId} has found ${found}, and is charged for ${charged.get(orderId)}`];
+        const reserved = lastReservation(journal);
+        return charged.get(orderId) === reserved
+          ? []
+          : [`order ${orderId} reserved ${reserved} in its last run, but was charged for ${charged.get(orderId)}`];
       }),
   };
 }
 
-/** What the last run of an order has found. */
-function foundBy(journal: readonly JournalEntry[]): string {
-  let found = 'nothing';
+/** Returns the id that the last run of an order has reserved. */
+function lastReservation(journal: readonly JournalEntry[]): string {
+  let reserved = 'nothing';
   for (const fact of journal) {
     if (fact.type !== 'ActivityClosed' || !fact.path.endsWith('/reserve')) continue;
     const output = fact.result === 'Succeeded' && isObject(fact.output) ? fact.output['id'] : undefined;
-    found = typeof output === 'string' ? output : 'nothing';
+    reserved = typeof output === 'string' ? output : 'nothing';
   }
-  return found;
+  return reserved;
 }

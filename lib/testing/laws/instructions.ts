@@ -7,122 +7,128 @@ import { type Law, on, type Setting } from './law.ts';
 
 type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
 type Instructed = Extract<Observation, { type: 'instructed' }>;
-type Foreseen = Extract<Observation, { type: 'foreseen' }>;
-/** By the reason of a decision: the write that carried it out. */
-type CarriedOut = Map<string, Pick<StateRecord, 'rev' | 'lastBy'>>;
+type Previewed = Extract<Observation, { type: 'previewed' }>;
+/** The write that applied each instruction, by its reason. */
+type Applied = Map<string, Pick<StateRecord, 'rev' | 'lastBy'>>;
 
-/** L10: what a person decided is done when it is answered `done`, is what he was shown, and is refused only where it cannot be done. */
+/**
+ * An instruction is answered `done` exactly if it was applied, and refused only if it is not feasible. Its effect is the one that its dry
+ * run showed (L10).
+ */
 export function instructions(setting: Pick<Setting, 'signals'>): Law {
-  const foreseen = new Map<string, Foreseen>();
-  const carriedOut: CarriedOut = new Map();
+  const previewed = new Map<string, Previewed>();
+  const applied: Applied = new Map();
   return {
     name: 'instructions',
-    after: on(['foreseen', 'instructed', 'written'], (observation, history) => {
-      if (observation.type === 'foreseen') foreseen.set(observation.reason, observation);
-      if (observation.type === 'instructed') return answeredWrongly(observation, history, { carriedOut, ...setting });
+    after: on(['previewed', 'instructed', 'written'], (observation, history) => {
+      if (observation.type === 'previewed') previewed.set(observation.reason, observation);
+      if (observation.type === 'instructed') return wrongAnswer(observation, history, { applied, ...setting });
       if (observation.type !== 'written') return undefined;
       const order = history.orders.get(observation.after.orderId);
-      const given = order?.news.find((fact) => fact.type === 'InstructionGiven');
-      if (given) carriedOut.set(given.reason, observation.after);
+      const given = order?.newFacts.find((fact) => fact.type === 'InstructionGiven');
+      if (given) applied.set(given.reason, observation.after);
       if (!order || !given || !observation.before || order.damagedAt !== undefined) return undefined;
-      const wrong = mayNot(given, observation.before, order) ?? showsNot(given, order) ?? otherThan(foreseen.get(given.reason), order);
-      return wrong && `${given.kind} of ${order.orderId} (${given.reason}) ${wrong}`;
+      const wrong =
+        notFeasible(given, observation.before, order) ?? wrongEffect(given, order) ?? unlikePreview(previewed.get(given.reason), order);
+      return wrong && `order ${order.orderId}: instruction ${given.kind} (${given.reason}) ${wrong}`;
     }),
   };
 }
 
 interface Known extends Pick<Setting, 'signals'> {
-  readonly carriedOut: CarriedOut;
+  readonly applied: Applied;
 }
 
-function mayNot({ kind }: Given, { processState, suspended }: StateRecord, { before }: Tracked): string | undefined {
-  if (processState === 'Processed') return 'is carried out though the order is finished';
+/** Returns why the instruction should have been refused in the state before it. */
+function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, { before }: Tracked): string | undefined {
+  if (processState === 'Processed') return 'was applied although the order was finished';
   if (kind === 'terminate') return undefined;
-  if (kind === 'suspend' && (suspended || processState === 'Error')) return `is carried out though the order is ${processState}`;
-  if (kind === 'resume' && !suspended) return 'is carried out though the order is not suspended';
+  if (kind === 'suspend' && (suspended || processState === 'Error')) return `was applied although the order was ${processState}`;
+  if (kind === 'resume' && !suspended) return 'was applied although the order was not suspended';
   if (kind === 'suspend' || kind === 'resume') return undefined;
   if (suspended && ((kind === 'resubmit' && processState === 'Error') || kind === 'mark-compensated'))
-    return 'is carried out though the order is suspended';
+    return 'was applied although the order was suspended';
   if (before?.state.ending && kind !== 'mark-compensated' && (kind !== 'resubmit' || processState !== 'Error'))
-    return 'is carried out though the order is being undone';
+    return 'was applied although the order was being undone';
   const needsError = kind === 'resubmit' || kind === 'compensate';
-  return needsError && processState !== 'Error' ? `is carried out though the order is ${processState}` : undefined;
+  return needsError && processState !== 'Error' ? `was applied although the order was ${processState}` : undefined;
 }
 
-function showsNot({ kind }: Given, { state, before, instance, news }: Tracked): string | undefined {
-  const isHeld = news.some(({ type }) => type === 'OrderBlocked');
-  if (state.suspended !== (kind === 'suspend')) return `leaves the order ${state.suspended ? 'suspended' : 'at work'}`;
+/** Returns how the state after the write differs from the meaning of the instruction. */
+function wrongEffect({ kind }: Given, { state, before, instance, newFacts }: Tracked): string | undefined {
+  const isBlocked = newFacts.some(({ type }) => type === 'OrderBlocked');
+  if (state.suspended !== (kind === 'suspend')) return `left the order ${state.suspended ? '' : 'not '}suspended`;
   if (kind === 'suspend') return undefined;
-  if (state.processState === 'Error' && !isHeld && kind !== 'resume') return 'leaves the order in Error';
-  if (state.processState !== 'Processed' && (state.lockedBy === null || (state.fault !== null && !isHeld)))
-    return `leaves the order with ${state.lockedBy === null ? 'nobody' : 'its fault'}`;
+  if (state.processState === 'Error' && !isBlocked && kind !== 'resume') return 'left the order in Error';
+  if (state.processState !== 'Processed' && (state.lockedBy === null || (state.fault !== null && !isBlocked)))
+    return `left the order ${state.lockedBy === null ? 'without an owner' : 'with its fault'}`;
   const ending = state.outcome ?? instance.state.ending?.outcome;
-  if (kind === 'cancel' && ending !== 'canceled') return `leads to ${ending}`;
-  if (kind === 'compensate' && ending !== 'compensated') return `leads to ${ending}`;
-  if (kind === 'terminate' && state.outcome !== 'terminated') return `leads to ${state.processState} ${state.outcome}`;
-  if (kind === 'mark-compensated' && !news.some(({ type }) => type === 'MarkedCompensated')) return 'marks nothing';
-  const goesOn = news.some(({ type }) => type === 'OrderUnblocked' || type === 'StepRequested' || type === 'ActivityStarted');
-  return kind === 'resubmit' && before?.state.blocked && !goesOn ? 'lets nothing go on' : undefined;
+  if (kind === 'cancel' && ending !== 'canceled') return `led to ${ending}`;
+  if (kind === 'compensate' && ending !== 'compensated') return `led to ${ending}`;
+  if (kind === 'terminate' && state.outcome !== 'terminated') return `led to ${state.processState} ${state.outcome}`;
+  if (kind === 'mark-compensated' && !newFacts.some(({ type }) => type === 'MarkedCompensated')) return 'marked nothing';
+  const isContinued = newFacts.some(({ type }) => type === 'OrderUnblocked' || type === 'StepRequested' || type === 'ActivityStarted');
+  return kind === 'resubmit' && before?.state.blocked && !isContinued ? 'continued nothing' : undefined;
 }
 
-/** What was shown as of the state before is what came of it. */
-function otherThan(foreseen: Foreseen | undefined, order: Tracked): string | undefined {
+/** Compares the result with the dry run, if that was made of the revision just before. */
+function unlikePreview(previewed: Previewed | undefined, order: Tracked): string | undefined {
   const { state, instance } = order;
-  if (!foreseen || foreseen.rev + 1 !== state.rev) return undefined;
-  const { processState, suspended, requests: asks, fault } = foreseen.plan;
-  if (suspended !== state.suspended) return `was to lead to suspended: ${suspended}`;
-  if (processState !== state.processState) return `was to lead to ${processState}, and leads to ${state.processState}`;
-  if (fault !== state.fault?.type) return `was to leave ${fault}, and leaves ${state.fault?.type}`;
-  const paths = asks.map(({ path }) => path);
-  const [shown, asked] = [paths, instance.lastRequested.filter((path) => paths.includes(path) || !isOverdue(path, order))].map((each) =>
+  if (!previewed || previewed.rev + 1 !== state.rev) return undefined;
+  const { processState, suspended, requests, fault } = previewed.plan;
+  if (suspended !== state.suspended) return `led to suspended: ${state.suspended}, but its dry run showed ${suspended}`;
+  if (processState !== state.processState) return `led to ${state.processState}, but its dry run showed ${processState}`;
+  if (fault !== state.fault?.type) return `left the fault ${state.fault?.type}, but its dry run showed ${fault}`;
+  const paths = requests.map(({ path }) => path);
+  const [shown, requested] = [paths, instance.lastRequested.filter((path) => paths.includes(path) || !isOverdue(path, order))].map((each) =>
     each.join(' '),
   );
-  return shown === asked ? undefined : `was to ask for "${shown}", and asks for "${asked}"`;
+  return shown === requested ? undefined : `requested "${requested}", but its dry run showed "${shown}"`;
 }
 
-/** Its time, or its pause, may have passed since it was shown: then it is asked again with the others. */
-function isOverdue(path: string, { before, news }: Tracked): boolean {
+/** Whether the deadline or the pause of a step passed since the dry run. It is then requested together with the others. */
+function isOverdue(path: string, { before, newFacts }: Tracked): boolean {
   const { phase, completeBy = 0 } = (before?.state.activities[path]?.local ?? {}) as Partial<StepState>;
-  return (phase === 'requested' || phase === 'waitingToRetry') && news.some(({ at }) => completeBy <= at);
+  return (phase === 'requested' || phase === 'waitingToRetry') && newFacts.some(({ at }) => completeBy <= at);
 }
 
-function answeredWrongly(observation: Instructed, history: History, { carriedOut, signals }: Known): string | undefined {
-  const { orderId, decision, reason, id, outcome, still, isWrong, reasons } = observation;
+function wrongAnswer(observation: Instructed, history: History, { applied, signals }: Known): string | undefined {
+  const { orderId, decision, reason, id, outcome, isUnchanged, isInvalid, reasons } = observation;
   const order = history.orders.get(orderId);
-  if (!order || order.damagedAt !== undefined || outcome === 'replayed') return order ? undefined : unknown(observation);
-  const wrong = (what: string) => `${decision.kind} of ${orderId} (${reason}) is answered ${outcome}${what}`;
-  if (isWrong && outcome === 'done') return wrong(', and brings along what is wrong');
+  if (!order || order.damagedAt !== undefined || outcome === 'replayed') return order ? undefined : unknownOrder(observation);
+  const wrong = (what: string) => `order ${orderId}: instruction ${decision.kind} (${reason}) was answered ${outcome}${what}`;
+  if (isInvalid && outcome === 'done') return wrong(' although its payload is invalid');
   const isRefused = outcome === 'infeasible' || outcome === 'invalid';
-  if (isRefused && (reasons.length === 0 || reasons.some((each) => each.trim().length < 10))) return wrong(', and nobody is told why');
+  if (isRefused && (reasons.length === 0 || reasons.some((each) => each.trim().length < 10))) return wrong(' without a reason');
   if (decision.kind !== 'signal') {
-    const write = carriedOut.get(reason);
-    const isGiven = write !== undefined;
-    if (isGiven !== (outcome === 'done') && !isOvertaken(observation, write)) return wrong(`, and was ${isGiven ? '' : 'not '}carried out`);
-    if (isGiven && outcome === 'done' && !write.lastBy.includes(id)) return wrong(', and another try has carried it out');
+    const write = applied.get(reason);
+    const isApplied = write !== undefined;
+    if (isApplied !== (outcome === 'done') && !isOvertaken(observation, write)) return wrong(` but was ${isApplied ? '' : 'not '}applied`);
+    if (isApplied && outcome === 'done' && !write.lastBy.includes(id)) return wrong(' although another try applied it');
   }
-  if (!still || outcome === 'stale' || outcome === 'unreadable') return undefined;
-  if (outcome === 'not-found' || outcome === 'key-reused') return wrong(', and it is there');
-  return !isWrong && isFeasible(observation, order, signals) ? wrong(', though nothing speaks against it') : undefined;
+  if (!isUnchanged || outcome === 'stale' || outcome === 'unreadable') return undefined;
+  if (outcome === 'not-found' || outcome === 'key-reused') return wrong(' although the order exists');
+  return !isInvalid && isFeasible(observation, order, signals) ? wrong(' although it is feasible') : undefined;
 }
 
-/** A try that began before, and saw the order as it was then, is refused rightly though a later one has carried it out since. */
-const isOvertaken = ({ id, since, outcome }: Instructed, write: Pick<StateRecord, 'rev' | 'lastBy'> | undefined): boolean =>
+/** Whether a try is refused correctly although a later try was applied since: it read the order before that. */
+const isOvertaken = ({ id, revAtStart, outcome }: Instructed, write: Pick<StateRecord, 'rev' | 'lastBy'> | undefined): boolean =>
   write !== undefined &&
   ['infeasible', 'invalid', 'not-found'].includes(outcome) &&
-  (since === undefined || since < write.rev) &&
+  (revAtStart === undefined || revAtStart < write.rev) &&
   !write.lastBy.includes(id);
 
-const unknown = ({ orderId, outcome }: Instructed): string | undefined =>
-  outcome === 'not-found' ? undefined : `${orderId} is not stored, and an instruction is answered ${outcome}`;
+const unknownOrder = ({ orderId, outcome }: Instructed): string | undefined =>
+  outcome === 'not-found' ? undefined : `order ${orderId} does not exist, but an instruction to it was answered ${outcome}`;
 
-/** Where that is sure, from what is stored alone. */
+/** Whether the stored state alone proves that the instruction is feasible. */
 function isFeasible(
   { decision: { kind, ...decision } }: Instructed,
   { state, instance, journal }: Tracked,
   signals: Setting['signals'],
 ): boolean {
   if (state.processState === 'Processed') return false;
-  const { ending, blocked: held, endBy } = instance.state;
+  const { ending, blocked, endBy } = instance.state;
   const isError = state.processState === 'Error';
   const answers = 'answer' in decision;
   if (kind === 'terminate') return true;
@@ -132,7 +138,7 @@ function isFeasible(
   if (ending) return kind === 'resubmit' && isError && !answers;
   if (kind === 'cancel') return true;
   if (kind === 'compensate') return isError;
-  if (kind === 'resubmit') return isError && endBy === undefined && (held?.fault.type === 'OperatorAsked') === answers;
+  if (kind === 'resubmit') return isError && endBy === undefined && (blocked?.fault.type === 'OperatorAsked') === answers;
   if (kind === 'signal')
     return (
       signals?.[state.workflow.name] !== undefined && !journal.some(({ type }) => type === 'FaultHandled' || type === 'SignalReceived')

@@ -23,9 +23,9 @@ export class Judge {
   /** Adds an observation to the history. The laws judge a write with the history that includes it, and everything else before that. */
   take(observation: Observation): void {
     if (observation.type !== 'written') this.judge(observation);
-    this.history.take(observation);
+    this.history.record(observation);
     if (observation.type === 'written') this.judge(observation);
-    if (observation.type === 'restored') this.replace(lawsAfterRestore(this.laws, observation.isLeftBehind));
+    if (observation.type === 'restored') this.replace(lawsAfterRestore(this.laws, observation.hasOldProcess));
   }
 
   /** Judges a history that has come to rest. */

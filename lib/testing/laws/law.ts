@@ -3,42 +3,44 @@ import type { FaultType } from '#authoring/fault';
 import { nodeAt, type Program } from '#core/definition/program';
 import type { Definitions } from '#ports/definitions';
 import type { StateRecord } from '#ports/records';
-import type { GuardedBy } from '#testing/world/guarded';
+import type { AgentObservation } from '#testing/world/agent-event';
 import type { History } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 
-/** Something that must hold whatever goes wrong. Each answers with what is wrong, in words that name the order. */
+/** A property that every run must have, whatever fails. A violation is a text that names the order. */
 export interface Law {
   readonly name: string;
-  /** Looked at after everything that happens of some kinds. */
-  readonly after?: Look;
-  /** Looked at when faults are over, time has gone on, and everything has come to rest. */
+  /** Checked after each observation of some kinds. */
+  readonly after?: Check;
+  /** Checked once faults have ended, time has passed and nothing happens any more. */
   atEnd?(history: History): readonly string[];
 }
 
 type Kind = Observation['type'];
 
-/** What is wrong after what has just happened. */
-export interface Look {
-  /** Of what it is to be asked; undefined where it is of everything. */
+/** A check after one observation. */
+export interface Check {
+  /** The kinds of observations that it checks; undefined for all. */
   readonly kinds: readonly Kind[] | undefined;
+  /** Returns the violation, or undefined. */
   wrongWith(observation: Observation, history: History): string | undefined;
 }
 
-/** It is asked of these kinds alone, and cannot look for another: that does not compile. */
+/** Returns a check of these kinds. The types exclude all others. */
 export const on = <K extends Kind>(
   kinds: readonly K[],
   wrongWith: (observation: Extract<Observation, { type: K }>, history: History) => string | undefined,
-): Look => ({ kinds, wrongWith });
+): Check => ({ kinds, wrongWith });
 
-export const onAny = (wrongWith: Look['wrongWith']): Look => ({ kinds: undefined, wrongWith });
+/** Returns a check of all observations. */
+export const onAny = (wrongWith: Check['wrongWith']): Check => ({ kinds: undefined, wrongWith });
 
-interface Masked {
+interface RedactedValues {
   readonly inputs: { readonly [operation: string]: (id: string) => unknown };
   readonly outputs: { readonly [operation: string]: (id: string) => unknown };
 }
 
-/** What a law may know of the world beside what happens. */
+/** The facts about a world that laws need beside its observations. */
 export interface Setting {
   /** The client that submits orders, and the queue on which it listens. */
   readonly client: string;
@@ -48,67 +50,67 @@ export interface Setting {
   readonly agents: Definitions['agents'];
   /** Faults that services declare. */
   readonly declaredFaults: readonly FaultType[];
-  /** Names of faults that they throw without having declared them; undefined where that may be any. */
+  /** Names of faults that services throw without a declaration; undefined if they may throw any. */
   readonly undeclaredFaults: ReadonlySet<string> | undefined;
-  /** The only signal for which orders of a workflow wait, by workflow; undefined where that is not known. */
+  /** The only signal for which orders of a workflow wait, by workflow; undefined if that is unknown. */
   readonly signals: { readonly [workflow: string]: string } | undefined;
-  /** Whether an order may still wait for a signal when everything rests. */
+  /** Whether an order may still wait for a signal at the end. */
   readonly mayWait: boolean;
-  /** Whether too few processes die for a message to be given up that can be processed. */
+  /** Whether so few processes crash that no valid message may become a dead letter. */
   readonly processesAllMessages: boolean;
-  /** Whether each service answers with `{ id }`, which is the key under which it was asked, and quotes its input where it refuses. */
+  /** Whether each service answers with its idempotency key as `{ id }`, and quotes its input in a refusal. */
   readonly answersNameTheirKey: boolean;
-  /** Text that is secret wherever it stands; undefined where the world has none. */
+  /** Text that only secret values contain; undefined if the world has none. */
   readonly secretWord: string | undefined;
-  /** Text that stands in each reply from somebody who was not asked; undefined where nobody forges replies. */
+  /** Text that every forged reply contains; undefined if the world forges none. */
   readonly forgedWord: string | undefined;
-  /** What a person sees of values with secrets, by operation and the id in the value. */
-  readonly masked: Masked;
-  /** How late a deadline must be before it counts, and how far apart clocks are at the most. */
+  /** Redacted inputs and outputs, by operation and the id in the value. */
+  readonly redactedValues: RedactedValues;
+  /** The clock tolerance: how late a deadline must be before it counts, and the largest difference between clocks. */
   readonly toleranceMs: number;
   now(): number;
-  /** What a workflow may fail that says nothing of it. */
+  /** The default of `maxFailures` for workflows that do not set it. */
   readonly maxFailures: number;
-  /** Whether an order is claimed in the write that makes it. */
+  /** Whether the write that creates an order also claims it. */
   readonly claimsOnSubmit: boolean;
-  /** Whether messages travel with the very write that they follow from. */
+  /** Whether the store sends messages in the same transaction as the write. */
   readonly writesAndSendsAtomically: boolean;
-  /** Whether it is announced when an order ends. */
+  /** Whether the end of an order is announced. */
   readonly announcesProcessed: boolean;
-  /** For how long the channel of an agent has been closed; undefined where it is open. */
+  /** Returns how long the channel of an agent has been closed; undefined if it is open. */
   closedForMs(agent: string | undefined): number | undefined;
-  /** How long a host may stand still, without knowing it. */
+  /** The longest time for which a process may stand still without noticing. */
   readonly standsStillMaxMs: number;
-  /** Since when nothing goes wrong any more; undefined while something may. */
+  /** Returns the time at which faults ended; undefined while they last. */
   quietSince(): number | undefined;
 }
 
-/** Whether a reply comes from somebody who was not asked. */
+/** Whether a reply is forged: no agent sent it for that request. */
 export const isForged = (body: string, { forgedWord }: Pick<Setting, 'forgedWord'>): boolean =>
   forgedWord !== undefined && body.includes(forgedWord);
 
-/** An operation by its name in calls: `agent.operation`, also of its lookup. */
+/** Returns an operation by its name in calls, `agent.operation` or `agent.operation lookup`. */
 export function operationIn({ agents }: Pick<Setting, 'agents'>, name: string): AnyOperation | undefined {
   const [agent, operation = ''] = name.replace(' lookup', '').split('.');
   return agents.find((each) => each.name === agent)?.operations[operation];
 }
 
-/** Whether a path is that of a call: it has its effects in the order that it made. */
+/** Whether a path is a call. Its effects belong to the called order. */
 export const isCall = (path: string, program: Program | undefined): boolean =>
   program !== undefined && !path.endsWith('/undo') && nodeAt(program, path).activity === 'call';
 
-/** Whether an agent records its requests before it calls: it requeues one only when that record is withdrawn, and by then it may know more. */
+/** Whether an agent records an intent before it calls. It requeues a request after it has withdrawn the intent, when more may be known. */
 export const recordsIntents = (agent: string, { agents }: Pick<Setting, 'agents'>): boolean =>
   Object.values(agents.find(({ name }) => name === agent)?.operations ?? {}).some(({ atMostOnce }) => atMostOnce === true);
 
-/** The host that made a write of a whole state; undefined where only the attributes on top were touched. */
+/** Returns the host that wrote the whole state; undefined if the write changed only the attributes. */
 export const writerOf = ({ rev, writeIds }: StateRecord): string | undefined => {
   const last = writeIds.at(-1);
   return last?.rev === rev ? last.id.slice(0, last.id.lastIndexOf(':')) : undefined;
 };
 
-/** What is remembered of each process and agent: two of them know nothing of each other. */
-export function eachProcess<T>(make: () => T): (of: GuardedBy) => T {
+/** Keeps one value for each process and agent, because processes share no memory. */
+export function eachProcess<T>(make: () => T): (of: AgentObservation) => T {
   const all = new Map<string, T>();
   return ({ host, agent }) => {
     const key = `${host} ${agent}`;
@@ -118,17 +120,20 @@ export function eachProcess<T>(make: () => T): (of: GuardedBy) => T {
   };
 }
 
-/** A law about how each process treats each agent's service. It ignores a process after a jump of its clock, even one that was undone. */
+/**
+ * Returns a law about the behavior of each process towards the service of each agent. It ignores a process after any jump of its clock,
+ * because the process may have measured times across the jump.
+ */
 export function lawOfSteadyProcesses(
   name: string,
-  make: () => { takes(observation: GuardedBy, at: number): string | undefined },
+  make: () => { observe(observation: AgentObservation, at: number): string | undefined },
   { now }: Pick<Setting, 'now'>,
 ): Law {
   const jumps = new Map<string, number>();
   const of = eachProcess(() => ({ process: make(), aheadMs: undefined as number | undefined, jumps: 0, hasJumped: false }));
   return {
     name,
-    after: on(['guarded', 'clock jumps'], (observation) => {
+    after: on(['agent event', 'clock jumps'], (observation) => {
       const { host } = observation;
       const seen = jumps.get(host) ?? 0;
       if (observation.type === 'clock jumps') {
@@ -139,8 +144,8 @@ export function lawOfSteadyProcesses(
       const aheadMs = observation.now - now();
       if (known.aheadMs === undefined) known.jumps = seen;
       known.hasJumped ||= (known.aheadMs ??= aheadMs) !== aheadMs || known.jumps !== seen;
-      const wrong = known.hasJumped ? undefined : known.process.takes(observation, now());
-      return wrong === undefined ? undefined : `${host} ${wrong} (${observation.agent})`;
+      const wrong = known.hasJumped ? undefined : known.process.observe(observation, now());
+      return wrong === undefined ? undefined : `host ${host} ${wrong} (agent ${observation.agent})`;
     }),
   };
 }

@@ -1,8 +1,8 @@
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
-/** S1, LOCK: whoever has an order to himself has it alone, and who renews his lease has had it all the time. */
+/** Only the holder of a lease writes the order, and a renewed lease was never interrupted (S1, F-22). */
 export function leases({ toleranceMs, now }: Setting): Law {
-  /** Orders at which another one was while a lease on them had run out. */
+  /** Orders that another host wrote after a lease had expired. */
   const shared = new Set<string>();
   return {
     name: 'leases',
@@ -12,12 +12,14 @@ export function leases({ toleranceMs, now }: Setting): Law {
       const { orderId } = after;
       if (before.heldBy === null || before.heldUntil === null || before.heldBy !== after.heldBy) return void shared.delete(orderId);
       if ((after.heldUntil ?? 0) > before.heldUntil)
-        return shared.has(orderId) ? `${before.heldBy} renews its lease on ${orderId}, at which others were meanwhile` : undefined;
+        return shared.has(orderId)
+          ? `order ${orderId}: ${before.heldBy} renewed its lease although another host wrote in between`
+          : undefined;
       const writer = writerOf(after);
       if (writer === undefined || writer === before.heldBy) return undefined;
-      // Of two whose clocks are apart, one may think that it is over, and the other one that it is not.
+      // If two clocks differ, one host may see an expired lease while the other sees a valid one.
       if (before.heldUntil + toleranceMs < now()) shared.add(orderId);
-      return before.heldUntil > now() + toleranceMs ? `${writer} writes ${orderId} while ${before.heldBy} has it to himself` : undefined;
+      return before.heldUntil > now() + toleranceMs ? `order ${orderId}: ${writer} wrote while ${before.heldBy} held the lease` : undefined;
     }),
   };
 }

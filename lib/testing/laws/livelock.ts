@@ -2,15 +2,15 @@ import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
 /**
- * At least three times what orders have ever come to beside their calls. An order asks every ten minutes what became of one that
- * it called, for as long as that one lasts: one write when the time is over, and one with the next request.
+ * At least three times the largest counts that ever occurred. A caller requests the state of a called order every ten minutes. That takes
+ * two writes: the expired deadline and the next request.
  */
 const writesMax = { atAll: 60, eachStep: 4, eachHour: 4, eachHourOfCall: 12 };
-/** Most worlds are over by then. What does not succeed is tried every hour for as long as a world lasts. */
+/** Most worlds end within this time. Afterwards, what still fails is retried every hour. */
 const shortMs = 43_200_000;
 const hourMs = 3_600_000;
 
-/** L7: when nothing goes wrong any more, no order is written without end: so often for each step and call of it, and so often beside. */
+/** After all faults have ended, the number of an order's writes is bounded by its steps and calls (L7). */
 export function livelock({ quietSince, now }: Setting): Law {
   const writes = new Map<string, number>();
   return {
@@ -31,12 +31,12 @@ export function livelock({ quietSince, now }: Setting): Law {
         (writesMax.eachHour * Math.max(0, quietMs - shortMs)) / hourMs +
         (writesMax.eachHourOfCall * calls * quietMs) / hourMs;
       return written > most
-        ? `${orderId} has ${steps} steps, has called ${calls} orders, and is written for the ${written}th time since nothing goes wrong any more`
+        ? `order ${orderId}, with ${steps} steps and ${calls} calls, was written ${written} times after all faults had ended`
         : undefined;
     }),
   };
 }
 
-/** With their undos; however often each was asked for. */
+/** Returns the number of its steps and undos, without repeated requests. */
 const stepsOf = (order: Tracked | undefined): number =>
   new Set(order?.journal.flatMap((fact) => (fact.type === 'StepRequested' ? [fact.path] : []))).size;

@@ -7,20 +7,20 @@ const undeliverableMs = 900_000;
 const isOld = (entry: OutboxEntry, now: number): boolean =>
   entry.kind === 'status' && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
 
-/** While nothing goes wrong nobody waits longer for an alert, though the supervisor would look after it as well. */
+/** Longest delay of an announcement without faults. The supervisor would also send it, but much later. */
 const atOnceMs = 10_000;
 
-/** S26: nothing leaves an outbox that has not gone out; and it goes out at once, where nothing is in the way. */
+/** An entry leaves the outbox only after it was sent, and without faults it is sent at once (S26). */
 export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince, responseQueue }: Setting): Law {
   const sent = new Set<string>();
-  /** Since when an announcement lies in an outbox, if that was in quiet times. */
+  /** Time at which each announcement entered an outbox, if faults had ended before. */
   const waiting = new Map<string, number>();
-  // Who stood still when it became quiet may do so for a while yet.
+  // A process that stood still when faults ended may do so a while longer.
   const isQuiet = (): boolean => now() > (quietSince() ?? Number.POSITIVE_INFINITY) + standsStillMaxMs;
-  const waits = (entry: OutboxEntry): void => {
+  const startWaiting = (entry: OutboxEntry): void => {
     if (entry.kind === 'announcement' && isQuiet() && !waiting.has(entry.id)) waiting.set(entry.id, now());
   };
-  const isOut = (entry: OutboxEntry, history: History): boolean =>
+  const isSent = (entry: OutboxEntry, history: History): boolean =>
     entry.kind === 'announcement' ? history.announced.has(entry.id) : sent.has(JSON.stringify(entry.message));
   return {
     name: 'outbox',
@@ -28,21 +28,21 @@ export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince, respons
       if (observation.type === 'published') {
         const since = waiting.get(observation.announcement.id) ?? now();
         waiting.delete(observation.announcement.id);
-        return now() - since > atOnceMs ? `${observation.announcement.id} is announced only after ${now() - since} ms` : undefined;
+        return now() - since > atOnceMs ? `announcement ${observation.announcement.id} was sent only after ${now() - since} ms` : undefined;
       }
       if (observation.type === 'sent' && (observation.queue === responseQueue || observation.queue === queueNames.callReplies))
         sent.add(observation.body);
       if (observation.type !== 'written' || !observation.before) return undefined;
       const { before, after } = observation;
-      const was = new Set(before.outbox.map(({ id }) => id));
-      for (const entry of after.outbox) if (!was.has(entry.id) && !history.announced.has(entry.id)) waits(entry);
+      const previous = new Set(before.outbox.map(({ id }) => id));
+      for (const entry of after.outbox) if (!previous.has(entry.id) && !history.announced.has(entry.id)) startWaiting(entry);
       const kept = new Set(after.outbox.map(({ id }) => id));
-      const lost = before.outbox.find((entry) => !kept.has(entry.id) && !isOut(entry, history));
-      const given = history.orders.get(after.orderId)?.news.filter(({ type }) => type === 'ResponseUndeliverable').length ?? 0;
+      const lost = before.outbox.find((entry) => !kept.has(entry.id) && !isSent(entry, history));
+      const dropped = history.orders.get(after.orderId)?.newFacts.filter(({ type }) => type === 'ResponseUndeliverable').length ?? 0;
       const old = before.outbox.filter((entry) => !kept.has(entry.id) && isOld(entry, now() + toleranceMs)).length;
-      if (given > old) return `${after.orderId} says that it has given up ${given} messages, and may give up ${old}`;
-      if (!lost || given > 0) return undefined;
-      return `${lost.id} leaves the outbox and was never sent`;
+      if (dropped > old) return `order ${after.orderId} dropped ${dropped} status messages, but only ${old} are old enough`;
+      if (!lost || dropped > 0) return undefined;
+      return `outbox entry ${lost.id} was removed before it was sent`;
     }),
   };
 }

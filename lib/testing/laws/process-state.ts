@@ -8,17 +8,19 @@ const next: { readonly [state in ProcessState]: readonly ProcessState[] } = {
   Processed: [],
 };
 
-/** S4: an order goes from state to state as the table says. Only what was called and completed may be taken back afterwards. */
+/** An order changes its state only as the table allows. Only a completed called order may be compensated afterwards (S4). */
 export const processState = (): Law => ({
   name: 'process state',
   after: on(['written'], (observation, history) => {
     if (!observation.before) return undefined;
     const { before, after } = observation;
     const [from, to] = [before.processState, after.processState];
-    const isRecalled = before.outcome === 'completed' && history.orders.get(after.orderId)?.caller !== undefined;
+    const isCompensatedByCaller = before.outcome === 'completed' && history.orders.get(after.orderId)?.caller !== undefined;
     if (from === to)
-      return from === 'Processed' && before.outcome !== after.outcome && !isRecalled ? `${after.orderId} has a second outcome` : undefined;
-    if (next[from].includes(to) || (from === 'Processed' && isRecalled)) return undefined;
-    return `${after.orderId} goes from ${from} to ${to}`;
+      return from === 'Processed' && before.outcome !== after.outcome && !isCompensatedByCaller
+        ? `order ${after.orderId} changed its outcome from ${before.outcome} to ${after.outcome}`
+        : undefined;
+    if (next[from].includes(to) || (from === 'Processed' && isCompensatedByCaller)) return undefined;
+    return `order ${after.orderId} went from ${from} to ${to}`;
   }),
 });

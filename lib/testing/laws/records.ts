@@ -1,3 +1,4 @@
+import { shortType } from '#core/data/fault';
 import type { StepState } from '#core/data/step-state';
 import type { StateRecord } from '#ports/records';
 import type { Tracked } from '#testing/world/history';
@@ -7,7 +8,7 @@ const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'reque
 const tailBytesMax = 8 * 1024;
 const pageBytes = 1024;
 
-/** The attributes that other roles decide on agree with each other and with the instance, and nothing is written for nothing. */
+/** The attributes of a record agree with each other and with its instance, and every write changes something. */
 export const records = (): Law => ({
   name: 'records',
   after: on(['written'], (observation, history) => {
@@ -21,91 +22,105 @@ export const records = (): Law => ({
         wrongInNotes(after) ??
         wrongInIds(after) ??
         (isWhole ? wrongInWhole(order, before) : undefined));
-    return wrong && `${after.orderId}, rev ${after.rev}, ${wrong}`;
+    return wrong && `order ${after.orderId}, rev ${after.rev}: ${wrong}`;
   }),
 });
 
-/** Replies by their asking, with its time where they want more; wake-ups; what people and callers gave, by a name of theirs. */
+/** Ids of messages that cause writes: wake-ups, replies by request id, heartbeats with their time, instructions and calls by id. */
 const messageId =
   /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|[a-z]+-\d+(\/(\d+|again))?)$/;
 
 function wrongInLock({ processState, suspended, lockedBy, outcome, fault }: StateRecord): string | undefined {
-  if (processState === 'Processed' && suspended) return 'is finished, and suspended';
-  if (processState === 'Processing' && lockedBy === null) return 'is Processing, and nobody has claimed it';
-  if ((processState === 'Pending' || processState === 'Processed') && lockedBy !== null)
-    return `is ${processState}, and belongs to ${lockedBy}`;
-  if ((processState === 'Processed') !== (outcome !== null)) return `is ${processState}, and has come to ${outcome}`;
-  return (processState === 'Error') === (fault !== null) ? undefined : `is ${processState}, and has the fault ${fault?.type}`;
+  if (processState === 'Processed' && suspended) return 'finished and suspended';
+  if (processState === 'Processing' && lockedBy === null) return 'Processing without an owner';
+  if ((processState === 'Pending' || processState === 'Processed') && lockedBy !== null) return `${processState}, but owned by ${lockedBy}`;
+  if ((processState === 'Processed') !== (outcome !== null)) return `${processState} with the outcome ${outcome}`;
+  // An order that ended without completing keeps the fault that led to it.
+  if (processState === 'Processed' && outcome !== 'completed') return undefined;
+  return (processState === 'Error') === (fault !== null) ? undefined : `${processState} with the fault ${fault?.type}`;
 }
 
 function wrongInDue({ processState, suspended, nextDueAt, nextDueFor, worklist, worklistAt, outbox }: StateRecord): string | undefined {
   if (suspended && processState !== 'Error') {
-    const isTold = outbox.length > 0;
-    if (nextDueFor?.kind !== (isTold ? 'outbox' : 'suspended') || (nextDueAt !== null) !== isTold || (worklist !== null) !== isTold)
-      return `is suspended, and due for ${JSON.stringify(nextDueFor)} at ${nextDueAt}, in ${worklist}`;
+    const hasOutbox = outbox.length > 0;
+    if (
+      nextDueFor?.kind !== (hasOutbox ? 'outbox' : 'suspended') ||
+      (nextDueAt !== null) !== hasOutbox ||
+      (worklist !== null) !== hasOutbox
+    )
+      return `suspended, but due for ${JSON.stringify(nextDueFor)} at ${nextDueAt} in the worklist ${worklist}`;
     return undefined;
   }
   if (nextDueFor === null || nextDueAt === null) {
     if (nextDueFor !== null || nextDueAt !== null || worklist !== null || worklistAt !== null)
-      return 'is due for nothing, and stands in the worklist';
-    return processState === 'Processed' && outbox.length === 0 ? undefined : `is ${processState}, and due for nothing`;
+      return 'due for nothing, but in the worklist';
+    return processState === 'Processed' && outbox.length === 0 ? undefined : `${processState}, but due for nothing`;
   }
-  if (!kinds.has(nextDueFor.kind)) return `is due for ${JSON.stringify(nextDueFor)}`;
-  if (nextDueFor.kind === 'step' && nextDueFor.path === undefined) return 'is due for a step without a name';
-  if (worklist !== (nextDueFor.kind === 'reminder' ? 'error' : 'due')) return `is due for a ${nextDueFor.kind}, and stands in ${worklist}`;
-  return worklistAt === null || worklistAt > nextDueAt ? 'stands in the worklist later than it is due' : undefined;
+  if (!kinds.has(nextDueFor.kind)) return `due for the unknown kind ${JSON.stringify(nextDueFor)}`;
+  if (nextDueFor.kind === 'step' && nextDueFor.path === undefined) return 'due for a step without a path';
+  if (worklist !== (nextDueFor.kind === 'reminder' ? 'error' : 'due'))
+    return `due for a ${nextDueFor.kind}, but in the worklist ${worklist}`;
+  return worklistAt === null || worklistAt > nextDueAt ? 'in the worklist with a later time than it is due' : undefined;
 }
 
 const wrongInIds = ({ lastBy }: StateRecord): string | undefined => {
-  const strange = lastBy.find((id) => !messageId.test(id));
-  return strange === undefined ? undefined : `is written for ${strange}`;
+  const unknown = lastBy.find((id) => !messageId.test(id));
+  return unknown === undefined ? undefined : `written because of an unknown message id ${unknown}`;
 };
 
 const wrongInNotes = ({ notes }: StateRecord): string | undefined =>
-  notes.some(({ type, at }) => typeof type !== 'string' || !Number.isFinite(at)) ? `has a note ${JSON.stringify(notes.at(-1))}` : undefined;
+  notes.some(({ type, at }) => typeof type !== 'string' || !Number.isFinite(at))
+    ? `invalid note ${JSON.stringify(notes.at(-1))}`
+    : undefined;
 
-/** Of a write of everything: what follows from the instance. */
-function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, before: StateRecord | undefined): string | undefined {
-  if (journal[0]?.type !== 'OrderSubmitted') return `has a journal that begins with ${journal[0]?.type}`;
+/** Checks a write of the whole state against the instance. */
+function wrongInWhole(
+  { state, instance, before: previous, newFacts, journal }: Tracked,
+  before: StateRecord | undefined,
+): string | undefined {
+  if (journal[0]?.type !== 'OrderSubmitted') return `its journal begins with ${journal[0]?.type}`;
+  const { processState, outcome, fault } = state;
+  const cause = outcome === 'completed' || !instance.state.cause ? undefined : shortType(instance.state.cause.type);
+  if (processState === 'Processed' && fault?.type !== cause) return `ended with the fault ${fault?.type}, but its cause is ${cause}`;
   const tailBytes = JSON.stringify(instance.tail).length;
-  // What was long before is put aside; what this write adds may be as long as an answer.
-  if (tailBytes > tailBytesMax && tailBytes - JSON.stringify(news).length > tailBytesMax) return 'keeps a long journal in its state';
+  // Long older entries are paged out, but one write may add entries of any length.
+  if (tailBytes > tailBytesMax && tailBytes - JSON.stringify(newFacts).length > tailBytesMax) return 'a long journal is not paged out';
   const isShort = before === undefined || before.blob.length <= pageBytes;
-  const wrong = (was && !isShort ? wrongInTail(was, instance) : undefined) ?? wrongInFault(state, instance);
+  const wrong = (previous && !isShort ? wrongInTail(previous, instance) : undefined) ?? wrongInFault(state, instance);
   if (wrong) return wrong;
   if (
     state.epoch !== (before?.epoch ?? 0) &&
     state.processState !== 'Pending' &&
-    !news.some(({ type }) => type === 'OrderClaimed' || type === 'InstanceRebuilt')
+    !newFacts.some(({ type }) => type === 'OrderClaimed' || type === 'InstanceRebuilt')
   )
-    return 'is claimed, and its journal does not say so';
+    return 'claimed without a journal entry';
   if (state.outcome !== null && state.outcome !== instance.state.outcome)
-    return `has come to ${state.outcome}, and its instance to ${instance.state.outcome}`;
-  const isSame = was !== undefined && news.length === 0 && JSON.stringify(was.state) === JSON.stringify(instance.state);
-  if (isSame && before && before.outbox.length === 0 && JSON.stringify(was.keys) === JSON.stringify(instance.keys))
-    return 'is written for nothing';
-  if (state.notes.length > 0) return 'keeps notes that its journal does not know';
-  return missesDeadline(state, instance.state.activities);
+    return `outcome ${state.outcome}, but its instance has ${instance.state.outcome}`;
+  const isSame = previous !== undefined && newFacts.length === 0 && JSON.stringify(previous.state) === JSON.stringify(instance.state);
+  if (isSame && before && before.outbox.length === 0 && JSON.stringify(previous.keys) === JSON.stringify(instance.keys))
+    return 'written without a change';
+  if (state.notes.length > 0) return 'its notes are not in its journal yet';
+  return wrongDeadline(state, instance.state.activities);
 }
 
-/** What there was of the journal stays where it is until it is worth a page; then it goes there as a whole. */
-function wrongInTail({ tail: was, seq }: Tracked['instance'], { tail }: Tracked['instance']): string | undefined {
+/** Checks that the older entries are paged out all at once, as soon as they fill a page. */
+function wrongInTail({ tail: previous, seq }: Tracked['instance'], { tail }: Tracked['instance']): string | undefined {
   const kept = tail.filter((entry) => entry.seq <= seq).length;
-  const isLong = JSON.stringify(was).length > pageBytes;
-  if (isLong && kept > 0) return `keeps ${kept} lines of its journal that belong into a page`;
-  return !isLong && kept < was.length ? `puts a journal of ${was.length} lines into a page` : undefined;
+  const isLong = JSON.stringify(previous).length > pageBytes;
+  if (isLong && kept > 0) return `${kept} journal lines are not paged out`;
+  return !isLong && kept < previous.length ? `a short journal of ${previous.length} lines is paged out` : undefined;
 }
 
-/** What people are shown of a fault says as much as the order itself knows. */
-function wrongInFault({ fault }: StateRecord, { state: { blocked: held } }: Tracked['instance']): string | undefined {
-  const same = fault && held?.fault.type.endsWith(fault.type) ? held.fault : undefined;
+/** Checks that the fault in the attributes agrees with the fault in the instance. */
+function wrongInFault({ fault }: StateRecord, { state: { blocked } }: Tracked['instance']): string | undefined {
+  const same = fault && blocked?.fault.type.endsWith(fault.type) ? blocked.fault : undefined;
   if (!fault || !same) return undefined;
   const [shown, known] = [fault, same].map((each) => [each.class, each.permanent, each.source, each.data === undefined].join(' '));
-  return shown === known ? undefined : `is held for ${JSON.stringify(same)}, and shows ${JSON.stringify(fault)}`;
+  return shown === known ? undefined : `blocked for ${JSON.stringify(same)}, but its fault is ${JSON.stringify(fault)}`;
 }
 
-/** What an agent was asked for is missed when its time is over, at the latest. */
-function missesDeadline(
+/** Checks that the record is due no later than the deadline of each requested step. */
+function wrongDeadline(
   { processState, suspended, recover, nextDueAt, nextDueFor }: StateRecord,
   activities: Tracked['instance']['state']['activities'],
 ): string | undefined {
@@ -117,9 +132,11 @@ function missesDeadline(
     nextDueFor?.waitsUntil !== undefined
   )
     return undefined;
-  const late = Object.entries(activities).find(([, { local: own, awaitsPerson: waits, reply, waitsUntil }]) => {
-    const { phase, mode, completeBy = 0 } = (own ?? {}) as Partial<StepState>;
-    return phase === 'requested' && mode === undefined && waitsUntil === undefined && !waits && !reply && completeBy < (nextDueAt ?? 0);
+  const late = Object.entries(activities).find(([, { local, awaitsPerson, reply, waitsUntil }]) => {
+    const { phase, mode, completeBy = 0 } = (local ?? {}) as Partial<StepState>;
+    return (
+      phase === 'requested' && mode === undefined && waitsUntil === undefined && !awaitsPerson && !reply && completeBy < (nextDueAt ?? 0)
+    );
   });
-  return late && `waits for ${late[0]} longer than it was given`;
+  return late && `due after the deadline of ${late[0]}`;
 }

@@ -1,19 +1,19 @@
 import { type Law, on } from './law.ts';
 
-/** Less than a step lives: what waits for the message must not be blamed for it. */
-const shownMaxMs = 90_000;
+/** Less than the time limit of a step, so that the delay causes no expired deadline. */
+const invisibleMaxMs = 90_000;
 
-/** X-9, S14: what a function could not process it has shown again soon, however long the queue would hide it. */
+/** A function makes each failed message visible again soon, whatever the visibility timeout of the queue (X-9, S14). */
 export function redelivery(): Law {
-  const toBeShown = new Map<string, number>();
+  const visibleAfterMs = new Map<string, number>();
   return {
     name: 'redelivery',
-    after: on(['to be shown', 'answered'], (observation) => {
-      if (observation.type === 'to be shown') toBeShown.set(observation.messageId, observation.afterMs);
-      // Nothing waits for the dead letters.
+    after: on(['visibility changed', 'answered'], (observation) => {
+      if (observation.type === 'visibility changed') visibleAfterMs.set(observation.messageId, observation.afterMs);
+      // No step waits for dead letters.
       if (observation.type !== 'answered' || observation.queue.endsWith('-dead')) return undefined;
-      const hidden = observation.failed.find((id) => !((toBeShown.get(id) ?? Number.POSITIVE_INFINITY) <= shownMaxMs));
-      return hidden && `${hidden} of ${observation.queue} is to come again, and stays hidden`;
+      const hidden = observation.failed.find((id) => !((visibleAfterMs.get(id) ?? Number.POSITIVE_INFINITY) <= invisibleMaxMs));
+      return hidden && `queue ${observation.queue}: the failed message ${hidden} stays invisible`;
     }),
   };
 }

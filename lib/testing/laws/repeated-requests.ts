@@ -1,7 +1,7 @@
 import type { StepState } from '#core/data/step-state';
 import { isCall, type Law, on } from './law.ts';
 
-/** What makes the same claim ask for the same effect once more. */
+/** Facts that allow another request of the same effect under the same claim. */
 const reasons: ReadonlySet<string> = new Set([
   'DeadlineExpired',
   'InstructionGiven',
@@ -10,33 +10,33 @@ const reasons: ReadonlySet<string> = new Set([
   'RecordUnreadable',
 ]);
 
-/** F-52: a step is asked for again only where it was counted as late, or a person wants it, or what is around it begins anew. */
+/** A step is requested again only after a counted expiry, an instruction or a new run of its scope (F-52). */
 export function repeatedRequests(): Law {
-  /** By step: the effect that was asked for last, under which claim, and how much the journal had then. */
+  /** The last request of each step: its effect, its claim, and the length of the journal at that time. */
   const last = new Map<string, { readonly generation: number; readonly epoch: number; readonly lines: number }>();
   return {
     name: 'repeated requests',
     after: on(['written'], (observation, history) => {
       const order = history.orders.get(observation.after.orderId);
       if (!order) return undefined;
-      // Behind a service that was away it is asked in its turn, and nothing of that counts.
+      // After an outage of a service, waiting steps are requested in turn without a counted expiry.
       const { waitingSince, kind } = observation.before?.nextDueFor ?? {};
-      // What could not be sent for longer than the step may take was never asked for.
-      const isItsTurn = waitingSince !== undefined || kind === 'unsent';
-      const { orderId, journal, instance, news, program } = order;
-      for (const fact of news) {
+      // A request that could not be sent until its deadline was never received.
+      const isUncounted = waitingSince !== undefined || kind === 'unsent';
+      const { orderId, journal, instance, newFacts, program } = order;
+      for (const fact of newFacts) {
         if (fact.type === 'ActivityClosed' || fact.type === 'RunFailed') last.delete(`${orderId}/${fact.path}`);
         if (fact.type !== 'StepRequested') continue;
-        const own = instance.state.activities[fact.path]?.local as StepState | undefined;
-        // Who calls another order looks after it every ten minutes.
-        if (!own || own.mode !== undefined || isCall(fact.path, program)) continue;
+        const local = instance.state.activities[fact.path]?.local as StepState | undefined;
+        // A caller requests the state of a called order every ten minutes.
+        if (!local || local.mode !== undefined || isCall(fact.path, program)) continue;
         const key = `${orderId}/${fact.path}`;
         const before = last.get(key);
-        last.set(key, { generation: own.generation, epoch: own.epoch, lines: journal.length });
-        if (!before || before.generation !== own.generation || before.epoch !== own.epoch) continue;
+        last.set(key, { generation: local.generation, epoch: local.epoch, lines: journal.length });
+        if (!before || before.generation !== local.generation || before.epoch !== local.epoch) continue;
         const since = journal.slice(before.lines);
-        if (!isItsTurn && !since.some(({ type }) => reasons.has(type)))
-          return `${orderId} asks for ${fact.path} again, and nothing says why`;
+        if (!isUncounted && !since.some(({ type }) => reasons.has(type)))
+          return `order ${orderId}: step ${fact.path} was requested again without a reason`;
       }
       return undefined;
     }),

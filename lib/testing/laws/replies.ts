@@ -6,8 +6,8 @@ import type { History, Tracked } from '#testing/world/history';
 import { type Law, on, writerOf } from './law.ts';
 
 /**
- * S3, S5: an answer counts only for the asking that is outstanding, or for one of the same effect where that is in doubt, or where
- * only that is wanted: it is canceled, settled or undone. And only once.
+ * A reply counts once, and only for the outstanding request (S3, S5). If the outcome is unknown, or the step is being canceled, confirmed
+ * or undone, a reply to an earlier attempt of the same effect counts too.
  */
 export const replies = (): Law => ({
   name: 'replies',
@@ -17,30 +17,30 @@ export const replies = (): Law => ({
     // A write that only clears the outbox keeps the ids of the one before it.
     if (writerOf(after) === undefined || after.updatedAt === before.updatedAt) return undefined;
     const wrong = after.lastBy.find((requestId) => !isOutstanding(after.orderId, requestId, before.epoch, history));
-    return wrong === undefined ? undefined : `${after.orderId} takes the answer to ${wrong}, which nobody waits for`;
+    return wrong === undefined ? undefined : `order ${after.orderId} accepted a reply to ${wrong}, which is not outstanding`;
   }),
 });
 
-/** It is over, its undo is at work, or its answer is kept until the order goes on. */
-function isKnownNow({ instance }: Tracked, path: string): boolean {
+/** Whether the outcome is known now: the step has closed, is being undone, or keeps its reply until the order continues. */
+function isOutcomeKnown({ instance }: Tracked, path: string): boolean {
   const activity = instance.state.activities[path];
   return !activity || activity.reply !== undefined || (activity.local as StepState).phase === 'undoing';
 }
 
-/** Also true of what is no answer to a step. */
+/** Whether the order waited for this reply. True also for ids that do not belong to a step. */
 function isOutstanding(orderId: string, requestId: string, epoch: number, history: History): boolean {
   const path = stepOfRequest(orderId, requestId);
   const order = history.orders.get(orderId);
   if (path === undefined || !order) return true;
   const activity = order.before?.state.activities[path];
-  const own = activity?.local as StepState | undefined;
-  if (own?.mode !== undefined && generationOf(requestId) === own.generation && isKnownNow(order, path)) return true;
+  const local = activity?.local as StepState | undefined;
+  if (local?.mode !== undefined && generationOf(requestId) === local.generation && isOutcomeKnown(order, path)) return true;
   const node = order.program && nodeAt(order.program, path);
-  const isSame = own !== undefined && !own.mode && generationOf(requestId) === own.generation;
-  if (own?.phase === 'unknown' && activity?.awaitsPerson) return isSame;
-  if (own?.phase !== 'requested') return false;
+  const isSame = local !== undefined && !local.mode && generationOf(requestId) === local.generation;
+  if (local?.phase === 'unknown' && activity?.awaitsPerson) return isSame;
+  if (local?.phase !== 'requested') return false;
   if (isSame && node && 'atMostOnce' in node && node.atMostOnce) return true;
-  // An order that was called ends once: its answer belongs to the effect, not to one asking.
-  if (node && 'agent' in node && node.agent === workflowsAgent) return generationOf(requestId) === own.generation;
-  return own.epoch === epoch && requestIdOf(orderId, path, own) === requestId;
+  // A called order ends once, so its reply belongs to the effect and not to one attempt.
+  if (node && 'agent' in node && node.agent === workflowsAgent) return generationOf(requestId) === local.generation;
+  return local.epoch === epoch && requestIdOf(orderId, path, local) === requestId;
 }

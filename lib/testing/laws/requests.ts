@@ -3,36 +3,36 @@ import type { CoreFact } from '#core/data/journal';
 import type { History } from '#testing/world/history';
 import { type Law, onAny } from './law.ts';
 
-const asked: ReadonlySet<string> = new Set(['StepRequested', 'CancelRequested']);
+const requesting: ReadonlySet<string> = new Set(['StepRequested', 'CancelRequested']);
 
 interface Sent {
   readonly requestId?: string;
   readonly remainingMs?: number;
-  /** How often it was put back. */
+  /** How often it was requeued. */
   readonly requeued?: number;
 }
 
-/** S3, S26: what an agent is asked for was written before: a write that is refused asks for nothing. */
+/** A request is sent only after the write that records it, so a refused write sends nothing (S3, S26). */
 export function requests(): Law {
   const written = new Set<string>();
-  /** Sent before any write that says so was seen: perhaps within it. */
+  /** Ids of requests that were sent before their write was observed. The store may send them within the write. */
   const early = new Set<string>();
   return {
     name: 'requests',
     after: onAny((observation, history) => {
       if (observation.type === 'sent' && observation.queue.endsWith('-requests')) {
-        // Without an id it asks for nothing: it was put back for a newer version of the program.
+        // A message without a request id belongs to a newer version and was requeued.
         const { requestId, remainingMs = 0, requeued } = JSON.parse(observation.body) as Sent;
         if (requestId !== undefined && requeued !== undefined && !(remainingMs > 0 && requeued > 0))
-          return `${requestId} is requeued (${requeued}) with ${remainingMs} ms left`;
+          return `request ${requestId} was requeued (${requeued}) with ${remainingMs} ms left`;
         if (requestId !== undefined && !written.has(requestId)) early.add(requestId);
       }
       if (observation.type === 'sent' || observation.type === 'published') return undefined;
-      if (observation.type === 'written') for (const id of askedBy(observation.after.orderId, history)) written.add(id);
+      if (observation.type === 'written') for (const id of requestsIn(observation.after.orderId, history)) written.add(id);
       if (early.size === 0) return undefined;
       const wrong = [...early].find((id) => !written.has(id) && !isDamaged(id, history));
       early.clear();
-      return wrong && `${wrong} is sent, and no write says so`;
+      return wrong && `request ${wrong} was sent but never written`;
     }),
   };
 }
@@ -40,9 +40,9 @@ export function requests(): Law {
 const isDamaged = (requestId: string, history: History): boolean =>
   history.orders.get(requestId.slice(0, requestId.indexOf('/')))?.damagedAt !== undefined;
 
-const askedBy = (orderId: string, history: History): readonly string[] =>
-  (history.orders.get(orderId)?.news ?? []).flatMap((fact) =>
-    asked.has(fact.type) ? [requestIdOf(orderId, fact as Extract<CoreFact, { type: 'StepRequested' }>)] : [],
+const requestsIn = (orderId: string, history: History): readonly string[] =>
+  (history.orders.get(orderId)?.newFacts ?? []).flatMap((fact) =>
+    requesting.has(fact.type) ? [requestIdOf(orderId, fact as Extract<CoreFact, { type: 'StepRequested' }>)] : [],
   );
 
 const requestIdOf = (orderId: string, { path, attemptId }: { readonly path: string; readonly attemptId: string }): string =>

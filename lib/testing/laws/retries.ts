@@ -9,27 +9,31 @@ const triesMaxDefault = 8;
 
 interface Failed {
   readonly retry: Retry;
-  /** Which run it was. */
+  /** Number of the run. */
   readonly attempt: number;
-  /** When it failed, or when the last of it was undone. */
+  /** Time at which it failed, or at which its last effect was undone. */
   since: number;
   isRunAgain: boolean;
 }
 
-/** S14: what fails is run again as often as its workflow says, and after no shorter pause; and an agent tries as often as its operation says. */
+/**
+ * A retry makes at most the runs that its workflow allows, each after its pause. An agent makes at most the tries of its operation (S14).
+ */
 export function retries(setting: Pick<Setting, 'agents'>): Law {
-  /** By the path of the retry in its order: the run of it that failed last. */
+  /** The last failed run of each retry, by order and path. */
   const failed = new Map<string, Failed>();
   return {
     name: 'retries',
-    after: on(['guarded', 'written'], (observation, history) => {
-      if (observation.type === 'guarded') {
+    after: on(['agent event', 'written'], (observation, history) => {
+      if (observation.type === 'agent event') {
         const { event } = observation;
-        const triesMax = operationIn(setting, event.what === 'asks' ? event.operation : '')?.attemptsMax ?? triesMaxDefault;
-        return event.what === 'asks' && event.tries > triesMax ? `${event.requestId} is tried ${event.tries} times` : undefined;
+        const triesMax = operationIn(setting, event.what === 'calls' ? event.operation : '')?.attemptsMax ?? triesMaxDefault;
+        return event.what === 'calls' && event.tries > triesMax
+          ? `request ${event.requestId}: its agent made ${event.tries} tries, allowed ${triesMax}`
+          : undefined;
       }
       const order = history.orders.get(observation.after.orderId);
-      return order?.news.map((fact) => wrongIn(fact, order)).find((wrong) => wrong !== undefined);
+      return order?.newFacts.map((fact) => wrongIn(fact, order)).find((wrong) => wrong !== undefined);
     }),
   };
 
@@ -38,16 +42,16 @@ export function retries(setting: Pick<Setting, 'agents'>): Law {
     if (fact.type === 'ActivityClosed') return void closed(fact, order.orderId);
     if (fact.type !== 'ActivityStarted' && fact.type !== 'StepRequested') return undefined;
     const run = failed.get(`${order.orderId}/${parentOf(fact.path)}`);
-    // A handler of the retry itself is no run of it.
+    // A handler of the retry itself is not a run.
     if (run && !fact.path.endsWith(`/${run.retry.do.name}`)) return undefined;
-    const isForIt = (order.instance.state.activities[fact.path]?.local as StepState | undefined)?.mode === undefined;
-    // A step is asked again within the same run as well: only what begins says that it is another one.
-    if (!run || (fact.type === 'StepRequested' && (run.isRunAgain || !isForIt))) return undefined;
-    if (run.isRunAgain) return `${order.orderId} runs ${fact.path} again, and its last run has not failed`;
+    const isNewRun = (order.instance.state.activities[fact.path]?.local as StepState | undefined)?.mode === undefined;
+    // A step may be requested again within one run. Only the first start shows a new run.
+    if (!run || (fact.type === 'StepRequested' && (run.isRunAgain || !isNewRun))) return undefined;
+    if (run.isRunAgain) return `order ${order.orderId}: ${fact.path} began another run before its last run failed`;
     run.isRunAgain = true;
     const pauseMs = fact.at - run.since;
     return pauseMs < run.retry.intervalSeconds * 1000
-      ? `${order.orderId} runs ${fact.path} again after ${pauseMs} ms, and is to wait for ${run.retry.intervalSeconds} s`
+      ? `order ${order.orderId}: ${fact.path} began another run after ${pauseMs} ms, expected at least ${run.retry.intervalSeconds} s`
       : undefined;
   }
 
@@ -60,11 +64,11 @@ export function retries(setting: Pick<Setting, 'agents'>): Law {
     const retry = nodeAt(program, path) as Retry;
     const before = failed.get(key)?.attempt ?? 0;
     failed.set(key, { retry, attempt, since: at, isRunAgain: false });
-    if (attempt !== before + 1) return `${key} has its run ${attempt} fail after its run ${before}`;
-    return attempt > retry.retries ? `${key} goes on after ${attempt} runs, and may begin ${retry.retries + 1}` : undefined;
+    if (attempt !== before + 1) return `retry ${key}: run ${attempt} failed after run ${before}`;
+    return attempt > retry.retries ? `retry ${key} continues after ${attempt} runs, allowed ${retry.retries + 1}` : undefined;
   }
 
-  /** What the last run did is undone, or found out not to be done, before the pause to the next one begins. */
+  /** Moves the start of the pause: it begins after the effects of the last run are undone or confirmed absent. */
   function closed({ path, at }: Extract<JournalEntry, { type: 'ActivityClosed' }>, orderId: string): void {
     failed.delete(`${orderId}/${path}`);
     for (const [key, run] of failed)

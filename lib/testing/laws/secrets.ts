@@ -1,18 +1,18 @@
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
 
-/** S24: what is marked secret stands in no journal, announcement, message to a client, alert or log, whoever repeats it. */
+/** No journal, announcement, status message or log line contains a secret value, even if a service quotes it (S24). */
 export const secrets = ({ secretWord, responseQueue }: Pick<Setting, 'secretWord' | 'responseQueue'>): Law => ({
   name: 'secrets',
   after: on(['written', 'published', 'sent', 'failed'], (observation, history) => {
     if (secretWord === undefined) return undefined;
-    const told = textsOf(observation, responseQueue);
+    const texts = textsOf(observation, responseQueue);
     if (observation.type === 'written') {
       const { blob: _, ...head } = observation.after;
-      told.push(JSON.stringify(head), ...(history.orders.get(head.orderId)?.news ?? []).map((line) => JSON.stringify(line)));
+      texts.push(JSON.stringify(head), ...(history.orders.get(head.orderId)?.newFacts ?? []).map((line) => JSON.stringify(line)));
     }
-    const open = told.find((text) => text.includes(secretWord));
-    return open && `for everybody to see: ${open}`;
+    const leak = texts.find((text) => text.includes(secretWord));
+    return leak && `a secret appeared in ${leak}`;
   }),
 });
 

@@ -5,7 +5,7 @@ import { type Law, on, type Setting } from './law.ts';
 
 type Submitted = Extract<Observation, { type: 'submitted' }>;
 
-/** S10: a key stands for one order: the same again is that order, and is told so; another one is refused. */
+/** A submission key belongs to one order. Repeating the submission returns that order as replayed; another body is refused (S10). */
 export function submissions({ claimsOnSubmit }: Setting): Law {
   const fresh = new Set<string>();
   return {
@@ -13,16 +13,17 @@ export function submissions({ claimsOnSubmit }: Setting): Law {
     after: on(['written', 'submitted'], (observation, history) => {
       if (observation.type === 'written' && !observation.before && observation.caller === undefined) {
         const { orderId: id, processState } = observation.after;
-        return (processState === 'Pending') === claimsOnSubmit ? `${id} is made, and is ${processState}` : undefined;
+        return (processState === 'Pending') === claimsOnSubmit ? `order ${id} was created as ${processState}` : undefined;
       }
       if (observation.type !== 'submitted') return undefined;
       const { orderId, workflow, outcome, replayed } = observation;
-      if (outcome !== 'accepted' && outcome !== 'key-reused') return `${orderId} is answered ${outcome}`;
+      if (outcome !== 'accepted' && outcome !== 'key-reused') return `order ${orderId}: its submission was answered ${outcome}`;
       const stored = history.orders.get(orderId)?.state.workflow.name;
       if (outcome === 'accepted' && stored !== undefined && stored !== workflow)
-        return `${orderId}, a ${stored}, is the answer to somebody who wants a ${workflow}`;
-      if (outcome === 'key-reused') return stored === workflow ? `${orderId} is refused to who submitted it` : undefined;
-      if (replayed === false && fresh.has(orderId)) return `${orderId} is new a second time`;
+        return `order ${orderId} of workflow ${stored} was the answer to a submission of ${workflow}`;
+      if (outcome === 'key-reused')
+        return stored === workflow ? `order ${orderId}: its own submission was refused as key-reused` : undefined;
+      if (replayed === false && fresh.has(orderId)) return `order ${orderId} was answered as new twice`;
       if (replayed === false) fresh.add(orderId);
       return wrongAnswer(observation, history);
     }),
@@ -30,7 +31,7 @@ export function submissions({ claimsOnSubmit }: Setting): Law {
 
   function wrongAnswer({ orderId, answer }: Submitted, history: History): string | undefined {
     const submittedAt = timeText(history.orders.get(orderId)?.state.submittedAt ?? 0);
-    const wanted = JSON.stringify({ orderId, processState: claimsOnSubmit ? 'Processing' : 'Pending', submittedAt });
-    return answer === wanted ? undefined : `${orderId} is answered ${answer} instead of ${wanted}`;
+    const expected = JSON.stringify({ orderId, processState: claimsOnSubmit ? 'Processing' : 'Pending', submittedAt });
+    return answer === expected ? undefined : `order ${orderId}: its submission was answered ${answer}, expected ${expected}`;
   }
 }

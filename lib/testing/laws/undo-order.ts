@@ -1,6 +1,6 @@
 import type { Law } from './law.ts';
 
-/** S11, F-101: what is undone is always the newest of what is known to have been done. */
+/** Each undo reverses the newest effect that is not undone yet (S11, F-101). */
 export const undoOrder = (): Law => ({
   name: 'undo order',
   atEnd: (history) =>
@@ -12,17 +12,18 @@ export const undoOrder = (): Law => ({
           fact.type === 'StepRequested' && fact.path.endsWith('/undo') ? [fact.path.slice(0, -'/undo'.length)] : [],
         ),
       );
-      /** What has begun and not closed: done by an earlier run with another input, it is undone before it is requested anew. */
+      /** Open activities. A step with the effect of an earlier run and another input is undone before its next request. */
       const begun = new Set<string>();
       for (const fact of journal) {
         if (fact.type === 'ActivityStarted') begun.add(fact.path);
         if (fact.type !== 'ActivityClosed') continue;
         begun.delete(fact.path);
-        // A later run of a retry passes a step that is done already: the step keeps its place.
+        // A later run of a retry passes a step that is already done, and the step keeps its place.
         if (fact.result === 'Succeeded' && canBeUndone.has(fact.path) && !done.includes(fact.path)) done.push(fact.path);
         const path = fact.result === 'Compensated' ? fact.path.replace(/\/undo$/, '') : undefined;
         if (path === undefined || !done.includes(path)) continue;
-        if (done.at(-1) !== path && !begun.has(path)) wrong.push(`${orderId} undoes ${path} before ${done.at(-1)}, which was done later`);
+        if (done.at(-1) !== path && !begun.has(path))
+          wrong.push(`order ${orderId}: ${path} was undone before ${done.at(-1)}, which was done later`);
         done.splice(done.lastIndexOf(path), 1);
       }
       return wrong;

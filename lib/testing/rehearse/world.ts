@@ -1,7 +1,7 @@
 import { outputOf, workflowsAgent } from '#core/data/child-order';
 import type { Command, RequestCommand } from '#core/data/command';
 import type { EventContent, StepReply } from '#core/data/event';
-import { engineFaults, isQuestion, shortType } from '#core/data/fault';
+import { engineFaults, type Fault, isQuestion, shortType } from '#core/data/fault';
 import { requestIdOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
@@ -182,11 +182,7 @@ export class World {
     for (const event of events) this.happen(player, event);
   }
 
-  private isStuck(): boolean {
-    return this.players.some(
-      ({ supervision, vain }) => supervision.longWaits >= this.vainMax || [...vain.values()].some((times) => times >= this.vainMax),
-    );
-  }
+  private readonly isStuck = (): boolean => this.players.some((player) => repeatsHopelessly(player, this.vainMax));
 
   private result(): Rehearsal {
     const { main, now, effects, recording } = this;
@@ -213,16 +209,24 @@ export class World {
   private ending(): Pick<Rehearsal, 'outcome' | 'fault'> & { readonly end: string } {
     const { phase, outcome = 'completed', cause } = this.main.state;
     if (phase === 'closed') return { outcome, end: outcome, fault: cause };
-    const blocks = this.players.find(({ state }) => state.blocked);
-    if (blocks?.state.blocked) {
-      const { path, fault } = blocks.state.blocked;
-      const what = isQuestion(fault) ? `the question ${nodeAt(blocks.program, path).name}` : shortType(fault.type);
-      return { outcome: 'blocked', end: `${blocks.label}blocked for ${what}`, fault };
-    }
+    const block = this.players.map(blockOf).find((each) => each !== undefined);
+    if (block) return { outcome: 'blocked', ...block };
     const waits = this.isStuck() ? undefined : this.outside.stillWaits();
     return waits === undefined ? { outcome: 'stuck', end: 'stuck', fault: undefined } : { outcome: 'waits', end: waits, fault: undefined };
   }
 }
+
+/** Returns the fault or question for which an order waits for a person, and its text. */
+function blockOf({ state: { blocked }, program, label }: Player): { readonly end: string; readonly fault: Fault } | undefined {
+  if (!blocked) return undefined;
+  const { path, fault } = blocked;
+  const what = isQuestion(fault) ? `the question ${nodeAt(program, path).name}` : shortType(fault.type);
+  return { end: `${label}blocked for ${what}`, fault };
+}
+
+/** Whether a wait or an undo of an order has repeated so often that more repetitions change nothing. */
+const repeatsHopelessly = ({ supervision, vain }: Player, most: number): boolean =>
+  supervision.longWaits >= most || [...vain.values()].some((times) => times >= most);
 
 const withSource = (reply: StepReply, path: string): StepReply =>
   reply.status === 'failed' ? { ...reply, fault: { ...reply.fault, source: path } } : reply;

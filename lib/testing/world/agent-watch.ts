@@ -2,7 +2,7 @@ import { PermanentFailure } from '#authoring/fault';
 import type { Breaker, Breakers } from '#ports/circuit-breaker';
 import { agentOfReplies, agentOfRequests } from '#ports/messages';
 import { RequestCanceled } from '#roles/agent/deadline';
-import type { Guarded } from './guarded.ts';
+import type { AgentEvent } from './agent-event.ts';
 import type { Timeline } from './timeline.ts';
 
 /** The process whose agents are watched. */
@@ -13,8 +13,8 @@ export interface WatchedProcess {
   /** Until when it stands still, or stood still last. */
   readonly frozenUntil: number;
   /** Whether it, or one of its runs, is to stop. */
-  readonly isToStop: boolean;
-  record(agent: string, event: Guarded): void;
+  readonly isStopping: boolean;
+  record(agent: string, event: AgentEvent): void;
   /** Resumes now, or once the process no longer stands still; never in a dead process. */
   goOn(resume: () => void): void;
 }
@@ -67,45 +67,45 @@ export class AgentWatch {
     const call = ++this.calls;
     const completeBy = asked.completeBy.getTime();
     let isOver = false;
-    const hears = (how: 'answered' | 'failed' | 'gone'): void => {
+    const hears = (how: 'answered' | 'failed' | 'abandoned'): void => {
       if (isOver) return;
       isOver = true;
-      process.record(agent, { what: 'hears', call, how, isToStop: process.isToStop, stoodStillUntil: process.frozenUntil });
+      process.record(agent, { what: 'call ended', call, how, isStopping: process.isStopping, stoodStillUntil: process.frozenUntil });
     };
     const until = () => Math.max(completeBy, this.extendedUntil.get(requestId) ?? 0);
     const leftMs = () => until() - (process.timeline.now + process.skewMs);
     // The agent may have extended the deadline meanwhile. A process that stands still does not notice its deadline.
     const goesInTime = (): void =>
       process.timeline.after(leftMs(), 'the time of a canceled call is over', () =>
-        isOver ? undefined : process.goOn(() => (leftMs() <= 0 ? hears('gone') : goesInTime())),
+        isOver ? undefined : process.goOn(() => (leftMs() <= 0 ? hears('abandoned') : goesInTime())),
       );
-    const goes = () => (signal.reason instanceof RequestCanceled ? goesInTime() : hears('gone'));
+    const goes = () => (signal.reason instanceof RequestCanceled ? goesInTime() : hears('abandoned'));
     const isTooLate = () => signal.aborted && leftMs() <= 0;
     const { tries } = this.tried.get(signal) ?? { tries: 1 };
     const about = { call, orderId, requestId, operation, tries, completeBy };
-    process.record(agent, { what: 'asks', ...about, isGone: signal.aborted, stoodStillUntil: process.frozenUntil });
+    process.record(agent, { what: 'calls', ...about, isAbandoned: signal.aborted, stoodStillUntil: process.frozenUntil });
     if (signal.aborted) goes();
     signal.addEventListener('abort', goes, { once: true });
     try {
       const answer = await work();
-      hears(isTooLate() ? 'gone' : 'answered');
+      hears(isTooLate() ? 'abandoned' : 'answered');
       return answer;
     } catch (error) {
-      const isGone = isTooLate() || (signal.aborted && !(error instanceof PermanentFailure));
-      hears(isGone ? 'gone' : error instanceof PermanentFailure ? 'answered' : 'failed');
+      const isAbandoned = isTooLate() || (signal.aborted && !(error instanceof PermanentFailure));
+      hears(isAbandoned ? 'abandoned' : error instanceof PermanentFailure ? 'answered' : 'failed');
       throw error;
     }
   }
 
   async readsBreaker(agent: string, read: () => Promise<Breaker | undefined>): Promise<Breaker | undefined> {
-    const record = (event: Guarded) => this.process.record(agent, event);
-    record({ what: 'reads' });
+    const record = (event: AgentEvent) => this.process.record(agent, event);
+    record({ what: 'reads breaker' });
     try {
       const breaker = await read();
-      record({ what: 'is told', breaker });
+      record({ what: 'store answered', breaker });
       return breaker;
     } catch (error) {
-      record({ what: 'is not told' });
+      record({ what: 'store failed' });
       throw error;
     }
   }
@@ -114,15 +114,15 @@ export class AgentWatch {
     [breaker, loadedRev]: Parameters<Breakers['putBreaker']>,
     write: () => ReturnType<Breakers['putBreaker']>,
   ): ReturnType<Breakers['putBreaker']> {
-    const record = (event: Guarded) => this.process.record(breaker.agent, event);
-    record({ what: 'writes', breaker, loadedRev });
+    const record = (event: AgentEvent) => this.process.record(breaker.agent, event);
+    record({ what: 'writes breaker', breaker, loadedRev });
     try {
       const answer = await write();
       const isWritten = answer.outcome === 'written';
-      record({ what: 'is told', breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
+      record({ what: 'store answered', breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
       return answer;
     } catch (error) {
-      record({ what: 'is not told', isWritten: false });
+      record({ what: 'store failed', isWritten: false });
       throw error;
     }
   }
@@ -132,15 +132,15 @@ export class AgentWatch {
     const { process } = this;
     for (const { queue, body } of messages) {
       const requeuedBy = body.includes('"requeued":') ? agentOfRequests(queue) : undefined;
-      if (requeuedBy !== undefined) process.record(requeuedBy, { what: 'puts back', requestId: requestIn(body).requestId });
+      if (requeuedBy !== undefined) process.record(requeuedBy, { what: 'requeues', requestId: requestIn(body).requestId });
       const extendedBy = body.startsWith('{"v":1,"type":"heartbeat"') ? agentOfReplies(queue) : undefined;
       if (extendedBy === undefined) continue;
       const { requestId, completeBy } = requestIn(body);
-      process.record(extendedBy, { what: 'beats', requestId, completeBy, stoodStillUntil: process.frozenUntil });
+      process.record(extendedBy, { what: 'sends heartbeat', requestId, completeBy, stoodStillUntil: process.frozenUntil });
       sent.then(
         () => {
           this.extendedUntil.set(requestId, Date.parse(completeBy));
-          process.record(extendedBy, { what: 'has beaten', requestId, completeBy });
+          process.record(extendedBy, { what: 'heartbeat sent', requestId, completeBy });
         },
         () => undefined,
       );

@@ -76,10 +76,11 @@ export async function instructOnce(
   { scheduler }: System,
   { orderId, decision, reason, how, isWrong = false, rev }: Instruction,
 ): Promise<{ readonly answer: InstructionAnswer; readonly observation: Extract<Observation, { type: 'instructed' }> }> {
-  const since = rev();
+  const revAtStart = rev();
   const answer = await scheduler.instruct(orderId, decision, how).catch(unreadable);
   const about = { orderId, decision, reason, id: how.id, outcome: answer.outcome };
-  const observation = { type: 'instructed', ...about, since, still: since === rev(), isWrong, reasons: reasonsIn(answer) } as const;
+  const judged = { revAtStart, isUnchanged: revAtStart === rev(), isInvalid: isWrong };
+  const observation = { type: 'instructed', ...about, ...judged, reasons: reasonsIn(answer) } as const;
   return { answer, observation };
 }
 

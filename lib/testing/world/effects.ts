@@ -1,7 +1,7 @@
-/** An effect in the world outside. Its key is the idempotency key under which it was requested. */
+/** The effect of an operation at a remote service, under its idempotency key. */
 export interface Effect {
   readonly operation: string;
-  /** How often it was done. */
+  /** How often it took effect. */
   times: number;
   undone: boolean;
 }

@@ -6,32 +6,33 @@ import { announcedAs, type StateRecord } from '#ports/records';
 import type { Page } from '#ports/store';
 import { decodeInstance, type Instance, type JournalEntry } from '#roles/scheduler/instance';
 import type { Observation } from '#testing/world/observation';
-import type { Effect } from './effects.ts';
+import { type Effect, stepOf } from './effects.ts';
 
-/** One order, as observed so far. */
+/** Everything observed of one order. */
 export interface Tracked {
   readonly orderId: string;
   readonly caller: string | undefined;
   readonly callerPath: string | undefined;
   state: StateRecord;
-  /** Undefined if the app has no definition of its workflow. */
+  /** Undefined if its workflow version is unknown. */
   program: Program | undefined;
-  /** The decoded blob of the state. */
+  /** The instance in its record. */
   instance: Instance;
-  /** The decoded blob before the last write. */
+  /** The instance before the last write. */
   before: Instance | undefined;
-  /** The entries that the last write added to the journal. */
-  news: readonly JournalEntry[];
+  /** The facts that the last write added to the journal. */
+  newFacts: readonly JournalEntry[];
   /** The whole journal, oldest first. */
   readonly journal: JournalEntry[];
   accepted: boolean;
-  /** The number of writes before it was damaged; undefined if it never was. The record of a damaged order proves nothing. */
+  /** The number of writes before its record was damaged; undefined if it never was. The content of a damaged record proves nothing. */
   damagedAt: number | undefined;
   writes: number;
-  /** Accepted signals, and signals without an answer. */
+  /** Keys of accepted signals. */
   readonly signals: Set<string>;
-  readonly unheard: Set<string>;
-  /** Status messages to the client in the order of sending, with repetitions. */
+  /** Keys of signals without an answer yet. */
+  readonly unansweredSignals: Set<string>;
+  /** Status messages for the client in the order of sending, including repetitions. */
   readonly statuses: { readonly seq: number; readonly status: string }[];
 }
 
@@ -40,40 +41,45 @@ export const failingUndosOf = ({ program, instance }: Pick<Tracked, 'program' | 
   program ? failingUndos(program, instance.state) : [];
 
 /** The facts that a history needs beside observations. */
-interface Told {
+interface HistoryOptions {
   readonly definitions: Pick<Definitions, 'program'>;
-  /** The queue on which the client listens. */
+  /** The queue for status messages to the client. */
   readonly responseQueue: string;
 }
 
-/** All observations of a run, by order. Laws judge it. */
+/** All observations of a world, by order. The laws check it. */
 export class History {
   readonly orders = new Map<string, Tracked>();
-  /** The announcements, by id: every text that was announced under it. */
+  /** The texts of each announcement, by id. */
   readonly announced = new Map<string, Set<string>>();
   /** Effects at services, by idempotency key. */
   readonly effects = new Map<string, Effect>();
-  /** The stored pages of each journal, once the run rests. */
+  /** The journal pages of each order, set at the end. */
   readonly pages = new Map<string, readonly Page[]>();
-  /** Ids of announcements and keys of effects of forgotten orders. */
-  readonly former = new Set<string>();
-  private readonly early = new Map<string, { readonly seq: number; readonly status: string }[]>();
+  /** Ids of announcements and keys of effects of orders that were deleted after their retention. */
+  readonly deletedIds = new Set<string>();
+  private readonly earlyStatuses = new Map<string, { readonly seq: number; readonly status: string }[]>();
 
+  /** The keys of the effects of each order. */
+  private readonly keys = new Map<string, readonly string[]>();
+  /** The orders that each order has called. */
+  private readonly called = new Map<string, readonly string[]>();
   private readonly definitions: Pick<Definitions, 'program'>;
   private readonly responseQueue: string;
 
-  constructor({ definitions, responseQueue }: Told) {
+  constructor({ definitions, responseQueue }: HistoryOptions) {
     this.definitions = definitions;
     this.responseQueue = responseQueue;
   }
 
-  take(observation: Observation): void {
-    if (observation.type === 'written') this.written(observation);
+  /** Adds an observation. */
+  record(observation: Observation): void {
+    if (observation.type === 'written') this.recordWrite(observation);
     if (observation.type === 'published') {
       const { id, detail } = observation.announcement;
       this.announced.set(id, (this.announced.get(id) ?? new Set()).add(JSON.stringify(detail)));
     }
-    if (observation.type === 'effect') this.takesEffect(observation);
+    if (observation.type === 'effect') this.recordEffect(observation);
     if (observation.type === 'submitted' && observation.outcome === 'accepted') {
       const order = this.orders.get(observation.orderId);
       if (order) order.accepted = true;
@@ -83,27 +89,33 @@ export class History {
       if (order) order.damagedAt ??= order.writes;
     }
     if (observation.type === 'forgotten') for (const orderId of observation.orderIds) this.orders.delete(orderId);
-    if (observation.type === 'signal') this.signaled(observation);
-    if (observation.type === 'sent' && observation.queue === this.responseQueue) this.told(observation.body);
+    if (observation.type === 'signal') this.recordSignal(observation);
+    if (observation.type === 'sent' && observation.queue === this.responseQueue) this.recordStatus(observation.body);
   }
 
-  /** Starts again after all orders were forgotten. A new order may have the id of one of them. */
-  startAgain(): void {
-    for (const name of [...this.announced.keys(), ...this.effects.keys()]) this.former.add(name);
-    for (const each of [this.announced, this.effects, this.pages, this.early]) each.clear();
+  /** Forgets all observations, because their orders were deleted. A later order may have the id of one of them. */
+  startOver(): void {
+    for (const name of [...this.announced.keys(), ...this.effects.keys()]) this.deletedIds.add(name);
+    for (const each of [this.announced, this.effects, this.pages, this.earlyStatuses, this.called, this.keys]) each.clear();
   }
 
-  private takesEffect({ operation, key, undoes }: Extract<Observation, { type: 'effect' }>): void {
+  private recordEffect({ operation, key, undoes }: Extract<Observation, { type: 'effect' }>): void {
     const known = this.effects.get(undoes ?? key);
     if (undoes !== undefined && known) known.undone = true;
     else if (known) known.times += 1;
-    else if (undoes === undefined) this.effects.set(key, { operation, times: 1, undone: false });
+    else if (undoes === undefined) this.addEffect(key, { operation, times: 1, undone: false });
   }
 
-  private written({ after, caller, callerPath }: Extract<Observation, { type: 'written' }>): void {
+  addEffect(key: string, effect: Effect): void {
+    const { orderId } = stepOf(key);
+    this.effects.set(key, effect);
+    this.keys.set(orderId, [...(this.keys.get(orderId) ?? []), key]);
+  }
+
+  private recordWrite({ after, caller, callerPath }: Extract<Observation, { type: 'written' }>): void {
     const known = this.orders.get(after.orderId);
-    // A message in the transaction of the write that creates the order is observed first.
-    const statuses = this.early.get(after.orderId) ?? [];
+    // If the store sends messages within a write, the first status message is observed before the order.
+    const statuses = this.earlyStatuses.get(after.orderId) ?? [];
     const instance = known?.state.blob === after.blob ? known.instance : decodeInstance(after);
     const order = known ?? {
       orderId: after.orderId,
@@ -113,13 +125,13 @@ export class History {
       program: undefined,
       instance,
       before: undefined,
-      news: [],
+      newFacts: [],
       journal: [],
       accepted: false,
       damagedAt: undefined,
       writes: 0,
       signals: new Set(),
-      unheard: new Set(),
+      unansweredSignals: new Set(),
       statuses,
     };
     order.state = after;
@@ -128,31 +140,33 @@ export class History {
     order.instance = instance;
     order.writes += 1;
     if (!known) this.orders.set(after.orderId, order);
-    order.news = instance.tail.filter(({ seq }) => seq > lastBefore(instance, known?.before));
-    order.journal.push(...order.news);
+    if (!known && caller !== undefined) this.called.set(caller, [...(this.called.get(caller) ?? []), after.orderId]);
+    order.newFacts = instance.tail.filter(({ seq }) => seq > lastBefore(instance, known?.before));
+    order.journal.push(...order.newFacts);
   }
 
-  private signaled({ orderId, key, answer }: Extract<Observation, { type: 'signal' }>): void {
+  private recordSignal({ orderId, key, answer }: Extract<Observation, { type: 'signal' }>): void {
     const order = this.orders.get(orderId);
-    if (answer === 'none yet') order?.unheard.add(key);
-    else order?.unheard.delete(key);
+    if (answer === 'pending') order?.unansweredSignals.add(key);
+    else order?.unansweredSignals.delete(key);
     if (answer === 'accepted') order?.signals.add(key);
   }
 
-  private told(body: string): void {
+  private recordStatus(body: string): void {
     const { orderId, seq, status } = JSON.parse(body) as { orderId?: string; seq: number; status: string };
     // A refused submission has no order.
     if (orderId === undefined) return;
-    const statuses = this.orders.get(orderId)?.statuses ?? this.early.get(orderId) ?? [];
+    const statuses = this.orders.get(orderId)?.statuses ?? this.earlyStatuses.get(orderId) ?? [];
     statuses.push({ seq, status });
-    if (!this.orders.has(orderId)) this.early.set(orderId, statuses);
+    if (!this.orders.has(orderId)) this.earlyStatuses.set(orderId, statuses);
   }
 
-  /** Whether the order is finished, or waits for a person. */
+  /** Whether the order is finished or waits for a person, directly or through a called order. */
   isSettled(orderId: string): boolean {
     return this.orders.get(orderId)?.state.processState === 'Processed' || this.waitsForPerson(orderId);
   }
 
+  /** Whether the order is in Error, suspended, or waits for such an order or for an undo that keeps failing. */
   waitsForPerson(orderId: string): boolean {
     const { processState, suspended } = this.orders.get(orderId)?.state ?? {};
     if (processState === 'Error' || suspended) return true;
@@ -160,33 +174,37 @@ export class History {
     return processState === 'Processing' && this.childrenOf(orderId).some((child) => this.waitsForPerson(child.orderId));
   }
 
-  /** Returns the path of a step whose undo keeps failing, if an alert says so. */
+  /** Returns the path of a step whose undo keeps failing and was announced as stuck. */
   stuckUndo(orderId: string): string | undefined {
     const order = this.orders.get(orderId);
     const failing = order ? failingUndosOf(order) : [];
     if (failing.length === 0) return undefined;
     const begin = order ? `${announcedAs(order.state)}/stuck/` : '';
-    const told = [...this.announced.keys()].filter((id) => id.startsWith(begin));
-    const paths = told.map((id) => id.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, ''));
+    const stuck = [...this.announced.keys()].filter((id) => id.startsWith(begin));
+    const paths = stuck.map((id) => id.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, ''));
     return failing.find((path) => paths.includes(path));
   }
 
-  /** The orders that were never damaged: their journals are true. */
+  /** The orders whose records were never damaged, so that their journals are reliable. */
   get sound(): readonly Tracked[] {
     return [...this.orders.values()].filter(({ damagedAt }) => damagedAt === undefined);
   }
 
+  /** Returns the orders that it called. */
   childrenOf(orderId: string): readonly Tracked[] {
-    return [...this.orders.values()].filter(({ caller }) => caller === orderId);
+    return (this.called.get(orderId) ?? []).flatMap((id) => this.orders.get(id) ?? []);
   }
 
-  /** Returns the effects of an order that exist now, by key. */
-  standing(orderId: string): readonly (readonly [string, Effect])[] {
-    return [...this.effects].filter(([key, { undone }]) => !undone && key.startsWith(`${orderId}/`));
+  /** Returns the effects of an order that are not undone, by key. */
+  existingEffects(orderId: string): readonly (readonly [string, Effect])[] {
+    return (this.keys.get(orderId) ?? []).flatMap((key) => {
+      const effect = this.effects.get(key);
+      return effect && !effect.undone ? [[key, effect] as const] : [];
+    });
   }
 }
 
-/** Returns the last number of the journal before a write. A rebuilt journal that has lost entries continues from a smaller one. */
+/** Returns the number of the last journal line before the write. A rebuild after a loss of lines continues from a smaller number. */
 function lastBefore({ tail }: Instance, before: Instance | undefined): number {
   const rebuilt = tail.findLast(({ type }) => type === 'InstanceRebuilt');
   const isNew = rebuilt && !before?.tail.some((entry) => isDeepStrictEqual(entry, rebuilt));

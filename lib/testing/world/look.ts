@@ -10,7 +10,7 @@ import { redactedPlan } from '#roles/scheduler/redaction';
 import { stepsOf, wholeJournal } from '#roles/scheduler/step-report';
 import type { Observation } from './observation.ts';
 
-type Looked = Extract<Observation, { type: 'looked' }>;
+type Looked = Extract<Observation, { type: 'viewed' }>;
 
 /** What a person is shown of an order, read from the store by nobody in particular; undefined where it cannot be read. */
 export async function lookAt(store: Store, orderId: string, definitions: Pick<Definitions, 'program'>): Promise<Looked | undefined> {
@@ -25,7 +25,7 @@ export async function lookAt(store: Store, orderId: string, definitions: Pick<De
     const done = steps.filter(({ result }) => result === 'Succeeded').map(({ path }) => path);
     const state = await withUndoPages(store, orderId, instance.state);
     const plan = undoPlan(program, subjectOf(order), state, rootPath, done);
-    return { type: 'looked', orderId, rev: record.rev, steps, plan: redactedPlan({ program, order, record, instance }, plan) };
+    return { type: 'viewed', orderId, rev: record.rev, steps, plan: redactedPlan({ program, order, record, instance }, plan) };
   } catch (error) {
     if (error instanceof UnreadableRecordError) return undefined;
     throw error;

@@ -8,11 +8,11 @@ import type { Decision } from '#roles/operator/instruction';
 import type { LockPolicy } from '#roles/scheduler/lease';
 import type { StepReport } from '#roles/scheduler/step-report';
 import type { Submission, SubmissionProblem } from '#roles/submission/submission';
-import type { ClockJumps, GuardedBy } from './guarded.ts';
+import type { AgentObservation, ClockJumps } from './agent-event.ts';
 
-/** An event that is visible outside of the processes. Laws judge observations. */
+/** An observation of the system from outside of its processes. */
 export type Observation =
-  /** The state of an order was written. `before` is undefined for a new order. */
+  /** A write of an order's record. `before` is undefined for a new order. */
   | {
       readonly type: 'written';
       readonly before: StateRecord | undefined;
@@ -22,36 +22,36 @@ export type Observation =
       readonly callerPath?: string | undefined;
     }
   | { readonly type: 'sent'; readonly queue: string; readonly body: string; readonly delayMs: number }
-  /** A message was removed from its queue after its processing. */
+  /** A function acknowledged a message that it had processed. */
   | { readonly type: 'acknowledged'; readonly queue: string; readonly body: string }
   | { readonly type: 'published'; readonly announcement: Announcement }
-  /** A submission was answered: it was accepted, or its key belongs to another order. */
+  /** The answer to a submission: `accepted`, or `key-reused` for a key of another order. */
   | {
       readonly type: 'submitted';
       readonly orderId: string;
       readonly workflow: string;
       readonly outcome: 'accepted' | 'key-reused';
-      /** Whether the answer says that the order existed before; undefined if the submission was refused. */
+      /** Whether the answer says that the order existed before; undefined for a refusal. */
       readonly replayed: boolean | undefined;
-      /** The answer, as text. */
+      /** The body of the answer. */
       readonly answer: string | undefined;
     }
-  /** An invalid submission was answered. `wanted`: pointer and code of a problem that the answer must have. */
+  /** The answer to an invalid submission. `expected`: pointer and code of the problem that must be among its problems. */
   | {
       readonly type: 'refused';
       readonly key: string;
       readonly outcome: string;
       readonly problems: readonly SubmissionProblem[];
-      readonly wanted: string;
+      readonly expected: string;
     }
-  /** An invalid submission was posted. */
-  | { readonly type: 'posted wrongly'; readonly submission: Submission; readonly body: string; readonly wanted: string }
-  /** A decision about an order at the revision `saw` was answered. */
-  | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
+  /** An invalid submission was sent to the queue. */
+  | { readonly type: 'posted invalid'; readonly submission: Submission; readonly body: string; readonly expected: string }
+  /** An operator decided on the revision `seenRev` of an order, with this answer. */
+  | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly seenRev: number; readonly answer: Instructed }
   /**
-   * An instruction or signal was answered. `reason` is its name, and `id` that of the try. `since`: the revision of the order when the
-   * try began; undefined without an order. `still`: the order was not written since. `isWrong`: the workflow does not accept its payload
-   * or answer.
+   * The answer to an instruction or a signal. `reason`: its unique name. `id`: the id of this try. `revAtStart`: the order's revision
+   * when the try began, undefined without an order. `isUnchanged`: whether that is still its revision. `isInvalid`: whether its payload
+   * or its answer to a question does not fit the workflow.
    */
   | {
       readonly type: 'instructed';
@@ -60,41 +60,39 @@ export type Observation =
       readonly reason: string;
       readonly id: string;
       readonly outcome: Instructed['outcome'] | 'unreadable';
-      readonly since: number | undefined;
-      readonly still: boolean;
-      readonly isWrong: boolean;
-      /** The reasons for a refusal. */
+      readonly revAtStart: number | undefined;
+      readonly isUnchanged: boolean;
+      readonly isInvalid: boolean;
+      /** The reasons of a refusal. */
       readonly reasons: readonly string[];
     }
-  /** A dry run has shown what an instruction would do at `rev`. */
-  | { readonly type: 'foreseen'; readonly orderId: string; readonly reason: string; readonly rev: number; readonly plan: InstructionPlan }
-  /** An instruction that was carried out was repeated under its key, and answered. */
+  /** The dry run of a decision on the revision `rev`. */
+  | { readonly type: 'previewed'; readonly orderId: string; readonly reason: string; readonly rev: number; readonly plan: InstructionPlan }
+  /** The answer to a repetition of an applied instruction, under the same key. */
   | { readonly type: 'repeated'; readonly orderId: string; readonly key: string; readonly outcome: string }
-  /** A newer version of the program has written the order, or was rolled back. */
+  /** A newer program has written the record (`isNewer`), or has restored the version that this program knows. */
   | { readonly type: 'newer'; readonly orderId: string; readonly isNewer: boolean }
-  | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
-  /** The stored order was damaged: the character of its blob at this place was changed. */
+  /** The answer to a signal; `pending` before it arrives. */
+  | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'pending' | 'accepted' | 'refused' }
+  /** The record of an order was damaged: the character at this place of its blob changed. */
   | { readonly type: 'damaged'; readonly orderId: string; readonly at: number }
-  /**
-   * The table was restored to a time (milliseconds since 1970), with these orders. `isLeftBehind`: a process of before the restore
-   * continues.
-   */
-  | { readonly type: 'restored'; readonly asOf: number; readonly orders: readonly string[]; readonly isLeftBehind: boolean }
-  /** An operator has seen the steps of an order and the plan of its undo, at `rev`. */
+  /** The table was restored to an earlier time (milliseconds since 1970). `hasOldProcess`: a process from before the restore goes on. */
+  | { readonly type: 'restored'; readonly asOf: number; readonly orders: readonly string[]; readonly hasOldProcess: boolean }
+  /** A person viewed the step reports and the undo plan of the revision `rev`. */
   | {
-      readonly type: 'looked';
+      readonly type: 'viewed';
       readonly orderId: string;
       readonly rev: number;
       readonly steps: readonly StepReport[];
       readonly plan: UndoPlan;
     }
-  /** A process asks for a lease on an order, or to keep it. `now` is the time by its clock. */
-  | { readonly type: 'wanted'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
-  /** The process learned, after this time, that another one has the lease. */
+  /** A holder requests or renews a lease. `now`: its own clock. */
+  | { readonly type: 'lease requested'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
+  /** The request for a lease failed after this time, because another host holds the lease. */
   | { readonly type: 'locked'; readonly orderId: string; readonly policy: LockPolicy; readonly afterMs: number }
-  /** The process learned whether it keeps its lease. */
+  /** The answer to the renewal of a lease. */
   | { readonly type: 'renewed'; readonly orderId: string; readonly holder: string; readonly isKept: boolean }
-  /** A queue was purged of a message. */
+  /** A message was purged from its queue. */
   | { readonly type: 'purged'; readonly body: string }
   /** A function received a batch. */
   | {
@@ -102,21 +100,21 @@ export type Observation =
       readonly queue: string;
       readonly messages: readonly { readonly messageId: string; readonly body: string }[];
     }
-  /** A function has answered a batch: the ids of its messages, and of those to be redelivered. */
+  /** A function answered a batch: the ids of all messages, and of those that it reports as failed. */
   | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
-  /** A function sets the time after which a message is visible again, whether or not the queue receives that. */
-  | { readonly type: 'to be shown'; readonly messageId: string; readonly afterMs: number }
-  /** A run of a function is over, and nothing runs beside it. `open`: its calls without an answer. */
-  | { readonly type: 'returned'; readonly name: string; readonly open: number }
-  /** An error was thrown or logged. `orderId`: the order that the log names, if any. */
+  /** A function changes the visibility of a message. The call may fail to reach the queue. */
+  | { readonly type: 'visibility changed'; readonly messageId: string; readonly afterMs: number }
+  /** A run of a function returned while nothing else ran in its process. `pendingCalls`: calls without an answer. */
+  | { readonly type: 'returned'; readonly name: string; readonly pendingCalls: number }
+  /** An error was thrown or logged: its place, its name and its message. `orderId` if it names an order. */
   | { readonly type: 'failed'; readonly where: string; readonly name: string; readonly message: string; readonly orderId?: string }
-  /** A message without a meaning was sent. */
+  /** A message that cannot be processed was sent. */
   | { readonly type: 'poisoned'; readonly body: string }
-  /** A message was dead-lettered: its document was written. */
+  /** A message became a dead letter: its document was written. */
   | { readonly type: 'dead-lettered'; readonly message: DeadLetter }
-  /** A remote service had an effect, or undid one. */
+  /** A remote service applied an effect, or an undo of the effect under `undoes`. */
   | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string }
-  /** A store with limits has answered a write about an order. */
+  /** A write to a store with limits: its cost and its outcome. */
   | {
       readonly type: 'metered';
       readonly orderId: string;
@@ -125,11 +123,11 @@ export type Observation =
       readonly units: number;
       readonly outcome: 'written' | 'refused' | 'throttled' | 'too large';
     }
-  /** Orders that had ended before a time (milliseconds since 1970) were forgotten. */
+  /** Orders were deleted that had ended before this time (milliseconds since 1970). */
   | { readonly type: 'forgotten'; readonly orderIds: readonly string[]; readonly finishedBefore: number }
-  /** The part of the run in which only the limits of the store were in the way is over. */
-  | { readonly type: 'calm is over' }
-  | GuardedBy
+  /** Until here, only the limits of the store were in effect. From now on faults happen. */
+  | { readonly type: 'faults begin' }
+  | AgentObservation
   | ClockJumps
-  /** An agent pauses between two tries of one request. */
-  | { readonly type: 'rests'; readonly requestId: string; readonly tries: number; readonly ms: number };
+  /** An agent pauses between two tries for one request. */
+  | { readonly type: 'backs off'; readonly requestId: string; readonly tries: number; readonly ms: number };

@@ -32,7 +32,7 @@ export class PortObserver {
     const [, receipts, afterMs] = args as unknown as Parameters<Queues['release']>;
     for (const receipt of receipts) {
       const messageId = this.received.get(receipt)?.messageId;
-      if (messageId !== undefined) this.world.record({ type: 'to be shown', messageId, afterMs });
+      if (messageId !== undefined) this.world.record({ type: 'visibility changed', messageId, afterMs });
     }
   }
 

@@ -7,34 +7,34 @@ export function failureOf(where: string, error: unknown, orderId?: unknown): Ext
   return { type: 'failed', where, name, message, ...(typeof orderId === 'string' ? { orderId } : {}) };
 }
 
-/** The fields that say what a log line is about. */
-const abouts = ['orderId', 'messageId', 'agent', 'channel', 'queue', 'reason'] as const;
+/** Fields that name the subject of a log line or a metric. */
+const subjects = ['orderId', 'messageId', 'agent', 'channel', 'queue', 'reason'] as const;
 const levels: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error']);
-const isAbout = (fields: LogFields): boolean => abouts.some((about) => typeof fields[about] === 'string' && fields[about] !== '');
+const hasSubject = (fields: LogFields): boolean => subjects.some((name) => typeof fields[name] === 'string' && fields[name] !== '');
 
-/** The world that records observations. */
-interface Listener {
+/** A world that records observations. */
+interface Observer {
   record(observation: Observation): void;
   /** Counts a metric. */
   carriedOut?(site: string): void;
 }
 
-/** Returns telemetry that writes nothing and records every error. A log line without a message or a subject counts as an error. */
-export const observedTelemetry = (sight: Listener): Telemetry => ({
+/** Returns telemetry that reports every logged error to a world. A log line without a message or a subject counts as an error. */
+export const recordingTelemetry = (world: Observer): Telemetry => ({
   ...createTelemetry({ level: 'off' }),
   count: (metric) => {
-    sight.carriedOut?.(`emitted ${metric}`);
-    if (metric.length < 5) sight.record(failureOf('a metric has no name', new Error(metric)));
+    world.carriedOut?.(`emitted ${metric}`);
+    if (metric.length < 5) world.record(failureOf('metric without a name', new Error(metric)));
   },
   measure: (metric, value) => {
     if (!metric.endsWith('Ms') || !(value >= 0 || Number.isFinite(value)))
-      sight.record(failureOf('measured', new Error(`${metric} ${value}`)));
+      world.record(failureOf('invalid measurement', new Error(`${metric} ${value}`)));
   },
   log: (level, message, fields = {}) => {
     const { error, orderId, reason } = fields;
-    if (!levels.has(level) || message.length < 8 || !isAbout(fields))
-      sight.record(failureOf('a log line', new Error(`${level}: ${message} ${JSON.stringify(fields)}`)));
-    if (error !== undefined) sight.record(failureOf(message, error, orderId));
-    else if (level === 'error') sight.record(failureOf(message, new Error(String(reason)), orderId));
+    if (!levels.has(level) || message.length < 8 || !hasSubject(fields))
+      world.record(failureOf('invalid log line', new Error(`${level}: ${message} ${JSON.stringify(fields)}`)));
+    if (error !== undefined) world.record(failureOf(message, error, orderId));
+    else if (level === 'error') world.record(failureOf(message, new Error(String(reason)), orderId));
   },
 });

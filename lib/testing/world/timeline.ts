@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-const notedMax = 32_768;
+const pendingMax = 32_768;
 
 interface Entry {
   readonly at: number;
@@ -10,8 +10,7 @@ interface Entry {
 }
 
 /**
- * Virtual time. Events run one after another; each begins when all code woken by the last one waits again. A run is therefore the same
- * each time it begins from the same seed.
+ * The virtual time of a world. All waiting happens here, so events never overlap, and the same seed always gives the same run.
  */
 export class Timeline {
   now: number;
@@ -20,18 +19,20 @@ export class Timeline {
   /** Polls that only another event can answer. They do not advance the time alone. */
   private polls: Omit<Entry, 'order'>[] = [];
   private readonly trace = createHash('sha256');
-  /** Text that is not hashed yet: one large piece is cheaper than many small ones. */
-  private noted = '';
+  /** Text that is not hashed yet. One large piece costs less than many small ones. */
+  private pending = '';
   private orders = 0;
 
   constructor(start: number) {
     this.now = start;
   }
 
+  /** Whether no event is scheduled. */
   get isEmpty(): boolean {
     return this.entries.length === 0;
   }
 
+  /** Schedules an event. */
   after(ms: number, what: string, run: Entry['run']): void {
     const entry = { at: this.now + Math.max(0, ms), order: ++this.orders, what, run };
     const { entries } = this;
@@ -44,7 +45,7 @@ export class Timeline {
     }
   }
 
-  /** Runs the next event, and the code that it wakes. */
+  /** Runs the next event until everything waits again; rejects if none is left. */
   async step(): Promise<void> {
     this.takePolls();
     const entry = this.take();
@@ -53,7 +54,7 @@ export class Timeline {
     this.events += 1;
     this.note(`${entry.at} ${entry.what}\n`);
     await entry.run();
-    await settled();
+    await idle();
   }
 
   /** Schedules a poll that finds nothing until another event has happened. Time does not stop for it. */
@@ -72,19 +73,19 @@ export class Timeline {
 
   /** Adds text to the fingerprint. */
   note(text: string): void {
-    this.noted += text;
-    if (this.noted.length > notedMax) this.hash();
+    this.pending += text;
+    if (this.pending.length > pendingMax) this.hash();
   }
 
-  /** Returns the same text for two runs with the same events at the same times. */
+  /** Returns a hash that is equal for two runs with the same events at the same times. */
   fingerprint(): string {
     this.hash();
     return this.trace.copy().digest('hex').slice(0, 16);
   }
 
   private hash(): void {
-    this.trace.update(this.noted);
-    this.noted = '';
+    this.trace.update(this.pending);
+    this.pending = '';
   }
 
   private take(): Entry | undefined {
@@ -111,5 +112,8 @@ export class Timeline {
 
 const isEarlier = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
 
-/** Resolves when all woken code waits for the timeline again. Node reaches the next tick when no promise has anything left to do. */
-const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+/**
+ * Resolves when every woken function waits for the timeline again. Node runs a next tick only after all promise callbacks, and nothing
+ * in a world waits for anything else.
+ */
+const idle = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

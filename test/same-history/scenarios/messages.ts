@@ -36,10 +36,15 @@ export const messages: readonly Scenario[] = [
     mail: [lost('wake-up'), lost('wake-up'), lost('wake-up')],
     lastsSeconds: 180,
   }),
-  scenario('an unreadable message is dead-lettered, and delays no other message', sale, ['dead-lettered', 'Poison Message', 'completed'], {
-    events: [at(2.2, posts('stock-replies', 'nonsense')), at(2.3, posts('bank-requests', '{"v":1,"type":"request"}'))],
-    lastsSeconds: 400,
-  }),
+  scenario(
+    'an unreadable message is dead-lettered, and delays no other message',
+    sale,
+    ['dead-lettered', 'Message Dead-Lettered', 'completed'],
+    {
+      events: [at(2.2, posts('stock-replies', 'nonsense')), at(2.3, posts('bank-requests', '{"v":1,"type":"request"}'))],
+      lastsSeconds: 400,
+    },
+  ),
   scenario('an unreadable submission is dead-lettered at once', sale, ['dead-lettered', 'completed'], {
     events: [at(1, posts('submissions', '{"v":1,"type":"submission","client":"client"}'))],
   }),

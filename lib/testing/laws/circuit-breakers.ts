@@ -1,0 +1,141 @@
+import { type Breaker, phaseOf } from '#ports/circuit-breaker';
+import type { AgentEvent, AgentObservation } from '#testing/world/agent-event';
+import { type Law, lawOfSteadyProcesses, recordsIntents, type Setting } from './law.ts';
+
+/** How long a process may rely on its copy of the breaker. It does not read again sooner. */
+const freshMs = 2_000;
+/** A process that has neither called nor read for this long reads the breaker before it calls. */
+const idleMs = 10_000;
+/** Minimum time between two reductions of the number of parallel calls. */
+const loweredForMs = 1_000;
+
+/** The view that one process has of the service of one agent. Times are of its own clock unless noted. */
+class Process {
+  private known: Breaker | undefined;
+  private readAt = Number.NEGATIVE_INFINITY;
+  /** The last read failed, so the copy of the breaker is as old as before. */
+  private readFailed = false;
+  private calledAt = Number.NEGATIVE_INFINITY;
+  /** World time at which another process won the right to probe, or the write failed. */
+  private refusedAt: number | undefined;
+  /** World time at which it won the right to probe. */
+  private mayProbeAt: number | undefined;
+  private readonly probing = new Set<number>();
+  private readonly probes = new Set<number>();
+  private readonly running = new Set<number>();
+  /** Maximum number of parallel calls while the breaker is half-open. */
+  private allowed = 1;
+  private loweredAt = Number.NEGATIVE_INFINITY;
+  /** Failed or abandoned calls since the last answer. */
+  private failures = 0;
+  private readonly setting: Pick<Setting, 'agents'>;
+
+  constructor(setting: Pick<Setting, 'agents'>) {
+    this.setting = setting;
+  }
+
+  /** Returns what is wrong. `at` is world time. */
+  observe({ agent, now, event }: AgentObservation, at: number): string | undefined {
+    if (this.mayProbeAt !== at) this.mayProbeAt = undefined;
+    const phase = phaseOf(this.known, now);
+    switch (event.what) {
+      case 'calls':
+        return this.callStarted(event, now, phase);
+      case 'call ended':
+        return this.callEnded(event, now, phase);
+      case 'reads breaker':
+        return this.reads(now);
+      case 'writes breaker':
+        if (phase === 'open' && event.breaker.closedAt === null) this.probing.add(event.breaker.rev);
+        return undefined;
+      case 'store answered':
+        return this.breakerRead(event, now, at);
+      case 'store failed':
+        if (event.isWritten === false) this.refusedAt = at;
+        this.readAt = now;
+        this.readFailed = true;
+        return undefined;
+      case 'records intent':
+        if (Date.parse(event.completeBy) <= now) return `records an intent for request ${event.requestId} after its deadline`;
+        return phase === 'open' && now < (this.known?.probeAt ?? 0)
+          ? `records an intent for request ${event.requestId} while the breaker is open`
+          : undefined;
+      case 'requeues':
+        return recordsIntents(agent, this.setting) ? undefined : this.requeues(now, at, phase);
+      default:
+        return undefined;
+    }
+  }
+
+  private callStarted(
+    { call, requestId, isAbandoned }: Extract<AgentEvent, { what: 'calls' }>,
+    now: number,
+    phase: string,
+  ): string | undefined {
+    const idleForMs = now - Math.max(this.calledAt, this.readAt);
+    const isProbe = this.mayProbeAt !== undefined;
+    const before = this.running.size;
+    this.mayProbeAt = undefined;
+    this.calledAt = now;
+    this.running.add(call);
+    if (isProbe) this.probes.add(call);
+    if (isAbandoned) return `calls its service for request ${requestId} after its deadline`;
+    if (idleForMs >= idleMs) return `calls its service for request ${requestId} after ${idleForMs} idle ms without reading the breaker`;
+    if (phase === 'open' && !isProbe) return `calls its service for request ${requestId} while the breaker is open`;
+    if (phase === 'half-open' && !isProbe && before >= this.allowed)
+      return `calls its service for request ${requestId}: ${before + 1} parallel calls while half-open, allowed ${this.allowed}`;
+    return undefined;
+  }
+
+  private callEnded({ call, how }: Extract<AgentEvent, { what: 'call ended' }>, now: number, phase: string): undefined {
+    this.running.delete(call);
+    this.calledAt = now;
+    this.failures = how === 'answered' ? 0 : this.failures + 1;
+    if (phase !== 'half-open') return;
+    if (how === 'answered') this.allowed += 1;
+    // The reason for abandoning is not visible. A process that must read the breaker first lowers the limit later.
+    else if (how === 'abandoned') this.loweredAt = now;
+    else if (now - this.readAt >= freshMs) this.loweredAt = Number.POSITIVE_INFINITY;
+    else if (!this.probes.has(call) && this.allowed > 1 && now - this.loweredAt >= loweredForMs) {
+      this.allowed = Math.max(1, Math.floor(this.allowed / 2));
+      this.loweredAt = now;
+    }
+  }
+
+  private reads(now: number): string | undefined {
+    const agoMs = now - this.readAt;
+    if (agoMs < freshMs) return `reads the breaker again after only ${agoMs} ms`;
+    const wasClosed = phaseOf(this.known, this.readAt) === 'closed';
+    const wasIdle = now - Math.max(this.calledAt, this.readAt) >= idleMs;
+    return wasClosed && !this.readFailed && !wasIdle && this.failures < 2 ? 'reads the breaker although its service is well' : undefined;
+  }
+
+  private breakerRead({ breaker, isWritten }: Extract<AgentEvent, { what: 'store answered' }>, now: number, at: number): undefined {
+    const before = phaseOf(this.known, now);
+    if (isWritten === false) this.refusedAt = at;
+    if (isWritten && breaker && this.probing.has(breaker.rev)) this.mayProbeAt = at;
+    if (before !== 'half-open' && phaseOf(breaker, now) === 'half-open') this.allowed = 1;
+    if (this.loweredAt > now) this.loweredAt = now;
+    this.known = breaker;
+    this.readAt = now;
+    this.readFailed = false;
+  }
+
+  private requeues(now: number, at: number, phase: string): string | undefined {
+    const agoMs = now - this.readAt;
+    if (this.mayProbeAt !== undefined) return 'requeues a request although it won the right to probe';
+    if (phase !== 'closed' && agoMs >= freshMs) return `requeues a request because of a breaker that it read ${agoMs} ms ago`;
+    // Another process won the right to probe.
+    if (this.refusedAt === at) return undefined;
+    if (phase === 'open' && now >= (this.known?.probeAt ?? 0)) return 'requeues a request although it may probe';
+    if (phase === 'half-open' && this.running.size === 0) return 'requeues a request although no call is running';
+    return undefined;
+  }
+}
+
+/**
+ * A process that knows of an outage does not call the service, except for the one that probes. After the outage each process begins
+ * with one call at a time. A healthy process never reads the breaker; in an outage its copy is at most two seconds old (X-45).
+ */
+export const circuitBreakers = (setting: Pick<Setting, 'now' | 'agents'>): Law =>
+  lawOfSteadyProcesses('circuit breakers', () => new Process(setting), setting);

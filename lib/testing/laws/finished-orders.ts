@@ -1,0 +1,28 @@
+import type { Law } from './law.ts';
+
+/** The facts of an order that continues. */
+const continuing: ReadonlySet<string> = new Set([
+  'StepRequested',
+  'ActivityStarted',
+  'ActivityClosed',
+  'FaultRaised',
+  'FaultHandled',
+  'OrderClaimed',
+  'OrderBlocked',
+  'OrderProcessed',
+  'InstructionGiven',
+  'SignalReceived',
+]);
+
+/** A finished order begins nothing more, unless its caller compensates it (S6). */
+export const finishedOrders = (): Law => ({
+  name: 'finished orders',
+  atEnd: (history) =>
+    history.sound.flatMap(({ orderId, state, journal, caller }) => {
+      const ended = journal.findIndex(({ type }) => type === 'OrderProcessed');
+      if (ended < 0 && state.processState === 'Processed') return [`order ${orderId} is finished, but its journal does not record the end`];
+      if (ended < 0 || caller !== undefined) return [];
+      const later = journal.slice(ended + 1).filter(({ type }) => continuing.has(type));
+      return later.map(({ type, seq }) => `order ${orderId}: ${type} was recorded after the order was finished (journal line ${seq})`);
+    }),
+});

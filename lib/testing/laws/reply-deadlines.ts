@@ -1,0 +1,20 @@
+import { isForged, type Law, on, type Setting } from './law.ts';
+
+/** An agent sends no reply after the deadline of the request by its own clock (S8). */
+export function replyDeadlines(setting: Pick<Setting, 'forgedWord'>): Law {
+  /** Latest deadline by request id: a heartbeat extends it. */
+  const until = new Map<string, number>();
+  const extend = (requestId: string, at: string) => void until.set(requestId, Math.max(until.get(requestId) ?? 0, Date.parse(at)));
+  return {
+    name: 'reply deadlines',
+    after: on(['sent'], (observation) => {
+      if (!/-(requests|replies)$/.test(observation.queue) || observation.queue.startsWith('workflows-')) return undefined;
+      const { type, requestId, completeBy, sentAt } = JSON.parse(observation.body) as { readonly [field: string]: string };
+      // A requeued message may be one that no agent sent.
+      if (requestId === undefined || isForged(observation.body, setting)) return undefined;
+      if (completeBy !== undefined) extend(requestId, completeBy);
+      if (type !== 'reply' || Date.parse(`${sentAt}`) <= (until.get(requestId) ?? 0)) return undefined;
+      return `request ${requestId}: its agent replied at ${sentAt}, after the deadline ${new Date(until.get(requestId) ?? 0).toISOString()}`;
+    }),
+  };
+}

@@ -1,0 +1,17 @@
+import type { CreateFunction } from '#runtime/function';
+import { create as agent } from '../../functions/agent.ts';
+import { create as children } from '../../functions/children.ts';
+import { create as deadLetter } from '../../functions/dead-letter.ts';
+import { create as scheduler } from '../../functions/scheduler.ts';
+import { create as submissions } from '../../functions/submissions.ts';
+import { create as supervisor } from '../../functions/supervisor.ts';
+
+/** The shipped functions, by file, without the one that answers HTTP. */
+export const functionsByFile: { readonly [file: string]: CreateFunction } = {
+  agent,
+  children,
+  'dead-letter': deadLetter,
+  scheduler,
+  submissions,
+  supervisor,
+};
