@@ -61,6 +61,8 @@ describe('the judge of a run', () => {
     const [valid, unannounced] = judged(dead);
     assert.equal(valid, 'valid messages: a valid message became a dead letter: {}');
     assert.match(String(unannounced), /^dead letters: /);
-    assert.deepEqual(judged({ type: 'poisoned', body: 'nonsense' }), ['poison messages: message nonsense neither was processed nor became a dead letter']);
+    assert.deepEqual(judged({ type: 'poisoned', body: 'nonsense' }), [
+      'poison messages: message nonsense neither was processed nor became a dead letter',
+    ]);
   });
 });
