@@ -9,12 +9,12 @@ import shop from './shop.ts';
 
 /** The deployment of the bench's shop, read from the template that CloudFormation would get. */
 export interface Deployment {
-  /** MiB by name of the function. */
+  /** MiB of each function, by its name: `scheduler`, `agent-payment`. */
   readonly memoryMiB: ReadonlyMap<string, number>;
   readonly isTraced: boolean;
   readonly dataKeyReuseSeconds: number;
-  /** Seconds for which one run of the supervisor keeps making passes. */
-  readonly passingSeconds: number;
+  /** Seconds for which one run of the supervisor keeps looking for late orders. */
+  readonly supervisorRunSeconds: number;
   /** Counts resources by type: `AWS::CloudWatch::Alarm`. */
   count(type: string): number;
 }
@@ -34,14 +34,16 @@ export function deploymentOf(region: string): Deployment {
   const all = resourcesIn(region);
   const of = (type: string): readonly Resource['Properties'][] => all.flatMap(({ Type, Properties }) => (Type === type ? Properties : []));
   const functions = of('AWS::Lambda::Function');
+  // The inputs of the schedules. Only the supervisor's has a time for which to repeat.
   const inputs = of('AWS::Events::Rule').flatMap(({ Targets = [] }) =>
     Targets.map(({ Input = '{}' }) => JSON.parse(Input) as { repeatForMs?: number }),
   );
   return {
+    // REDRESS_ROLE is the name of the function.
     memoryMiB: new Map(functions.map(({ Environment, MemorySize = 128 }) => [Environment?.Variables.REDRESS_ROLE ?? '', MemorySize])),
     isTraced: functions.some(({ TracingConfig }) => TracingConfig?.Mode === 'Active'),
     dataKeyReuseSeconds: of('AWS::SQS::Queue')[0]?.KmsDataKeyReusePeriodSeconds ?? 300,
-    passingSeconds: Math.max(0, ...inputs.map(({ repeatForMs = 0 }) => repeatForMs / 1000)),
+    supervisorRunSeconds: Math.max(0, ...inputs.map(({ repeatForMs = 0 }) => repeatForMs / 1000)),
     count: (type) => of(type).length,
   };
 }

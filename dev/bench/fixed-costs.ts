@@ -13,10 +13,10 @@ export interface Idle {
 }
 
 /** Dollars a month without any orders. */
-export function fixedCosts({ memoryMiB, passingSeconds, count }: Deployment, { readUnitsPerPass, metrics }: Idle) {
-  const passes = minutes * Math.ceil(passingSeconds / assumed.supervisorLooksEverySeconds);
+export function fixedCosts({ memoryMiB, supervisorRunSeconds, count }: Deployment, { readUnitsPerPass, metrics }: Idle) {
+  const passes = minutes * Math.ceil(supervisorRunSeconds / assumed.supervisorLooksEverySeconds);
   const lines = {
-    supervisorTime: priceOf('lambdaArm', minutes * passingSeconds * ((memoryMiB.get('supervisor') ?? 0) / 1024)),
+    supervisorTime: priceOf('lambdaArm', minutes * supervisorRunSeconds * ((memoryMiB.get('supervisor') ?? 0) / 1024)),
     supervisorRequests: priceOf('lambdaRequest', minutes),
     supervisorReads: priceOf('dynamoDbRead', passes * readUnitsPerPass),
     emptyReceives: priceOf(

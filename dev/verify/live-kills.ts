@@ -1,8 +1,8 @@
 import { alertsIn } from '../../test/processes/kill-support.ts';
 import { type Ending, site } from '../../test/processes/support.ts';
 import { type Figure, measured, type Run } from './figure.ts';
+import { withCleanup } from './live/cleanup.ts';
 import { brokenCloud, type DatabaseName } from './live/cloud.ts';
-import { withEnding } from './live/ending.ts';
 import { killAgainAndAgain, type Plan, reportOf } from './live/kills.ts';
 
 const onDiskPlans = {
@@ -38,7 +38,7 @@ interface Report {
 
 /** An exception in one part is reported, and the other parts still run. */
 const reported = (work: (ending: Ending) => Promise<Report>): Promise<Report> =>
-  withEnding(work).catch((error: Error) => ({ short: [error.message], counts: {} }));
+  withCleanup(work).catch((error: Error) => ({ short: [error.message], counts: {} }));
 
 const measureOnDisk = ({ form, seed, progress }: Run) =>
   reported(async (ending) => {

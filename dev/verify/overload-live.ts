@@ -3,17 +3,19 @@ import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { commit } from '../tools/commit.ts';
 import { hundredths } from './live/arithmetic.ts';
-import { withEnding } from './live/ending.ts';
-import { type Live, noisy, outage, type Plan, poison } from './live/overloads.ts';
-import { openPlace, type Place } from './live/traffic.ts';
+import { withCleanup } from './live/cleanup.ts';
+import { noisy, outage, type PartResult, type Plan, poison } from './live/overloads.ts';
+import { type RunningSystem, startSystem } from './live/traffic.ts';
 
 /**
  * `npm run overload:live [-- poison outage noisy] [--scale 0.1] [--seed N] [--report FILE]` runs the real system in real time
- * under the load of `npm run verify -- G13 G18`, for about eight minutes. It prints a line of JSON for each part.
+ * under the loads that `npm run verify` plays in virtual time, for about eight minutes. It prints a line of JSON for each part:
+ * `poison` (G13: messages that cannot be processed), `outage` (G18: a service is unavailable), `noisy` (one client sends far too much).
  *
- * Times depend on the machine and are only reported. The exit code is 1 if an order or a message was lost.
+ * Times depend on the machine and are only reported. The exit code is 1 if an order did not complete, a malformed message did not become
+ * a dead letter, or a part threw; it is 2 for invalid arguments.
  */
-const parts: { readonly [part: string]: (place: Place, plan: Plan) => Promise<Live> } = { poison, outage, noisy };
+const parts: { readonly [part: string]: (system: RunningSystem, plan: Plan) => Promise<PartResult> } = { poison, outage, noisy };
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { scale: { type: 'string', default: '1' }, seed: { type: 'string', default: '1' }, report: { type: 'string' } },
@@ -21,7 +23,7 @@ const { values, positionals } = parseArgs({
 const [scale, seed] = [Number(values.scale), Number(values.seed)];
 const chosen = positionals.length > 0 ? positionals : Object.keys(parts);
 const unknown = chosen.filter((part) => !parts[part]);
-if (unknown.length > 0) stop(`There is no ${unknown.join(', ')}. Known: ${Object.keys(parts).join(', ')}.`);
+if (unknown.length > 0) stop(`There is no part ${unknown.join(', ')}. Known: ${Object.keys(parts).join(', ')}.`);
 if (!(scale >= 0.01 && scale <= 1)) stop(`--scale takes a number from 0.01 to 1, not "${values.scale}".`);
 if (!Number.isSafeInteger(seed)) stop(`--seed takes a whole number, not "${values.seed}".`);
 if (values.report) writeFileSync(values.report, '');
@@ -39,21 +41,21 @@ for (const part of chosen) {
   if (result.unfinished.length > 0) process.exitCode = 1;
 }
 
-/** A part that cannot be measured counts as failed. The others are still measured. */
-async function measure(part: string): Promise<Live> {
+/** Measures one part. If it throws, the part counts as failed, and the others are still measured. */
+async function measure(part: string): Promise<PartResult> {
   const progress = (line: string): void => void process.stderr.write(`${part}: ${line}\n`);
   try {
-    return await withEnding(async (ending) => {
+    return await withCleanup(async (cleanup) => {
       const run = parts[part];
-      if (!run) throw new Error(`There is no ${part}.`);
-      return run(await openPlace(ending), { scale, seed, progress });
+      if (!run) throw new Error(`There is no part ${part}.`);
+      return run(await startSystem(cleanup), { scale, seed, progress });
     });
   } catch (error) {
     return { unfinished: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
   }
 }
 
-/** The load average: processes that needed a core, over one, five and fifteen minutes. */
+/** Returns the load average: processes that needed a core, over one, five and fifteen minutes. */
 function load(): readonly number[] {
   return loadavg().map(hundredths);
 }

@@ -4,7 +4,7 @@ import { alertsIn, problemsIn, startShop } from '../../test/processes/kill-suppo
 import { type Ending, type Node, root, type Site, site, startNode, until } from '../../test/processes/support.ts';
 import { type Figure, measured, type Run } from './figure.ts';
 import { staleWritesIn, startAudit } from './live/audit.ts';
-import { withEnding } from './live/ending.ts';
+import { withCleanup } from './live/cleanup.ts';
 import { leasedOrder, leaseMs, type Pause, pauseInTurn, staleResultsIn } from './live/pauses.ts';
 import { type Course, coursesOf } from './live/recoveries.ts';
 
@@ -24,7 +24,7 @@ const orderIn = (sample: string) =>
 /** G10: nodes pause for longer than their leases and their steps last, and continue without noticing that. */
 export const figure: Figure = {
   shows: 'a node that was paused beyond its lease and its step timeout (SIGSTOP, SIGCONT) writes nothing stale',
-  measure: (run) => withEnding((ending) => measurePauses(ending, run)),
+  measure: (run) => withCleanup((ending) => measurePauses(ending, run)),
 };
 
 async function measurePauses(ending: Ending, { form, progress }: Run) {

@@ -3,7 +3,7 @@ import { dataFile } from '#adapters/sqlite/open';
 import { type Ending, site } from '../../test/processes/support.ts';
 import { copyOf, fateOfPage, flip, logFile, pageBytes, problemsAfter, scratchIn, wreck } from '../../test/processes/torn.ts';
 import { type Figure, measured, type Run } from './figure.ts';
-import { withEnding } from './live/ending.ts';
+import { withCleanup } from './live/cleanup.ts';
 
 /** A page with its header in the log. */
 const frameBytes = pageBytes + 24;
@@ -11,7 +11,7 @@ const frameBytes = pageBytes + 24;
 /** G9, its files: the damage of a crash, or of a bad disk. */
 export const figure: Figure = {
   shows: 'a log that is cut or damaged at any byte loses only what came after that byte, and a damaged page is reported',
-  measure: (run) => withEnding((ending) => measureFiles(ending, run)),
+  measure: (run) => withCleanup((ending) => measureFiles(ending, run)),
 };
 
 async function measureFiles(ending: Ending, { form, progress }: Run) {

@@ -33,7 +33,7 @@ export const story = `
 
   # Only a person can continue the order. This is the whole answer.
 
-  answer {"approved": false, "why": "It was meant for another shop."}
+  answer {"approved": false, "why": "The order was meant for another shop."}
   -> inventory order/reserve/undo key order/reserve/undo/1 attempt 1 with {"reservationId":"r1"}
   == unblocked
 

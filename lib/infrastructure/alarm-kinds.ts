@@ -30,10 +30,10 @@ const fiveMinutes = { period: Duration.minutes(5) };
 const total: MetricOptions = { ...fiveMinutes, statistic: 'Sum' };
 
 const system = (what: string, metric: IMetric): readonly Watched[] => [{ id: 'system', what, metric }];
-const eachJob = (
-  { jobs }: OrderProcessing,
-  metricOf: (job: OrderProcessing['jobs'] extends ReadonlyMap<string, infer J> ? J : never) => IMetric,
-) => [...jobs].map(([name, job]) => ({ id: name, what: `The function ${name}`, metric: metricOf(job) }));
+const eachFunction = (
+  { functions }: OrderProcessing,
+  metricOf: (each: OrderProcessing['functions'] extends ReadonlyMap<string, infer J> ? J : never) => IMetric,
+) => [...functions].map(([name, each]) => ({ id: name, what: `The function ${name}`, metric: metricOf(each) }));
 const eachQueue = ({ queues: all }: OrderProcessing, isMeant: (name: string) => boolean, metric: 'age' | 'depth') =>
   all.names.filter(isMeant).map((name) => {
     const queue = all.queue(name);
@@ -70,13 +70,13 @@ export const alarmKinds = {
     says: 'fails. Read its log; if a deployment caused it, roll back.',
     threshold: 0,
     periods: 1,
-    watched: (all) => eachJob(all, ({ function: job }) => job.metricErrors(total)),
+    watched: (all) => eachFunction(all, ({ function: lambda }) => lambda.metricErrors(total)),
   },
   FunctionThrottled: {
     says: 'is throttled: it needs more instances than it may have. Reserve concurrency, or raise the quota.',
     threshold: 0,
     periods: 3,
-    watched: (all) => eachJob(all, ({ function: job }) => job.metricThrottles(total)),
+    watched: (all) => eachFunction(all, ({ function: lambda }) => lambda.metricThrottles(total)),
   },
   FunctionNearItsTime: {
     says: 'runs for nearly as long as its timeout. Find out whether its service or the table is slow.',
@@ -84,9 +84,9 @@ export const alarmKinds = {
     periods: 3,
     // The supervisor uses its whole minute by design.
     watched: (all) =>
-      eachJob(all, ({ function: job }) => job.metricDuration({ ...fiveMinutes, statistic: 'p99' }))
+      eachFunction(all, ({ function: lambda }) => lambda.metricDuration({ ...fiveMinutes, statistic: 'p99' }))
         .filter(({ id }) => id !== 'supervisor')
-        .map((watched) => ({ ...watched, threshold: 0.9 * all.job(watched.id).spec.timeoutMs })),
+        .map((watched) => ({ ...watched, threshold: 0.9 * all.functionNamed(watched.id).spec.timeoutMs })),
   },
   SupervisorSilent: {
     says: 'has not looked for overdue orders for ten minutes: late orders do not recover. Check its schedule and its log.',
@@ -100,8 +100,8 @@ export const alarmKinds = {
     threshold: 0,
     periods: 2,
     watched: (all) =>
-      eachJob(all, ({ spec }) => all.metrics.counted('serviceAway', spec.name, total)).filter(
-        ({ id }) => all.job(id).spec.file === 'agent',
+      eachFunction(all, ({ spec }) => all.metrics.counted('serviceAway', spec.name, total)).filter(
+        ({ id }) => all.functionNamed(id).spec.file === 'agent',
       ),
   },
   ChannelClosed: {

@@ -6,8 +6,8 @@ const period = { period: Duration.minutes(1) };
 
 /** Creates the dashboard: whether orders come in, make progress and wait. */
 export function orderDashboard(system: OrderProcessing, { name }: { readonly name: string }): Dashboard {
-  const { entrance, jobs, queues, table, metrics } = system;
-  const all = [...jobs.values()];
+  const { entrance, functions, queues, table, metrics } = system;
+  const all = [...functions.values()];
   const graph = (title: string, left: readonly IMetric[], width = 8): GraphWidget =>
     new GraphWidget({ title, left: [...left], width, height: 6 });
   const waiting = queues.names.filter((queue) => !queue.endsWith('-dead'));
@@ -49,12 +49,12 @@ export function orderDashboard(system: OrderProcessing, { name }: { readonly nam
       [
         graph(
           'Runs',
-          all.map(({ function: job, spec }) => job.metricInvocations({ ...period, label: spec.name })),
+          all.map(({ function: lambda, spec }) => lambda.metricInvocations({ ...period, label: spec.name })),
           8,
         ),
         graph(
           'Failed runs',
-          all.map(({ function: job, spec }) => job.metricErrors({ ...period, label: spec.name })),
+          all.map(({ function: lambda, spec }) => lambda.metricErrors({ ...period, label: spec.name })),
           8,
         ),
         graph(

@@ -20,33 +20,33 @@ import { queueFigures, runs } from '#ports/limits';
 import type { DetailType } from '#ports/records';
 import type { FunctionSpec } from '#runtime/topology';
 import type { OrderQueues } from './order-queues.ts';
-import { type Permissions, tellsOfClosing } from './permissions.ts';
+import { announcesClosing, type Permissions } from './permissions.ts';
 
 /** Optional settings of one function. */
-export interface JobSettings {
-  /** MiB; CPU grows with it. */
+export interface FunctionSettings {
+  /** MiB; CPU grows with it. Default: 512, for the supervisor 256. */
   readonly memorySize?: number;
-  /** Instances reserved for this function, and also its maximum: at least two for each queue. */
+  /** Instances reserved for this function, and also its maximum: at least two for each queue. Default: none. */
   readonly reservedConcurrency?: number;
-  /** Concurrent batches for each of its queues, 2 to 1000 (50, or its share of the reserved instances). */
+  /** Concurrent batches for each of its queues, 2 to 1000. Default: 50, or its share of the reserved instances. */
   readonly maxConcurrency?: number;
   /** Environment variables, such as the URL of an agent's service. */
   readonly environment?: { readonly [name: string]: string };
 }
 
-export interface JobProps {
+export interface SystemFunctionProps {
   readonly spec: FunctionSpec;
   readonly code: Code;
   readonly environment: { readonly [name: string]: string };
-  readonly settings: JobSettings;
+  readonly settings: FunctionSettings;
   readonly permissions: Permissions;
   readonly queues: OrderQueues;
-  /** The prefix of a queue's ARN before the queue's name. */
-  readonly queueArns: string;
+  /** The ARN of any queue, up to the queue's name. */
+  readonly queueArnPrefix: string;
   readonly tableArn: string;
   readonly busArn: string;
   /** ARN of the queues that clients may register, ending in `*`. */
-  readonly responseQueues: string;
+  readonly responseQueueArns: string;
   readonly cursorSecret: Pick<ISecret, 'secretArn'>;
   readonly key: IKey;
   readonly logRetention: RetentionDays;
@@ -68,15 +68,15 @@ const concurrencyDefault = 50;
 const concurrencyMin = 2;
 
 /** One function of the system with its own role. The role allows what `permissions.ts` lists, and what Lambda does in its name. */
-export class Job extends Construct {
+export class SystemFunction extends Construct {
   readonly function: LambdaFunction;
   readonly spec: FunctionSpec;
   readonly permissions: Permissions;
   readonly role: Role;
   readonly mappings: readonly EventSourceMapping[];
-  readonly valvePolicies: Policy[] = [];
+  readonly consumerPolicies: Policy[] = [];
 
-  constructor(scope: Construct, id: string, props: JobProps) {
+  constructor(scope: Construct, id: string, props: SystemFunctionProps) {
     super(scope, id);
     const { spec, settings, environment } = props;
     this.spec = spec;
@@ -96,7 +96,7 @@ export class Job extends Construct {
       description: `${spec.name} of Redress`,
     });
     for (const statement of statementsOf(props, `${logGroup.logGroupArn}`)) this.role.addToPolicy(statement);
-    const consumers = tellsOfClosing(props.permissions) ? { REDRESS_QUEUE_ARNS: props.queueArns } : {};
+    const consumers = announcesClosing(props.permissions) ? { REDRESS_QUEUE_ARNS: props.queueArnPrefix } : {};
     this.function = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -127,11 +127,11 @@ export class Job extends Construct {
       mapping.node.addDependency(this.role);
       return mapping;
     });
-    if (props.permissions.closes.length > 0) this.maySetValves('OwnValves', [this]);
+    if (props.permissions.closesChannelOf.length > 0) this.maySwitchConsumers('OwnConsumers', [this]);
   }
 
   /** Allows this function to enable and disable the mappings of these functions. A separate policy, because the role exists before they do. */
-  maySetValves(id: string, jobs: readonly Job[]): void {
+  maySwitchConsumers(id: string, functions: readonly SystemFunction[]): void {
     const mappings = { service: 'lambda', resource: 'event-source-mapping', resourceName: '*', arnFormat: ArnFormat.COLON_RESOURCE_NAME };
     const policy = new Policy(this, id, {
       roles: [this.role],
@@ -140,11 +140,11 @@ export class Job extends Construct {
         new PolicyStatement({
           actions: ['lambda:UpdateEventSourceMapping'],
           resources: [Stack.of(this).formatArn(mappings)],
-          conditions: { ArnEquals: { 'lambda:FunctionArn': jobs.map((job) => job.function.functionArn) } },
+          conditions: { ArnEquals: { 'lambda:FunctionArn': functions.map((each) => each.function.functionArn) } },
         }),
       ],
     });
-    this.valvePolicies.push(policy);
+    this.consumerPolicies.push(policy);
   }
 }
 
@@ -152,7 +152,7 @@ export class Job extends Construct {
  * Returns the maximum concurrency of each queue. Event sources ignore reserved concurrency: a batch beyond it is throttled, waits
  * for its visibility timeout, and becomes a dead letter after some deliveries.
  */
-function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency, maxConcurrency }: JobSettings): number {
+function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency, maxConcurrency }: FunctionSettings): number {
   if (reservedConcurrency === undefined || sources.length === 0) return maxConcurrency ?? concurrencyDefault;
   const share = Math.floor(reservedConcurrency / sources.length);
   const each = maxConcurrency ?? Math.min(Math.max(share, concurrencyMin), concurrencyDefault);
@@ -166,8 +166,8 @@ function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency
   );
 }
 
-function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStatement[] {
-  const { spec, permissions, queues, tableArn, busArn, responseQueues, cursorSecret, key, tracing } = props;
+function statementsOf(props: SystemFunctionProps, logGroupArn: string): readonly PolicyStatement[] {
+  const { spec, permissions, queues, tableArn, busArn, responseQueueArns, cursorSecret, key, tracing } = props;
   const allow = (actions: readonly string[], resources: readonly string[], conditions = {}): PolicyStatement[] =>
     actions.length > 0 && resources.length > 0
       ? [new PolicyStatement({ actions: [...actions], resources: [...resources], conditions })]
@@ -181,7 +181,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
       permissions.table.map((action) => `dynamodb:${action}`),
       [tableArn],
     ),
-    ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.notesAskings ? [tableArn] : [], {
+    ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.recordsIntents ? [tableArn] : [], {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${intentPrefix}*`] },
     }),
     ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
@@ -201,9 +201,9 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arns(permissions.sendsTo)),
     ...allow(['sqs:ChangeMessageVisibility'], arns(permissions.holds)),
     ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
-    ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
+    ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueueArns] : []),
     ...allow(['events:PutEvents'], announces ? [busArn] : []),
-    ...allow(['events:PutEvents'], !announces && tellsOfClosing(permissions) ? [busArn] : [], {
+    ...allow(['events:PutEvents'], !announces && announcesClosing(permissions) ? [busArn] : [], {
       'ForAllValues:StringEquals': { 'events:source': eventSource, 'events:detail-type': closingType },
     }),
     ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
@@ -215,14 +215,14 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
   ];
 }
 
-const usesTable = ({ table, notesAskings, breakers, documents }: Permissions): boolean =>
-  table.length + breakers.length + documents.length > 0 || notesAskings;
+const usesTable = ({ table, recordsIntents, breakers, documents }: Permissions): boolean =>
+  table.length + breakers.length + documents.length > 0 || recordsIntents;
 
 /** Returns the services that use the key in this function's name. */
 const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>
   new Set([
     ...(usesTable(permissions) ? ['dynamodb'] : []),
     ...(permissions.sendsTo.length + sources.length > 0 ? ['sqs'] : []),
-    ...(permissions.announces || tellsOfClosing(permissions) ? ['events'] : []),
+    ...(permissions.announces || announcesClosing(permissions) ? ['events'] : []),
     ...(permissions.readsCursorSecret ? ['secretsmanager'] : []),
   ]);

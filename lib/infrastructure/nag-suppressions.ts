@@ -5,13 +5,14 @@ import type { OrderProcessing } from './order-processing.ts';
 
 /** Acknowledges intended findings of cdk-nag, each at its one construct and with its reason. */
 export function acknowledgeFindings(system: OrderProcessing): void {
-  const { jobs, queues, announcements, entrance, users, cursorSecret, tracing } = system;
+  const { functions, queues, announcements, entrance, users, cursorSecret, tracing } = system;
   const say = (at: IConstruct, id: string, reason: string): void => Validations.of(at).acknowledge({ id, reason });
 
-  for (const { role, function: job, mappings, permissions, spec, valvePolicies } of jobs.values()) {
+  for (const { role, function: lambda, mappings, permissions, spec, consumerPolicies } of functions.values()) {
     if (tracing)
       say(role, 'AwsSolutions::AwsSolutions-IAM5[Resource::*]', 'The two X-Ray actions do not support resource-level permissions.');
-    else say(job, 'Serverless::Serverless-LambdaTracing', 'At low load, traces cost more than the runs. The `tracing` prop enables them.');
+    else
+      say(lambda, 'Serverless::Serverless-LambdaTracing', 'At low load, traces cost more than the runs. The `tracing` prop enables them.');
     if (permissions.answersClients)
       say(
         role,
@@ -19,17 +20,17 @@ export function acknowledgeFindings(system: OrderProcessing): void {
         `Clients own their response queues in this account and region, and an administrator registers them by name: ${responseQueuePrefix}*.`,
       );
     say(
-      job,
+      lambda,
       'Serverless::Serverless-LambdaDLQ',
       'A failed message returns to its queue and then goes to the dead-letter queue; a failed call returns to its caller. A failed run of the supervisor is not repeated, because the next run finds all due orders.',
     );
     if (spec.schedules.length > 0)
       say(
-        job,
+        lambda,
         'Serverless::Serverless-LambdaAsyncFailureDestination',
         'A failed start carries no information: the next run finds all due orders, and an alarm fires when no run succeeds.',
       );
-    for (const policy of valvePolicies)
+    for (const policy of consumerPolicies)
       for (const resource of ['*', shown(system, 'lambda', 'event-source-mapping:*')])
         say(
           policy,

@@ -12,14 +12,14 @@ import { queueNames } from '#ports/messages';
 import { responseQueuePrefix } from '#ports/queues';
 import { readConfig } from '#runtime/config';
 import { onlyWorkflowOf } from '#runtime/default-workflow';
-import { type Cut, topologyOf } from '#runtime/topology';
+import { type AgentGrouping, type FunctionSpec, topologyOf } from '#runtime/topology';
 import { Alarms, type AlarmThresholds } from './alarms.ts';
 import { type Bundle, bundle } from './bundle.ts';
 import { orderDashboard } from './dashboard.ts';
 import { encryptionKey } from './encryption.ts';
 import { Announcements } from './event-bus.ts';
 import { Entrance, type EntranceProps } from './http-api.ts';
-import { Job, type JobSettings } from './lambda-function.ts';
+import { type FunctionSettings, SystemFunction } from './lambda-function.ts';
 import { checkThatItLoads } from './load-check.ts';
 import { OrderMetrics } from './metrics.ts';
 import { acknowledgeFindings } from './nag-suppressions.ts';
@@ -36,33 +36,35 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly app: App;
   /** Path of the module whose default export is `app`; it is bundled into each function. */
   readonly entry: string;
-  /** The name of this deployment, unique in its account and region (`redress`); queues are named `<name>-<queue>`. */
+  /** The name of this deployment, unique in its account and region; queues are named `<name>-<queue>`. Default: `redress`. */
   readonly name?: string;
   /** The system's variables, as listed in `README.md`: `{ MAX_FAILURES: '5' }`. */
   readonly variables?: { readonly [name: string]: string };
   /** Settings by function name: `api`, `scheduler`, `agent-payment`. */
-  readonly functions?: { readonly [name: string]: JobSettings };
+  readonly functions?: { readonly [name: string]: FunctionSettings };
   /** Environment variables of the agents' functions, such as the URLs of their services. */
   readonly agentEnvironment?: { readonly [name: string]: string };
-  /** One function for each agent (default), or one for all agents (F-36). */
-  readonly agents?: Cut['agents'];
-  /** The issuer whose tokens the API accepts (default: a new user pool). */
+  /** Whether each agent has a function of its own, or all have one together (F-36). Default: `each`. */
+  readonly agents?: AgentGrouping;
+  /** The issuer whose tokens the API accepts. Default: a new user pool. */
   readonly issuer?: ExternalIssuer;
-  /** Programs that submit orders; each gets an app client of the user pool. */
+  /** Programs that submit orders; each gets an app client of the user pool. Default: none. */
   readonly clients?: readonly string[];
-  /** The interval between starts of the supervisor, at least a minute (default); within each run it makes a pass every few seconds (F-47). */
+  /** The interval between runs of the supervisor, at least a minute. A run looks for late orders every few seconds (F-47). Default: a minute. */
   readonly supervisorEvery?: Duration;
-  /** Thresholds that differ from the defaults; `false` creates no alarms. */
+  /** Thresholds that differ from those of the alarms; `false` creates no alarms. Default: none differs. */
   readonly alarms?: AlarmThresholds | false;
-  /** The time after which finished orders are deleted (never). */
+  /** The time after which finished orders are deleted. Default: never. */
   readonly retention?: Duration;
-  /** The interval between scans of the whole table for orders that the index missed (six hours). A scan reads every item. */
+  /** The interval between scans of the whole table for orders that the index missed. A scan reads every item. Default: six hours. */
   readonly sweepEvery?: Duration;
+  /** The time for which CloudWatch keeps the logs. Default: three months. */
   readonly logRetention?: RetentionDays;
-  /** Enables X-Ray (off). At low load nearly every run is traced, which costs more than the runs. */
+  /** Enables X-Ray. At low load nearly every run is traced, which costs more than the runs. Default: false. */
   readonly tracing?: boolean;
+  /** Limits of the API, in requests. Default: 1,000 a second, in bursts of 2,000. */
   readonly throttle?: EntranceProps['throttle'];
-  /** Whether the table, the key and the user pool are kept when the stack is destroyed (kept). */
+  /** Whether the table, the key and the user pool are kept when the stack is destroyed. Default: kept. */
   readonly removalPolicy?: RemovalPolicy;
 }
 
@@ -88,10 +90,10 @@ export class OrderProcessing extends Construct {
   /** The user pool; undefined with another issuer. */
   readonly users: UserPoolIssuer | undefined;
   /** The functions by name: `scheduler`, `agent-payment`. */
-  readonly jobs: ReadonlyMap<string, Job>;
+  readonly functions: ReadonlyMap<string, SystemFunction>;
   readonly queuePrefix: string;
-  /** ARN pattern of the clients' response queues, which share a name prefix. */
-  readonly responseQueues: string;
+  /** The ARN of any response queue of a client, with `*` after the prefix of the name. */
+  readonly responseQueueArns: string;
   readonly cursorSecret: Secret;
   readonly tracing: boolean;
   readonly announcements: Announcements;
@@ -102,7 +104,7 @@ export class OrderProcessing extends Construct {
     const { app, name = 'redress', removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.THREE_MONTHS } = props;
     checkNames({ name, clients: props.clients ?? [], hasUserPool: props.issuer === undefined });
     const kept = removalPolicy !== RemovalPolicy.DESTROY;
-    const functions = topologyOf(app, { ...(props.agents ? { agents: props.agents } : {}), stepMs: stepMsIn(props.variables) });
+    const specs = topologyOf(app, { ...(props.agents ? { agents: props.agents } : {}), stepMs: stepMsIn(props.variables) });
     this.queuePrefix = `${name}-`;
     this.key = encryptionKey(this, { name, removalPolicy });
     const { warmThroughput, replicas } = props;
@@ -113,13 +115,13 @@ export class OrderProcessing extends Construct {
       ...(warmThroughput ? { warmThroughput } : {}),
       ...(replicas ? { replicas } : {}),
     });
-    const passing = { key: this.key, removalPolicy: RemovalPolicy.DESTROY };
-    this.queues = new OrderQueues(this, 'Queues', { functions, prefix: this.queuePrefix, ...passing });
-    this.announcements = new Announcements(this, 'Announcements', { name, ...passing });
+    const transient = { key: this.key, removalPolicy: RemovalPolicy.DESTROY };
+    this.queues = new OrderQueues(this, 'Queues', { functions: specs, prefix: this.queuePrefix, ...transient });
+    this.announcements = new Announcements(this, 'Announcements', { name, ...transient });
     this.bus = this.announcements.bus;
     this.alerts = this.announcements.topic;
     this.users = props.issuer ? undefined : new UserPoolIssuer(this, 'Users', { name, removalPolicy, clients: props.clients ?? [] });
-    this.responseQueues = Stack.of(this).formatArn({
+    this.responseQueueArns = Stack.of(this).formatArn({
       service: 'sqs',
       resource: `${responseQueuePrefix}*`,
       arnFormat: ArnFormat.NO_RESOURCE_NAME,
@@ -131,12 +133,12 @@ export class OrderProcessing extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.tracing = props.tracing ?? false;
-    this.jobs = this.#makeJobs(props, functions, { name, logRetention });
-    const closing = [...this.jobs.values()].filter(({ permissions }) => permissions.closes.length > 0);
-    for (const job of this.jobs.values()) if (job.permissions.keepsChannels) job.maySetValves('Valves', closing);
+    this.functions = this.#makeFunctions(props, specs, { name, logRetention });
+    const closing = [...this.functions.values()].filter(({ permissions }) => permissions.closesChannelOf.length > 0);
+    for (const each of this.functions.values()) if (each.permissions.switchesConsumers) each.maySwitchConsumers('Consumers', closing);
     this.entrance = this.#makeEntrance(props, { name, logRetention });
     this.url = this.entrance.url;
-    for (const { spec, function: target } of this.jobs.values())
+    for (const { spec, function: target } of this.functions.values())
       startBySchedule(this, {
         spec,
         target,
@@ -153,7 +155,7 @@ export class OrderProcessing extends Construct {
     watchResources(this, app.agents.length);
   }
 
-  #makeJobs(props: OrderProcessingProps, functions: ReturnType<typeof topologyOf>, common: { name: string; logRetention: RetentionDays }) {
+  #makeFunctions(props: OrderProcessingProps, specs: readonly FunctionSpec[], common: { name: string; logRetention: RetentionDays }) {
     const { app, entry, agentEnvironment = {}, functions: settings = {} } = props;
     const issuer = props.issuer ? environmentOf(props.issuer) : (this.users?.environment ?? {});
     const environment = {
@@ -165,30 +167,31 @@ export class OrderProcessing extends Construct {
       ...(props.retention ? { RETENTION_DAYS: String(props.retention.toDays()) } : {}),
       ...props.variables,
     };
-    const ofRole: { readonly [file: string]: { readonly [name: string]: string } } = {
+    const variablesOf: { readonly [file: string]: { readonly [name: string]: string } } = {
       api: { ...issuer, REDRESS_CURSOR_SECRET: this.cursorSecret.secretArn },
       agent: agentEnvironment,
     };
-    const queueArns = Stack.of(this).formatArn({ service: 'sqs', resource: this.queuePrefix, arnFormat: ArnFormat.NO_RESOURCE_NAME });
-    const bundles = new Map([...new Set(functions.map(({ file }) => file))].map((file) => [file, bundle(file, entry)]));
+    const queueArnPrefix = Stack.of(this).formatArn({ service: 'sqs', resource: this.queuePrefix, arnFormat: ArnFormat.NO_RESOURCE_NAME });
+    const bundles = new Map([...new Set(specs.map(({ file }) => file))].map((file) => [file, bundle(file, entry)]));
     const bundleOf = (file: string) => bundles.get(file) as Bundle;
-    // All functions load the same app, so two checks are enough: one with the agents' variables and one without.
-    for (const { file, name } of functions.filter(({ file: each }) => each === 'scheduler' || each === 'agent'))
-      checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...ofRole[file], ...settings[name]?.environment });
+    // All functions load the same app, but agents have further variables. So the scheduler's function is checked for those without an
+    // agent's variables, and each agent's function for itself.
+    for (const { file, name } of specs.filter(({ file: each }) => each === 'scheduler' || each === 'agent'))
+      checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...variablesOf[file], ...settings[name]?.environment });
     return new Map(
-      functions.map((spec) => [
+      specs.map((spec) => [
         spec.name,
-        new Job(this, `Function-${spec.name}`, {
+        new SystemFunction(this, `Function-${spec.name}`, {
           spec,
           code: bundleOf(spec.file).code,
-          environment: { ...environment, ...ofRole[spec.file] },
+          environment: { ...environment, ...variablesOf[spec.file] },
           settings: settings[spec.name] ?? {},
           permissions: permissionsOf(spec, app),
-          queueArns,
+          queueArnPrefix,
           queues: this.queues,
           tableArn: this.table.tableArn,
           busArn: this.bus.eventBusArn,
-          responseQueues: this.responseQueues,
+          responseQueueArns: this.responseQueueArns,
           cursorSecret: this.cursorSecret,
           key: this.key,
           logRetention: common.logRetention,
@@ -204,25 +207,28 @@ export class OrderProcessing extends Construct {
   ) {
     return new Entrance(this, 'Entrance', {
       ...common,
-      handler: this.job('api').function,
+      handler: this.functionNamed('api').function,
       key: this.key,
       removalPolicy: RemovalPolicy.DESTROY,
       throttle,
     });
   }
 
-  job(name: string): Job {
-    const job = this.jobs.get(name);
-    if (!job) throw new Error(`Unknown function ${name}; expected one of ${[...this.jobs.keys()].join(', ')}.`);
-    return job;
+  functionNamed(name: string): SystemFunction {
+    const found = this.functions.get(name);
+    if (!found) throw new Error(`Unknown function ${name}; expected one of ${[...this.functions.keys()].join(', ')}.`);
+    return found;
   }
 
-  /** Allows a program to submit orders as messages. It must also be registered as a sender of its client: `PUT /clients/{id}`. */
+  /** Allows a program to submit orders as messages. Also register its `SenderId` with the client for which it submits: `PUT /clients/{id}`. */
   grantSubmit(grantee: IGrantable): Grant {
     return this.queues.queue(queueNames.submissions).grantSendMessages(grantee);
   }
 
-  /** Allows a role to subscribe to alerts, and to read, delete and redrive dead letters and undelivered alerts. */
+  /**
+   * Allows a role to subscribe to alerts, to read and delete dead letters and undelivered alerts, and to redrive dead letters. A redrive
+   * sends them to their original queues, so the role may send to those.
+   */
   grantOperate(grantee: IGrantable): Grant {
     const dead = this.queues.names.filter((name) => name.endsWith('-dead'));
     const others = this.queues.names.filter((name) => !dead.includes(name));

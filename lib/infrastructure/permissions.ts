@@ -10,15 +10,15 @@ export interface Permissions {
   /** Actions on the table, as IAM names them without `dynamodb:`. */
   readonly table: readonly string[];
   /** Whether it records the intents of at-most-once requests in the table, in their partitions only. */
-  readonly notesAskings: boolean;
+  readonly recordsIntents: boolean;
   /** Agents whose circuit breakers it writes, each in its own partition only. */
   readonly breakers: readonly string[];
   /** The document actions it may use, in the listed partitions only. */
   readonly documents: readonly DocumentRights[];
   /** Queues whose channel it closes after repeated failures; it records this in the table and announces it. */
-  readonly closes: readonly string[];
-  /** Whether it reconciles the event source mappings with the channels' records, and alerts people. */
-  readonly keepsChannels: boolean;
+  readonly closesChannelOf: readonly string[];
+  /** Whether it enables and disables event source mappings, so that they agree with the channels' records, and alerts people. */
+  readonly switchesConsumers: boolean;
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
@@ -43,10 +43,10 @@ export interface DocumentRights {
 
 const none: Permissions = {
   table: [],
-  notesAskings: false,
+  recordsIntents: false,
   breakers: [],
-  closes: [],
-  keepsChannels: false,
+  closesChannelOf: [],
+  switchesConsumers: false,
   documents: [],
   indexes: [],
   sendsTo: [],
@@ -104,7 +104,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     return {
       ...judging(spec, { ...none, sendsTo: [...names].map((name) => queueNames.replies(name)) }),
       breakers: [...names],
-      notesAskings: agents.some(
+      recordsIntents: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
       ),
     };
@@ -120,7 +120,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       : {
           ...given,
           indexes: [indexes.worklist.name],
-          keepsChannels: true,
+          switchesConsumers: true,
           documents: [...given.documents, { actions: ['PutItem'], partitions: closableIn(app).map(collections.channel) }],
         };
   },
@@ -146,7 +146,7 @@ function judging(spec: FunctionSpec, given: Permissions): Permissions {
   const tracks = { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) };
   const channels = { actions: ['GetItem', 'PutItem'], partitions: [collections.channels, ...channelsOf(spec).map(collections.channel)] };
   const documents = [...given.documents, tracks, channels];
-  return { ...withQueues(given, [...from, ...from.map(queueNames.deadLetters)]), documents, holds: from, closes: from };
+  return { ...withQueues(given, [...from, ...from.map(queueNames.deadLetters)]), documents, holds: from, closesChannelOf: from };
 }
 
 /** Returns the queues that can be closed: all consumed queues except dead-letter queues. */
@@ -172,7 +172,8 @@ const withQueues = (given: Permissions, more: readonly string[]): Permissions =>
 });
 
 /** Whether a role may announce on the bus that a channel was closed. */
-export const tellsOfClosing = ({ closes, keepsChannels }: Permissions): boolean => closes.length > 0 || keepsChannels;
+export const announcesClosing = ({ closesChannelOf, switchesConsumers }: Permissions): boolean =>
+  closesChannelOf.length > 0 || switchesConsumers;
 
 export function permissionsOf(spec: FunctionSpec, app: Cast): Permissions {
   const of = permissions[spec.file];

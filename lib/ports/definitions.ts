@@ -15,6 +15,6 @@ export interface Definitions {
   /** Whether an output matches the operation's schema. */
   isOutput(agent: string, operation: string, output: Json): boolean;
   readonly agents: readonly AgentDefinition[];
-  /** Warnings about definitions that can run nevertheless: `fulfil-order@1, order/confirm: It has no undo …`. */
+  /** Warnings about definitions that can run nevertheless: `fulfil-order@1, order/confirm: This step has no undo …`. */
   readonly warnings: readonly string[];
 }

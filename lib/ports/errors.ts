@@ -36,8 +36,8 @@ export class UnreadableRecordError extends Error {
   }
 }
 
-/** Returns the state that `read` decodes; adds the order to an UnreadableRecordError. */
-export function stateBehind<T>(order: OrderRecord, read: () => T): T {
+/** Returns the state of this order, as `read` decodes it. Adds the order to an UnreadableRecordError. */
+export function decodeStateOf<T>(order: OrderRecord, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -47,13 +47,11 @@ export interface FunctionSpec {
   readonly stopsIn: 1 | 2;
 }
 
-/** How agents are divided among functions. */
-export interface Cut {
-  /** One function for each agent, or one for all agents (F-36). The outcome of an order is the same. */
-  readonly agents?: 'each' | 'together';
-}
+/** One function for each agent, or one for all agents together (F-36). The outcome of an order is the same. */
+export type AgentGrouping = 'each' | 'together';
 
-export interface TopologyOptions extends Cut {
+export interface TopologyOptions {
+  readonly agents?: AgentGrouping;
   /** The default time limit of a step, for operations without one. */
   readonly stepMs?: number | undefined;
 }
@@ -78,14 +76,14 @@ const sourcesFor =
 const plain = { environment: {}, sources: [], schedules: [] } as const;
 
 /** Returns all functions of the system and the queues between them, for the local host and the deployment. */
-export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = steps.stepMs }: TopologyOptions = {}): readonly FunctionSpec[] {
+export function topologyOf(app: Cast, { agents: grouping = 'each', stepMs = steps.stepMs }: TopologyOptions = {}): readonly FunctionSpec[] {
   const { agents } = app;
   const source = sourcesFor(app);
   const inbound = source(queueNames.submissions, schedulerVisibilityMs, 2);
   const calls = hasCalls(app.workflows) ? [source(queueNames.calls, schedulerVisibilityMs, 4)] : [];
   const toScheduler = [queueNames.wakeUps, ...replyQueuesOf(app)].map((queue) => source(queue, schedulerVisibilityMs, 4));
   const ofAgents =
-    cut === 'each'
+    grouping === 'each'
       ? agents.map((agent) => agentFunction(`agent-${agent.name}`, [agent], source, stepMs))
       : agents.length > 0
         ? [agentFunction('agents', agents, source, stepMs)]

@@ -160,7 +160,7 @@ test('the local server passes on the path as the gateway does', async (context) 
   assert.deepEqual(await store.clients(), [{ ...acme, ...register }]);
 });
 
-test('a body that is too large gets a problem, even without a content length', async (context) => {
+test('a body that is too large is refused with problem+json 413, even without a content length', async (context) => {
   const { api } = startApi();
   const telemetry = createTelemetry({ level: 'off' });
   const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry });

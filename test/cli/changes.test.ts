@@ -25,7 +25,7 @@ const charge = (more: Partial<StepView>): StepView => ({
   ...more,
 });
 
-describe('the changes that a watcher of an order sees', () => {
+describe('the messages to a watcher of an order', () => {
   const requested = order({ steps: [charge({})] });
 
   test('report a requested step once', () => {
@@ -33,7 +33,7 @@ describe('the changes that a watcher of an order sees', () => {
     assert.deepEqual(changesBetween(requested, requested), []);
   });
 
-  test('number the attempts of a step', () => {
+  test('show the number of a further attempt', () => {
     assert.deepEqual(changesBetween(requested, order({ steps: [charge({ attempts: 2 })] })), ['charge requested again (attempt 2)']);
   });
 

@@ -185,7 +185,9 @@ const unusable: readonly (readonly [what: string, prepare: (file: string) => voi
   [
     'was written by a newer version',
     (file) => new DatabaseSync(file).exec(`CREATE TABLE t (a); PRAGMA user_version = ${schemaVersion + 1}`),
-    new RegExp(`written by a newer version of redress \\(${schemaVersion + 1}, this one reads ${schemaVersion}\\)`),
+    new RegExp(
+      `written by a newer version of redress: its schema version is ${schemaVersion + 1}, and this one reads at most ${schemaVersion}\\.`,
+    ),
   ],
   ["is another program's database", (file) => new DatabaseSync(file).exec('CREATE TABLE theirs (a)'), /belongs to another program/],
   [

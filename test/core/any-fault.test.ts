@@ -49,7 +49,9 @@ describe('a handler for every fault', () => {
     const errors = check(workflow(handling(sequence('order', declaring), first, last))).filter(({ severity }) => severity === 'error');
     assert.deepEqual(
       errors.map(({ message }) => message),
-      ['The handler for "Refused" can never run: the one for "*" comes before it and catches the fault. Put it first.'],
+      [
+        'The handler for "Refused" can never run: the one for "*" comes before it and catches the fault. Put the handler for "Refused" before it.',
+      ],
     );
     const twice = check(workflow(handling(sequence('order', declaring), last, { ...last, do: notified('no-2') })));
     assert.match(twice.find(({ severity }) => severity === 'error')?.message ?? '', /^A second handler for "Refused"/);

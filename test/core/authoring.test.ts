@@ -579,7 +579,7 @@ test('ifTrue records the choice that it abbreviates', () => {
   );
 });
 
-test('a condition that only JavaScript accepts does not load', () => {
+test('a condition that is valid JavaScript but not a valid expression is refused where it is written', () => {
   assert.throws(() => ifTrue(true as never, tell('a')), /Expected an expression \(a path such as order\.total, or cel`…`\), got true/);
   assert.throws(() => not('paid' as never), /Expected an expression .* got "paid"/);
   assert.throws(() => equals(expression<number>('order.total'), Number.NaN), /Expected a finite number, got NaN/);

@@ -513,7 +513,7 @@ const handling: typeof table = [
     'a compensation without a scope, outside of a handler',
     workflow(sequence('', undoable('a', '1'), compensate())),
     'order/compensate',
-    'it must name the scope',
+    'compensate must name its scope',
   ],
   [
     'a compensation of an unknown scope',
@@ -545,7 +545,7 @@ const handling: typeof table = [
     workflow(parallel('', scope('travel', undoable('a', '1')), sequence('then', step('b'), compensate('travel')))),
     'order/then/compensate',
     '"travel" (order/travel) may still be running here',
-    'Compensate it after it has ended, or in one of its handlers.',
+    'Compensate the scope after its end, or in one of its handlers.',
   ],
   [
     'a compensation of the scope that contains it',
@@ -693,7 +693,7 @@ const odd: typeof table = [
     'F-99: a step without an undo in a scope that is compensated',
     workflow(on(sequence('', sequence('s', step('a')), faulty('b', 'Refused')), ['Refused', sequence('h', compensate(), step('c'))])),
     'order/s/a',
-    'It has no undo, so its effect stays when order is compensated',
+    'This step has no undo, so its effect stays when order is compensated',
   ],
 ];
 

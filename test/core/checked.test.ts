@@ -227,17 +227,17 @@ describe('F-99: steps that stay when their scope is compensated', () => {
   test('each step is reported once, with the first scope that is compensated', () => {
     const root = on(sequence('', scope('s', step('a')), faulty('b', 'Refused'), compensate('s')), ['Refused', compensate()]);
     assert.deepEqual(stays({ ...root, faultHandlers: [{ fault: 'Refused', do: { ...compensate(), name: 'all' } as Activity }] }), [
-      'warning order/s/a It has no undo in order/s',
-      'warning order/b It has no undo in order',
+      'warning order/s/a This step has no undo in order/s',
+      'warning order/b This step has no undo in order',
     ]);
   });
 
   test('a step with an undo is undone, alone or as part of a whole, and is not reported', () => {
     const whole = { ...sequence('whole', step('c')), undo: step('undo') } as unknown as Activity;
     const root = on(sequence('', undoable('a'), whole, faulty('b', 'Refused')), ['Refused', sequence('h', compensate(), step('d'))]);
-    assert.deepEqual(stays(root), ['warning order/b It has no undo in order']);
+    assert.deepEqual(stays(root), ['warning order/b This step has no undo in order']);
     const inside = { ...sequence('outer', sequence('inner', step('a')), compensate('inner')), undo: step('undo') } as unknown as Activity;
-    assert.deepEqual(stays(sequence('', inside)), ['warning order/outer/inner/a It has no undo in order/outer/inner']);
+    assert.deepEqual(stays(sequence('', inside)), ['warning order/outer/inner/a This step has no undo in order/outer/inner']);
   });
 
   test('a scope in a loop is named only in the same turn', () => {

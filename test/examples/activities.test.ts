@@ -46,35 +46,35 @@ async function plays(file: string): Promise<void> {
 }
 
 describe('the examples of activities', () => {
-  test('a question to a person, who answers no', () => plays('ask-operator.ts'));
-  test('F-84: a variable that a loop adds up, entry by entry', () => plays('assign.ts'));
-  test('F-88: the first branch whose condition holds', () => plays('choice.ts'));
-  test('F-88: one branch or the other', () => plays('if-true.ts'));
-  test('a workflow that calls another one, and undoes it', () => plays('call.ts'));
-  test('a function of the app', () => plays('compute.ts'));
+  test('an operator answers no to a question, and the order is compensated', () => plays('ask-operator.ts'));
+  test('F-84: a loop adds up a variable, entry by entry', () => plays('assign.ts'));
+  test('F-88: a choice runs the first branch whose condition holds', () => plays('choice.ts'));
+  test('F-88: ifTrue runs one branch or the other', () => plays('if-true.ts'));
+  test('a workflow calls another one, and undoes it', () => plays('call.ts'));
+  test('compute runs a function of the app', () => plays('compute.ts'));
   test('F-99, F-100, F-103: completed steps are undone, and an undo is repeated until it succeeds', () => plays('compensate.ts'));
-  test('F-89: a wait of a day', () => plays('delay.ts'));
-  test("F-169: an app's own activity, which cleans up before a handler runs", () => plays('ensure.ts'));
-  test('F-84, F-85: the first entry that is good enough', () => plays('for-each.ts'));
-  test("F-84: the results of a loop's turns, as a list in the order of the entries", () => plays('collect.ts'));
-  test('F-90: a retry written by hand with a while, a sequence, a scope, a choice and a delay', () => plays('hand-made-retry.ts'));
-  test('F-72, F-86: a branch that faults while the other one is running', () => plays('parallel.ts'));
-  test('F-68, F-76: a fault that the workflow raises itself', () => plays('raise.ts'));
+  test('F-89: a delay waits for a day', () => plays('delay.ts'));
+  test("F-169: an app's own activity cleans up before a handler runs", () => plays('ensure.ts'));
+  test('F-84, F-85: a forEach stops at the first entry that is good enough', () => plays('for-each.ts'));
+  test('F-84: a loop collects the results of its turns in the order of the entries', () => plays('collect.ts'));
+  test('F-90: a while, a sequence, a scope, a choice and a delay do the work of a retry', () => plays('hand-made-retry.ts'));
+  test('F-72, F-86: a branch faults; the other one is canceled, and its effect is undone', () => plays('parallel.ts'));
+  test('F-68, F-76: a workflow raises a fault itself', () => plays('raise.ts'));
   test('F-37, F-96: a declared temporary fault is retried, then handled', () => plays('transient.ts'));
-  test('F-93, F-96: a step that runs again after one fault, and not after another', () => plays('retry.ts'));
-  test('F-66, F-70: a fault that is handled at its own step', () => plays('scope.ts'));
-  test('F-83: one after the other', () => plays('sequence.ts'));
-  test('F-44, F-60, F-80: a step that is requested again, resubmitted and canceled', () => plays('step.ts'));
+  test('F-93, F-96: a step runs again after one fault, and not after another', () => plays('retry.ts'));
+  test('F-66, F-70: a scope around one step handles its fault, and the order continues', () => plays('scope.ts'));
+  test('F-83: the steps of a sequence run one after the other', () => plays('sequence.ts'));
+  test('F-44, F-60, F-80: a step is requested again, resubmitted and canceled', () => plays('step.ts'));
   test('F-37, S11: a step past its time limit is confirmed, and undone', () => plays('within.ts'));
-  test('F-171, F-172: a fault that is raised again, and a handler for every fault', () => plays('any-fault.ts'));
+  test('F-171, F-172: a handler raises its fault again, and an outer handler takes it', () => plays('any-fault.ts'));
   test("F-102, F-93, F-96: each failed run is undone before the next one begins, up to the retry's count", () =>
     plays('undone-then-again.ts'));
   test('F-102, F-172: a handler of each run undoes it and raises the fault again, and the retry around it runs again', () =>
     plays('undone-by-its-handler.ts'));
-  test('an order that ends at once', () => plays('terminate.ts'));
-  test('a composite that is undone as a whole', () => plays('undo-as-a-whole.ts'));
-  test('a signal from outside', () => plays('wait-for.ts'));
-  test('F-87: a question that is asked until the answer is yes', () => plays('repeat-while.ts'));
+  test('terminate ends an order at once', () => plays('terminate.ts'));
+  test('a composite is undone as a whole', () => plays('undo-as-a-whole.ts'));
+  test('an order waits for a signal, and continues with its payload', () => plays('wait-for.ts'));
+  test('F-87: a question is asked until the answer is yes', () => plays('repeat-while.ts'));
 
   test('every example file is played here', () => {
     const here = readFileSync(new URL(import.meta.url), 'utf8');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterAll, describe, test } from '@jest/globals';
 import { keys } from '#adapters/aws/dynamodb/keys';
 import type { IamQuestion } from '#adapters/aws/iam';
-import type { Job } from '#infrastructure/lambda-function';
+import type { SystemFunction } from '#infrastructure/lambda-function';
 import { collections } from '#ports/documents';
 import { responseQueuePrefix } from '#ports/queues';
 import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
@@ -30,12 +30,12 @@ const stack = synthesize({ props: { tracing: true } });
 /** Actions that the platform performs in the name of a function, so that no call of the function shows them. */
 interface Platform {
   readonly actions: readonly string[];
-  readonly on: (job: Job) => readonly string[];
+  readonly on: (job: SystemFunction) => readonly string[];
   readonly reason: string;
 }
 
-const isOfTable = ({ permissions: { table, breakers, documents, notesAskings } }: Job): boolean =>
-  table.length + breakers.length + documents.length > 0 || notesAskings;
+const isOfTable = ({ permissions: { table, breakers, documents, recordsIntents } }: SystemFunction): boolean =>
+  table.length + breakers.length + documents.length > 0 || recordsIntents;
 const platform: readonly Platform[] = [
   {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
@@ -86,7 +86,7 @@ const allowedFor = (name: string): ReadonlySet<string> => allowedBy(statementsOf
 const sorted = (set: Iterable<string>): readonly string[] => [...set].toSorted();
 
 describe('a role may do what its function does, and nothing else', () => {
-  for (const job of stack.orders.jobs.values()) {
+  for (const job of stack.orders.functions.values()) {
     test(`G21: ${job.spec.name} uses every right that it has, and has every right that it uses`, () => {
       const used = questionsOf(job.spec.name).flatMap(({ questions }) => questions.map(asAllowed));
       const byPlatform = platform.flatMap(({ actions, on }) =>
@@ -110,7 +110,7 @@ describe('a role may do what its function does, and nothing else', () => {
   }
 
   test('every function has its own role, and every role and policy is covered here', () => {
-    const known = [...stack.orders.jobs.keys()].map(roleIdOf);
+    const known = [...stack.orders.functions.keys()].map(roleIdOf);
     assert.equal(new Set(known).size, known.length);
     assert.deepEqual(sorted(ofType(stack, 'IAM::Role').map(([id]) => id)), sorted(known));
     for (const [, { Properties }] of ofType(stack, 'IAM::Role'))
@@ -164,7 +164,9 @@ describe('the rights to close a channel are narrow', () => {
     );
     return ids.map((id) => ({ 'Fn::GetAtt': [id, 'Arn'] }));
   };
-  const closing = [...stack.orders.jobs.values()].filter(({ permissions }) => permissions.closes.length > 0).map(({ spec }) => spec.name);
+  const closing = [...stack.orders.functions.values()]
+    .filter(({ permissions }) => permissions.closesChannelOf.length > 0)
+    .map(({ spec }) => spec.name);
 
   test('F-108: a function may disable only its own mappings; the supervisor may disable all that can be closed', () => {
     assert.deepEqual(closing, ['submissions', 'children', 'agent-stock', 'agent-post', 'scheduler']);

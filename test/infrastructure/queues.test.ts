@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from '@jest/globals';
-import type { JobSettings } from '#infrastructure/lambda-function';
+import type { FunctionSettings } from '#infrastructure/lambda-function';
 import { SetupError } from '#ports/errors';
 import { hiddenMs, queueFigures } from '#ports/limits';
 import { queueNames } from '#ports/messages';
@@ -10,7 +10,7 @@ import { nameOf } from './policies.ts';
 import { defaults, functionOf, ofType, type Resource, synthesize } from './support.ts';
 
 const stack = defaults();
-const { queuePrefix, jobs } = stack.orders;
+const { queuePrefix, functions: all } = stack.orders;
 
 const queueOf = (name: string): Resource['Properties'] => {
   const found = ofType(stack, 'SQS::Queue').find(([, { Properties }]) => Properties['QueueName'] === queuePrefix + name);
@@ -123,12 +123,12 @@ test('the maximum concurrency and the reserved concurrency of a function can be 
   assert.deepEqual([post['ReservedConcurrentExecutions'], post['MemorySize']], [undefined, 512]);
   const limits = ofType({ resources }, 'Lambda::EventSourceMapping').map(([, { Properties }]) => Properties['ScalingConfig']);
   assert.equal(limits.filter((limit) => (limit as { MaximumConcurrency: number }).MaximumConcurrency === 7).length, 1);
-  assert.ok(jobs.size > 2);
+  assert.ok(all.size > 2);
 });
 
 describe('reserved concurrency suffices for all queues of a function, so that Lambda throttles no message', () => {
   const readBy = (name: string) => mappings.filter(({ job }) => job === name).length;
-  const limitsOf = (functions: { readonly [name: string]: JobSettings }, name: string): readonly unknown[] => {
+  const limitsOf = (functions: { readonly [name: string]: FunctionSettings }, name: string): readonly unknown[] => {
     const { resources } = synthesize({ props: { functions } });
     return ofType({ resources }, 'Lambda::EventSourceMapping')
       .filter(([, { Properties }]) => {
@@ -137,7 +137,7 @@ describe('reserved concurrency suffices for all queues of a function, so that La
       })
       .map(([, { Properties }]) => (Properties['ScalingConfig'] as { MaximumConcurrency: number }).MaximumConcurrency);
   };
-  const refused = (name: string, settings: JobSettings, says: RegExp, remedy: RegExp): void =>
+  const refused = (name: string, settings: FunctionSettings, says: RegExp, remedy: RegExp): void =>
     assert.throws(
       () => synthesize({ props: { functions: { [name]: settings } } }),
       (error: unknown) => error instanceof SetupError && says.test(error.message) && remedy.test(error.remedy),

@@ -17,7 +17,7 @@ import { readConfig } from '#runtime/config';
 import { queueEvent } from '#runtime/host/event-source';
 import { loadFunction } from '#runtime/host/load';
 import { createSystem, newHostId } from '#runtime/system';
-import { advancesOrders, type Cut, type FunctionSpec, type SupervisorTask, topologyOf } from '#runtime/topology';
+import { advancesOrders, type FunctionSpec, type SupervisorTask, type TopologyOptions, topologyOf } from '#runtime/topology';
 
 /** A call of the HTTP API, with its caller. */
 export interface ApiCall {
@@ -64,7 +64,7 @@ export interface Roles {
 
 export interface RolesOptions {
   readonly app: App;
-  readonly cut?: Cut;
+  readonly topology?: TopologyOptions;
   readonly endpoints: AwsEndpoints;
   readonly deployment: AwsConfig;
   /** The variables of the configuration. */
@@ -75,7 +75,7 @@ type Handle = (event: unknown) => Promise<unknown>;
 
 const visibilityMs = 30_000;
 
-export async function openRoles({ app, cut = {}, endpoints, deployment, variables = {} }: RolesOptions): Promise<Roles> {
+export async function openRoles({ app, topology = {}, endpoints, deployment, variables = {} }: RolesOptions): Promise<Roles> {
   let shiftedMs = 0;
   const clock: Clock = { now: () => Date.now() + shiftedMs, sleep: systemClock.sleep };
   const config = readConfig({ REDRESS_ADAPTERS: 'aws', LOG_LEVEL: 'off', ...variables });
@@ -91,7 +91,7 @@ export async function openRoles({ app, cut = {}, endpoints, deployment, variable
     return aws;
   };
 
-  const functions = topologyOf(app, cut);
+  const functions = topologyOf(app, topology);
   const handlers = new Map<string, Handle>();
   const telemetries = new Map<string, Telemetry>();
   const healths = new Map<string, ChannelHealth>();

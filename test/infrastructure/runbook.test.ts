@@ -124,10 +124,10 @@ describe('documented commands work', () => {
   });
 
   test('every named queue, function and metric exists', () => {
-    const { queues, jobs } = defaults().orders;
+    const { queues, functions } = defaults().orders;
     const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name.replace('payment', 'stock'));
     for (const name of named(/\$\(queue ([a-z-]+)\)/g)) assert.ok(queues.names.includes(name), name);
-    for (const name of [...named(/\$\(job ([a-z-]+)\)/g), ...named(/^logs ([a-z-]+)/gm)]) assert.ok(jobs.has(name), name);
+    for (const name of [...named(/\$\(job ([a-z-]+)\)/g), ...named(/^logs ([a-z-]+)/gm)]) assert.ok(functions.has(name), name);
     for (const name of named(/\$\(output ([A-Za-z]+)\)/g)) assert.ok(defaults().outputs[name], name);
     assert.ok(alarmsOf(defaults()).some(({ MetricName }) => MetricName === 'supervisorPass'));
   });

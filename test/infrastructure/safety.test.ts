@@ -70,7 +70,7 @@ describe('the template contains no secrets', () => {
     assert.partialDeepStrictEqual(ofType(stack, 'SecretsManager::Secret')[0]?.[1].Properties, {
       GenerateSecretString: { PasswordLength: 64 },
     });
-    const withAddress = [...stack.orders.jobs.keys()].filter(
+    const withAddress = [...stack.orders.functions.keys()].filter(
       (name) => functionOf(stack, name).Environment.Variables['REDRESS_CURSOR_SECRET'],
     );
     assert.deepEqual(withAddress, ['api']);

@@ -136,7 +136,7 @@ test('F-47: each run reports the orders it looked at and their greatest lateness
 
 test('X-45: each agent has an alarm on the metric with which its function reports an outage of its service', () => {
   const alarms = ofType(defaults(), 'CloudWatch::Alarm').filter(([, { Properties }]) => Properties['MetricName'] === 'serviceAway');
-  const agents = [...defaults().orders.jobs.keys()].filter((name) => name.startsWith('agent-'));
+  const agents = [...defaults().orders.functions.keys()].filter((name) => name.startsWith('agent-'));
   const roles = agents.map((name) => functionOf(defaults(), name).Environment.Variables['REDRESS_ROLE']);
   assert.deepEqual(
     alarms.map(([, { Properties }]) => (Properties['Dimensions'] as readonly { Value: string }[])[0]?.Value).toSorted(),

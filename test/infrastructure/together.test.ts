@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterAll, describe, test } from '@jest/globals';
-import type { Cut } from '#runtime/topology';
+import type { AgentGrouping } from '#runtime/topology';
 import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
 import app from './app.ts';
 import { allowedBy, statementsOf } from './policies.ts';
@@ -26,9 +26,9 @@ const passing = new Set([
 const lasting = (value: unknown): unknown => JSON.parse(JSON.stringify(value, (name, part) => (passing.has(name) ? undefined : part)));
 
 /** Returns the ends of the same orders as seen from outside. */
-async function endsWith(agents: NonNullable<Cut['agents']>): Promise<readonly unknown[]> {
+async function endsWith(agents: AgentGrouping): Promise<readonly unknown[]> {
   const { endpoints } = emulators;
-  const roles = await openRoles({ app, cut: { agents }, endpoints, deployment: await deployed(app, endpoints) });
+  const roles = await openRoles({ app, topology: { agents }, endpoints, deployment: await deployed(app, endpoints) });
   const orders = ['one', 'both', 'later', 'nothing'].flatMap((workflow) =>
     ['tea', 'sold out'].map((item) => ({ workflow, order: { item } })),
   );
@@ -72,7 +72,7 @@ describe('several agents may share one function', () => {
   test("F-36: agents: 'together' deploys one function that reads every request queue, and may send to every reply queue and requeue requests", () => {
     const together = synthesize({ props: { agents: 'together', functions: { agents: { memorySize: 2048 } } } });
     assert.deepEqual(
-      [...together.orders.jobs.keys()],
+      [...together.orders.functions.keys()],
       ['api', 'submissions', 'children', 'agents', 'scheduler', 'supervisor', 'sweeper', 'dead-letter'],
     );
     const { Environment, MemorySize, Role } = functionOf(together, 'agents');

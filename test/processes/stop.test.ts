@@ -27,7 +27,7 @@ test('at its start the system prints each warning of check on a line; the sample
   const { variables } = site(t);
   const odd = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
   assert.deepEqual(odd.out().match(/^warn .*$/gm), [
-    'warn  odd@1, order/all/work: It has no undo, so its effect stays when order/all is compensated. Give it one, .undo(…), or declare that its effect stays: .noUndo().',
+    'warn  odd@1, order/all/work: This step has no undo, so its effect stays when order/all is compensated. Give it one, .undo(…), or declare that its effect stays: .noUndo().',
   ]);
   await odd.kill('SIGTERM');
   const sample = await startLocal(t, { ...variables, REDRESS_DATA: `${variables.REDRESS_DATA}-2` });

@@ -103,7 +103,7 @@ test('X-35, F-64: a data folder of a newer version is refused, and still works w
   await refuses(
     t,
     variables,
-    /^redress: The data folder .* was written by a newer version of redress \(99, this one reads \d+\)\. Update redress, or choose another folder with REDRESS_DATA\.$/,
+    /^redress: The data folder .* was written by a newer version of redress: its schema version is 99, and this one reads at most \d+\. Update redress, or choose another folder with REDRESS_DATA\.$/,
   );
 });
 

@@ -139,7 +139,7 @@ test('the examples contain no conflict with the types of their schemas', async (
     check(definition, catalogOf({ operations: operationsOf(definition), called: calledIn(definition) })),
   );
   assert.ok(workflows.length > 10);
-  assert.deepEqual([...new Set(shown.map(({ message }) => message.split(',')[0]))], ['It has no undo']);
+  assert.deepEqual([...new Set(shown.map(({ message }) => message.split(',')[0]))], ['This step has no undo']);
 });
 
 test('an input that its agent transforms before validation may have any form', () => {

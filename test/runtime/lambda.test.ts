@@ -159,7 +159,7 @@ describe('a function in Lambda', () => {
     for (const _ of ['first', 'second']) await handler(await eventFrom('wake-ups'));
     const warned = lines.filter((line) => line.includes('"level":"warn"'));
     assert.equal(warned.length, 1);
-    assert.match(warned[0] ?? '', /odd@1, order\/all\/take: It has no undo/);
+    assert.match(warned[0] ?? '', /odd@1, order\/all\/take: This step has no undo/);
   });
 
   test('reads the key of list cursors only if it is configured', async (t) => {

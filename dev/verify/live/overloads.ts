@@ -3,7 +3,7 @@ import { collections } from '#ports/documents';
 import { queueNames } from '#ports/messages';
 import { corpus, agent as corpusAgent, jsonIn, type Malformed } from '../../../test/roles/dead-letters/corpus.ts';
 import { backAfter, callsFrom, hundredths, type Took, timesAsLong, timesOf } from './arithmetic.ts';
-import type { Place } from './traffic.ts';
+import type { RunningSystem } from './traffic.ts';
 
 export interface Plan {
   /** Duration relative to the whole form, from 0.01 to 1. */
@@ -13,7 +13,7 @@ export interface Plan {
 }
 
 /** The counts, and the violated properties in words. Times depend on the machine and are not judged. */
-export interface Live {
+export interface PartResult {
   readonly unfinished: readonly string[];
   readonly [count: string]: unknown;
 }
@@ -25,21 +25,21 @@ const poisonPerOrder = 2;
 const turns = 2;
 
 /** Sends orders at half of the host's capacity, without and with a fifth of messages that cannot be processed. */
-export async function poison(place: Place, { scale, seed, progress }: Plan): Promise<Live> {
-  const capacity = await place.capacity();
+export async function poison(system: RunningSystem, { scale, seed, progress }: Plan): Promise<PartResult> {
+  const capacity = await system.capacity();
   const perSecond = capacity / 2;
   const forMs = (30_000 * scale) / turns;
   const perTurn = Math.round((perSecond * forMs * poisonPerOrder) / 1000);
   const messages = poisonOf(perTurn * turns, seed);
   const [without, withIt]: [Took[], Took[]] = [[], []];
   for (let turn = 0; turn < turns; turn++) {
-    without.push(...(await place.ended(await place.steadily('acme', perSecond, forMs))));
-    const sent = send(place, messages.slice(turn * perTurn, (turn + 1) * perTurn), forMs);
-    withIt.push(...(await place.ended(await place.steadily('acme', perSecond, forMs))));
+    without.push(...(await system.ended(await system.steadily('acme', perSecond, forMs))));
+    const sent = send(system, messages.slice(turn * perTurn, (turn + 1) * perTurn), forMs);
+    withIt.push(...(await system.ended(await system.steadily('acme', perSecond, forMs))));
     await sent;
     progress(`${turn + 1} of ${turns} turns`);
   }
-  const deadLetter = await allDeadLetter(place, messages.length);
+  const deadLetter = await allDeadLetter(system, messages.length);
   const [usual, poisoned] = [timesOf(without), timesOf(withIt)];
   return {
     capacity,
@@ -72,7 +72,7 @@ function poisonOf(count: number, seed: number): readonly Malformed[] {
     });
 }
 
-async function send({ open }: Place, messages: readonly Malformed[], forMs: number): Promise<void> {
+async function send({ open }: RunningSystem, messages: readonly Malformed[], forMs: number): Promise<void> {
   const start = Date.now();
   for (const [index, { queue, body }] of messages.entries()) {
     await sleep(Math.max(0, start + (index * forMs) / messages.length - Date.now()));
@@ -80,7 +80,7 @@ async function send({ open }: Place, messages: readonly Malformed[], forMs: numb
   }
 }
 
-async function allDeadLetter({ open }: Place, count: number): Promise<number> {
+async function allDeadLetter({ open }: RunningSystem, count: number): Promise<number> {
   const channels = [...agents, queueNames.submissions, queueNames.wakeUps];
   for (let looks = 0; ; looks++) {
     const found = await Promise.all(
@@ -93,22 +93,22 @@ async function allDeadLetter({ open }: Place, count: number): Promise<number> {
 }
 
 /** A service refuses everything for two minutes, while orders arrive as before. */
-export async function outage(place: Place, { scale, progress }: Plan): Promise<Live> {
-  const capacity = await place.capacity();
+export async function outage(system: RunningSystem, { scale, progress }: Plan): Promise<PartResult> {
+  const capacity = await system.capacity();
   const perSecond = Math.min(5, capacity / 4);
   const [beforeMs, awayMs, afterMs] = [20_000 * scale, 120_000 * scale, 90_000 * scale];
   const start = Date.now();
-  const submitting = place.steadily('acme', perSecond, beforeMs + awayMs + afterMs);
+  const submitting = system.steadily('acme', perSecond, beforeMs + awayMs + afterMs);
   submitting.catch(() => undefined);
   await sleep(beforeMs);
   const away = Date.now();
-  await place.switchTo({ service: 'payment', failRate: 1, failStatus: 503 });
+  await system.switchTo({ service: 'payment', failRate: 1, failStatus: 503 });
   progress('the service is away');
   await sleep(awayMs);
-  await place.switchTo({ service: 'payment' });
+  await system.switchTo({ service: 'payment' });
   const over = Date.now();
   progress('the service is back');
-  const orders = await place.ended(await submitting);
+  const orders = await system.ended(await submitting);
   const endings = orders.flatMap(({ endedAt, outcome }) => (endedAt !== undefined && outcome === 'completed' ? [endedAt] : []));
   const waited = orders.filter(({ dueAt }) => dueAt < over);
   const lastOfThem = Math.max(over, ...waited.map(({ endedAt = Infinity }) => endedAt));
@@ -120,7 +120,7 @@ export async function outage(place: Place, { scale, progress }: Plan): Promise<L
     awayMs: over - away,
     orders: orders.length,
     inError: orders.filter(({ outcome }) => outcome === 'Error').length,
-    ...callsFrom(place.paymentCalls, away),
+    ...callsFrom(system.paymentCalls, away),
     throughputBackAfterMs: backAfter(endings, span) ?? null,
     backlogGoneAfterMs: lastOfThem === Infinity ? null : lastOfThem - over,
     unfinished: notCompleted(orders),
@@ -131,23 +131,23 @@ const quiet = Array.from({ length: 20 }, (_, index) => `quiet-${index + 1}`);
 const timesAsMuch = 100;
 
 /** Runs twenty clients at a fifth of the host's capacity, then adds one client with a hundred times the load of each. */
-export async function noisy(place: Place, { scale, progress }: Plan): Promise<Live> {
-  const capacity = await place.capacity();
+export async function noisy(system: RunningSystem, { scale, progress }: Plan): Promise<PartResult> {
+  const capacity = await system.capacity();
   const each = capacity / 5 / quiet.length;
   const forMs = 30_000 * scale;
   const theQuiet = async () => {
     // The clients do not start at the same moment.
-    const all = quiet.map((client, index) => sleep((1000 * index) / each / quiet.length).then(() => place.steadily(client, each, forMs)));
+    const all = quiet.map((client, index) => sleep((1000 * index) / each / quiet.length).then(() => system.steadily(client, each, forMs)));
     return (await Promise.all(all)).flat();
   };
-  const without = await place.ended(await theQuiet());
+  const without = await system.ended(await theQuiet());
   progress('without the noisy one');
   const [noisyOnes, withIt] = await Promise.all([
-    place.steadily('noisy', timesAsMuch * each, forMs),
-    theQuiet().then((submitted) => place.ended(submitted)),
+    system.steadily('noisy', timesAsMuch * each, forMs),
+    theQuiet().then((submitted) => system.ended(submitted)),
   ]);
   progress('with the noisy one');
-  const noise = await place.ended(noisyOnes);
+  const noise = await system.ended(noisyOnes);
   const [usual, disturbed] = [timesOf(without), timesOf(withIt)];
   return {
     capacity,
@@ -157,7 +157,7 @@ export async function noisy(place: Place, { scale, progress }: Plan): Promise<Li
     without: usual,
     with: disturbed,
     noisy: timesOf(noise),
-    throttled: place.throttled(),
+    throttled: system.throttled(),
     othersP99TimesAsLong: timesAsLong(disturbed.p99Ms, usual.p99Ms),
     unfinished: notCompleted([...without, ...withIt, ...noise]),
   };

@@ -21,10 +21,10 @@ interface Submitted {
   readonly dueAt: number;
 }
 
-/** The sample shop in a process of its own, and before it, in another one, the whole system as `npm start` has it. */
-export type Place = Awaited<ReturnType<typeof openPlace>>;
+/** The whole system as `npm start` runs it, in one process, and the sample shop that it calls, in another one. */
+export type RunningSystem = Awaited<ReturnType<typeof startSystem>>;
 
-export async function openPlace(ending: Ending) {
+export async function startSystem(ending: Ending) {
   const { folder, data, variables, open } = site(ending);
   const shop = run(ending, `${root}examples/shop/main.ts`, { PORT: '0', SHOP_LEDGER: `${folder}/shop.sqlite` });
   const [, shopUrl = ''] = await within(shop.line(/^shop (\S+)$/m), 'the shop does not open');

@@ -60,7 +60,7 @@ function ownVersion(connection: DatabaseSync, path: string): number {
     .get() as { version: number; inUse: number };
   if (version > schemaVersion)
     throw new SetupError(
-      `The data folder ${dirname(path)} was written by a newer version of redress (${version}, this one reads ${schemaVersion}).`,
+      `The data folder ${dirname(path)} was written by a newer version of redress: its schema version is ${version}, and this one reads at most ${schemaVersion}.`,
       'Update redress, or choose another folder with REDRESS_DATA.',
     );
   if (version === 0 && inUse)

@@ -1,4 +1,4 @@
-import { stateBehind } from '#ports/errors';
+import { decodeStateOf } from '#ports/errors';
 import type { OrderRecord, StateHead, StateRecord } from '#ports/records';
 import type { Database } from './database.ts';
 import { headOf, orderOf } from './rows.ts';
@@ -46,7 +46,7 @@ export function orderReads(database: Database): OrderReads {
       const row = selectState.get(orderId) as { submittedAt: number; head: string; blob: string } | undefined;
       if (!row) return undefined;
       const order = recentOrder(orderId, row.submittedAt);
-      return { order, state: { ...stateBehind(order, () => headOf(orderId, row.head)), blob: row.blob } };
+      return { order, state: { ...decodeStateOf(order, () => headOf(orderId, row.head)), blob: row.blob } };
     },
     head(orderId) {
       const row = selectHead.get(orderId) as { head: string } | undefined;

@@ -3,18 +3,21 @@ import { bodyLimits } from '#roles/submission/body-limits';
 
 export const processState = z.enum(['Pending', 'Processing', 'Processed', 'Error']);
 export const outcome = z.enum(['completed', 'compensated', 'rejected', 'canceled', 'terminated']);
+/** A time in an answer, in UTC. */
 export const time = z.iso.datetime();
 export const timeOrNull = time.nullable();
 export const anyJson = z.unknown();
 
-export const oneOf = <const T extends readonly string[]>(values: T) =>
+/** One of these values in a query string, or nothing. */
+export const optionalOneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, `expected one of ${values.join(', ')}`).exactOptional();
 
-export const moment = z.iso
-  .datetime({ offset: true, error: 'expected an existing date and time, such as 2026-01-31T12:00:00Z; write + as %2B' })
+/** A time in a query string, with any offset, or nothing. The "+" of an offset must be encoded there. */
+export const optionalTime = z.iso
+  .datetime({ offset: true, error: 'expected a date and time that exist, such as 2026-01-31T12:00:00Z; in a URL, write + as %2B' })
   .exactOptional();
 
-/** The key with which a client names one call. */
+/** The `Idempotency-Key` of a submission, or the `key` of an instruction: a second call with it changes nothing more. */
 export const keyPattern = /^[\x20-\x7e]{1,255}$/;
 
 export const reason = z.string().min(1).max(bodyLimits.charactersMax).regex(/\S/, 'Expected a reason: the history of the order keeps it.');

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { bodyLimits } from '#roles/submission/body-limits';
-import { anyJson, cursor, dryRun, limit, moment, reason, time } from './common.ts';
+import { anyJson, cursor, dryRun, limit, optionalTime, reason, time } from './common.ts';
 
 const queueName = z.string().min(1).max(bodyLimits.charactersMax);
 export const DeadLetterFilter = z.strictObject({
@@ -9,8 +9,8 @@ export const DeadLetterFilter = z.strictObject({
   type: z.string().min(1).max(64).exactOptional().describe('the type of the message: request, reply, submission'),
   orderId: z.string().min(1).max(128).exactOptional(),
   reason: z.string().min(1).max(256).exactOptional().describe('a part of the reason why it was dead-lettered'),
-  sentAfter: moment,
-  sentBefore: moment,
+  sentAfter: optionalTime,
+  sentBefore: optionalTime,
 });
 
 export const DeadLetterQuery = z.strictObject({ ...DeadLetterFilter.shape, limit, cursor });

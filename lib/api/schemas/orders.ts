@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { waitSecondsMax } from '../waiting.ts';
-import { anyJson, cursor, keyPattern, limit, moment, oneOf, outcome, processState, time, timeOrNull } from './common.ts';
+import { anyJson, cursor, keyPattern, limit, optionalOneOf, optionalTime, outcome, processState, time, timeOrNull } from './common.ts';
 
 export const OrderListQuery = z.strictObject({
-  state: oneOf(processState.options),
-  outcome: oneOf(outcome.options),
+  state: optionalOneOf(processState.options),
+  outcome: optionalOneOf(outcome.options),
   workflow: z
     .string()
     .regex(/^[a-z][a-z0-9-]{0,63}$/, 'expected the name of a workflow, such as fulfil-order')
@@ -14,8 +14,8 @@ export const OrderListQuery = z.strictObject({
     .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'expected the short type of a fault, such as CardDeclined')
     .exactOptional(),
   reference: z.string().min(1, 'expected 1 to 128 characters').max(128, 'expected 1 to 128 characters').exactOptional(),
-  submittedAfter: moment,
-  submittedBefore: moment,
+  submittedAfter: optionalTime,
+  submittedBefore: optionalTime,
   limit,
   cursor,
 });
@@ -49,7 +49,7 @@ export const ReadQuery = z
       .pipe(z.int().max(waitSecondsMax, waitHelp))
       .exactOptional()
       .describe('seconds to wait until the order ends or blocks'),
-    until: oneOf(['rest', 'change']).describe('`change`: wait until the ETag is no longer that of If-None-Match'),
+    until: optionalOneOf(['rest', 'change']).describe('`change`: wait until the ETag is no longer that of If-None-Match'),
   })
   .refine(({ wait, until }) => until === undefined || wait !== undefined, {
     path: ['until'],

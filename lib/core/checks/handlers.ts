@@ -6,19 +6,25 @@ import type { Placed, Report } from './tree.ts';
 /** Declared faults that may leave an activity, each with the path that raises it. */
 type Leaving = ReadonlyMap<string, string>;
 
-/** Checks which faults can occur where, and which handler catches them (F-69, F-163). */
-export function checkHandlers(root: Placed, sentOn: readonly string[], report: Report): void {
-  for (const [fault, path] of leavingOf(root, report, undefined)) {
-    // A transient fault is retried, and the supervisor's rules decide the rest.
-    if (isKindOf(fault, 'Engine') || isTransient(fault) || sentOn.some((type) => isKindOf(fault, type))) continue;
+/**
+ * Checks which faults can occur where, and which handler catches them (F-69, F-163). `escalated`: the faults that the workflow names in
+ * `toOperator` or `toCaller`.
+ */
+export function checkHandlers(root: Placed, escalated: readonly string[], report: Report): void {
+  for (const [fault, path] of checkedLeaving(root, report, undefined)) {
+    // A workflow need not mention the engine's faults. Nor a transient one: its step is requested again at the deadline.
+    if (isKindOf(fault, 'Engine') || isTransient(fault) || escalated.some((type) => isKindOf(fault, type))) continue;
     report(path, `"${fault}" is neither handled nor sent to an operator: name it in toOperator, or handle it.`, 'warning');
   }
 }
 
-/** Returns the faults that may leave an activity. `caught`: the faults that the nearest enclosing handler may have caught. */
-function leavingOf(placed: Placed, report: Report, caught: Leaving | undefined): Leaving {
-  const { node, path, isSound } = placed;
-  if (!isSound) return new Map();
+/**
+ * Checks an activity with everything inside it, and returns the faults that may leave it. `caught`: the faults that the nearest
+ * enclosing handler may have caught.
+ */
+function checkedLeaving(placed: Placed, report: Report, caught: Leaving | undefined): Leaving {
+  const { node, path, isWellFormed } = placed;
+  if (!isWellFormed) return new Map();
   if (isRemote(node)) return new Map((node.faults ?? []).map((fault) => [fault, path]));
   if (node.activity === 'rethrow') {
     if (!caught) report(path, 'A rethrow needs a fault handler around it. Use it inside .on(…), or raise a fault by its name.');
@@ -26,21 +32,21 @@ function leavingOf(placed: Placed, report: Report, caught: Leaving | undefined):
   }
   if (node.activity === 'raise') return new Map([[node.fault, path]]);
 
-  const within = merged(placed.inside.filter(({ part }) => part === 'child').map((child) => leavingOf(child, report, caught)));
-  if (node.activity === 'retry') checkNamed(placed, node, within, report);
+  const within = merged(placed.inside.filter(({ part }) => part === 'child').map((child) => checkedLeaving(child, report, caught)));
+  if (node.activity === 'retry') checkFaultsOfRetry(placed, node, within, report);
   const handlers = placed.inside.filter(({ part }) => part === 'handler');
   checkShadows(placed, report);
   // A custom activity may raise faults.
   const own = 'faults' in node ? ((node.faults as readonly string[] | undefined) ?? []) : [];
-  let left: Leaving = merged([within, new Map(own.map((fault) => [fault, path]))]);
+  let unhandled: Leaving = merged([within, new Map(own.map((fault) => [fault, path]))]);
   const taken: Leaving[] = [];
   for (const { fault, do: body } of node.faultHandlers ?? []) {
     if (fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within))
       report(`${path}/${body?.name}`, `No step inside ${path} declares or raises "${fault}".`, 'warning');
-    taken.push(new Map([...left].filter(([each]) => isKindOf(each, fault))));
-    left = new Map([...left].filter(([each]) => !isKindOf(each, fault)));
+    taken.push(new Map([...unhandled].filter(([each]) => isKindOf(each, fault))));
+    unhandled = new Map([...unhandled].filter(([each]) => !isKindOf(each, fault)));
   }
-  return merged([left, ...handlers.map((handler, index) => leavingOf(handler, report, taken[index] ?? new Map()))]);
+  return merged([unhandled, ...handlers.map((handler, index) => checkedLeaving(handler, report, taken[index] ?? new Map()))]);
 }
 
 const isRaised = (fault: string, within: Leaving): boolean => [...within.keys()].some((each) => isKindOf(each, fault));
@@ -56,13 +62,13 @@ function checkShadows({ node, path }: Placed, report: Report): void {
     else
       report(
         place,
-        `The handler for "${fault}" can never run: the one for "${earlier.fault}" comes before it and catches the fault. Put it first.`,
+        `The handler for "${fault}" can never run: the one for "${earlier.fault}" comes before it and catches the fault. Put the handler for "${fault}" before it.`,
       );
   }
 }
 
 /** Checks the faults that a retry names. Engine faults may occur anywhere. */
-function checkNamed({ path }: Placed, { except = [], only = [] }: Retry, within: Leaving, report: Report): void {
+function checkFaultsOfRetry({ path }: Placed, { except = [], only = [] }: Retry, within: Leaving, report: Report): void {
   const isNowhere = (fault: string): boolean => fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within);
   for (const fault of except.filter(isNowhere))
     report(path, `No step inside declares or raises "${fault}", which "except" names.`, 'warning');

@@ -15,14 +15,14 @@ export function checkUndoing(root: Placed, report: Report): void {
   for (const [step, scope] of lasting)
     report(
       step.path,
-      `It has no undo, so its effect stays when ${scope.path} is compensated. Give it one, .undo(…), or declare that its effect stays: .noUndo().`,
+      `This step has no undo, so its effect stays when ${scope.path} is compensated. Give it one, .undo(…), or declare that its effect stays: .noUndo().`,
       'warning',
     );
 }
 
 function handledAround(placed: Placed, report: Report): Placed | undefined {
   const handler = [placed, ...aroundOf(placed)].find(({ part }) => part === 'handler');
-  if (!handler) report(placed.path, "Outside of a fault handler it must name the scope that it undoes: compensate('…').");
+  if (!handler) report(placed.path, "Outside of a fault handler, compensate must name its scope: compensate('…').");
   return handler?.around;
 }
 
@@ -44,7 +44,7 @@ function named(name: string, placed: Placed, all: readonly Placed[], report: Rep
   else if (mayStillRun(scope, placed))
     report(
       placed.path,
-      `"${name}" (${scope.path}) may still be running here, and its later effects would stay. Compensate it after it has ended, or in one of its handlers.`,
+      `"${name}" (${scope.path}) may still be running here, and its later effects would stay. Compensate the scope after its end, or in one of its handlers.`,
     );
   else return scope;
   return undefined;

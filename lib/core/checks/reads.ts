@@ -55,7 +55,7 @@ class Reader {
 
   private walkBody(placed: Placed, certain: Certain): void {
     const { node } = placed;
-    if (!placed.isSound) return certain.add(`steps.${node.name}`);
+    if (!placed.isWellFormed) return certain.add(`steps.${node.name}`);
     const children = placed.inside.filter(({ part }) => part === 'child');
     const inTurn = node.activity === 'forEach' ? templatesInTurn(node) : [];
     const templates = behaviorOf(node.activity).templates(node);

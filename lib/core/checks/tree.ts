@@ -11,8 +11,8 @@ export interface Placed {
   readonly part: 'child' | 'handler' | 'undo';
   readonly around: Placed | undefined;
   readonly inside: readonly Placed[];
-  /** Whether its own fields match its type. The insides of an unsound activity are not checked. */
-  readonly isSound: boolean;
+  /** Whether its own fields match its type. If they do not, the activities inside it are not checked. */
+  readonly isWellFormed: boolean;
 }
 
 export type Report = (path: string, message: string, severity?: 'error' | 'warning') => void;
@@ -84,8 +84,8 @@ function placed(node: Activity, { path, part, around, depth }: Place, report: Re
   const problems = problemsOf({ node, part, around });
   for (const problem of problems) report(path, problem);
   const inside: Placed[] = [];
-  const here: Placed = { node, path, part, around, inside, isSound: problems.length === 0 };
-  if (!here.isSound) return here;
+  const here: Placed = { node, path, part, around, inside, isWellFormed: problems.length === 0 };
+  if (!here.isWellFormed) return here;
 
   const names = new Set<string>();
   for (const { child, part } of partsOf(node)) {

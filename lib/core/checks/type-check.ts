@@ -21,7 +21,7 @@ import { alternatives, asJson, bool, double, keyOf, never, objectOf, type Type, 
  */
 export function checkTypes(all: readonly Placed[], order: JsonObject, catalog: Catalog | undefined, report: Report): void {
   const world = new World(
-    all.filter(({ isSound }) => isSound),
+    all.filter(({ isWellFormed }) => isWellFormed),
     typeOfSchema(order),
     catalog,
   );

@@ -1,11 +1,19 @@
 import { rootPath } from '#core/definition/definition';
 
+/*
+ * Three numbers name a request within its order and path:
+ * - generation: the number of the effect at this path. A new effect has a new one: after an undo, or after a refusal.
+ * - epoch: the number of the order's claim. A claim by a scheduler and a reset by the supervisor increment it.
+ * - attempt: the number of the request for one effect, from 1.
+ * The idempotency key has the generation alone; the request id has all three.
+ */
+
 /** Returns the generation of the first effect at each path of an order. */
 export const firstGenerationOf = ({ firstGeneration = 1 }: { readonly firstGeneration?: number | undefined }): number => firstGeneration;
 
 /**
- * Returns the name of one effect. It stays the same over attempts, retries and resets: a service that remembers it
- * applies the effect once.
+ * Returns the name of one effect: `ord_1/order/charge/1`. It stays the same over attempts and claims, so a service that
+ * remembers it applies the effect once. Only a new generation changes it.
  */
 export const idempotencyKeyOf = (orderId: string, path: string, generation: number): string => `${orderId}/${path}/${generation}`;
 
@@ -27,11 +35,11 @@ export const attemptIdOf = ({
   readonly attempt: number;
 }): string => `${generation}#${epoch}.${attempt}`;
 
-/** Returns the id of one request. It changes with every attempt and with every claim. */
+/** Returns the id of one request: `ord_1/order/charge/1#1.2`. Every attempt and every claim (a new epoch) changes it. */
 export const requestIdOf = (orderId: string, path: string, attempt: Parameters<typeof attemptIdOf>[0]): string =>
   requestIdFrom(orderId, path, attemptIdOf(attempt));
 
-/** Returns the request id of a journal entry, which stores only the attempt id. */
+/** Returns the same id from an attempt id as text: a journal entry stores the path and the attempt id. */
 export const requestIdFrom = (orderId: string, path: string, attemptId: string): string => `${orderId}/${path}/${attemptId}`;
 
 /** Returns the path of the step that a request id names, or undefined if it belongs to another order or is malformed. */
@@ -39,8 +47,8 @@ export const stepOfRequest = (orderId: string, requestId: string): string | unde
   if (!requestId.startsWith(`${orderId}/`)) return undefined;
   const end = requestId.lastIndexOf('/');
   const path = /^\d+#\d+\.\d+$/.test(requestId.slice(end + 1)) ? requestId.slice(orderId.length + 1, end) : undefined;
-  // Every path begins with the root's name. Without this check, "constructor" would be found as a property of every
-  // object.
+  // Every path begins with the root's name. Callers look the path up in a plain object, where the path "constructor"
+  // would find the property that every object inherits.
   return path === rootPath || path?.startsWith(`${rootPath}/`) || path?.startsWith(`${rootPath}[`) ? path : undefined;
 };
 
@@ -50,18 +58,18 @@ export const generationOf = (requestId: string): number => Number(/(\d+)#\d+\.\d
 /** Returns the attempt number in a request id. */
 export const attemptOf = (requestId: string): number => Number(/#\d+\.(\d+)$/.exec(requestId)?.[1]);
 
-/** Returns the path of the undo of the step at this path. */
+/** Returns the path of a step's undo: `order/charge/undo` for `order/charge`. */
 export const undoPathOf = (path: string): string => `${path}/undo`;
 
 export const isUndoPath = (path: string): boolean => path.endsWith('/undo');
 
-/** Returns the idempotency key of the effect that the undo with this key reverses. */
-export const undoneKey = (undoKey: string): string => undoKey.replace(/\/undo\/(\d+)$/, '/$1');
+/** Returns the key of the effect that an undo reverses: `ord_1/order/charge/1` for `ord_1/order/charge/undo/1`. */
+export const keyOfUndone = (undoKey: string): string => undoKey.replace(/\/undo\/(\d+)$/, '/$1');
 
-/** Returns the path of the step that the undo at this path undoes. */
+/** Returns the path of the step that an undo reverses, from the path of the undo: `order/charge` for `order/charge/undo`. */
 export const undonePath = (undoPath: string): string => undoPath.slice(0, -'/undo'.length);
 
-/** A child to start: its name, or one turn of it inside a loop. */
+/** A child to start: its name or, in a loop, its name with the number of the turn. */
 export type Start = string | { readonly name: string; readonly index: number };
 
 /** Returns the path of a child that an activity starts. */

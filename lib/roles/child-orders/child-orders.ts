@@ -1,4 +1,4 @@
-import { undoneKey } from '#core/data/ids';
+import { keyOfUndone } from '#core/data/ids';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { NewerMessageError, UnreadableRecordError } from '#ports/errors';
@@ -73,7 +73,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
   }
 
   async function undo(request: Request): Promise<void> {
-    const orderId = childIdOf(undoneKey(request.idempotencyKey));
+    const orderId = childIdOf(keyOfUndone(request.idempotencyKey));
     const child = await store.load(orderId);
     const message = `The called order ${orderId} is no longer stored.`;
     if (!child) return replies.fail(request, { type: 'ChildUnknown', message, permanent: true });

@@ -1,21 +1,26 @@
 import type { Crash, Point } from './points.ts';
 
-/** Numbers the calls of a run, and says at which of them the process crashes. */
+/** Numbers the external calls of one run (store, queues, event bus, services), and says at which of them the process crashes. */
 export class Crashes {
   readonly points: Point[] = [];
   /** The crashes that happened. */
   readonly happened: Point[] = [];
-  /** The names of all calls: `store.update`. */
+  /** The sites of all calls, without repetition: `store.update`. */
   readonly reached = new Set<string>();
-  private readonly left: Crash[];
+  /** The crashes that have not happened yet, next one first. */
+  private readonly pending: Crash[];
   private readonly polls = new Set<string>();
   private calls = 0;
 
+  /** `crashes`: in the order of their calls. One whose number is lower than that of an earlier one never happens. */
   constructor(crashes: readonly Crash[]) {
-    this.left = [...crashes];
+    this.pending = [...crashes];
   }
 
-  /** Registers a call as a crash point. Polls of unchanged data, which have the same text, count as one point. */
+  /**
+   * Numbers a call and records it as a point at which the process can crash. `site`, `where`: as in `Point`. `poll`: for a call that only
+   * polls, a text that changes with the data. Further polls with the same text find nothing new, so only the first is recorded.
+   */
   pass(site: string, where: string, poll: string | undefined): Point {
     const point = { number: ++this.calls, site, where };
     this.reached.add(site);
@@ -26,9 +31,9 @@ export class Crashes {
 
   /** Returns the position at which the process crashes at this call, if it does. */
   at(point: Point): Crash['position'] | undefined {
-    const [crash] = this.left;
+    const [crash] = this.pending;
     if (crash?.number !== point.number) return undefined;
-    this.left.shift();
+    this.pending.shift();
     this.happened.push(point);
     return crash.position;
   }

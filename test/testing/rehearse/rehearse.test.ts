@@ -164,7 +164,7 @@ describe('at-most-once steps in a rehearsal', () => {
   });
 });
 
-describe('answers are generated from schemas', () => {
+describe('the answers of a rehearsal without stubs', () => {
   const answerOf = (output: z.ZodType): unknown => {
     const agent = defineAgent('oracle', { say: operation({ input: z.object({}), output, run }) });
     const workflow = defineWorkflow('asks', { version: 1, order: z.object({}) }, () => {
@@ -174,7 +174,7 @@ describe('answers are generated from schemas', () => {
     return (rehearse(workflow, {}).steps[1]?.input as { readonly seen: unknown } | undefined)?.seen;
   };
 
-  test('they are values of each kind', () => {
+  test('are generated from the schema of the operation, for each kind of value', () => {
     const made = answerOf(
       z.object({
         text: z.string(),
@@ -210,14 +210,14 @@ describe('answers are generated from schemas', () => {
     });
   });
 
-  test('if no answer can be generated, the error names the operation', () => {
+  test('cannot be generated from every schema: then the error names the operation', () => {
     assert.throws(
       () => answerOf(z.string().regex(/^ab[0-9]-\w{3}$/)),
       /^Error: Cannot make up an answer of oracle\.say \(order\/say\): "oracle\.say" violates its schema: .*Add a stub: given\(oracle\.say\)\.answers/,
     );
   });
 
-  test('a definition that was read as data has no schemas', () => {
+  test('need a stub for a definition that was read as data, because it has no schemas', () => {
     const read = JSON.parse(JSON.stringify(trip())) as WorkflowDefinition;
     assert.throws(() => rehearse(read, order), /Cannot make up an answer of hotel\.book \(order\/book\): its schema is unknown/);
     const whens = [given(hotel.book).answers({ room: '7' }), given(guide.call).answers({})];

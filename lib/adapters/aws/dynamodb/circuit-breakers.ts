@@ -7,13 +7,13 @@ import { get } from './reads.ts';
 import { putIf } from './update-if.ts';
 
 /** Stores the circuit breakers, one for each agent. */
-export const dynamoDbBreakers = ({ table, attempt }: StoreContext): Breakers => ({
+export const dynamoDbBreakers = ({ table, withRetries }: StoreContext): Breakers => ({
   async breaker(agent) {
-    const item = await attempt(() => get(table, keys.breaker(agent)));
+    const item = await withRetries(() => get(table, keys.breaker(agent)));
     return item && breakerOf(item);
   },
   async putBreaker(breaker, loadedRev) {
-    const answer = await attempt(() => putIf(table, breakerItem(breaker), loadedRev === 0 ? absent : atRev(loadedRev)));
+    const answer = await withRetries(() => putIf(table, breakerItem(breaker), loadedRev === 0 ? absent : atRev(loadedRev)));
     return answer.outcome === 'written' ? answer : { outcome: 'refused', current: answer.current && breakerOf(answer.current) };
   },
 });

@@ -6,15 +6,15 @@ import { keys, partitions } from './keys.ts';
 import { collect, get, query } from './reads.ts';
 
 /** Stores the clients that may submit orders. */
-export const dynamoDbClients = ({ table, attempt }: StoreContext): Pick<Store, 'putClient' | 'client' | 'clients'> => ({
+export const dynamoDbClients = ({ table, withRetries }: StoreContext): Pick<Store, 'putClient' | 'client' | 'clients'> => ({
   putClient: (record) =>
-    attempt(() => table.client.send(new PutCommand({ TableName: table.table, Item: clientItem(record) }))).then(() => undefined),
+    withRetries(() => table.client.send(new PutCommand({ TableName: table.table, Item: clientItem(record) }))).then(() => undefined),
   async client(id) {
-    const item = await attempt(() => get(table, keys.client(id)));
+    const item = await withRetries(() => get(table, keys.client(id)));
     return item && clientOf(item);
   },
   clients: () => {
     const input = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': partitions.clients }, ConsistentRead: true };
-    return attempt(() => collect(query(table, input), clientOf));
+    return withRetries(() => collect(query(table, input), clientOf));
   },
 });

@@ -12,24 +12,25 @@ export interface DynamoDbStoreOptions extends Table, RetryOptions {
 /** The table, time and retries that all parts of the store share. */
 export interface StoreContext {
   readonly table: Table;
-  readonly retry: RetryOptions;
+  /** The clock and the jitter of all retries. */
+  readonly retryOptions: RetryOptions;
   readonly retentionMs: number | undefined;
-  /** Does the work, and repeats it after a conflict. Rejects as `withRetries` does. */
-  attempt<T>(work: () => Promise<T>): Promise<T>;
+  /** Does the work, and repeats it after a conflict. Rejects as the function of this name in `retry.ts` does. */
+  withRetries<T>(work: () => Promise<T>): Promise<T>;
   nowSeconds(): number;
-  /** Whether an item counts as present. DynamoDB may delete an expired item days late. */
-  isLive(item: Item | null | undefined): item is Item;
+  /** Whether an item exists and its expiry has not passed. DynamoDB may delete an expired item days late. */
+  isPresent(item: Item | null | undefined): item is Item;
 }
 
 export function storeContext({ client, table, clock, random, retentionMs }: DynamoDbStoreOptions): StoreContext {
-  const retry: RetryOptions = { clock, ...(random ? { random } : {}) };
+  const retryOptions: RetryOptions = { clock, ...(random ? { random } : {}) };
   const nowSeconds = (): number => clock.now() / 1000;
   return {
     table: { client, table },
-    retry,
+    retryOptions,
     retentionMs,
-    attempt: (work) => withRetries(work, retry),
+    withRetries: (work) => withRetries(work, retryOptions),
     nowSeconds,
-    isLive: (item): item is Item => !!item && !(Number(item['expiresAt']) < nowSeconds()),
+    isPresent: (item): item is Item => !!item && !(Number(item['expiresAt']) < nowSeconds()),
   };
 }

@@ -7,7 +7,7 @@ import { expiryAttribute } from './table.ts';
 import { type Answer, deleteIf, putIf } from './update-if.ts';
 
 /** Stores documents in the table of the orders: a collection is a partition. */
-export function dynamoDbDocuments({ table, attempt }: StoreContext): Documents {
+export function dynamoDbDocuments({ table, withRetries }: StoreContext): Documents {
   /** If the response to a write was lost, the SDK's retry finds the own text and is refused. That counts as written. */
   const written = (answer: Answer, text: string | undefined) =>
     answer.outcome === 'written' || (answer.current?.['record'] ?? undefined) === text
@@ -16,11 +16,11 @@ export function dynamoDbDocuments({ table, attempt }: StoreContext): Documents {
 
   return {
     async document(collection, id) {
-      const item = await attempt(() => get(table, keyOf(collection, id)));
+      const item = await withRetries(() => get(table, keyOf(collection, id)));
       return item && documentOf(item);
     },
     documents: (collection, after, limit) =>
-      attempt(() => {
+      withRetries(() => {
         const values = { ':pk': collection, ...(after === undefined ? {} : { ':after': after }) };
         const condition = after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after';
         const input = { KeyConditionExpression: condition, ExpressionAttributeValues: values, ConsistentRead: true, Limit: limit };
@@ -28,15 +28,15 @@ export function dynamoDbDocuments({ table, attempt }: StoreContext): Documents {
       }),
     // A page ends after a megabyte, so a collection of large documents may have more than are counted here.
     async countDocuments(collection, limit) {
-      const { count, more } = await attempt(() => countPage(table, collection, limit + 1));
+      const { count, more } = await withRetries(() => countPage(table, collection, limit + 1));
       return { count: Math.min(count, limit), more: more || count > limit };
     },
     async putDocument(document, loadedRev) {
       const item = itemOf(document);
-      return written(await attempt(() => putIf(table, item, loadedRev === 0 ? absent : atRev(loadedRev))), item.record);
+      return written(await withRetries(() => putIf(table, item, loadedRev === 0 ? absent : atRev(loadedRev))), item.record);
     },
     async removeDocument(collection, id, loadedRev) {
-      const answer = await attempt(() => deleteIf(table, keyOf(collection, id), atRev(loadedRev)));
+      const answer = await withRetries(() => deleteIf(table, keyOf(collection, id), atRev(loadedRev)));
       return answer.outcome === 'written' ? answer : { outcome: 'refused', current: answer.current && documentOf(answer.current) };
     },
   };

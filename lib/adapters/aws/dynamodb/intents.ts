@@ -6,16 +6,16 @@ import { keys } from './keys.ts';
 import { deleteIf, putIf } from './update-if.ts';
 
 /** Records the intents of agents. */
-export const dynamoDbIntents = ({ table, attempt, nowSeconds }: StoreContext): IntentLog => ({
+export const dynamoDbIntents = ({ table, withRetries, nowSeconds }: StoreContext): IntentLog => ({
   async recordIntent({ orderId, idempotencyKey, requestId }) {
     const key = keys.intent(orderId, idempotencyKey);
     const writeId = randomUUID();
     const free = unused(nowSeconds());
-    const answer = await attempt(() => putIf(table, { ...key, requestId, writeId }, free));
+    const answer = await withRetries(() => putIf(table, { ...key, requestId, writeId }, free));
     // If the response to our write was lost, the retry is refused and finds our own write. That counts as written.
     if (answer.outcome === 'refused' && answer.current?.['writeId'] !== writeId)
       return { outcome: 'refused', requestId: String(answer.current?.['requestId']) };
-    const withdraw = () => attempt(() => deleteIf(table, key, writtenBy(writeId))).then(() => undefined);
+    const withdraw = () => withRetries(() => deleteIf(table, key, writtenBy(writeId))).then(() => undefined);
     return { outcome: 'recorded', withdraw };
   },
 });

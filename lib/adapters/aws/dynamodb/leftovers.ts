@@ -42,16 +42,16 @@ export interface Leftovers {
 /** The limit of a transaction: 4 MB of items of 400 KB, one of them the submission. */
 const discardedAtOnce = 9;
 
-export function leftoversIn({ table, attempt }: StoreContext): Leftovers {
+export function leftoversIn({ table, withRetries }: StoreContext): Leftovers {
   const isSet = async (key: Key, change: Parameters<typeof setIf>[2], when: Condition): Promise<boolean> =>
-    (await attempt(() => setIf(table, key, change, allOf(present, when)))).outcome === 'written';
+    (await withRetries(() => setIf(table, key, change, allOf(present, when)))).outcome === 'written';
   const setEnd = (key: Key, rev: number, expiresAt: number) => isSet(key, { set: { expiresAt, expiresAtRev: rev } }, endSetUpTo(rev));
   const takeEnd = (key: Key, rev: number) =>
     isSet(key, { set: { expiresAtRev: rev }, remove: ['expiresAt'] }, anyOf(endSetUpTo(rev - 1), allOf(endless, endSetAt(rev))));
 
   const rest: Leftovers = {
     async expire(orderId, rev, expiresAt) {
-      const found = await attempt(() => around(table, orderId));
+      const found = await withRetries(() => around(table, orderId));
       // A later write handles the rest itself.
       if (found.rev !== rev) return;
       await allSettledOrThrow(found.others.map((key) => setEnd(key, rev, expiresAt)));
@@ -61,27 +61,27 @@ export function leftoversIn({ table, attempt }: StoreContext): Leftovers {
 
     async release(orderId, expiresAt) {
       const key = keys.state(orderId);
-      const { rev, processState, worklist } = (await attempt(() => get(table, key, ['rev', 'processState', 'worklist']))) ?? {};
+      const { rev, processState, worklist } = (await withRetries(() => get(table, key, ['rev', 'processState', 'worklist']))) ?? {};
       // A running order sees at its own end that its caller keeps it no longer.
       if (typeof rev !== 'number' || processState !== 'Processed' || worklist !== undefined) return;
       await isSet(key, { set: { expiresAt } }, allOf(atRev(rev), endless));
-      const ended = Number((await attempt(() => get(table, key, ['expiresAt'])))?.['expiresAt']);
+      const ended = Number((await withRetries(() => get(table, key, ['expiresAt'])))?.['expiresAt']);
       if (ended > 0) await rest.expire(orderId, rev, ended);
     },
 
     async keep(orderId, rev) {
       if (!(await takeEnd(keys.order(orderId), rev))) return false;
-      const { others } = await attempt(() => around(table, orderId));
+      const { others } = await withRetries(() => around(table, orderId));
       return (await allSettledOrThrow(others.map((key) => takeEnd(key, rev)))).every((isTaken) => isTaken);
     },
 
     async discard(submission, nowSeconds) {
       const orderId = orderIdIn(String(submission['pk']));
-      const { others } = await attempt(() => around(table, orderId));
+      const { others } = await withRetries(() => around(table, orderId));
       const parts = others.map((key) => gone(table.table, key, nowSeconds));
       for (let from = 0; from < parts.length; from += discardedAtOnce) {
         const TransactItems = [unchanged(table.table, orderId, submission), ...parts.slice(from, from + discardedAtOnce)];
-        const done = attempt(() => table.client.send(new TransactWriteCommand({ TransactItems })));
+        const done = withRetries(() => table.client.send(new TransactWriteCommand({ TransactItems })));
         if (!(await done.then(() => true, notWhenRefused))) return;
       }
     },

@@ -35,17 +35,21 @@ export function dynamoDbListing(context: StoreContext, lookedMax = lookedMaxDefa
     }
     return pageOf(found, limit, last);
   }
-  return { list: (filter, after, limit) => context.attempt(() => list(filter, after, limit)) };
+  return { list: (filter, after, limit) => context.withRetries(() => list(filter, after, limit)) };
 }
 
 /** Returns the orders that match a filter. An unreadable order is left out. */
-async function meant({ table, retry, isLive }: StoreContext, ids: readonly string[], filter: OrderFilter): Promise<readonly Listed[]> {
+async function meant(
+  { table, retryOptions, isPresent }: StoreContext,
+  ids: readonly string[],
+  filter: OrderFilter,
+): Promise<readonly Listed[]> {
   const wanted = ids.map((id) => [keys.order(id), keys.state(id)] as const);
-  const items = await getAll(table, wanted.flat(), { ...retry, consistent: false });
+  const items = await getAll(table, wanted.flat(), { ...retryOptions, consistent: false });
   const found = new Map(items.map((item) => [textOf(item as unknown as Key), item]));
   return wanted.flatMap(([orderKey, stateKey]) => {
     const [order, state] = [found.get(textOf(orderKey)), found.get(textOf(stateKey))];
-    const listed = order && isLive(state) ? unlessUnreadable(() => ({ order: orderOf(order), state: headOf(state) })) : undefined;
+    const listed = order && isPresent(state) ? unlessUnreadable(() => ({ order: orderOf(order), state: headOf(state) })) : undefined;
     return listed && isMeant(filter, listed.order, listed.state) ? [listed] : [];
   });
 }

@@ -22,7 +22,7 @@ type Existing = Pick<NewOrder, 'order' | 'state'>;
 
 /** Creates orders: both records in one transaction, or the earlier order as the answer. */
 export function dynamoDbCreation(context: StoreContext): Pick<Store, 'create'> {
-  const { table, attempt } = context;
+  const { table, withRetries } = context;
   const knownDays = new Set<string>();
 
   /**
@@ -38,9 +38,9 @@ export function dynamoDbCreation(context: StoreContext): Pick<Store, 'create'> {
 
   return {
     async create(order, state, { overflow }) {
-      await attempt(() => noteDay(order.submittedAt));
+      await withRetries(() => noteDay(order.submittedAt));
       const pages = overflowItems(order.orderId, state.rev - 1, overflow);
-      const first = await attempt(() => putUnlessExists(context, { order, state, pages }));
+      const first = await withRetries(() => putUnlessExists(context, { order, state, pages }));
       // If the response to our write was lost, the existing order is our own.
       const mine = state.writeIds.at(-1)?.id;
       const isOurs = mine !== undefined && first?.state.writeIds.some(({ id }) => id === mine);
@@ -54,7 +54,7 @@ export function dynamoDbCreation(context: StoreContext): Pick<Store, 'create'> {
  * other records were discarded.
  */
 async function putUnlessExists(context: StoreContext, created: NewOrder, expired?: Item): Promise<Existing | undefined> {
-  const { table, nowSeconds, isLive } = context;
+  const { table, nowSeconds, isPresent } = context;
   const { orderId } = created.order;
   try {
     await table.client.send(new TransactWriteCommand({ TransactItems: putsOf(context, created, expired) }));
@@ -65,7 +65,7 @@ async function putUnlessExists(context: StoreContext, created: NewOrder, expired
     // The state is read after the order: if a concurrent write created the order, its state exists by then.
     const wonOrder = first ?? (await get(table, keys.order(orderId)));
     const wonState = second ?? (await get(table, keys.state(orderId)));
-    if (wonOrder && isLive(wonState)) return { order: orderOf(wonOrder), state: stateOf(wonState) };
+    if (wonOrder && isPresent(wonState)) return { order: orderOf(wonOrder), state: stateOf(wonState) };
     if (!wonOrder || expired) throw error;
     await leftoversIn(context).discard(wonOrder, nowSeconds());
     return putUnlessExists(context, created, wonOrder);

@@ -7,7 +7,7 @@ import { headChange, type Item, stateItem, stateOf } from './items.ts';
 import { keys } from './keys.ts';
 import { leftoversIn } from './leftovers.ts';
 import { overflowItems } from './pages.ts';
-import { callerOf, expireRest, expiryOf, keepsWhatItCalled } from './retention.ts';
+import { callerOf, expireOtherRecords, expiryOf, keepsWhatItCalled } from './retention.ts';
 import { type Answer, putAllIf, putIf, setIf } from './update-if.ts';
 
 /** Replaces states, if no other write happened since the load. */
@@ -34,7 +34,7 @@ type FencedWrite = (expiresAt: number | undefined, when: Condition) => Promise<A
 
 /** Writes a state with the expiry that it should have now, then gives the same expiry to the order's other records. */
 async function writeFenced(context: StoreContext, head: StateHead, when: Fence, write: FencedWrite, patchId?: string): Promise<Write> {
-  const { attempt, isLive } = context;
+  const { withRetries, isPresent } = context;
   const rest = leftoversIn(context);
   // If the response to our write was lost, the retry is refused and finds our own write. That counts as written.
   const settled = (answer: Answer): Answer =>
@@ -44,16 +44,16 @@ async function writeFenced(context: StoreContext, head: StateHead, when: Fence, 
   const expiresAt = caller !== undefined && (await keepsWhatItCalled(context, caller)) ? undefined : due;
   const fence = fencedBy(when);
   // An order that continues must first remove the expiry of its other records. Without an expiry, one write suffices.
-  let answer = settled(await attempt(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence)));
-  if (expiresAt === undefined && answer.outcome === 'refused' && isLive(answer.current) && isAt(answer.current, when)) {
+  let answer = settled(await withRetries(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence)));
+  if (expiresAt === undefined && answer.outcome === 'refused' && isPresent(answer.current) && isAt(answer.current, when)) {
     const isWhole = await rest.keep(head.orderId, head.rev);
-    answer = settled(await attempt(() => write(undefined, isWhole ? fence : allOf(fence, endless))));
+    answer = settled(await withRetries(() => write(undefined, isWhole ? fence : allOf(fence, endless))));
   }
-  if (answer.outcome === 'refused') return { outcome: 'refused', current: isLive(answer.current) ? stateOf(answer.current) : null };
+  if (answer.outcome === 'refused') return { outcome: 'refused', current: isPresent(answer.current) ? stateOf(answer.current) : null };
   // The caller may have ended meanwhile, and have seen this order still running.
   if (due !== undefined && expiresAt === undefined && caller !== undefined && !(await keepsWhatItCalled(context, caller)))
     await rest.release(head.orderId, due).catch(() => undefined);
-  if (expiresAt !== undefined) await expireRest(context, { ...keys.state(head.orderId), rev: head.rev, expiresAt });
+  if (expiresAt !== undefined) await expireOtherRecords(context, { ...keys.state(head.orderId), rev: head.rev, expiresAt });
   return answer;
 }
 

@@ -9,12 +9,12 @@ import { putIf } from './update-if.ts';
 /** Stores pages of the journal and of the undo list beside the state. */
 export function dynamoDbPages({
   table,
-  attempt,
+  withRetries,
   nowSeconds,
-  isLive,
+  isPresent,
 }: StoreContext): Pick<Store, 'putPage' | 'pages' | 'putUndoPage' | 'undoPage'> {
   /** Writes a page. A repetition changes nothing, and a page of an expired order with the same id is replaced. */
-  const put = (item: Item): Promise<void> => attempt(() => putIf(table, item, unused(nowSeconds()))).then(() => undefined);
+  const put = (item: Item): Promise<void> => withRetries(() => putIf(table, item, unused(nowSeconds()))).then(() => undefined);
 
   return {
     putPage: async (orderId, rev, page) => put(pageItem(orderId, rev, page)),
@@ -24,13 +24,13 @@ export function dynamoDbPages({
         ExpressionAttributeValues: { ':pk': partitionOf(orderId), ':prefix': pagesOf.prefix },
         ConsistentRead: true,
       };
-      const items = await attempt(() => collect(query(table, input), (item) => item));
-      return items.filter(isLive).map(pageOf);
+      const items = await withRetries(() => collect(query(table, input), (item) => item));
+      return items.filter(isPresent).map(pageOf);
     },
 
     putUndoPage: async (orderId, rev, page) => put(undoPageItem(orderId, rev, page)),
     async undoPage(orderId, rev) {
-      const item = await attempt(() => get(table, keys.undoPage(orderId, rev)));
+      const item = await withRetries(() => get(table, keys.undoPage(orderId, rev)));
       return item && undoPageOf(item);
     },
   };

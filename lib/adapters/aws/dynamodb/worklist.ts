@@ -6,7 +6,7 @@ import { collect, query, scanned } from './reads.ts';
 import { indexes } from './table.ts';
 
 /** Finds orders that are due: by the index, and by a scan for those that the index lacks. */
-export const dynamoDbWorklist = ({ table, attempt }: StoreContext): Pick<Store, 'due' | 'sweep'> => ({
+export const dynamoDbWorklist = ({ table, withRetries }: StoreContext): Pick<Store, 'due' | 'sweep'> => ({
   due: (worklist, shard, until, limit) => {
     const { name, partition, sort } = indexes.worklist;
     const input = {
@@ -16,7 +16,7 @@ export const dynamoDbWorklist = ({ table, attempt }: StoreContext): Pick<Store, 
       ExpressionAttributeValues: { ':partition': worklistKey(worklist, shard), ':until': until },
       Limit: limit,
     };
-    return attempt(() => collect(query(table, input), idOf, limit));
+    return withRetries(() => collect(query(table, input), idOf, limit));
   },
 
   /**
@@ -30,7 +30,7 @@ export const dynamoDbWorklist = ({ table, attempt }: StoreContext): Pick<Store, 
       ProjectionExpression: 'pk',
       Limit: 4 * limit,
     };
-    const { items, next } = await attempt(() => scanned(table, input, placeOf(after)));
+    const { items, next } = await withRetries(() => scanned(table, input, placeOf(after)));
     return { ids: items.map(idOf), ...(next === undefined ? {} : { next: JSON.stringify(next) }) };
   },
 });

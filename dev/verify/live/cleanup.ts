@@ -1,7 +1,7 @@
 import type { Ending } from '../../../test/processes/support.ts';
 
-/** Runs the work of a figure, and ends everything that it has started, whatever the result. */
-export async function withEnding<T>(work: (ending: Ending) => Promise<T>): Promise<T> {
+/** Does the work, then ends everything that it has started, newest first, whatever the result. */
+export async function withCleanup<T>(work: (ending: Ending) => Promise<T>): Promise<T> {
   const ends: (() => Promise<void>)[] = [];
   try {
     return await work({ after: (end) => void ends.push(end) });
