@@ -87,7 +87,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
         ['order/reserve/undo', '/order/reserve/undo/1', { id: 'R-1' }],
       ]);
       const { processState, outcome, fault } = await desk.state(orderId);
-      assert.deepEqual([processState, outcome, fault], ['Processed', 'compensated', null]);
+      assert.deepEqual([processState, outcome, fault?.type], ['Processed', 'compensated', 'RecordUnreadable']);
       const journal = await journalOf(desk, orderId);
       assert.deepEqual(
         journal.map(({ seq }) => seq),
