@@ -61,7 +61,7 @@ test('an expression gives the same result the second time, from the cache', () =
   for (const { rows } of corpus.groups) for (const row of rows) assert.deepEqual(outcomeOf(row), outcomeOf(row), row.expression);
 });
 
-test('a result is plain JSON, and shares no part with the library', () => {
+test('a result is plain JSON, and shares no object with the CEL library', () => {
   for (const { rows } of corpus.groups) {
     for (const row of rows) {
       const outcome = outcomeOf(row) as { gives?: Json };

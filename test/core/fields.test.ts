@@ -23,8 +23,8 @@ const long = 'x'.repeat(65);
 
 /** A field that is wrong, and its complete message. */
 const wrong: readonly (readonly [what: string, activity: Activity, message: string])[] = [
-  ['a sequence without children', written('sequence', {}), 'Its children must be a list of activities.'],
-  ['a parallel without children', written('parallel', { children: 'a' }), 'Its children must be a list of activities.'],
+  ['a sequence without children', written('sequence', {}), 'The field "children" must be a list of activities.'],
+  ['a parallel without children', written('parallel', { children: 'a' }), 'The field "children" must be a list of activities.'],
   ['a choice without branches', written('choice', {}), 'Its branches must be a list.'],
   ['a forEach with a concurrency of zero', forEach({ maxConcurrency: 0 }), 'maxConcurrency is 0; it must be an integer of at least 1.'],
   [

@@ -277,7 +277,7 @@ describe('faults between a caller and its called order', () => {
     assert.equal((await on.state(orderId)).failureCount, 0);
   });
 
-  test('a body that the called workflow does not accept is refused with its pointer, and no order is created', async (context) => {
+  test('a body that the called workflow does not accept is refused with a pointer to the wrong field, and no order is created', async (context) => {
     const on = openDesk(context, app);
     const orderId = await submitted(on, { city: 'Rome' });
     const [request] = await on.take('workflows-requests');

@@ -55,7 +55,12 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.deepEqual(await inputOfNext(desk), [{ id: 'reserve-1' }]);
       await answered(desk, 'release');
       await answered(desk, 'tell');
-      assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'compensated', fault: 'Refused', failureCount: 0 });
+      assert.deepEqual(await ended(desk, orderId), {
+        processState: 'Processed',
+        outcome: 'compensated',
+        fault: 'Refused',
+        failureCount: 0,
+      });
       assert.equal((await desk.state(orderId)).suspended, false);
       assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'OrderBlocked').length, 0);
     });
@@ -181,7 +186,12 @@ test('F-53, F-106: above the failure limit the whole order is compensated if its
   assert.notEqual(again?.requestId, charge.requestId);
   await desk.answer(again ?? charge, failed('Refused'));
   await answered(desk, 'release');
-  assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'compensated', fault: 'DeadlineExceeded', failureCount: 0 });
+  assert.deepEqual(await ended(desk, orderId), {
+    processState: 'Processed',
+    outcome: 'compensated',
+    fault: 'DeadlineExceeded',
+    failureCount: 0,
+  });
 });
 
 test('F-81, F-100: the list of steps shows an undo apart from the step that it undid', async (context) => {

@@ -79,7 +79,7 @@ describe('during a deployment, while the parts of an app differ', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('X-36 a call of an unknown workflow is requeued without a refusal until its time is over', async (context) => {
+  test('X-36 a call of an unknown workflow is requeued, and is refused only after the time limit of the call', async (context) => {
     const desk = openDesk(context, line);
     const completeBy = new Date(desk.clock.now() + 90_000).toISOString();
     const requestIds = { requestId: 'o/stay/1#1.1', orderId: 'o', path: 'stay', attempt: 1, epoch: 1, idempotencyKey: 'o/stay/1' };

@@ -248,7 +248,7 @@ describe('an order whose workflow version is unknown', () => {
     );
   });
 
-  test('F-63 X-35 because the process is older is left to a newer process; a person is notified only after an hour', async (context) => {
+  test('F-63 X-35 is left to a process of that version for an hour, and then a person is notified', async (context) => {
     const dataFolder = temporaryFolder(context);
     const both = folderDesk(context, dataFolder, [1, 2]);
     const orderId = await submitted(both);

@@ -14,7 +14,7 @@ export interface ParallelState {
 /** Runs its children side by side and closes when all of them are closed. */
 export const parallel: Behavior<Parallel, ParallelState> = {
   children: ({ children }) => children,
-  problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children must be a list of activities.']),
+  problems: ({ children }) => (Array.isArray(children) ? [] : ['The field "children" must be a list of activities.']),
   templates: () => [],
 
   execute: ({ children }) =>

@@ -14,7 +14,7 @@ export interface SequenceState {
 /** Runs its children one after the other, in the order of the definition. */
 export const sequence: Behavior<Sequence, SequenceState> = {
   children: ({ children }) => children,
-  problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children must be a list of activities.']),
+  problems: ({ children }) => (Array.isArray(children) ? [] : ['The field "children" must be a list of activities.']),
   templates: () => [],
   execute: (sequence) => startChild(sequence, 0),
 

@@ -33,8 +33,9 @@ interface Child {
 }
 
 /**
- * Creates the agent of calls. A child replies when it ends (see `replyToCaller`), so a repeated request means that a
- * message was lost. A request that only confirms whether the child exists cancels it, so that it ends and replies.
+ * Creates the agent of calls. A child replies when it ends (`replyToCaller` of the scheduler), so a repeated request
+ * means that a message was lost. A request that only confirms the outcome of a call is sent before the call is undone: it cancels the
+ * child, so that the child ends and replies.
  */
 export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
   const { store, clock, telemetry, scheduler } = options;
@@ -55,8 +56,8 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
   }
 
   /**
-   * Rebuilds the reply of a child that has ended from its state. After a restore, a caller may repeat the call of an order that was
-   * since undone for it; that order counts as not completed.
+   * Sends the reply of a child that has ended again, rebuilt from its state. If the table was restored, the caller may be older than the
+   * child and repeat a call that was undone since: then the reply says that the child did not complete.
    */
   async function continueWith(request: Request, child: Child): Promise<void> {
     const { order, state } = child;
@@ -98,6 +99,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
     } catch (error) {
       if (!(error instanceof UnreadableRecordError)) throw error;
       const { orderId, newerUntil = 0 } = error;
+      // A newer version of the program wrote the record. Until this time, the message is left to a process of that version.
       if (newerUntil > clock.now()) throw new NewerMessageError(error.message);
       await scheduler.accept(orderId, [{ id: `unreadable@${orderId}`, type: 'wake-up' }], []);
       if (message.type === 'request' && message.operation !== 'undo') await replyLost(message, orderId);

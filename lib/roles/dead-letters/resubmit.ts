@@ -60,8 +60,8 @@ type Dispatch =
 type Checked = Extract<Treated, { outcome: 'conflict' | 'invalid' }> | { readonly outcome: 'fits'; readonly dispatch: Dispatch };
 
 /**
- * Resubmits or discards a dead letter. It records the action, adds it to the order's history, sends the message, and then removes
- * the dead letter. After a crash the dead letter is still there with its recorded action, and the operator can repeat it.
+ * Resubmits or discards a dead letter. It records the action on the dead letter, carries it out, and then removes the dead letter. After a
+ * crash the dead letter is still there with its recorded action, and the operator can repeat the action.
  */
 export async function treat(channelName: string, id: string, treatment: Treatment, ports: HandlingPorts): Promise<Treated> {
   const { store, clock } = ports;
@@ -113,7 +113,7 @@ async function mark(
     : { outcome: 'not-found' };
 }
 
-/** Removes the recorded action, because the message was not sent. If this write fails, the action stays, and another can still follow. */
+/** Removes the recorded action after a refusal, so that the operator can act again at once. If this write fails, the operator can after half a minute. */
 async function unmark(marked: Document, message: DeadLetter, { store }: HandlingPorts): Promise<void> {
   const { handling: _, ...rest } = message;
   await store.putDocument({ ...marked, rev: marked.rev + 1, content: deadLetterDocument(rest).content }, marked.rev);
@@ -121,7 +121,11 @@ async function unmark(marked: Document, message: DeadLetter, { store }: Handling
 
 type Refused = Exclude<Treated, { outcome: 'done' | 'possible' | 'not-found' }>;
 
-/** Carries out an action. Resolves to undefined after success; otherwise the message was not sent. */
+/**
+ * Carries out an action: notes it in the history of the order, then sends the message. A submission is sent first, because it may create
+ * the order. Resolves to undefined after success, else to the reason of the refusal. A submission may have been accepted before its note
+ * was refused; its idempotency key makes a repetition harmless.
+ */
 async function carryOut(
   message: DeadLetter,
   treatment: Treatment,

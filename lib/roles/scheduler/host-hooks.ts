@@ -1,7 +1,7 @@
 import { isFatal } from '#ports/errors';
 import type { Telemetry } from '#ports/telemetry';
 
-/** Calls a function of the host and logs its error. A failing one must keep the scheduler neither from sending nor from a quarantine. */
+/** Calls a function of the host, and logs its error. A function that fails must not keep the scheduler from sending messages or quarantining an order. */
 export function callHook(telemetry: Pick<Telemetry, 'log'>, orderId: string, call: () => void): void {
   try {
     call();

@@ -9,7 +9,7 @@ type Texts = Map<string, string>;
 
 type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
 
-/** An announcement has the right title and repeats the record at that moment. No change that needs one lacks it (S17). */
+/** Each announcement has the title of its id and shows the record as it was written then. Each write that needs an announcement has it (S17). */
 export function announcements({ announcesProcessed }: Setting): Law {
   const texts: Texts = new Map();
   return {
@@ -19,7 +19,7 @@ export function announcements({ announcesProcessed }: Setting): Law {
         const { id, detailType, detail } = observation.announcement;
         const title = titleOf(id);
         if (title === 'Order Processed' && !announcesProcessed)
-          return `announcement ${id} previous published although ANNOUNCE_PROCESSED is off`;
+          return `announcement ${id} was published although ANNOUNCE_PROCESSED is off`;
         if (title !== detailType) return `announcement ${id} has the title "${detailType}", expected "${title}"`;
         const text = JSON.stringify(detail);
         texts.set(id, text);

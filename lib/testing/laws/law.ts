@@ -58,7 +58,7 @@ export interface Setting {
   readonly mayWait: boolean;
   /** Whether so few processes crash that no valid message may become a dead letter. */
   readonly processesAllMessages: boolean;
-  /** Whether each service answers with its idempotency key as `{ id }`, and quotes its input in a refusal. */
+  /** Whether the services of the world return the idempotency key of the request as `id` of their output, and quote their input in a refusal. */
   readonly answersNameTheirKey: boolean;
   /** Text that only secret values contain; undefined if the world has none. */
   readonly secretWord: string | undefined;

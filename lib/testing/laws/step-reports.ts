@@ -24,14 +24,14 @@ export const stepReports = (setting: Pick<Setting, 'answersNameTheirKey'>): Law 
   }),
 });
 
-/** Checks the paths: each step that began, in each turn of its loop, and each other step once. */
+/** Checks the paths. A step that began has one for each turn of its loops, and a step that did not begin has one. */
 function wrongPaths({ steps }: Viewed, { journal }: Tracked, program: Program): string | undefined {
   const begun = new Set(
     journal.flatMap((fact) => ('path' in fact && fact.path !== undefined && isRemote(nodeAt(program, fact.path)) ? [fact.path] : [])),
   );
-  const turns = new Set([...begun].map((path) => path.replaceAll(/\[\d+\]/g, '')));
+  const inDefinition = new Set([...begun].map((path) => path.replaceAll(/\[\d+\]/g, '')));
   const others = [...program.nodes].flatMap(([path, node]) =>
-    isRemote(node) && !turns.has(path) && !path.endsWith('/undo') ? [path] : [],
+    isRemote(node) && !inDefinition.has(path) && !path.endsWith('/undo') ? [path] : [],
   );
   const [shown, expected] = [steps.map(({ path }) => path).toSorted(), [...begun, ...others].toSorted()].map((paths) => paths.join(' '));
   return shown === expected ? undefined : `the reported steps are ${shown}, expected ${expected}`;

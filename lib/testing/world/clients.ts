@@ -6,7 +6,7 @@ import type { System } from '#runtime/system';
 import type { Observation } from './observation.ts';
 import type { Timeline } from './timeline.ts';
 
-interface Persistence<Host> {
+interface RepeatedCall<Host> {
   readonly timeline: Timeline;
   /** A process that answers calls, if any does. */
   host(): Host | undefined;
@@ -20,7 +20,7 @@ interface Persistence<Host> {
 }
 
 /** Makes a call until it has a final answer. A try without an answer has an unknown outcome. */
-export function untilAnswered<Host>({ timeline, host, call, what, patienceMs, pauseMs, onAnswer }: Persistence<Host>): void {
+export function untilAnswered<Host>({ timeline, host, call, what, patienceMs, pauseMs, onAnswer }: RepeatedCall<Host>): void {
   let answered = false;
   const attempt = (): void => {
     let over = false;

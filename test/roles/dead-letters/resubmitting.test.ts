@@ -89,7 +89,7 @@ test('a request that is sent again has the remaining time and a fresh requeue co
   assert.deepEqual(sent, { ...request, remainingMs: 3_000_000, resent: true });
 });
 
-test('the notes of a finished order move to its journal before they become too many', async (context) => {
+test('after many resubmissions for a finished order, their notes move to its journal before they become too many', async (context) => {
   const { desk, orderId, id } = await withRequest(context);
   await treated(desk, id);
   await desk.deliver('worker-requests');
