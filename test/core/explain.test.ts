@@ -80,7 +80,7 @@ describe("the explanation of an order's current state", () => {
   test('an agent has answered with a temporary failure', () => {
     const run = started(sequence('order', step('charge')));
     run.reply('order/charge', fault('Engine/ServiceUnavailable', { permanent: false }));
-    assert.equal(why(run), 'Agent could not do order/charge for now, and is asked again at 00:00:30.');
+    assert.equal(why(run), 'Agent could not do order/charge for now, and gets the next request at 00:00:30.');
   });
 
   test('a retry pauses before its next run', () => {
@@ -197,7 +197,7 @@ describe("the explanation of an order's current state", () => {
     run.reply('order/charge/undo', fault('Down', { permanent: false }));
     assert.equal(
       why(run),
-      'Undoes what was done: agent failed to un-charge (order/charge/undo), and is asked again at 00:00:05; 1 more to undo.',
+      'Undoes what was done: agent failed to un-charge (order/charge/undo), and gets the next request at 00:00:05; 1 more to undo.',
     );
   });
 
@@ -206,7 +206,7 @@ describe("the explanation of an order's current state", () => {
     run.reply('order/charge', fault('No', { unknown: true }));
     assert.equal(why(run), 'The outcome of order/charge is unknown: waits for agent to say so until 00:00:30.');
     run.reply('order/charge', fault('Down', { permanent: false }));
-    assert.equal(why(run), 'The outcome of order/charge is unknown: agent is asked again at 00:00:04.');
+    assert.equal(why(run), 'The outcome of order/charge is unknown: agent gets the next request at 00:00:04.');
   });
 
   test('a person must decide, and must decide once more after that', () => {

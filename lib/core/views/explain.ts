@@ -106,14 +106,14 @@ function stepText(
     const left = undo.length + (pagedUndo?.entries ?? 0) - 1;
     const what =
       phase === 'waitingToRetry'
-        ? `${agent} failed to ${operation} (${path}), and is asked again at ${time}`
+        ? `${agent} failed to ${operation} (${path}), and gets the next request at ${time}`
         : `waits for ${agent} to ${operation} (${path})`;
     return `undoes what was done: ${what}${left > 0 ? `; ${left} more to undo` : ''}`;
   }
   if (mode === 'confirm')
-    return `the outcome of ${path} is unknown: ${phase === 'waitingToRetry' ? `${agent} is asked again at ${time}` : `waits for ${agent} to say so until ${time}`}`;
+    return `the outcome of ${path} is unknown: ${phase === 'waitingToRetry' ? `${agent} gets the next request at ${time}` : `waits for ${agent} to say so until ${time}`}`;
   if (mode === 'cancel') return `waits for ${agent} to answer ${request}, which is canceled, until ${time}`;
-  if (phase === 'failedForNow') return `${agent} could not do ${request} for now, and is asked again at ${time}`;
+  if (phase === 'failedForNow') return `${agent} could not do ${request} for now, and gets the next request at ${time}`;
   if (phase !== 'requested') return undefined;
   return `waits for ${agent} to answer ${request} until ${time}`;
 }

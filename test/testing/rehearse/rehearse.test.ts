@@ -80,7 +80,7 @@ describe('a rehearsal behaves like the system', () => {
   test('an undo with a permanent refusal is stuck', () => {
     const { outcome, leftDone, why } = rehearse(trip(), order, given(guide.call).faults(Sold), given(hotel.free).faults(Broken));
     assert.deepEqual([outcome, leftDone], ['stuck', ['order/book']]);
-    assert.match(why(), /^Undoes what was done: hotel failed to free \(order\/book\/undo\), and is asked again at /);
+    assert.match(why(), /^Undoes what was done: hotel failed to free \(order\/book\/undo\), and gets the next request at /);
   });
 
   test('an undo that succeeds late ends the wait, whichever request that answers', () => {
