@@ -369,7 +369,7 @@ export const offers: readonly { readonly workflow: string; readonly body: { read
   ...['sale', 'pair', 'entry', 'letter'].map((workflow) => ({ workflow, body: { item: `${secretWord}tea` } })),
   { workflow: 'weekend', body: { item: 'more than whoever is called takes' } },
   { workflow: 'lines', body: { items: ['tea', 'cup', 'pot'] } },
-  // So many undo entries do not fit into the state: they go into pages.
+  // The undo entries of all these steps do not fit into the state: they go into pages.
   { workflow: 'lines', body: { items: Array.from({ length: 24 }, (_, index) => `item ${index}`) } },
 ];
 

@@ -12,7 +12,7 @@ const firstMaxMs = 200_000;
 const lastsMs = [20_000, 900_000] as const;
 /** The interval at which the operator checks whether to open the channel. */
 const looksEveryMs = 5_000;
-/** The longest delay of an unanswered call: a host may stand still for two minutes first. */
+/** The longest delay of an unanswered call: a host may pause for two minutes first. */
 const strayMaxMs = 200_000;
 
 /** Plans operators who close channels and open them again; all channels are opened once faults are over. */

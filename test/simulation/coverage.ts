@@ -63,7 +63,7 @@ const standsSo = (kind: AnyFault, state: string): boolean => {
 const ofTheIndex: readonly AnyFault[] = ['index late', 'index never', 'index ghost'];
 
 const canBefall = ({ name, faults }: Site, kind: AnyFault): boolean => {
-  // The simulation reads the index without a port call, so only faults of the index can hit it.
+  // The index is read without a call of its own, whatever its list of faults says: only faults of the index can hit it.
   if (name === 'store.due') return ofTheIndex.includes(kind);
   return (
     kind.startsWith('crash ') ||

@@ -45,7 +45,7 @@ export function disturb(world: Disturbed): void {
   });
 }
 
-/** The longest time that a host stands still. */
+/** The longest pause of a host. */
 export const standsStillMaxMs = 120_000;
 /** The time that a container gets between SIGTERM and SIGKILL. */
 const graceMs = 30_000;

@@ -226,7 +226,7 @@ export class SimulatedHost implements WatchedProcess {
     return answer;
   }
 
-  /** Resumes now, or when the host no longer stands still; never after a crash. */
+  /** Resumes at once, or after a pause of the host; never after a crash. */
   goOn(resume: () => void): void {
     const { timeline } = this.around;
     if (this.isDead) return;
@@ -234,7 +234,7 @@ export class SimulatedHost implements WatchedProcess {
     timeline.after(this.frozenUntil - timeline.now, `${this.id} goes on`, () => this.goOn(resume));
   }
 
-  /** Stands still without noticing: afterwards it acts on its old answers. */
+  /** Pauses the process. It does not notice the pause, and afterwards acts on outdated answers. */
   freeze(ms: number): void {
     this.around.narrate(() => `${this.id} stands still for ${ms} ms`);
     this.frozenUntil = this.around.timeline.now + ms;

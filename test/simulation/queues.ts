@@ -42,7 +42,7 @@ export class SimulatedQueues {
   /** Recently sent messages, whether or not they arrived. */
   private readonly old: Outgoing[] = [];
   private ids = 0;
-  /** A separate random sequence, in worlds with messages that come hours or days late, or are duplicated by then. */
+  /** A separate random sequence, in worlds with messages that come hours or days late, or whose copies do. */
   daysLate: Chance | undefined;
   /** Called when a message becomes visible on a queue with a consumer. */
   onVisible: (queue: string) => void = () => {};
@@ -67,7 +67,7 @@ export class SimulatedQueues {
     if (isMissed && faults.hits('message lost', queue, victim)) return this.around.narrate(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue, victim)); copy++) {
       const late = faults.hits('message late', queue, victim) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);
-      // A copy may also arrive when everything is over.
+      // A copy may also arrive long after its order has ended.
       const muchLater = copy > 1 && chance.happens(0.2) ? chance.between(60_000, copyMaxMs) : 0;
       this.put(queue, body, delayMs + late + muchLater);
     }

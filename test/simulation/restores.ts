@@ -41,7 +41,7 @@ export function restore(world: Restored, chance: Chance): void {
   });
 }
 
-/** Stops all processes; returns whether one of them only stands still, and continues later. */
+/** Stops all processes; returns whether one of them only pauses, and continues later. */
 function stopAll({ fleet }: Restored, chance: Chance): boolean {
   const busy = fleet.all.filter(({ isDead, atWork }) => !isDead && atWork.length > 0);
   const left = busy.length > 0 && chance.happens(leftBehind) ? chance.pick(busy) : undefined;

@@ -165,7 +165,7 @@ export class World implements Surroundings {
       writesAndSendsAtomically,
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       closedForMs: (agent) => this.shared.channels.closedForMs(agent),
-      // Before a restore, a process that seems to be stopped may stand still, and continue after it.
+      // Before a restore, a process that seems to be stopped may only pause, and continue after it.
       standsStillMaxMs: this.profile['host stands still'] > 0 || isIn(seed, 5) ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
     };
