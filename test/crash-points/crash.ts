@@ -2,7 +2,7 @@ import type { CrashPoints, Played } from '#testing/crash-test/enumerate';
 import { type Crash, crashText } from '#testing/crash-test/points';
 import { crashPointsOf, definitions } from './definitions.ts';
 
-/** A part of the crashes of one definition, single ones or pairs: the one with the index `first`, and each `every`-th one after it. */
+/** Some crashes of one definition, single ones or pairs: number `first`, and each `every`-th one after it. */
 export interface Piece {
   readonly name: string;
   readonly writesAndSendsAtomically: boolean;

@@ -151,7 +151,7 @@ export class Environment {
     state[at.seen] = this.seen.id(afterSending(this.seen.of(get(state, at.seen)), id, status));
   }
 
-  /** Returns the possible answers of the service: it keeps its keys, and always answers the same key in the same way. */
+  /** Returns the possible answers of the service. It keeps its keys, and answers the same key in the same way. */
   answers(state: State, { operation, key }: Extract<Wish, { readonly to: 'serve' }>): readonly ('done' | 'refused')[] {
     const known = this.effects.of(get(state, at.effects))[key];
     if (known) return [known.is === 'refused' ? 'refused' : 'done'];

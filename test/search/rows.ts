@@ -24,7 +24,7 @@ export class Rows<A extends Int32Array | Uint32Array> {
   }
 }
 
-/** Visited states by 64 bits of each: two of ten million collide with a chance of one in four hundred thousand. */
+/** Visited states by a hash of 64 bits. With ten million states, a collision has a probability of 1 in 400,000. */
 export class Known {
   private keys = new Uint32Array(1 << 21);
   private numbers = new Uint32Array(1 << 20);

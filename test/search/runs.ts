@@ -89,7 +89,7 @@ export class Runs {
   }
 
   /**
-   * Returns the place after an answer. Of several lost races in a row, a run keeps only the last one; otherwise every
+   * Returns the place after an answer. A run keeps only the last one of several lost races in a row. Otherwise, every
    * way to lose would be a separate place.
    */
   next(point: number, answer: number): number {

@@ -105,8 +105,8 @@ export class World {
   }
 
   /**
-   * If an order is finished and no run is about to write, events without a change may come in any order: they come
-   * first.
+   * Returns an event that changes nothing. If the order is finished and no run is about to write, the sequence of such
+   * events does not matter, and they come first.
    */
   private drained(state: State): Successor | undefined {
     const record = this.environment.recordOf(state);

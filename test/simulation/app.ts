@@ -168,7 +168,7 @@ const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** A called order that is canceled while it runs, because a parallel branch fails or the whole order exceeds its time limit. */
+/** Cancels a called order while it runs. A parallel branch fails, or the whole order exceeds its time limit. */
 const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'order', onExhausted: 'undo' }, ({ order }) =>
   parallel(
     call(stay, { item: order.item }),
@@ -246,7 +246,7 @@ const both = defineActivity<object, { readonly open: number }, 'one' | 'other'>(
   childClosed: (_, { open }) => (open === 1 ? close(succeeded()) : wait({ open: open - 1 })),
 });
 
-/** The charge depends on the result of the search, so a later run with a different result has a different effect. */
+/** The charge depends on the result of the search. A later run with another result has another effect. */
 const picked = (item: Expr<string>) => {
   const find = scope('find', reserve(item)).on(OutOfStock, () => mail.tell({ what: item }).noUndo());
   return sequence(find, charge(cel<string>`orElse(steps.?reserve.?id, "nothing")`), ship(item));
@@ -262,7 +262,7 @@ const packing = defineWorkflow('packing', { version: 1, order: Body }, ({ order 
     .on(AddressInvalid, ({ compensate }) => compensate()),
 );
 
-/** Charges for the result of a parallel branch: a resent request would read a newer result, yet charges for the first one. */
+/** Charges for the result of a parallel branch. A resent request could read a newer result, but charges for the first one. */
 const guessing = defineWorkflow('guessing', { version: 1, order: Body }, ({ order }) =>
   both({}, { one: reserve(order.item), other: charge(cel<string>`orElse(steps.?reserve.?id, "nothing")`) }).on(Refused, ({ compensate }) =>
     compensate(),

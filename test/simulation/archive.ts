@@ -4,7 +4,7 @@ import type { History } from '#testing/world/history';
 
 const pageSize = 2;
 
-/** Returns the violations after the end of a world: the store lists all orders page by page, and forgets only finished ones. */
+/** Returns the violations after the end of a world. The store lists all orders page by page, and forgets only finished ones. */
 export async function wrongInArchive(store: Store, history: History): Promise<readonly string[]> {
   const all = [...history.orders.values()].map(({ state }) => state);
   return [...(await wrongInLists(store, all)), ...(await wrongInForgetting(store, history, all))];

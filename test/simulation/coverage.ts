@@ -63,7 +63,7 @@ const standsSo = (kind: AnyFault, state: string): boolean => {
 const ofTheIndex: readonly AnyFault[] = ['index late', 'index never', 'index ghost'];
 
 const canBefall = ({ name, faults }: Site, kind: AnyFault): boolean => {
-  // The index is read without a call of its own, whatever its list of faults says: only faults of the index can hit it.
+  // A read of the index is not a call of its own. Only faults of the index can hit it, whatever its list of faults says.
   if (name === 'store.due') return ofTheIndex.includes(kind);
   return (
     kind.startsWith('crash ') ||
@@ -72,7 +72,7 @@ const canBefall = ({ name, faults }: Site, kind: AnyFault): boolean => {
   );
 };
 
-/** Returns a page for readers: how often each kind of fault hit which role, at which call, in which state of the order. */
+/** Returns a page for readers. It counts the hits of each fault by role, by call and by the state of the order. */
 export function coveragePage(summary: Summary, { seed, commit, file }: Played): string {
   const { runs, landed } = summary;
   const last = seed + runs - 1;

@@ -65,7 +65,7 @@ export interface Site {
   readonly faults: readonly Exclude<FaultKind, `crash ${string}`>[];
 }
 
-/** The probability of each fault in one run, chosen by the seed: some runs have many faults of one kind, others few of each. */
+/** The probability of each fault in one run. The seed chooses it: some runs have many faults of one kind, others few of each. */
 export type Profile = { readonly [kind in AnyFault]: number };
 
 /** The probability of each fault at each opportunity, in an average run. */

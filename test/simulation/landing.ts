@@ -102,7 +102,7 @@ export const emptyCells = (summary: Summary, least: (name: CellName) => number):
     }),
   );
 
-/** Returns a table for readers: a line for each kind, a column for each role, a dash where a hit is impossible. */
+/** Returns a table for readers, with a line for each kind and a column for each role. A dash marks an impossible hit. */
 export function landingTable(summary: Summary): string {
   const line = (head: string, cells: readonly string[]): string => [head.padEnd(26), ...cells.map((cell) => cell.padStart(12))].join('');
   const count = (kind: AnyFault, role: Role): string => {
@@ -121,7 +121,7 @@ export function landingTable(summary: Summary): string {
 /** States of the order at the time of a fault. `none`: the fault concerned no order. `not stored`: no record existed yet. */
 export const states = ['none', 'not stored', 'Pending', 'Processing', 'Error', 'Processed'];
 
-/** Returns a Markdown table: a line for each kind of fault at each place, a column for each state of the order. */
+/** Returns a Markdown table, with a line for each fault and place, and a column for each state of the order. */
 export function coverageTable(summary: Summary): string {
   const table = tableOf(
     summary,

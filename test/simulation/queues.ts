@@ -61,7 +61,7 @@ export class SimulatedQueues {
     this.around.record({ type: 'sent', queue, body, delayMs });
     this.remember(message);
     const victim = () => this.victimOn(queue, body);
-    // No sender repeats a message that no role understands, so it is never lost: the laws check whether it reaches a person.
+    // No sender repeats a message that no role understands. It is never lost, because the laws check that it reaches a person.
     const isMissed = mayBeLost.test(queue) && !isPutBack(body);
     if (isMissed && !faults.over && !faults.calm && this.daysLate?.happens(daysLateShare)) this.putDaysLate(queue, body, this.daysLate);
     if (isMissed && faults.hits('message lost', queue, victim)) return this.around.narrate(() => `a message to ${queue} is lost`);
@@ -73,7 +73,7 @@ export class SimulatedQueues {
     }
   }
 
-  /** Delivers one more copy, possibly after the end of the order; it is the first copy if the original is lost. */
+  /** Delivers one more copy, possibly after the end of the order. If the original is lost, this copy is the only one. */
   private putDaysLate(queue: string, body: string, chance: Chance): void {
     this.around.carriedOut('emitted message days late');
     this.put(queue, body, chance.between(hourMs, daysLateMaxMs));

@@ -13,7 +13,7 @@ const keptForMs = [900_000, 1_800_000] as const;
 const looksEveryMs = 300_000;
 const unwanted = { share: 0.5, withinMs: 9_000_000 } as const;
 const refused = 0.3;
-/** Faults of this phase: messages are lost, late or duplicated, so callers send requests to orders that have ended long ago. */
+/** Faults of this phase. Lost, late and duplicated messages make callers send requests to orders that ended long ago. */
 const mayHappen: ReadonlySet<AnyFault> = new Set<AnyFault>(['message lost', 'message late', 'message twice', 'service answer lost']);
 
 /** The first phase of a world whose orders are forgotten before others are submitted under their keys. */

@@ -3,7 +3,7 @@ import { chanceOf } from './random.ts';
 import type { Services } from './services.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** The share of worlds with an outage that is long enough, and has enough running orders, for agents to detect it. */
+/** The share of worlds with a long outage and many running orders, so that agents must detect it. */
 const worldsWith = 0.08;
 const spellsMax = 2;
 const firstMaxMs = 40_000;

@@ -1,6 +1,6 @@
 import type { Observation } from '#testing/world/observation';
 
-/** Returns the name for counting: the queue and type of a message, the title of an announcement, the answer to a decision. */
+/** Returns the name for counting, such as the queue and type of a message, or the answer to a decision. */
 export function kindOf(observation: Observation): string {
   if (observation.type === 'sent') return `sent to ${observation.queue}: ${/"type":"([a-z-]+)"/.exec(observation.body)?.[1]}`;
   if (observation.type === 'published') return `announced ${observation.announcement.detailType}`;
