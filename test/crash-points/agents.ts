@@ -7,7 +7,7 @@ export const CardDeclined = fault('CardDeclined', Refused);
 export const NoRoom = fault('NoRoom', Refused);
 
 const About = z.object({ what: z.string() });
-/** The name of the effect. */
+/** The id of the effect. */
 const Done = z.object({ id: z.string() });
 
 const nobody = (): never => {

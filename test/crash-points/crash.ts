@@ -2,7 +2,7 @@ import type { CrashPoints, Played } from '#testing/crash-test/enumerate';
 import { type Crash, crashText } from '#testing/crash-test/points';
 import { crashPointsOf, definitions } from './definitions.ts';
 
-/** Some of the crashes of one definition: the first of `every` and each `every`-th after it, single ones or pairs. */
+/** Some crashes of one definition, single ones or pairs: number `first`, and each `every`-th one after it. */
 export interface Piece {
   readonly name: string;
   readonly writesAndSendsAtomically: boolean;

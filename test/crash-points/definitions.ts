@@ -22,7 +22,7 @@ export interface Definition {
 const defined = (workflow: Workflow<never>, { stubs = [], mayEndAs = [], ...more }: Variation = {}): Definition => ({
   mayEndAs,
   scenario: {
-    // Only one channel counts failures, since messages that are judged at once are not counted.
+    // Only this channel counts failures: on the other ones, failing messages are judged at once, without a count.
     app: { workflows: withCalled(workflow), agents: agents.map(agentDefinitionOf), channels: { stock: { judge: 'count' } } },
     order: { item: 'tea' },
     rules: stubs.map(ruleOf),
@@ -82,7 +82,7 @@ export const definitions: { readonly [name: string]: Definition } = {
   forgotten: defined(workflows.one, { variables: { RETENTION_DAYS: '1' } }),
 };
 
-/** The smallest ones, which crash twice in one run. */
+/** The smallest definitions, which crash twice in one run. */
 export const smallest = ['one', 'timed', 'stopped'] as const;
 
 export const crashPointsOf = ({ scenario, mayEndAs }: Definition, writesAndSendsAtomically: boolean): Promise<CrashPoints> =>

@@ -18,14 +18,14 @@ export const leftOut: { readonly [site: string]: string } = {
 /** Objects that methods return have methods as well. */
 const within = ['store.recordIntent.withdraw'];
 
-/** Every method of the implemented ports: a new one must be reached, or be left out for a reason. */
+/** Returns every method of the implemented ports: a workflow must reach a new one, or `leftOut` must give a reason. */
 export async function sitesOfPorts(): Promise<readonly string[]> {
   const { store, queues, publisher, database } = openEmbedded(':memory:', { clock: manualClock() });
   await database.close();
   return [...within, ...sitesOf('store', store), ...sitesOf('queues', queues), ...sitesOf('publisher', publisher)];
 }
 
-/** Methods that are neither reached nor left out, and methods that are left out but reached. */
+/** Returns the methods that are neither reached nor left out, and the wrong entries of `leftOut`. */
 export async function unreached(reached: ReadonlySet<string>): Promise<readonly string[]> {
   const sites = await sitesOfPorts();
   return [

@@ -46,7 +46,7 @@ const tell = (what: Expr<string>, name = 'tell') => mail.tell({ what }).named(na
 /** The smallest workflow. */
 export const one = defineWorkflow('one', version, ({ order }) => tell(order.item));
 
-/** Steps that are done, refused and undone. */
+/** Steps that succeed, are refused, and are undone. */
 export const undone = defineWorkflow('undone', version, ({ order }) =>
   sequence(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
@@ -101,12 +101,12 @@ export const stay = defineWorkflow('stay', { ...version, toCaller: [NoRoom] }, (
   return withOutput(night, { room: night.output.id });
 });
 
-/** The order that it has called is undone. */
+/** Undoes an order that it has called. */
 export const trip = defineWorkflow('trip', version, ({ order }) =>
   sequence(call(stay, { item: order.item }), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** The order that it has called is canceled while it runs. */
+/** Cancels an order that it has called, while that one runs. */
 export const journey = defineWorkflow('journey', version, ({ order }) =>
   parallel(call(stay, { item: order.item }), charge(order.item))
     .on(ChildNotCompleted, ({ compensate }) => compensate())

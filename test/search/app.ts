@@ -7,7 +7,7 @@ const About = z.object({ what: z.string() });
 const Effect = z.object({ id: z.string() });
 const Body = z.object({ item: z.string() });
 
-/** Carries out an operation for the running agent: `undoes` is the key of the effect to undo. */
+/** Carries out an operation for the running agent. `undoes`: the key of the effect to undo. */
 export type Remote = (operation: string, call: Call<string>, undoes?: string) => Promise<'done' | 'refused'>;
 
 /** Two steps, each with an undo. The service may refuse the second one for good; then the first one is undone. */

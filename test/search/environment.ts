@@ -51,7 +51,7 @@ export class Environment {
     this.judgement = new Judgement(setting, loadDefinitions(app).program(name, version));
   }
 
-  /** The initial state: nothing is stored, and nothing has happened. */
+  /** Sets the initial state: nothing is stored, and nothing has happened. */
   begin(state: State): void {
     state[at.queue] = this.queues.id([]);
     state[at.effects] = this.effects.id({});
@@ -63,12 +63,12 @@ export class Environment {
     return id === 0 ? undefined : this.records.of(id);
   }
 
-  /** A small number for the current time. */
+  /** Returns a small number for the current time. */
   timeOf(state: State): number {
     return this.times.id(get(state, at.now), `${get(state, at.now)}`);
   }
 
-  /** Ids of the messages with a copy that may arrive. */
+  /** Returns the ids of messages with a copy that may arrive. */
   waiting(state: State): readonly number[] {
     return this.queues.of(get(state, at.queue)).map(([id]) => id);
   }
@@ -126,7 +126,7 @@ export class Environment {
     return { id: this.records.id({ ...stored, writeIds: ids }), facts };
   }
 
-  /** Allows this many copies of each message from now on. A message to the client arrives at once. */
+  /** Adds the copies of each message, which may arrive from now on. A message to the client arrives at once. */
   send(state: State, messages: readonly Outgoing[]): string | undefined {
     for (const { queue, body } of messages) {
       if (queue !== responses) {
@@ -151,7 +151,7 @@ export class Environment {
     state[at.seen] = this.seen.id(afterSending(this.seen.of(get(state, at.seen)), id, status));
   }
 
-  /** The possible answers of the service: it keeps its keys, and always answers the same key in the same way. */
+  /** Returns the possible answers of the service. It keeps its keys, and answers the same key in the same way. */
   answers(state: State, { operation, key }: Extract<Wish, { readonly to: 'serve' }>): readonly ('done' | 'refused')[] {
     const known = this.effects.of(get(state, at.effects))[key];
     if (known) return [known.is === 'refused' ? 'refused' : 'done'];
@@ -186,7 +186,7 @@ export class Environment {
     });
   }
 
-  /** The part of a state that the story shows. */
+  /** Returns the part of a state that the story shows. */
   told(state: State): string {
     const record = this.recordOf(state);
     if (!record) return 'nothing is stored';

@@ -8,7 +8,7 @@ import { ordinary } from '#testing/laws/ordinary';
 import { History, type Tracked } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 
-/** A fact of the journal that the laws need later: a step or its undo has closed, or the order has ended. */
+/** A fact of the journal that the laws need later. A step or its undo has closed, or the order has ended. */
 type Closed =
   | Pick<Extract<OrderFact, { type: 'ActivityClosed' }>, 'type' | 'path' | 'result' | 'attemptId'>
   | Extract<OrderFact, { type: 'OrderProcessed' }>;
@@ -45,7 +45,7 @@ export interface View {
   readonly effects: Effects;
 }
 
-/** A search keeps one journal entry for each step, no times of writes, and no message that is under way: these laws need more. */
+/** Laws that need more than a search keeps: it has one journal entry for each step, and neither write times nor messages in flight. */
 const needMore: ReadonlySet<string> = new Set(['journal', 'records', 'announcements', 'acknowledgements', 'requests']);
 
 /** Judges single events by the laws of `lib/testing/laws`. */

@@ -4,7 +4,7 @@ import { at, isSupervisor, schedulerAt } from './state.ts';
 /** The name of a role in the records that it reads and writes: two schedulers differ only in their place. */
 export const me = 'host-me';
 
-/** All that write under a name, and the names. */
+/** Places of the roles that write under a name, and those names. */
 export const hostsAt = [schedulerAt[0], schedulerAt[1], at.submission, at.cancellation] as const;
 const hosts = ['host-A', 'host-B', 'host-submission', 'host-cancellation'] as const;
 const mirrored: { readonly [name: string]: string } = { 'host-A': 'host-B', 'host-B': 'host-A' };
@@ -23,7 +23,7 @@ const namesFor = (place: number): readonly (readonly [inside: string, outside: s
   return place === at.submission ? [[me, 'host-submission']] : [[me, 'host-cancellation']];
 };
 
-/** Roles with the same view of a record share a number, below 16. */
+/** Returns a number below 16, the same for roles with the same view of a record. */
 export const viewOf = (place: number): number => (isSupervisor(place) ? 1 : Math.min(15, place));
 
 /**

@@ -24,13 +24,13 @@ export class Rows<A extends Int32Array | Uint32Array> {
   }
 }
 
-/** Visited states by 64 bits of each: two of ten million collide with a chance of one in four hundred thousand. */
+/** Visited states by a hash of 64 bits. With ten million states, a collision has a probability of 1 in 400,000. */
 export class Known {
   private keys = new Uint32Array(1 << 21);
   private numbers = new Uint32Array(1 << 20);
   private size = 0;
 
-  /** Returns its number; the given one if it is new. */
+  /** Returns the number of a state; the given one if the state is new. */
   add(state: State, number: number): number {
     if (this.size * 2 > this.numbers.length) this.grow();
     let [high, low] = [0x9747b28c, 0x3c6ef372];
@@ -65,7 +65,7 @@ export class Known {
   }
 }
 
-/** The last step of MurmurHash3: every input bit changes half of the output bits. */
+/** Applies the last step of MurmurHash3: every input bit changes half of the output bits. */
 function mixed(value: number): number {
   let hash = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

@@ -36,7 +36,7 @@ export type Invocation =
   | { readonly role: 'scheduler' | 'agent'; readonly message: Message; readonly at: number }
   | { readonly role: 'supervisor'; readonly woken: Woken | undefined; readonly at: number };
 
-/** A request of a run to the outside; the run stands still until the answer. */
+/** A port call of a run; the run waits for its answer. */
 export type Wish =
   | { readonly to: 'create'; readonly record: StateRecord }
   | { readonly to: 'load' | 'head' }
@@ -53,7 +53,7 @@ export interface Answer {
   readonly record?: StateRecord;
 }
 
-/** The place of a run after some answers: it has a request, or is over. `failed`: its message is redelivered. */
+/** The place of a run after some answers: it waits for a port call, or is over. `failed`: its message is redelivered. */
 export type Standing = { readonly wish: Wish } | { readonly over: 'done' | 'failed' };
 
 /** A run's course follows from its trigger and its answers, so it can be repeated up to any place. */
@@ -64,8 +64,8 @@ interface Point {
 }
 
 /**
- * The shipped roles, run again from their beginning up to the wait for the next answer. Each place is examined once and
- * kept under a number.
+ * Replays of the shipped roles, from the beginning of a run to its wait for the next answer. Each place is examined once,
+ * and kept under a number.
  */
 export class Runs {
   readonly answers = new Table<Answer>();
@@ -89,8 +89,8 @@ export class Runs {
   }
 
   /**
-   * After a lost race, only the last one is kept, for a repeated write and for a repeated read. Otherwise every way to
-   * lose would be a separate place.
+   * Returns the place after an answer. A run keeps only the last one of several lost races in a row. Otherwise, every
+   * way to lose would be a separate place.
    */
   next(point: number, answer: number): number {
     const { invocation, before, answer: last } = this.points.of(point);
@@ -104,7 +104,7 @@ export class Runs {
     return typeof standing === 'number' && this.wishes.of(standing).to === 'patch';
   }
 
-  /** The place of a read after a lost race: the beginning of the run. */
+  /** Returns the place of a read after a lost race: the beginning of the run. */
   readsAnew(point: number): number | undefined {
     const { invocation, before, answer } = this.points.of(point);
     const standing = this.standings[point];
@@ -113,8 +113,8 @@ export class Runs {
   }
 
   /**
-   * Returns the number of the request; undefined if the place is unknown: `look` examines it, and then the caller asks
-   * again.
+   * Returns the number of the port call; undefined if the place is unknown. The caller then waits for `look`, which
+   * examines the place, and calls this again.
    */
   standing(point: number): number | 'done' | 'failed' | undefined {
     const known = this.standings[point];
@@ -126,7 +126,7 @@ export class Runs {
     return this.invocations.of(this.points.of(point).invocation);
   }
 
-  /** The answers on the way there, first one first. */
+  /** Returns the answers on the way to a place, oldest first. */
   answersOf(point: number): readonly Answer[] {
     const { before, answer } = this.points.of(point);
     return before === 0 ? [] : [...this.answersOf(before), this.answers.of(answer)];
@@ -192,7 +192,7 @@ class Replayer {
     return new Promise(() => {});
   }
 
-  /** Whether it failed, so that its message is redelivered. */
+  /** Runs the role; returns whether it failed, so that its message is redelivered. */
   private async run(invocation: Invocation): Promise<boolean> {
     switch (invocation.role) {
       case 'submission':
@@ -260,7 +260,7 @@ class Replayer {
   private clock(): Clock {
     return {
       now: () => this.now,
-      // A sleeper that waits for another event does not wake alone: time moves only between two answers.
+      // A sleep that another event can end does not end by itself: time moves only between two answers.
       sleep: (_, signal) => (signal ? new Promise((resolve) => signal.addEventListener('abort', () => resolve())) : Promise.resolve()),
     };
   }

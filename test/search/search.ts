@@ -14,7 +14,7 @@ export interface Found {
   readonly ends: number;
   /** False if the search was stopped before its end. */
   readonly complete: boolean;
-  /** The shortest story. */
+  /** A violation, and the shortest story that leads to it. */
   readonly wrong?: { readonly what: string; readonly story: readonly string[] };
 }
 
@@ -101,7 +101,7 @@ class Search {
     }
   }
 
-  /** The first state from which no end can be reached without a fault. */
+  /** Returns the first state from which no end can be reached without a fault. */
   private deadEnd(): number | undefined {
     const ends = new Uint8Array(this.states.length);
     const ended = (number: number): boolean => {
@@ -122,7 +122,7 @@ class Search {
     return stuck < 0 ? undefined : stuck;
   }
 
-  /** The way there, as a story; `last` adds one step. */
+  /** Returns the shortest way to a state, as a story; `last` adds one step. */
   private async story(number: number, last?: number): Promise<readonly string[]> {
     const way: number[] = last === undefined ? [] : [last];
     for (let at = number; at > 0; at = this.ways.at(at)[0] ?? 0) way.unshift(this.ways.at(at)[1] ?? 0);

@@ -15,7 +15,7 @@ export const at = {
   cancellation: 10,
 } as const;
 export const schedulerAt = [11, 12] as const;
-/** After each supervisor stands its last wake-up. */
+/** Places of the supervisors; the place after each one holds its last wake-up. */
 export const supervisorAt = [13, 15] as const;
 export const agentAt = [17, 18] as const;
 export const width = 19;

@@ -27,7 +27,7 @@ export interface Successor {
   readonly state: State;
   /** Whether it needs no fault. */
   readonly free: boolean;
-  /** The violation after it. */
+  /** The violation that it causes. */
   readonly wrong?: string | undefined;
   readonly told: () => string;
 }
@@ -54,7 +54,7 @@ export class World {
     this.runs = new Runs(this.environment.order);
   }
 
-  /** The initial state: the client's order has arrived, and nothing is stored yet. */
+  /** Returns the initial state: the client's order has arrived, and nothing is stored yet. */
   first(): State {
     const { crashes, lostAnswers, hurries, cancels } = this.scenario;
     const state = new Int32Array(width);
@@ -67,7 +67,7 @@ export class World {
     return state;
   }
 
-  /** Returns all possible next events. Undefined if a role must be examined first: call `runs.look`, then ask again. */
+  /** Returns all possible next events; undefined if a role must be examined first: call `runs.look`, then this again. */
   successors(state: State): readonly Successor[] | undefined {
     this.incomplete = false;
     const successors = this.foremost(state) ?? this.all(state);
@@ -105,8 +105,8 @@ export class World {
   }
 
   /**
-   * If an order is finished and no run is about to write, events without a change may come in any order: they come
-   * first.
+   * Returns an event that changes nothing. If the order is finished and no run is about to write, the sequence of such
+   * events does not matter, and they come first.
    */
   private drained(state: State): Successor | undefined {
     const record = this.environment.recordOf(state);
@@ -147,7 +147,7 @@ export class World {
     return this.memo.invocation.of(key, () => this.begin(invocation));
   }
 
-  /** A run reads first, and invisibly: one step. */
+  /** Begins a run. Its first read is invisible to other roles, so both are one step. */
   private begun(state: State, place: number, words: () => string): Successor[] {
     const standing = this.runs.standing(get(state, place));
     if (standing === undefined) {
@@ -283,7 +283,7 @@ export class World {
     return this.successor(typeof standing === 'number' ? state : this.rested(state, place, standing), told);
   }
 
-  /** The run ends. A failed message is redelivered. */
+  /** Ends a run; a failed message is redelivered. */
   private rested(state: State, place: number, standing: 'done' | 'failed' | undefined = 'done'): State {
     const point = get(state, place);
     const invocation = this.runs.invocationOf(point);
@@ -293,7 +293,7 @@ export class World {
     return state;
   }
 
-  /** Only a supervisor that sent a wake-up without a write remembers it. */
+  /** Returns the wake-up that a supervisor remembers: only one that it sent without a write. */
   private remembered(point: number): number | undefined {
     const answers = this.runs.answersOf(point);
     const [found, sent] = answers;
@@ -303,7 +303,7 @@ export class World {
     return this.woken.id({ head, at: found.at }, `${nextDueFor?.kind}@${nextDueAt} ${found.at}`);
   }
 
-  /** States that differ only in names are one: this returns the representative. */
+  /** Returns the representative of all states that differ only in names. */
   private successor(state: State, told: () => string): Successor {
     swapIfLess(state, agentAt[0], agentAt[1], 1);
     this.forgetNames(state);
@@ -324,10 +324,10 @@ export class World {
     });
   }
 
-  /** Equal schedulers are sorted, and names that no role will read are dropped. */
+  /** Sorts equal schedulers, and drops names that no role will read. */
   private forgetNames(state: State): void {
     const [first, second] = [get(state, schedulerAt[0]), get(state, schedulerAt[1])];
-    // Only those two may swap names: others have read theirs.
+    // Names may be swapped only if no other role has read them.
     const swaps = first < second && get(state, at.submission) === 0 && get(state, at.cancellation) === 0;
     if (swaps) {
       state[schedulerAt[0]] = second;

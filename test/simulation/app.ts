@@ -38,37 +38,37 @@ const Refused = fault('Refused');
 const OutOfStock = fault('OutOfStock', Refused);
 const CardDeclined = fault('CardDeclined', Refused);
 const NoRoom = fault('NoRoom', Refused);
-/** Nobody handles it: the order waits for a person. */
+/** Most workflows have no handler for it: the order waits for a person. */
 const AddressInvalid = fault('AddressInvalid');
 
-/** What an operation may refuse; one that is not named refuses nothing. */
+/** Faults that an operation may refuse with; an operation that is not in the table refuses nothing. */
 export const refusals: { readonly [operation: string]: FaultType } = {
   'stock.reserve': OutOfStock,
   'bank.charge': CardDeclined,
   'carrier.ship': AddressInvalid,
   'hotel.book': NoRoom,
 };
-/** What services say without having declared it. */
+/** Faults that services return without having declared them. */
 export const undeclaredFaults: ReadonlySet<string> = new Set(['TooLate']);
-/** Their service knows no idempotency. */
+/** Operations of a service without idempotency. */
 export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.post']);
 
-/** What has too much in it a deployment refuses that takes less: see `stricter.ts`. */
+/** The stricter deployment refuses an input with `tooMuch`: see `stricter.ts`. */
 const About = z.object({ what: z.string(), tooMuch: z.literal(false).optional() });
-/** Names the effect: the idempotency key under which it was asked for. */
+/** The name of the effect: the idempotency key of its request. */
 const Effect = z.object({ id: z.string() });
-/** With what nobody but its service and those who undo it may see: see `secretOf`. */
+/** With a secret that only the service and the undo may see: see `secretOf`. */
 const Booking = z.object({ id: z.string(), key: z.object({ code: secret(z.string()) }) });
-/** What lies in a safe: its secrets are so short that no text can be searched for them. */
+/** The content of a safe: its secrets are so short that no text can be searched for them. */
 const Safe = z.object({ id: z.string(), safe: z.object({ pin: secret(z.number()), sign: secret(z.string()), door: z.string() }) });
 const Opening = z.object({ id: z.string(), pin: z.number(), hint: z.string(), door: z.string() });
 const Body = z.object({ item: z.string() });
-/** What it is about nobody may see. */
+/** An input whose item is secret. */
 const Sealed = z.object({ item: secret(z.string()) });
-/** A call with more than that is refused. */
+/** The agent refuses a call with a longer item. */
 const Short = z.object({ item: z.string().max(20) });
 const Items = z.object({ items: z.array(z.string()) });
-/** How long a text the warehouse is to answer with, and what that is. */
+/** The length of the text that the warehouse returns. */
 const Bulk = z.object({ characters: z.number() });
 const Text = z.object({ id: z.string(), text: z.string() });
 /** The body of an order that takes the same text three times. */
@@ -100,7 +100,7 @@ const hotel = defineAgent('hotel', {
 const mail = defineAgent('mail', { tell: operation({ input: About, output: Effect, run: nobody }) });
 const ledger = defineAgent('ledger', {
   enter: operation({ input: About, output: Effect, atMostOnce: true, run: nobody, lookup: nobody }),
-  /** Whether it was done nobody can say but a person. */
+  /** Only a person can say whether it was done. */
   post: operation({ input: About, output: Effect, atMostOnce: true, run: nobody }),
   strike: undoing,
 });
@@ -153,7 +153,7 @@ const stay = defineWorkflow('stay', { version: 1, order: Body, toCaller: [NoRoom
   return withOutput(sequence(night, second), { room: night.output.id });
 });
 
-/** Nobody calls it yet: those who call the older one go on with that. */
+/** No workflow calls it yet: existing callers continue with the older version. */
 const stayLater = defineWorkflow('stay', { version: 2, order: Body, toCaller: [NoRoom] }, ({ order }) => {
   const room = hotel
     .book({ what: order.item })
@@ -168,7 +168,7 @@ const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** A call that is canceled while it runs, because a branch beside it fails, or because the whole order is late for good. */
+/** Cancels a called order while it runs. A parallel branch fails, or the whole order exceeds its time limit. */
 const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'order', onExhausted: 'undo' }, ({ order }) =>
   parallel(
     call(stay, { item: order.item }),
@@ -177,7 +177,7 @@ const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'o
   ).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Takes three hours, and is often not wanted any more by then. */
+/** Takes three hours, so that many callers cancel it meanwhile. */
 const visit = defineWorkflow('visit', { version: 1, order: Short, toCaller: [OutOfStock] }, ({ order }) =>
   sequence(reserve(order.item), delay({ seconds: 10_800 })),
 );
@@ -186,14 +186,14 @@ const weekend = defineWorkflow('weekend', { version: 1, order: Body, toOperator:
   parallel(call(visit, { item: order.item }), sequence(charge(order.item), ship(order.item))).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** Calls one that calls another one. */
+/** Calls an order that calls another order. */
 const tour = defineWorkflow('tour', { version: 1, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(charge(order.item), call(trip, { item: order.item }), ship(order.item))
     .on(ChildNotCompleted, ({ compensate }) => compensate())
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** What a handler undoes in the middle, and runs that are undone before the next. */
+/** A handler undoes steps in the middle, and each run is undone before the next one. */
 const renewal = defineWorkflow('renewal', { version: 1, order: Body, onExhausted: 'fault', completeWithinSeconds: 150 }, ({ order }) => {
   const first = sequence(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate());
   const second = sequence(reserve(order.item, 'reserve-more'), charge(order.item, 'charge-more'));
@@ -220,7 +220,7 @@ const letter = defineWorkflow('letter', { version: 1, order: Sealed }, ({ order 
   return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
-/** What its undo is asked with is in part what nobody may see. Under a name that there is: clients are told which ones there are. */
+/** The input of its undo is partly secret. It reuses an existing workflow name, because messages to clients list the known names. */
 const staySafely = defineWorkflow('stay', { version: 3, order: Body }, ({ order }) => {
   const lock = hotel.lock({ what: order.item }).undo(({ id, safe: { pin, sign, door } }) => {
     return hotel.unlock({ id, pin, hint: cel`${sign} + "?"`, door });
@@ -228,7 +228,7 @@ const staySafely = defineWorkflow('stay', { version: 3, order: Body }, ({ order 
   return sequence(lock, reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
-/** Runs `do` again after any fault but these, without a pause: a retry of the app's own. */
+/** Runs `do` again at once after any fault except the listed ones: a retry activity that the app defines. */
 const again = defineActivity<{ readonly retries: number; readonly except: readonly string[] }, { readonly attempt: number }, 'do'>(
   'simulated:again',
   ['do'],
@@ -240,13 +240,13 @@ const again = defineActivity<{ readonly retries: number; readonly except: readon
   },
 );
 
-/** Runs both at once. */
+/** Runs both children at the same time. */
 const both = defineActivity<object, { readonly open: number }, 'one' | 'other'>('simulated:both', ['one', 'other'], {
   execute: ({ one, other }) => run([one.name, other.name], { open: 2 }),
   childClosed: (_, { open }) => (open === 1 ? close(succeeded()) : wait({ open: open - 1 })),
 });
 
-/** What it charges depends on what it has found: found in a later run only, that is another effect. */
+/** The charge depends on the result of the search. A later run with another result has another effect. */
 const picked = (item: Expr<string>) => {
   const find = scope('find', reserve(item)).on(OutOfStock, () => mail.tell({ what: item }).noUndo());
   return sequence(find, charge(cel<string>`orElse(steps.?reserve.?id, "nothing")`), ship(item));
@@ -262,14 +262,14 @@ const packing = defineWorkflow('packing', { version: 1, order: Body }, ({ order 
     .on(AddressInvalid, ({ compensate }) => compensate()),
 );
 
-/** It charges for what it has found by then: asked again, it has found more, and charges for the same. */
+/** Charges for the result of a parallel branch. A resent request could read a newer result, but charges for the first one. */
 const guessing = defineWorkflow('guessing', { version: 1, order: Body }, ({ order }) =>
   both({}, { one: reserve(order.item), other: charge(cel<string>`orElse(steps.?reserve.?id, "nothing")`) }).on(Refused, ({ compensate }) =>
     compensate(),
   ),
 );
 
-/** What a deployment brings while orders of the first version are on their way: another order of steps. */
+/** The version that a deployment brings while orders of the first version are running: its steps have another order. */
 const newerSale = defineWorkflow('sale', { version: 2, order: Sealed, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(
     parallel(reserve(order.item), retry(charge(order.item), { retries: 2, intervalSeconds: 5, except: [CardDeclined] })),
@@ -278,7 +278,7 @@ const newerSale = defineWorkflow('sale', { version: 2, order: Sealed, toOperator
   ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').noUndo())),
 );
 
-/** What somebody deploys who edits a workflow and forgets its version: the shipment comes before the charge. */
+/** An edited workflow whose version somebody forgot to raise: the shipment comes before the charge. */
 const editedSale = defineWorkflow('sale', { version: 1, order: Sealed, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(
     reserve(order.item),
@@ -290,7 +290,7 @@ const editedSale = defineWorkflow('sale', { version: 1, order: Sealed, toOperato
     .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').noUndo())),
 );
 
-/** A step for each of many entries: by default, and nearly all of them at once. */
+/** One step for each of many entries, with the default concurrency; `rush` runs nearly all of them at once. */
 const wide = defineWorkflow('wide', { version: 1, order: Items }, ({ order }) =>
   forEach(order.items, (item) => reserve(item)).on(Refused, ({ compensate }) => compensate()),
 );
@@ -298,7 +298,7 @@ const rush = defineWorkflow('rush', { version: 1, order: Items }, ({ order }) =>
   forEach(order.items, (item) => charge(item), { maxConcurrency: 300 }).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** It calls another order with three times what a step has answered. */
+/** Calls another order with three copies of a step's output. */
 const keeping = defineWorkflow('keeping', { version: 1, order: Thrice }, () => mail.tell({ what: 'kept' }).noUndo());
 const bulky = defineWorkflow('bulky', { version: 1, order: Bulk }, ({ order }) => {
   const described = stock.describe({ characters: order.characters }).undo(({ id }) => stock.release({ id }));
@@ -306,26 +306,26 @@ const bulky = defineWorkflow('bulky', { version: 1, order: Bulk }, ({ order }) =
   return sequence(described, call(keeping, { one: text, two: text, three: text })).on(InputTooLarge, ({ compensate }) => compensate());
 });
 
-/** The order that it calls has ended long before it goes on, and may still be undone. */
+/** The called order ends long before the caller continues, and the caller may still undo it. */
 const voyage = defineWorkflow('voyage', { version: 1, order: Body }, ({ order }) =>
   sequence(call(stay, { item: order.item }), delay({ seconds: 7200 }), charge(order.item))
     .on(NoRoom, ({ compensate }) => compensate())
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** What begins so is secret wherever it stands. */
+/** Each text that begins with this is secret, in every message and record. */
 export const secretWord = 'a secret of ';
-/** What the hotel answers to a booking under this key, beside its name. */
+/** The secret that the hotel returns for the booking with this key. */
 export const secretOf = (key: string): string => secretWord + key;
 
-/** What the hotel answers to whoever has something locked away under this key, beside its name; and what it wants to unlock it. */
+/** The secrets that the hotel returns for a lock with this key; `openingOf` is the input that unlocks it. */
 export const safeOf = (key: string) => ({ pin: 100 + (key.length % 900), sign: `s${key.length % 10}`, door: `door ${key.length % 7}` });
 export const openingOf = (key: string) => {
   const { pin, sign, door } = safeOf(key);
   return { id: key, pin, hint: `${sign}?`, door };
 };
 const hidden = '[secret]';
-/** How a person is shown what lies in a safe, and what it wants to unlock it. */
+/** The content of a safe, and the input that unlocks it, as a person may see them. */
 export const masked = {
   inputs: { 'hotel.unlock': (id: string) => ({ ...openingOf(id), pin: hidden, hint: hidden }) },
   outputs: { 'hotel.lock': (id: string) => ({ id, safe: { ...safeOf(id), pin: hidden, sign: hidden } }) },
@@ -360,7 +360,7 @@ const app = defineApp({
   agents: [stock, bank, carrier, hotel, mail, ledger],
 });
 
-/** Workflows that a client may name, each with the body of an order. */
+/** Workflows that a client may submit, each with the body of an order. */
 export const offers: readonly { readonly workflow: string; readonly body: { readonly [field: string]: string | string[] } }[] = [
   ...['approval', 'trip', 'weekend', 'journey', 'tour', 'renewal'].map((workflow) => ({
     workflow,
@@ -369,29 +369,29 @@ export const offers: readonly { readonly workflow: string; readonly body: { read
   ...['sale', 'pair', 'entry', 'letter'].map((workflow) => ({ workflow, body: { item: `${secretWord}tea` } })),
   { workflow: 'weekend', body: { item: 'more than whoever is called takes' } },
   { workflow: 'lines', body: { items: ['tea', 'cup', 'pot'] } },
-  // What can be undone of so many does not stay in the state: it goes into pages.
+  // The undo entries of all these steps do not fit into the state: they go into pages.
   { workflow: 'lines', body: { items: Array.from({ length: 24 }, (_, index) => `item ${index}`) } },
 ];
 
-/** Only some worlds have it: see `addThemes`. */
+/** Only some worlds submit it: see `addThemes`. */
 export const staySafelyOffer: (typeof offers)[number] = { workflow: 'stay', body: { item: 'gem' } };
 
-/** Only some worlds have these: each run may find what the one before did not. */
+/** Only some worlds submit these: each run may find what the previous run did not. */
 export const pickingOffers: typeof offers = ['picking', 'packing', 'guessing', 'picking', 'packing'].map((workflow) => ({
   workflow,
   body: { item: 'tea' },
 }));
 
-/** Only some worlds have it: see `second-lives.ts`. */
+/** Only some worlds submit it: see `second-lives.ts`. */
 export const voyageOffer: (typeof offers)[number] = { workflow: 'voyage', body: { item: 'tea' } };
 
-/** What stands behind the operations on one host. */
+/** The remote services behind the operations of one host. */
 export interface Remote {
   asked(operation: string, input: unknown, call: Call<string>): Promise<unknown>;
   looked(operation: string, key: string, call: Call<string>): Promise<unknown>;
 }
 
-/** Which deployment a host is from. `edited`: another workflow under the version of the old one. */
+/** The deployment that a host belongs to. `edited`: a changed workflow under the version of the old one. */
 export type Release = 'old' | 'new' | 'edited';
 
 const workflowsIn: { readonly [release in Release]: App['workflows'] } = {
@@ -400,7 +400,7 @@ const workflowsIn: { readonly [release in Release]: App['workflows'] } = {
   edited: app.workflows.map((workflow) => (workflow === sale ? editedSale : workflow)),
 };
 
-/** The app as one host runs it. */
+/** Returns the app as one host runs it. */
 export const appOn = (remote: Remote, release: Release = 'old'): App => ({
   workflows: workflowsIn[release],
   agents: app.agents.map(({ name, operations }) => ({
@@ -416,11 +416,11 @@ export const appOn = (remote: Remote, release: Release = 'old'): App => ({
   })),
 });
 
-/** What orders run on, as the hosts of each deployment read it. */
+/** The definitions that the hosts of each deployment load. */
 export const loaded: { readonly [release in Release]: Definitions } = {
   old: loadDefinitions(appOn({} as Remote, 'old')),
   new: loadDefinitions(appOn({} as Remote, 'new')),
   edited: loadDefinitions(appOn({} as Remote, 'edited')),
 };
-/** All versions that there are. */
+/** All versions of all workflows. */
 export const definitions: Definitions = loaded.new;

@@ -4,7 +4,7 @@ import type { History } from '#testing/world/history';
 
 const pageSize = 2;
 
-/** When all is over the store lists what there is, page by page, and forgets what is finished and nothing else; what is wrong. */
+/** Returns the violations after the end of a world. The store lists all orders page by page, and forgets only finished ones. */
 export async function wrongInArchive(store: Store, history: History): Promise<readonly string[]> {
   const all = [...history.orders.values()].map(({ state }) => state);
   return [...(await wrongInLists(store, all)), ...(await wrongInForgetting(store, history, all))];
@@ -53,13 +53,13 @@ const isMeant = (state: StateRecord, { client, state: processState, outcome, wor
   state.submittedAt > (times.submittedAfter ?? 0) &&
   state.submittedAt < (times.submittedBefore ?? Number.POSITIVE_INFINITY);
 
-/** What has ended before the middle one did is forgotten, one after the other. */
+/** Forgets the orders that ended before the middle one, one by one, and returns the violations. */
 async function wrongInForgetting(store: Store, { orders }: History, all: readonly StateRecord[]): Promise<readonly string[]> {
   const times = all.flatMap(({ processState, updatedAt }) => (processState === 'Processed' ? [updatedAt] : [])).toSorted((a, b) => a - b);
   const before = times[Math.floor(times.length / 2)] ?? 0;
   const over = all.filter((state) => state.processState === 'Processed' && state.updatedAt < before && state.worklist === null);
   const due = new Set(over.filter(({ orderId }) => isForgotten(orderId)));
-  /** With the order that called it, and not before. */
+  /** Whether the store may forget it: only together with the order that called it, and not earlier. */
   function isForgotten(orderId: string): boolean {
     const { state, caller } = orders.get(orderId) ?? {};
     return state !== undefined && over.includes(state) && (caller === undefined || isForgotten(caller));

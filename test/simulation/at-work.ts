@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Whose work something is: a function of the system, or somebody outside who calls its API. */
+/** Roles that do the work: functions of the system, and outsiders who call its API. */
 export const roles = [
   'submissions',
   'scheduler',
@@ -16,7 +16,7 @@ export type Role = (typeof roles)[number];
 
 const atWork = new AsyncLocalStorage<Role>();
 
-/** Whatever is begun in it, and whatever follows from that, is work of this role. */
+/** Runs the function, and attributes it and everything that it starts to this role. */
 export const as = <T>(role: Role | undefined, run: () => T): T => (role === undefined ? run() : atWork.run(role, run));
 
 export const roleAtWork = (): Role | undefined => atWork.getStore();

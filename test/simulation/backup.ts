@@ -3,11 +3,11 @@ import { type Counters, countersAfterRestore } from '#roles/repair/restore';
 import type { History, Tracked } from '#testing/world/history';
 import type { Shared } from './ports.ts';
 
-/** All that a table holds; queues are not part of it, nor is what services have done. */
+/** All tables of the database; the backup holds neither queues nor the effects of services. */
 const tables = ['orders', 'states', 'pages', 'overflow', 'undoPages', 'intents', 'clients', 'breakers', 'documents'] as const;
 type Row = Record<string, string | number | null>;
 
-/** A table as it was at one moment, to be put back over what has become of it (X-37): as `dev/tools/restore-table.ts` does it. */
+/** A copy of the tables at one moment, for a later restore (X-37), as `dev/tools/restore-table.ts` does it. */
 export class Backup {
   private readonly shared: Shared;
   private readonly rows: ReadonlyMap<string, readonly Row[]>;
@@ -23,7 +23,7 @@ export class Backup {
     return [...this.seen.keys()];
   }
 
-  /** What is seen from now on goes on from how it was. */
+  /** Restores the tables. The history continues from the same moment. */
   restore(history: History): void {
     for (const table of tables) for (const row of this.rows.get(table) ?? []) this.put(table, table === 'states' ? this.raised(row) : row);
     for (const [orderId, order] of this.seen) {
@@ -49,7 +49,10 @@ export class Backup {
       .run(...Object.values(row));
   }
 
-  /** Whoever had made it newer than this program gives it back again, sooner or later. */
+  /**
+   * Raises the counters of a row past the current ones, as the restore tool does. The schema version becomes 1: a newer
+   * program returns its records sooner or later.
+   */
   private raised(row: Row): Row {
     const head = JSON.parse(String(row['head'])) as StateHead;
     const counters = countersAfterRestore(head, this.countersOf(head.orderId));

@@ -5,19 +5,19 @@ import type { Clients, Reach } from './clients.ts';
 import { sources } from './host.ts';
 import { type Chance, chanceOf } from './random.ts';
 
-/** How often an operator closes anything at all; then this many times. */
+/** The share of worlds in which an operator closes channels, at most `closingsMax` times. */
 const worldsWith = 0.3;
 const closingsMax = 3;
 const firstMaxMs = 200_000;
 const lastsMs = [20_000, 900_000] as const;
-/** How often whoever has closed one looks whether it is time to open it. */
+/** The interval at which the operator checks whether to open the channel. */
 const looksEveryMs = 5_000;
-/** How late a call may be carried out that nobody has answered: hosts stand still for up to two minutes. */
+/** The longest delay of an unanswered call: a host may pause for two minutes first. */
 const strayMaxMs = 200_000;
 
-/** Operators who close channels, and open them again: all of them, when nothing goes wrong any more. */
+/** Plans operators who close channels and open them again; all channels are opened once faults are over. */
 export function operate(reach: Reach, clients: Clients, seed: number): void {
-  // Of its own: whether anything is closed must not change what else befalls a world.
+  // A separate random sequence: closed channels must not change the other events of a world.
   const chance = chanceOf(seed + 1_000_003);
   if (!chance.happens(worldsWith)) return;
   for (let number = chance.between(1, closingsMax); number > 0; number--) plan(reach, clients, chance, number);
@@ -36,7 +36,7 @@ function plan(reach: Reach, clients: Clients, chance: Chance, number: number): v
       around.narrate(() => `${channel} is opened: ${outcome}`);
       return true;
     });
-  // A call that nobody answered may be carried out much later: he looks again and again.
+  // An unanswered call to close may be carried out much later, so the operator checks repeatedly.
   const look = (opensAt: number, until: number): void => {
     if ((faults.over || timeline.now >= opensAt) && shared.channels.closedForMs(channel) !== undefined) open();
     const last = faults.over ? Math.min(until, timeline.now + strayMaxMs) : Number.POSITIVE_INFINITY;

@@ -15,13 +15,13 @@ import type { Shared } from './ports.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** How a decision is given. */
+/** Options of an instruction. */
 interface How {
   readonly ifMatch?: number;
   readonly onAnswer?: (answer: 'accepted' | 'refused') => void;
-  /** Whether he looks first at what it would do. */
+  /** Whether the operator reads the preview first. */
   readonly foresees?: boolean;
-  /** What it brings along is not what the workflow takes. */
+  /** Whether the workflow does not accept the answer in it. */
   readonly isWrong?: boolean;
 }
 
@@ -30,38 +30,38 @@ const wrongPayload: Decision = { kind: 'signal', name: 'approved', payload: { by
 
 const patienceMs = 4000;
 export const clientName = 'client';
-/** Where the client of every world listens. */
+/** The response queue of the client. */
 export const responseQueue = 'redress-response-client';
-/** Half of the orders have one: whoever knows the order knows its reference. */
+/** Returns a reference for half of the orders, derived from the order id. */
 export const referenceOf = (orderId: string): string | undefined =>
   orderId.charCodeAt(orderId.length - 1) % 2 === 0 ? `reference ${orderId.slice(-4)}` : undefined;
-/** A client for whom nobody here may speak. */
+/** A client whose identity no sender here may use. */
 export const strangerName = 'stranger';
 
-/** Orders that are canceled more often than others, and when: what is slow is canceled while it is at work. */
+/** Workflows that clients cancel more often, and how soon: slow ones are canceled while they run. */
 const canceled: { readonly [workflow: string]: { readonly often: number; readonly withinMs: number } } = {
   weekend: { often: 0.8, withinMs: 900_000 },
   entry: { often: 0.8, withinMs: 90_000 },
 };
 
-/** What of the system can be reached from outside. */
+/** The parts of the system that outsiders can reach. */
 export interface Reach {
   readonly around: Surroundings;
   readonly queues: SimulatedQueues;
   readonly shared: Shared;
-  /** One that is alive and answers calls; undefined while there is none. */
+  /** Returns a running host that answers calls; undefined if there is none. */
   anyHost(): SimulatedHost | undefined;
 }
 
-/** Those who use the system: they submit, signal, cancel, decide, and try again until they get an answer. */
+/** Clients and operators: they submit, signal, cancel and decide, and repeat each call until it is answered. */
 export class Clients {
-  /** Calls that are not answered yet. */
+  /** Number of unanswered calls. */
   waiting = 0;
   private readonly reach: Reach;
-  /** Orders that a newer program has for now. */
+  /** Orders that a newer program currently has. */
   private readonly newer = new Set<string>();
   private calls = 0;
-  /** Leases that were asked for and not given back: `host order`. */
+  /** Leases that were requested and not released: `host order`. */
   private readonly leases = new Set<string>();
   /** Damaged orders that somebody has tried to end for good. */
   private readonly tried = new Set<string>();
@@ -94,7 +94,7 @@ export class Clients {
     return orderId;
   }
 
-  /** Submits, and nothing else: until there is an answer. */
+  /** Submits one order, and repeats the call until it is answered. */
   submit(submission: Submission & { readonly workflow: string }): void {
     this.persist('client', `submit ${submission.idempotencyKey}`, async ({ system }) => {
       this.reach.around.record(await submitOnce(system, submission));
@@ -102,7 +102,7 @@ export class Clients {
     });
   }
 
-  /** Another order under a key that is used, before or after the one that it is meant for. */
+  /** Submits another order under the same key; it may arrive before the order that owns the key. */
   private rival(submission: Submission & { readonly workflow: string }): void {
     const { chance, timeline } = this.reach.around;
     const others = offers.filter(({ workflow }) => workflow !== submission.workflow);
@@ -112,7 +112,7 @@ export class Clients {
     });
   }
 
-  /** Somebody speaks for a client that has not let him. */
+  /** Sends a submission in the name of a client that has not allowed it. */
   private pose(submission: Submission): void {
     const { around } = this.reach;
     around.timeline.after(around.chance.between(0, 60_000), 'somebody poses as another client', () => {
@@ -149,7 +149,7 @@ export class Clients {
         ? around.chance.pick([wrongName, wrongPayload])
         : { kind: 'signal', name: 'approved', payload: { by: secretOf('somebody') } };
       const heard = (answer: 'pending' | 'accepted' | 'refused') => around.record({ type: 'signal', orderId, key, answer });
-      // Who gives no key must not try again: nobody would know that it is the same signal.
+      // A signal without a key must not be repeated: the system could not recognize the repetition.
       if (around.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard, isWrong });
       heard('pending');
       const answered = as('client', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key }));
@@ -168,7 +168,7 @@ export class Clients {
   /** A person looks at an order in Error and decides. */
   decide(orderId: string, { finally: isLast, isDamaged = false }: { readonly finally: boolean; readonly isDamaged?: boolean }): void {
     const { chance } = this.reach.around;
-    // What cannot be undone by its journal is ended as it is, once somebody has tried.
+    // An order whose journal is unusable cannot be undone: after one attempt, an operator terminates it.
     const hasTried = this.tried.has(orderId);
     if (isDamaged && isLast) this.tried.add(orderId);
     const kinds = isDamaged
@@ -189,19 +189,19 @@ export class Clients {
     else this.decideAsSeen(orderId, decision, key, isWrong && 'answer' in answer);
   }
 
-  /** It was, until it could not be read. */
+  /** Whether the order was being undone when it was last readable. */
   private isBeingUndone(orderId: string): boolean {
     const state = this.reach.shared.last.get(orderId)?.state;
     return state !== undefined && decodeInstance(state).state.ending !== undefined;
   }
 
-  /** He looks first, and thinks for a while: the order may have gone on meanwhile. */
+  /** The operator reads the order, and decides some time later: the order may have continued meanwhile. */
   private decideAsSeen(orderId: string, decision: Decision, key: string, isWrong: boolean): void {
     const { timeline, chance } = this.reach.around;
     let hasLooked = false;
     this.persist('operator', `look at ${orderId}`, async ({ system }) => {
       const rev = (await system.store.head(orderId))?.rev;
-      // Two looks may come to an answer: he decides once.
+      // Two reads may be answered; the operator decides once.
       if (hasLooked) return true;
       hasLooked = true;
       this.waiting += 1;
@@ -214,7 +214,7 @@ export class Clients {
     });
   }
 
-  /** Without a key he must not try again: nobody would know that it is the same decision. */
+  /** Decides without a key, and so only once: the system could not recognize a repetition. */
   private decideOnce(orderId: string, decision: Decision, reason: string, ifMatch: number): void {
     const answered = as('operator', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch }));
     answered
@@ -222,7 +222,7 @@ export class Clients {
       .catch(() => undefined);
   }
 
-  /** Somebody gives an instruction for which there may be no reason at all. */
+  /** Gives an instruction that may not fit the state of the order. */
   meddle(orderId: string): void {
     const { chance } = this.reach.around;
     const key = `meddling-${++this.calls}`;
@@ -239,18 +239,18 @@ export class Clients {
     this.instruct(orderId, decision, key, { foresees: chance.happens(0.4), isWrong: decision.kind === 'signal' });
   }
 
-  /** A person has seen to an undo that would not succeed. */
+  /** A person has undone a step by hand whose undo kept failing. */
   markCompensated(orderId: string, path: string): void {
     const key = `mark-${++this.calls}`;
     this.instruct(orderId, { kind: 'mark-compensated', path, by: 'operator', reason: key }, key);
   }
 
-  /** Somebody has an order to himself for a while; where his host dies, until his lease is over. */
+  /** Holds the lease of an order for a while; if the host dies, until the lease expires. */
   hold(orderId: string): void {
     const host = this.reach.anyHost();
     if (!host) return;
     const name = `${host.id} ${orderId}`;
-    // What a host has tried to take, it does not take once more: nobody could tell that from renewing it.
+    // A host acquires a lease only once: a second attempt would look like a renewal.
     if (this.leases.has(name)) return;
     this.leases.add(name);
     as('operator', () => this.holdOn(host, orderId)).then(
@@ -259,7 +259,7 @@ export class Clients {
     );
   }
 
-  /** Renews its lease now and then, sometimes too late. */
+  /** Renews the lease a few times, sometimes too late. */
   private async holdOn({ id, system: { store, clock } }: SimulatedHost, orderId: string): Promise<boolean> {
     const { around } = this.reach;
     const { chance } = around;
@@ -285,7 +285,7 @@ export class Clients {
     return true;
   }
 
-  /** A message that nobody can make sense of. */
+  /** Sends a message that no role can parse. */
   poison(): void {
     const { around, queues } = this.reach;
     const queue = around.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead')));
@@ -297,7 +297,7 @@ export class Clients {
     around.record({ type: 'poisoned', body });
   }
 
-  /** A name for a call that nobody else has. */
+  /** Returns a unique name for a call. */
   nameFor(what: string): string {
     return `${what}-${++this.calls}`;
   }
@@ -317,7 +317,7 @@ export class Clients {
       around.narrate(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
       if (ifMatch !== undefined && answer.outcome !== 'unreadable')
         around.record({ type: 'decided', orderId, reason: key, seenRev: ifMatch, answer });
-      // It may have been posted, and not be stored yet; who comes too early comes again a few times.
+      // The order may have been submitted, but not stored yet: the caller repeats the call a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
       const isAccepted = outcome === 'done' || outcome === 'replayed';
       onAnswer?.(isAccepted ? 'accepted' : 'refused');
@@ -326,7 +326,7 @@ export class Clients {
     });
   }
 
-  /** A look at what it would do, before it is done. */
+  /** Previews the effect of a decision before it is made. */
   private async foresee(system: System, orderId: string, decision: Decision, reason: string): Promise<void> {
     const rev = this.revOf(orderId);
     const foreseen = await system.scheduler.instruct(orderId, decision, { id: `${reason}/foreseen`, dryRun: true }).catch(unreadable);
@@ -338,7 +338,7 @@ export class Clients {
     return this.reach.shared.last.get(orderId)?.state.rev;
   }
 
-  /** Who has had his answer sends the same once more, much later. */
+  /** Repeats an answered call unchanged, much later. */
   private repeat(orderId: string, decision: Decision, name: string, role: Role): void {
     const { around } = this.reach;
     const key = callKey(role, name, { ...decision });
@@ -351,7 +351,7 @@ export class Clients {
     );
   }
 
-  /** Tries on any host until there is an answer; nobody knows what became of a try that had none. */
+  /** Repeats the call on any host until it is answered; an unanswered attempt may have had its effect. */
   persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
     const { timeline, chance } = this.reach.around;
     this.waiting += 1;

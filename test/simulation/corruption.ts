@@ -1,18 +1,18 @@
 import type { Clients, Reach } from './clients.ts';
 import { type Chance, chanceOf } from './random.ts';
 
-/** How often a store goes bad, and damages one order after the other. */
+/** The share of worlds whose store damages several orders. */
 const worldsWith = 0.06;
 const damagesMax = 4;
 const firstMaxMs = 60_000;
 const pauseMs = [2_000, 60_000] as const;
-/** How soon somebody comes upon it who wants something of the order. */
+/** The delay until a person finds a damaged order and decides. */
 const foundMs = [500, 30_000] as const;
 const finishedToo = 0.3;
 
-/** A store that damages several orders, finished ones too, and people who decide on them before the end. */
+/** Damages several orders, including finished ones; people decide on them before the end. */
 export function corrupt(reach: Reach, clients: Clients, seed: number): void {
-  // Of its own: where nothing is damaged by it, nothing else is another.
+  // A separate random sequence: without damage, the other events of a world stay the same.
   const chance = chanceOf(seed + 3_000_017);
   if (!chance.happens(worldsWith)) return;
   let at = chance.between(5_000, firstMaxMs);

@@ -12,13 +12,13 @@ const summary: Summary = {
     'crash after|service bank.charge|agent|Processing': 2,
     'service fails|bank.charge|agent|Error': 3,
     'message twice|wake-ups|scheduler|none': 5,
-    // Nobody thought that this one is possible.
+    // `coverage.ts` takes this combination for impossible.
     'clock jumps|host|nobody|Processed': 6,
   },
 };
 const page = coveragePage(summary, { seed: 10, commit: 'abc1234', file: 'docs/internals/coverage.md' });
 
-/** The cells of one line of one table, by the names of its columns. */
+/** Returns the cells of one line of one table, by the names of its columns. */
 function line(title: string, name: string): { readonly [column: string]: string } {
   const part = page.split('\n## ').find((each) => each.startsWith(title)) ?? '';
   const rows = part.split('\n').filter((each) => each.startsWith('| '));

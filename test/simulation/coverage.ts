@@ -4,11 +4,11 @@ import { coverageTable, reach, states } from './landing.ts';
 import { callSites } from './ports.ts';
 import { type Counts, type Summary, tableOf, total } from './simulate.ts';
 
-/** What was played, and with which code. */
+/** The worlds that were played, and the commit of the code. */
 export interface Played {
   readonly seed: number;
   readonly commit: string;
-  /** Where the page is kept. */
+  /** The file that holds the page. */
   readonly file: string;
 }
 
@@ -40,9 +40,9 @@ const ofServices: readonly AnyFault[] = [
 const atCalls: readonly AnyFault[] = [...faultKinds, 'older process', 'edited definition'];
 const ofTheRest = kinds.filter((kind) => ![...atCalls, ...ofMessages, ...ofServices].includes(kind));
 
-/** What happens to a whole process or to all supervisors is about no order. */
+/** Faults of a whole process, or of all supervisors, concern no single order. */
 const aboutNone: readonly AnyFault[] = ['clock jumps', 'host stands still', 'supervisors gone', 'time runs out'];
-/** What needs an order that is there already. */
+/** Faults that need a stored order. */
 const aboutStored: readonly AnyFault[] = [
   'index late',
   'index ghost',
@@ -51,7 +51,7 @@ const aboutStored: readonly AnyFault[] = [
   'record damaged',
   'order held',
 ];
-/** What is always about an order: a service is asked for one, and these writes are of one. */
+/** Faults that always concern one order: each call of a service is for one order, and so are these writes. */
 const aboutOne: readonly AnyFault[] = [...ofServices, 'transaction conflict', 'written twice', 'index never'];
 
 const standsSo = (kind: AnyFault, state: string): boolean => {
@@ -63,7 +63,7 @@ const standsSo = (kind: AnyFault, state: string): boolean => {
 const ofTheIndex: readonly AnyFault[] = ['index late', 'index never', 'index ghost'];
 
 const canBefall = ({ name, faults }: Site, kind: AnyFault): boolean => {
-  // It is read without a call of its own, whatever is in its list.
+  // A read of the index is not a call of its own. Only faults of the index can hit it, whatever its list of faults says.
   if (name === 'store.due') return ofTheIndex.includes(kind);
   return (
     kind.startsWith('crash ') ||
@@ -72,7 +72,7 @@ const canBefall = ({ name, faults }: Site, kind: AnyFault): boolean => {
   );
 };
 
-/** For people, to be kept: how often each kind of fault befell whom, where, and how the order stood. */
+/** Returns a page for readers. It counts the hits of each fault by role, by call and by the state of the order. */
 export function coveragePage(summary: Summary, { seed, commit, file }: Played): string {
   const { runs, landed } = summary;
   const last = seed + runs - 1;
@@ -144,7 +144,7 @@ function partOnCalls(summary: Summary): readonly string[] {
   ];
 }
 
-/** Here the places are only those that something befell: nobody lists them. */
+/** These tables list only places that a fault has hit: no list of all such places exists. */
 function partsOnOtherPlaces(summary: Summary): readonly string[] {
   const table = bySite(summary);
   const part = (title: string, place: string, which: readonly AnyFault[]): readonly string[] => {
@@ -166,7 +166,7 @@ const bySite = (summary: Summary): Counted =>
     ({ kind }) => kind,
   );
 
-/** What did happen is a number, whatever was thought to be possible. */
+/** Returns the count if the fault happened, even where the tables take it for impossible. */
 const cell = (table: Counted, [row, column]: readonly [string, string], isPossible: boolean): string =>
   String(table[row]?.[column] ?? (isPossible ? 0 : '–'));
 

@@ -14,16 +14,16 @@ export interface Disturbed {
   readonly clients: Clients;
   damage(orderId: string): void;
   look(orderId: string): Promise<void>;
-  /** How wrong clocks may be. */
+  /** The largest error of a clock, in milliseconds. */
   readonly skewMaxMs: number;
-  /** Least and most between two looks. */
+  /** The shortest and the longest pause between two disturbances. */
   readonly everyMs: readonly [number, number];
-  /** How long supervisors may be gone. */
+  /** The longest absence of the supervisors. */
   readonly goneMaxMs: number;
   states(): readonly StateRecord[];
 }
 
-/** What goes wrong by itself, without anybody having called anything; and people who look at what waits for them. */
+/** Causes faults that need no call, and people who look at waiting orders. */
 export function disturb(world: Disturbed): void {
   const { around, everyMs } = world;
   const { timeline, chance, faults } = around;
@@ -45,9 +45,9 @@ export function disturb(world: Disturbed): void {
   });
 }
 
-/** How long a host may stand still. */
+/** The longest pause of a host. */
 export const standsStillMaxMs = 120_000;
-/** As containers get it. */
+/** The time that a container gets between SIGTERM and SIGKILL. */
 const graceMs = 30_000;
 
 function damageOne({ around, damage }: Disturbed, states: readonly StateRecord[]): void {
@@ -76,7 +76,7 @@ function disturbHosts({ around, fleet, skewMaxMs, goneMaxMs }: Disturbed): void 
   for (const role of ['supervisor', 'sweeper'] as const) faults.lands('supervisors gone', 'supervisor', { role });
 }
 
-/** It befalls everybody at work there. */
+/** Draws whether the fault hits this host; if so, counts it for every role at work there. */
 function befalls({ faults }: Surroundings, kind: AnyFault, host: SimulatedHost): boolean {
   if (!faults.chooses(kind)) return false;
   const busy = rolesOn(host);

@@ -2,7 +2,7 @@ import { type Role, roleAtWork } from './at-work.ts';
 import type { Chance } from './random.ts';
 import type { Stricter } from './stricter.ts';
 
-/** What can go wrong at a call of a port. */
+/** Faults at a call of a port. */
 export const faultKinds = [
   'crash before',
   'crash applied',
@@ -18,7 +18,7 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** What can go wrong without anybody having called anything. */
+/** Faults that need no call. */
 export const otherFaults = [
   'message twice',
   'message late',
@@ -53,22 +53,22 @@ export const otherFaults = [
 export type OtherFault = (typeof otherFaults)[number];
 export type AnyFault = FaultKind | OtherFault;
 
-/** What is not to be had just now: the one exception that may come of a call of something outside. */
+/** The only exception that a simulated port throws for an outage. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable';
 }
 
-/** A place where a host waits for something outside of it. */
+/** A place where a host waits for a port or a service. */
 export interface Site {
   readonly name: string;
-  /** Of those in the list, what can happen here beside a crash. */
+  /** The faults that are possible here, besides a crash. */
   readonly faults: readonly Exclude<FaultKind, `crash ${string}`>[];
 }
 
-/** How much goes wrong in one run, chosen by its seed: some runs have much of one thing, some little of everything. */
+/** The probability of each fault in one run. The seed chooses it: some runs have many faults of one kind, others few of each. */
 export type Profile = { readonly [kind in AnyFault]: number };
 
-/** How likely each is at each of its chances, in a run with a middling amount of everything. */
+/** The probability of each fault at each opportunity, in an average run. */
 const usual: Omit<Profile, 'stricter schema' | 'edited definition'> = {
   'crash before': 0.01,
   'crash applied': 0.015,
@@ -92,7 +92,7 @@ const usual: Omit<Profile, 'stricter schema' | 'edited definition'> = {
   'clock jumps': 0.2,
   'host stands still': 0.05,
   'supervisors gone': 0.01,
-  // Whether a deployment is under way is chosen for the whole world.
+  // The world as a whole decides whether a deployment is in progress.
   'older process': 0,
   'record damaged': 0.02,
   'order held': 0.1,
@@ -111,7 +111,7 @@ const usual: Omit<Profile, 'stricter schema' | 'edited definition'> = {
   'service answer lost': 0.1,
 };
 
-/** What leaves its mark on everything else: only some runs have it at all. */
+/** Faults that affect everything else: only this share of the runs has them at all. */
 const rare: { readonly [kind: string]: number } = {
   'client queue gone': 0.1,
   'record damaged': 0.25,
@@ -125,17 +125,17 @@ export function profileFrom(chance: Chance): Profile {
   const much = 0.2 + chance.next() * 2;
   const often = (least: number) => (chance.happens(0.3) ? 0 : least * much * (0.2 + chance.next()));
   const chosen = Object.entries(usual).map(([kind, least]) => [kind, chance.happens(rare[kind] ?? 1) ? often(least) : 0]);
-  // They are chosen for the whole world, and draw from no chance here: that would change all others.
+  // The world as a whole decides these. Drawing from `chance` here would change all existing seeds.
   return Object.fromEntries([...chosen, ['stricter schema', 0], ['edited definition', 0]]) as Profile;
 }
 
-/** Whom a fault befell: whoever is at work, where nothing else is said, and his order, as far as it has one. */
+/** The role and the order that a fault hit. The default role is the one at work; not every fault has an order. */
 export interface Victim {
   readonly role?: Role | undefined;
   readonly orderId?: string | undefined;
 }
 
-/** One kind of fault, at one place, to one role, to an order in one state. */
+/** One kind of fault, at one place, for one role and one state of the order. */
 export interface Cell {
   readonly kind: string;
   readonly site: string;
@@ -148,17 +148,17 @@ export const cellOf = (key: string): Cell => {
   return { kind, site, role: role as Cell['role'], state };
 };
 
-/** Faults as they are chosen and counted: what was meant to go wrong counts only where it did. */
+/** Chooses and counts faults; a chosen fault counts only if it really hit. */
 export class Faults {
-  /** From then on nothing goes wrong any more. */
+  /** Whether faults are over: none happens any more. */
   over = false;
-  /** While nothing else goes wrong than this. */
+  /** During a calm phase, the only faults that may happen. */
   calm: ReadonlySet<AnyFault> | undefined;
-  /** By cell, as text that `cellOf` reads: how often. */
+  /** The number of hits by cell; `cellOf` parses the key. */
   readonly landed = new Map<string, number>();
-  /** What kills every process that does it, for as long as anything goes wrong. */
+  /** Work that crashes its process each time, until faults are over. */
   deadly: ((victim: Victim) => boolean) | undefined;
-  /** Whether the schema of the moment refuses what a message asks for; undefined where it is always the same. */
+  /** Whether the deployed schema refuses a request; undefined if the schema never changes. */
   stricter: Stricter | undefined;
   private readonly outages = new Map<string, number>();
   private readonly profile: Profile;
@@ -171,7 +171,7 @@ export class Faults {
     this.stateOf = stateOf;
   }
 
-  /** What goes wrong this time, if anything. */
+  /** Returns the fault of this call, if any. */
   at(site: Site, victim: () => Victim): FaultKind | undefined {
     if (this.over || this.calm) return undefined;
     if (this.deadly?.(victim())) {
@@ -187,7 +187,7 @@ export class Faults {
     return true;
   }
 
-  /** Whether it is to happen: for what may still turn out to befall nobody. */
+  /** Draws whether the fault happens, without counting it: it may turn out to have no victim. */
   chooses(kind: AnyFault): boolean {
     return !this.over && this.calm?.has(kind) !== false && this.profile[kind] > 0 && this.chance.happens(this.profile[kind]);
   }
@@ -197,7 +197,7 @@ export class Faults {
     this.landed.set(cell, (this.landed.get(cell) ?? 0) + 1);
   }
 
-  /** Whether nothing there answers at all: it begins by chance, and lasts for a while. */
+  /** Whether the whole place is down: an outage starts at random, and lasts for a while. */
   isDown(kind: AnyFault, site: string, { now, victim = nobodySpecial, lastsMs = [2000, 60_000] }: Outage): boolean {
     if (this.over || this.calm) return false;
     const place = `${kind} @ ${site}`;
@@ -211,7 +211,7 @@ export class Faults {
 interface Outage {
   readonly now: number;
   readonly victim?: () => Victim;
-  /** How long one lasts, at least and at most. */
+  /** The shortest and the longest duration of an outage. */
   readonly lastsMs?: readonly [number, number];
 }
 

@@ -12,7 +12,7 @@ import type { Surroundings } from './surroundings.ts';
 const hour = 3_600_000;
 const nothingWrong = Object.fromEntries([...faultKinds, ...otherFaults].map((kind) => [kind, 0])) as Profile;
 
-/** Hosts of a world without orders, in which nothing goes wrong by itself. */
+/** Hosts of a world without orders and without faults. */
 function hosts(context: TestContext) {
   const chance = chanceOf(1);
   const passes: string[] = [];
@@ -41,7 +41,7 @@ function hosts(context: TestContext) {
     isPassVain: () => false,
   });
   fleet.start('one');
-  /** Who of them has looked after orders within so long. */
+  /** Returns the hosts whose supervisors have run within this time. */
   const looked = async (ms: number): Promise<readonly string[]> => {
     let isOver = false;
     around.timeline.after(ms, 'enough', () => void (isOver = true));

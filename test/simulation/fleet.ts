@@ -7,7 +7,7 @@ import { type HostOptions, SimulatedHost, sources, topology, visibilityOf } from
 import type { SimulatedQueues } from './queues.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** How the functions are put onto processes: all on each, or one on each, as in Lambda, where they die alone. */
+/** The layout of functions on processes: all on each, or one on each, as in Lambda, where each crashes alone. */
 export type Cut = 'together' | 'apart';
 
 export interface FleetOptions {
@@ -17,26 +17,26 @@ export interface FleetOptions {
   readonly cut: Cut;
   readonly variables: HostOptions['variables'];
   readonly periodMs: number;
-  /** Whether queues hide what was taken for as long as they do where it is deployed. */
+  /** Whether queues use the visibility timeouts of the AWS deployment. */
   readonly isDeployed: boolean;
-  /** Of which deployment the next process is that starts. */
+  /** Returns the deployment of the next process. */
   nextRelease(): Release;
   portsOf: ConstructorParameters<typeof SimulatedHost>[2];
-  /** Whether a pass of a supervisor would find nothing now, and nothing could come of it. */
+  /** Whether a pass of the supervisor would find nothing, and so could have no effect. */
   isPassVain(): boolean;
 }
 
 const sweepMs = 3_600_000;
-/** How late whoever feeds the functions follows what is stored of the channels. */
+/** The delay after which deliveries follow the stored state of a channel. */
 const looksAgainMs = 1_000;
-/** A schedule knows nothing of when processes start. */
+/** The schedule of the sweeper does not depend on the start of a process. */
 const firstSweepMaxMs = 600_000;
 
-/** All processes of the system: they start, die, start again, and are given work. */
+/** All processes of the system. The fleet starts them, restarts them after a crash, and delivers their messages. */
 export class Fleet {
-  /** Until then no supervisor and no sweeper runs. */
+  /** Until then, no supervisor and no sweeper runs. */
   private goneUntil = 0;
-  /** Those that wait for that. */
+  /** Callbacks that start the waiting supervisors and sweepers. */
   private readonly gone = new Set<() => void>();
   private readonly hosts = new Map<string, SimulatedHost>();
   private readonly options: FleetOptions;
@@ -87,12 +87,12 @@ export class Fleet {
     return this.options.around.timeline.now < this.goneUntil;
   }
 
-  /** No supervisor and no sweeper runs for so long. */
+  /** Stops all supervisors and sweepers for this time. */
   supervisorsGo(ms: number): void {
     this.goneUntil = this.options.around.timeline.now + ms;
   }
 
-  /** At once, however long they were to be gone. */
+  /** Resumes supervisors and sweepers at once, before their absence would end. */
   supervisorsReturn(): void {
     this.goneUntil = 0;
     for (const goOn of [...this.gone]) goOn();
@@ -107,7 +107,7 @@ export class Fleet {
     timeline.after(this.goneUntil - timeline.now, 'supervisors are back', goOn);
   }
 
-  /** One that is alive and runs this function, or takes what lies on this queue; undefined while there is none. */
+  /** Returns a running host with this function, or with the function of this queue; undefined if there is none. */
   anyHost(name: string): SimulatedHost | undefined {
     const alive = this.all.filter((host) => !host.isDead && !host.isLeaving && host.runs(name) && mayServe(host, name));
     return alive.length > 0 ? this.options.around.chance.pick(alive) : undefined;
@@ -115,7 +115,7 @@ export class Fleet {
 
   private readonly shut = new Set<string>();
 
-  /** Once for all that lies on it. */
+  /** Checks the channel again later; one check covers the whole queue. */
   private waitUntilOpen(queue: string): void {
     if (this.shut.has(queue)) return;
     this.shut.add(queue);
@@ -125,7 +125,7 @@ export class Fleet {
     });
   }
 
-  /** As an event source mapping does: a batch of what is visible goes to a host; what it has processed is acknowledged. */
+  /** Works like an event source mapping: a host gets a batch of visible messages, and the processed ones are acknowledged. */
   private deliver(queue: string): void {
     const source = sources.get(queue);
     if (!source) return;
@@ -150,9 +150,9 @@ export class Fleet {
   }
 }
 
-/** What takes new orders compares its workflows with what is recorded, and does not start with edited ones. */
+/** Functions that accept orders compare their workflows with the recorded ones, and do not start with edited ones. */
 const mayServe = ({ release }: SimulatedHost, name: string): boolean =>
   release !== 'edited' || (name !== 'api' && name !== queueNames.submissions);
 
-/** Roles at work on a host, each once. */
+/** Returns the roles at work on a host, each once. */
 export const rolesOn = ({ atWork }: SimulatedHost): readonly Role[] => [...new Set(atWork)];

@@ -11,18 +11,18 @@ import type { Reach } from './clients.ts';
 import type { Chance } from './random.ts';
 
 const everyMs = [200, 3000] as const;
-/** So many in one world at the most. */
+/** The most forged replies in one world. */
 const answersMax = 30;
 const agents = ['stock', 'bank', 'carrier', 'hotel', 'mail', 'ledger'];
 
-/** What stands in every answer of theirs, and in no other. */
+/** A text that occurs in every forged reply, and nowhere else. */
 export const forgedWord = 'nobody has done this';
 const output = { id: forgedWord, key: { code: forgedWord }, safe: { pin: 7, sign: 'no', door: forgedWord } };
 const done = { status: 'succeeded', output };
 const notDone = { status: 'failed', fault: { type: 'NotDone', message: forgedWord, permanent: true } };
 const noOutput = { status: 'succeeded', output: { not: forgedWord } };
 
-/** An asking that somebody waits for. */
+/** A request that waits for its reply. */
 interface Open {
   readonly orderId: string;
   readonly path: string;
@@ -30,14 +30,14 @@ interface Open {
   readonly own: StepState;
 }
 
-/** An answer under the name of an asking that somebody waits for, and what is wrong with it. */
+/** A forged reply to an open request. `named`: the fields that do not match the request. */
 interface Forgery {
   readonly agent: string;
   readonly named?: { readonly path?: string; readonly attempt?: number; readonly epoch?: number };
   readonly result: object;
 }
 
-/** Those who answer to what others were asked, for as long as anything goes wrong. */
+/** Sends replies from parties that received no request, until faults are over. */
 export function forge(reach: Reach, chance: Chance, left = answersMax): void {
   const { timeline, faults } = reach.around;
   timeline.after(chance.between(...everyMs), 'somebody answers who was not asked', () => {
@@ -78,6 +78,6 @@ function answer({ queues, around }: Reach, { orderId, path, agent, own }: Open, 
   const queue = names.replies(forged.agent);
   around.narrate(() => `forged on ${queue}: ${body}`);
   queues.put(queue, body, 0);
-  // It contradicts itself: that is no message at all.
+  // The request id contradicts the other fields, so no role accepts the message.
   if (named) around.record({ type: 'poisoned', body });
 }

@@ -21,7 +21,7 @@ import { asTaken } from './stricter.ts';
 import type { Surroundings } from './surroundings.ts';
 import { CutOff } from './transactions.ts';
 
-/** All functions; nobody calls the one that answers HTTP, but what stands behind it: `system` of its host. */
+/** All functions. Clients here do not call the HTTP function, but the code behind it: `system` of a host. */
 export const topology: readonly FunctionSpec[] = topologyOf(appOn({} as Remote), { agents: 'together' });
 export const sources: ReadonlyMap<string, QueueSource> = new Map(
   topology.flatMap(({ sources: all }) => all.map((source) => [source.queue, source] as const)),
@@ -29,61 +29,61 @@ export const sources: ReadonlyMap<string, QueueSource> = new Map(
 const functionBehind: ReadonlyMap<string, FunctionSpec> = new Map(
   topology.flatMap((spec) => [[spec.name, spec] as const, ...spec.sources.map(({ queue }) => [queue, spec] as const)]),
 );
-/** For how long a message stays hidden that was taken off a queue: as on one machine, or as it is deployed. */
+/** Returns the visibility timeout of a queue: of a single machine, or of the AWS deployment. */
 export const visibilityOf = (queue: string, isDeployed: boolean): number => {
   const spec = functionBehind.get(queue);
   return isDeployed && spec ? hiddenMs(spec) : (sources.get(queue)?.visibilityMs ?? 0);
 };
-/** Of the function that takes what lies on a queue, or that a schedule calls by this name. */
+/** Returns the role of the function that consumes this queue, or that a schedule starts under this name. */
 export const roleBehind = (queue: string): Role | undefined => {
   const spec = functionBehind.get(queue);
   return spec && roleOf(spec);
 };
 const roleOf = ({ file, name }: FunctionSpec): Role => (file === 'supervisor' ? name : file) as Role;
 
-/** How one host is set up. */
+/** The setup of one host. */
 export interface HostOptions {
   readonly variables: { readonly [name: string]: string };
   readonly release: Release;
-  /** What it runs instead of the simulation's own app, on the services that it reaches. */
+  /** The app that it runs instead of the default one, on the given services. */
   readonly app?: (remote: Remote) => App;
-  /** What runs on it: everything, or one function by itself, as in Lambda. */
+  /** Its functions: all of them, or a single one, as in Lambda. */
   readonly functions: readonly FunctionSpec[];
-  /** Whether it is cut off when the time of a run is over. */
+  /** Whether a run is cut off at its timeout. */
   readonly isCutOff: boolean;
   readonly onCrash: () => void;
 }
 
-/** What is told of a call of something outside. */
+/** Options of a call to a port or a service. */
 export interface CallOptions {
   readonly latencyMs?: number;
-  /** The order that it is about, where it is about one. */
+  /** Returns the id of the order that the call concerns, if any. */
   readonly about?: (() => string | undefined) | undefined;
 }
 
-/** Carries a call out; `fault` is what goes wrong with it. */
+/** Carries out a call; `fault` is the fault that hits it. */
 type Apply<T> = (fault?: FaultKind) => T | Promise<T>;
 
-/** As long as a sweep takes, or less. */
+/** The longest duration of a shortened sweep. */
 const shortSweepMs = 60;
 
-/** A run's time before its end is announced to it. */
+/** The time between the warning to a run and its timeout. */
 const marginMs = 1000;
 
-/** One process with some functions. When it crashes, whatever it was at is cut off where it waits, for ever. */
+/** One process with some functions. After a crash, its pending calls never return. */
 export class SimulatedHost implements WatchedProcess {
   readonly id: string;
   readonly system: System;
   isDead = false;
-  /** It is told to stop: it begins nothing more, and is gone when all that it is at is over. */
+  /** Whether it is shutting down: it starts no more work, and exits when its current work is done. */
   isLeaving = false;
-  /** A run on it was told that its time will be over. */
+  /** Whether a run on it was warned of its timeout. */
   isHurried = false;
-  /** How far its clock is ahead of the world's. */
+  /** Milliseconds by which its clock is ahead of the world's. */
   skewMs = 0;
-  /** Runs of functions that are not over, by role. */
+  /** Roles of the functions that are running. */
   readonly atWork: Role[] = [];
-  /** Calls of ports that are not answered; a service that takes too long is left to itself. */
+  /** Number of unanswered port calls. Service calls do not count, because agents abandon slow ones. */
   private open = 0;
   private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
@@ -113,7 +113,7 @@ export class SimulatedHost implements WatchedProcess {
     };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
-    // Loaded once for all hosts: only what stands behind the operations is each one's own.
+    // All hosts share the loaded definitions; each has its own services behind the operations.
     const definitions = options.app ? loadDefinitions(app) : { ...loaded[options.release], agents: app.agents };
     const emit = (event: string) => around.carriedOut(`emitted ${event}`);
     this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions, emit });
@@ -130,7 +130,7 @@ export class SimulatedHost implements WatchedProcess {
     return this.options.release;
   }
 
-  /** Why it cannot go on with an order; undefined where it can. */
+  /** Returns the reason why it cannot continue an order; undefined if it can. */
   strangeTo(state: StateRecord): 'older process' | 'edited definition' | undefined {
     const { program, programOf } = loaded[this.options.release];
     if (programOf(state)) return undefined;
@@ -145,7 +145,7 @@ export class SimulatedHost implements WatchedProcess {
     return this.options.functions.find((spec) => spec.name === name || spec.sources.some(({ queue }) => queue === name));
   }
 
-  /** Its clock is put on or back, so far ahead of the world's. */
+  /** Sets its clock, to this difference from the world's. */
   jump(skewMs: number): void {
     const { timeline } = this.around;
     this.around.record({ type: 'clock jumps', host: this.id, from: timeline.now + this.skewMs, to: timeline.now + skewMs });
@@ -156,14 +156,14 @@ export class SimulatedHost implements WatchedProcess {
     return this.isLeaving || this.isHurried;
   }
 
-  /** Something was seen of how its agent treats its service. */
+  /** Records an event between an agent and its service. */
   record(agent: string, event: AgentEvent): void {
     this.around.record({ type: 'agent event', host: this.id, agent, now: this.around.timeline.now + this.skewMs, event });
   }
 
   /**
-   * A call of something outside. `apply` happens there, after a while; the answer comes back, or does not. What a dead
-   * host had sent off may still arrive.
+   * Calls a port or a service. `apply` runs there after a latency, and the answer returns or is lost. A call that a
+   * host sent before its crash may still have its effect.
    */
   call<T>(site: Site, apply: Apply<T>, { latencyMs = this.around.chance.between(1, 12), about }: CallOptions = {}): Promise<T> {
     const { timeline } = this.around;
@@ -211,7 +211,7 @@ export class SimulatedHost implements WatchedProcess {
     if (fault === 'crash after') timeline.after(0, `${this.id} crashes`, () => this.crash(`with the answer of ${site.name}`));
   }
 
-  /** Whether the whole of what stands behind a call is down, or takes nothing from anybody. */
+  /** Whether the whole port is down, or throttles every call. */
   private isOut(site: Site, victim: () => Victim): boolean {
     const { faults, timeline } = this.around;
     const [port = ''] = site.name.split('.');
@@ -226,7 +226,7 @@ export class SimulatedHost implements WatchedProcess {
     return answer;
   }
 
-  /** Now, or when it is not frozen any more; never, when it is dead by then. */
+  /** Resumes at once, or after a pause of the host; never after a crash. */
   goOn(resume: () => void): void {
     const { timeline } = this.around;
     if (this.isDead) return;
@@ -234,13 +234,13 @@ export class SimulatedHost implements WatchedProcess {
     timeline.after(this.frozenUntil - timeline.now, `${this.id} goes on`, () => this.goOn(resume));
   }
 
-  /** It stands still, and does not know it: whatever it was told before, it acts on afterwards. */
+  /** Pauses the process. It does not notice the pause, and afterwards acts on outdated answers. */
   freeze(ms: number): void {
     this.around.narrate(() => `${this.id} stands still for ${ms} ms`);
     this.frozenUntil = this.around.timeline.now + ms;
   }
 
-  /** A stop in good order: whoever is at work hears of it, and has some time. */
+  /** Shuts down gracefully: running functions get a signal and some time. */
   leave(graceMs: number): void {
     const { timeline } = this.around;
     if (this.isLeaving || this.isDead) return;
@@ -262,7 +262,7 @@ export class SimulatedHost implements WatchedProcess {
     this.options.onCrash();
   }
 
-  /** Ids of the messages that were processed; never, when the host crashes meanwhile. */
+  /** Returns the ids of the processed messages; never returns if the host crashes meanwhile. */
   async handle(source: QueueSource, messages: Parameters<typeof queueEvent>[1]): Promise<readonly string[]> {
     this.around.record({ type: 'delivered', queue: source.queue, messages });
     const response = await this.run(
@@ -279,7 +279,7 @@ export class SimulatedHost implements WatchedProcess {
     await this.run(name, task);
   }
 
-  /** What is asked of it from outside. */
+  /** Carries out a call of a client or an operator. */
   async serve<T>(role: Role, call: () => Promise<T>): Promise<T> {
     this.atWork.push(role);
     try {
@@ -292,7 +292,7 @@ export class SimulatedHost implements WatchedProcess {
     }
   }
 
-  /** One run of a function, in its time. */
+  /** Runs a function within its timeout. */
   private async run(name: string, event: SQSEvent | SupervisorTask): Promise<unknown> {
     const handler = this.handlers.get(name) as ((event: SQSEvent | SupervisorTask, invocation: Invocation) => unknown) | undefined;
     const spec = this.specOf(name);
@@ -316,10 +316,10 @@ export class SimulatedHost implements WatchedProcess {
     }
   }
 
-  /** When its time is over: some get much less than they should. Only those hear of their end before it comes. */
+  /** Returns the time of the timeout. Some runs get a much shorter one; only those are warned before it. */
   private limit(spec: FunctionSpec, stopping: AbortController): number {
     const { timeline, faults, chance } = this.around;
-    // A sweep is short, and there are few.
+    // A sweep is short and rare, so it gets a second chance of a shorter timeout.
     const isSweep = spec.name === 'sweeper';
     const isShort = faults.chooses('time runs out') || (isSweep && faults.chooses('time runs out'));
     if (!isShort) return timeline.now + spec.timeoutMs;
@@ -334,7 +334,7 @@ export class SimulatedHost implements WatchedProcess {
     return timeline.now + limitMs;
   }
 
-  /** What is still at work when its time is over is cut off, whatever it was at. */
+  /** Whether the host is dead; first crashes it if a run has exceeded its timeout. */
   private isCutOff(): boolean {
     const { timeline, faults } = this.around;
     for (const { spec, endsAt } of this.timed) {
@@ -348,7 +348,7 @@ export class SimulatedHost implements WatchedProcess {
 
 const isPort = ({ name }: Site): boolean => !name.startsWith('service ');
 
-/** Who waits for the answer to a call. */
+/** A caller that waits for the answer to its call. */
 interface Caller<T> {
   readonly victim: () => Victim;
   readonly resolve: (answer: T) => void;

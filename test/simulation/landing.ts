@@ -2,7 +2,7 @@ import { type Role, roles } from './at-work.ts';
 import { type AnyFault, faultKinds, otherFaults } from './faults.ts';
 import { hits, type Summary, tableOf } from './simulate.ts';
 
-/** Whom a kind of fault can befall, and why nobody else. */
+/** The roles that a kind of fault can hit, and why it hits no other role. */
 interface Reach {
   readonly roles: readonly Role[];
   readonly because: string;
@@ -29,7 +29,7 @@ const announcers: Reach = {
     'agents, supervisors and who takes submissions announce nothing, and what clients and callers ask for very seldom leads to anything at once',
 };
 
-/** What cannot befall a role is not in its list. */
+/** A fault can hit only the roles in its list. */
 export const reach: { readonly [kind in AnyFault]: Reach } = {
   'crash before': everybody,
   'crash applied': everybody,
@@ -80,8 +80,8 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
 type CellName = `${AnyFault} x ${Role}`;
 
 /**
- * What fewer than 12 of 1,500 worlds do to anybody of the role, however often they do it then: in so few worlds it may happen not to
- * happen. All others are filled surely: of what 12 worlds fill on the average, one try in 150,000 fills nothing.
+ * Cells that fewer than 12 of 1,500 worlds fill, however often each does: a sample of worlds may leave them empty.
+ * Every other cell is almost certainly filled: with an average of 12 worlds, it stays empty once in 150,000 samples.
  */
 export const rare: ReadonlySet<CellName> = new Set<CellName>([
   'client queue gone x client',
@@ -92,7 +92,7 @@ export const rare: ReadonlySet<CellName> = new Set<CellName>([
   'written twice x sweeper',
 ]);
 
-/** Cells in which too little happened: `crash before x agent: 12`. */
+/** Returns the cells with too few hits: `crash before x agent: 12`. */
 export const emptyCells = (summary: Summary, least: (name: CellName) => number): readonly string[] =>
   [...faultKinds, ...otherFaults].flatMap((kind) =>
     reach[kind].roles.flatMap((role) => {
@@ -102,7 +102,7 @@ export const emptyCells = (summary: Summary, least: (name: CellName) => number):
     }),
   );
 
-/** For people: a line for each kind, a column for each role; a dash where it cannot befall it. */
+/** Returns a table for readers, with a line for each kind and a column for each role. A dash marks an impossible hit. */
 export function landingTable(summary: Summary): string {
   const line = (head: string, cells: readonly string[]): string => [head.padEnd(26), ...cells.map((cell) => cell.padStart(12))].join('');
   const count = (kind: AnyFault, role: Role): string => {
@@ -118,10 +118,10 @@ export function landingTable(summary: Summary): string {
   return [line('', roles), ...rows].join('\n');
 }
 
-/** How the order stood that a fault befell: `none` where it was about no order, `not stored` before there was a record. */
+/** States of the order at the time of a fault. `none`: the fault concerned no order. `not stored`: no record existed yet. */
 export const states = ['none', 'not stored', 'Pending', 'Processing', 'Error', 'Processed'];
 
-/** As Markdown: a line for each kind of fault at each place, a column for how the order stood. */
+/** Returns a Markdown table, with a line for each fault and place, and a column for each state of the order. */
 export function coverageTable(summary: Summary): string {
   const table = tableOf(
     summary,

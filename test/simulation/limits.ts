@@ -5,7 +5,7 @@ import { Partitions, partition } from '../support/limited-store.ts';
 import type { SimulatedHost } from './host.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** As the SDK names them, for the store to tell them apart. */
+/** Errors with the names of the SDK, by which the store distinguishes them. */
 class TooLarge extends Error {
   override readonly name = 'ValidationException';
 }
@@ -13,7 +13,7 @@ class Throttled extends Error {
   override readonly name = 'ProvisionedThroughputExceededException';
 }
 
-/** A write as DynamoDB sees it. `times`: what one in a transaction costs more. */
+/** A write as DynamoDB counts it. `times`: the factor for writes in a transaction. */
 interface Metered {
   readonly orderId: string;
   readonly write: string;
@@ -21,9 +21,9 @@ interface Metered {
   readonly times: 1 | 2;
 }
 
-/** What DynamoDB takes of one item, and of what lies under one partition key: more than the embedded store minds. */
+/** The limits of DynamoDB for an item and for a partition key: the embedded store has neither. */
 export class Limits {
-  /** Orders of which it takes less than the program believes, in bytes of an item. */
+  /** Orders with a smaller item limit than the program knows, in bytes. */
   readonly smaller = new Map<string, number>();
   private readonly partitions = new Partitions();
   private readonly around: Surroundings;
@@ -32,7 +32,7 @@ export class Limits {
     this.around = around;
   }
 
-  /** A write that finds something else there than it wants to replace costs as much as one that does not. */
+  /** Charges the write. A write whose condition fails costs as much as a successful one. */
   async metered({ orderId, write, items, times }: Metered, apply: () => Promise<unknown>): Promise<unknown> {
     const sizes = items.map(bytesOf);
     const bytes = Math.max(...sizes);
@@ -53,7 +53,7 @@ export class Limits {
     return answer;
   }
 
-  /** The SDK repeats what was throttled, a few times; what comes of it in the end is told in the words of the store. */
+  /** Repeats throttled calls a few times, as the SDK does; finally rejects with the store's own error. */
   patiently<T>({ system: { clock } }: SimulatedHost, call: () => Promise<T>): Promise<T> {
     const repeated = async (): Promise<T> => {
       for (let attempt = 1; ; attempt++) {
@@ -69,7 +69,7 @@ export class Limits {
   }
 }
 
-/** An item's names and values, as DynamoDB counts them. */
+/** Returns the size of an item as DynamoDB counts it: the bytes of names and values. */
 const bytesOf = (item: Item): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + bytesIn(value), 0);
 

@@ -23,7 +23,7 @@ import { cuttable } from './transactions.ts';
 const writes = ['throttled', 'answer lost', 'written twice'] as const;
 const adds = ['throttled', 'answer lost'] as const;
 const reads = ['throttled'] as const;
-/** What can go wrong at each method of a port, beside a crash. Nothing goes wrong at those that only the API calls. */
+/** Faults at each method of a port, besides a crash. Methods that only the API calls have none. */
 const faultsAt: { readonly [name: string]: Site['faults'] } = {
   'store.create': ['throttled', 'transaction conflict', 'answer lost', 'written twice'],
   'store.update': writes,
@@ -53,15 +53,15 @@ const faultsAt: { readonly [name: string]: Site['faults'] } = {
 };
 const siteAt = (name: string): Site => ({ name, faults: faultsAt[name] ?? [] });
 
-/** Each method of a port at which something can go wrong. */
+/** Each method of a port at which a fault can happen. */
 export const callSites: readonly Site[] = Object.keys(faultsAt).map(siteAt);
 
-/** The only one that may ask for something only once: see `atMostOnce`. */
+/** The only agent with at-most-once operations: see `atMostOnce`. */
 const notingAgent = 'ledger';
-/** How far the index of the worklist may be behind. */
+/** The largest delay of the worklist index. */
 const indexLagMs = 60_000;
 const day = 86_400_000;
-/** Longer than any world lasts. */
+/** Longer than any world. */
 const forGood = 1000 * day;
 
 interface Last {
@@ -70,16 +70,16 @@ interface Last {
   readonly state: StateRecord;
 }
 
-/** The real embedded store, in memory, and what all hosts share beside it. */
+/** The embedded store, in memory, and the state that all hosts share beside it. */
 export class Shared {
   readonly store: Store;
   readonly database = cuttable(openDatabase(':memory:'));
-  /** When each order was written last, and what it was then. */
+  /** The last write of each order: its time and its record. */
   readonly last = new Map<string, Last>();
-  /** What the index of the worklist never hears of, until the order is written again. */
+  /** Orders whose last write never reaches the worklist index; the next write ends this. */
   readonly hidden = new Set<string>();
   readonly channels: Channels;
-  /** Where the store takes no more than DynamoDB does. */
+  /** The limits of DynamoDB, in worlds that apply them. */
   limits: Limits | undefined;
   private readonly around: Surroundings;
   private readonly queues: SimulatedQueues;
@@ -91,13 +91,13 @@ export class Shared {
     this.store = sqliteStore(this.database, writesAndSendsAtomically ? (along) => this.sendWithin(along) : undefined);
   }
 
-  /** Whether a supervisor whose clock is right finds something. */
+  /** Whether a supervisor with a correct clock would find a due order. */
   isAnythingDue(): boolean {
     const { now } = this.around.timeline;
     return some(this.last, ({ state }) => state.worklist === 'due' && (state.worklistAt ?? 0) <= now);
   }
 
-  /** A byte of what is stored of an order is another one: nobody can read it any more. */
+  /** Changes one byte of the stored state, so that no role can read it any more. */
   damage(orderId: string): void {
     const blob = this.last.get(orderId)?.state.blob ?? '';
     const at = this.around.chance.between(0, blob.length - 1);
@@ -107,7 +107,7 @@ export class Shared {
     this.around.record({ type: 'damaged', orderId, at });
   }
 
-  /** Carries a call out, and observes what it has stored. */
+  /** Carries out a call, and records what it stored. */
   async applied(made: PortCall): Promise<unknown> {
     const answer = await this.metered(made);
     const stored = storedBy(made, answer, (orderId) => this.last.get(orderId)?.state.blob ?? '');
@@ -136,7 +136,7 @@ export class Shared {
     for (const announcement of announcements) this.around.record({ type: 'published', announcement });
   }
 
-  /** What a newer program leaves of a record, or gives back as this one knows it: a write like any other. */
+  /** Rewrites a record with another schema version, as a newer program does and as its rollback does. */
   rewrite(orderId: string, schemaVersion: number): void {
     const state = this.last.get(orderId)?.state;
     if (!state) return;
@@ -149,7 +149,7 @@ export class Shared {
     this.written({ ...state, rev });
   }
 
-  /** It was written by nobody: a table was restored. */
+  /** Takes over a record from a restored table: no role has written it. */
   putBack(state: StateRecord): void {
     const { orderId } = state;
     this.last.set(orderId, { at: this.around.timeline.now, state, shard: shardOf(orderId) });
@@ -168,7 +168,7 @@ export class Shared {
   }
 }
 
-/** The ports as one host has them: each call is a place where it may crash, or where something else goes wrong. */
+/** Returns the ports of one host: each call is a place for a crash or another fault. */
 export function portsOf(
   host: SimulatedHost,
   shared: Shared,
@@ -184,7 +184,7 @@ function storeOf(host: SimulatedHost, shared: Shared, around: Surroundings): Sto
   const once = (made: PortCall, orderId: string | undefined): Promise<unknown> =>
     host.call(
       siteAt(made.site),
-      // Who dies in the middle of a call leaves what its first transaction did.
+      // A process that crashes within the call leaves the effect of the first transaction only.
       (fault) => database.within(fault === 'crash applied' ? 1 : Number.POSITIVE_INFINITY, () => shared.applied(made)),
       { about: () => orderId },
     );
@@ -214,14 +214,14 @@ function storeOf(host: SimulatedHost, shared: Shared, around: Surroundings): Sto
       };
       return call({ site: 'store.recordIntent', args: [asking], apply }) as ReturnType<Store['recordIntent']>;
     },
-    // Supervisors and operators read and write what is stored of services as well.
+    // Supervisors and operators read and write the states of services as well.
     breaker: (agent) => (roleAtWork() === 'agent' ? host.watch.readsBreaker(agent, () => port.breaker(agent)) : port.breaker(agent)),
     putBreaker: (...given) =>
       roleAtWork() === 'agent' ? host.watch.writesBreaker(given, () => port.putBreaker(...given)) : port.putBreaker(...given),
   };
 }
 
-/** What a call is about, where that is one order, agent or collection. */
+/** Returns the order, agent or collection that a call concerns, if it is a single one. */
 function aboutOf({ site, args: [first] }: PortCall): string | undefined {
   if (site === 'store.client' || site === 'store.due') return undefined;
   if (typeof first !== 'object') return typeof first === 'string' ? first : undefined;
@@ -229,7 +229,7 @@ function aboutOf({ site, args: [first] }: PortCall): string | undefined {
   return orderId ?? agent ?? collection;
 }
 
-/** What lies under one partition key is written as items of DynamoDB. */
+/** The items of DynamoDB that a write stores under one partition key. */
 const itemsOf: { readonly [site: string]: (args: never, blob: string) => readonly Item[] } = {
   'store.create': ([order, state]: Parameters<Store['create']>) => [orderItem(order), stateItem(state)],
   'store.update': ([state]: Parameters<Store['update']>) => [stateItem(state)],
@@ -238,7 +238,7 @@ const itemsOf: { readonly [site: string]: (args: never, blob: string) => readonl
   'store.putUndoPage': (page: Parameters<Store['putUndoPage']>) => [undoPageItem(...page)],
 };
 
-/** The index proposes: what was written only just now may be missing, and what is there no more may still stand in it. */
+/** Reads the index, which only proposes orders: recent writes may be missing, and outdated entries may remain. */
 async function dueFor(
   { store, last, hidden }: Shared,
   { timeline, faults, chance }: Surroundings,
@@ -256,7 +256,7 @@ async function dueFor(
     faults.lands('index ghost', 'store.due', { orderId: ghost });
     return [...seen, ghost];
   };
-  // Asked so often that an answer of nothing takes no time of its own.
+  // Supervisors read so often that an empty answer takes no event of its own.
   const isDue = ({ shard: own, state }: Last) => own === shard && state.worklist === worklist && (state.worklistAt ?? 0) <= until;
   return some(last, isDue) ? call(async () => asIndexed(await store.due(worklist, shard, until, limit))) : asIndexed([]);
 }
@@ -277,7 +277,7 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, around: Surroun
       const sent = host.call(
         siteAt('queues.send'),
         () => {
-          // What comes before the one that is not taken may be sent: nobody knows.
+          // The messages before the refused one are sent, and the caller does not learn it.
           for (const message of messages) {
             if (isClosed(message.queue, message.body)) throw new Unavailable(`${message.queue} is closed.`);
             queues.send([message]);
@@ -320,10 +320,10 @@ function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: 
 
 const idIn = (receipt: string): string => receipt.slice(0, receipt.indexOf('/'));
 
-/** What is announced of an order has an id that begins with it. */
+/** The id of an announcement begins with the id of its order. */
 const orderIdIn = (id: string | undefined): string | undefined => /^ord_[A-Za-z0-9_-]+/.exec(id ?? '')?.[0];
 
-/** Without a list of them all: it is asked very often. */
+/** Iterates without building a list, because it runs very often. */
 function some<T>(all: ReadonlyMap<string, T>, is: (each: T) => boolean): boolean {
   for (const each of all.values()) if (is(each)) return true;
   return false;

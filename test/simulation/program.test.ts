@@ -10,7 +10,7 @@ import { commandFor } from './simulate.ts';
 const folder = mkdtempSync(join(tmpdir(), 'redress-simulate-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** `npm run simulate -- …`, as npm starts it. */
+/** Runs `npm run simulate -- …`, as npm starts it. */
 const played = (...args: string[]): string =>
   execFileSync('sh', ['bin/run', 'dev/tools/simulate.ts', ...args], { cwd: root, env: { ...process.env, LOG_LEVEL: 'off' } }).toString();
 

@@ -16,35 +16,35 @@ interface Message {
 }
 
 const lateMaxMs = 45_000;
-/** So many messages may be found again. */
+/** The number of old messages that may be found again. */
 const oldMax = 60;
 const oldDelayMaxMs = 600_000;
 const copyMaxMs = 1_800_000;
 const hourMs = 3_600_000;
 export const daysLateMaxMs = 96 * hourMs;
-/** Of the messages of a world in which some come days late. */
+/** The share of messages that come days late, in worlds with such messages. */
 const daysLateShare = 0.12;
-/** A call may come when nobody waits for it any more. */
+/** Returns the longest delay: a message that calls an order may arrive after its caller has stopped waiting. */
 const longestOn = (queue: string, chance: Chance): number => (queue === names.calls && chance.happens(0.5) ? copyMaxMs : lateMaxMs);
-/** What may be lost on its way: all that the system sends to itself. */
+/** Queues whose messages may be lost: all that the system sends to itself. */
 const mayBeLost = /-(requests|replies)$|^wake-ups$/;
 
-/** It waits for a newer version of the program. */
+/** Whether the message waits for a newer version of the program. */
 const isPutBack = (body: string): boolean => body.startsWith('{"waitsSince"');
 
 /**
- * Queues in the manner of SQS: at least once, in no order, perhaps twice, late, or never. What is received and not
- * acknowledged comes again after its visibility, until it goes to the dead letters.
+ * Queues with the guarantees of SQS: at-least-once delivery, in any order, with duplicates, delays and losses. An
+ * unacknowledged message becomes visible again after its visibility timeout, and finally goes to the dead-letter queue.
  */
 export class SimulatedQueues {
   private readonly around: Surroundings;
   private readonly messages = new Map<string, Message[]>();
-  /** What was sent lately, whatever became of it. */
+  /** Recently sent messages, whether or not they arrived. */
   private readonly old: Outgoing[] = [];
   private ids = 0;
-  /** Where some messages come hours or days late, or once more by then: a chance of its own. */
+  /** A separate random sequence, in worlds with messages that come hours or days late, or whose copies do. */
   daysLate: Chance | undefined;
-  /** What became visible on a queue that has a function behind it. */
+  /** Called when a message becomes visible on a queue with a consumer. */
   onVisible: (queue: string) => void = () => {};
 
   constructor(around: Surroundings) {
@@ -61,25 +61,25 @@ export class SimulatedQueues {
     this.around.record({ type: 'sent', queue, body, delayMs });
     this.remember(message);
     const victim = () => this.victimOn(queue, body);
-    // What means nothing here nobody would ask for again; whether it reaches a person is what must be seen.
+    // No sender repeats a message that no role understands. It is never lost, because the laws check that it reaches a person.
     const isMissed = mayBeLost.test(queue) && !isPutBack(body);
     if (isMissed && !faults.over && !faults.calm && this.daysLate?.happens(daysLateShare)) this.putDaysLate(queue, body, this.daysLate);
     if (isMissed && faults.hits('message lost', queue, victim)) return this.around.narrate(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue, victim)); copy++) {
       const late = faults.hits('message late', queue, victim) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);
-      // A copy may also come when everything is over.
+      // A copy may also arrive long after its order has ended.
       const muchLater = copy > 1 && chance.happens(0.2) ? chance.between(60_000, copyMaxMs) : 0;
       this.put(queue, body, delayMs + late + muchLater);
     }
   }
 
-  /** Once more, when everything may be over; or for the first time, where what was sent is lost. */
+  /** Delivers one more copy, possibly after the end of the order. If the original is lost, this copy is the only one. */
   private putDaysLate(queue: string, body: string, chance: Chance): void {
     this.around.carriedOut('emitted message days late');
     this.put(queue, body, chance.between(hourMs, daysLateMaxMs));
   }
 
-  /** Whose work a message is, and of which order it speaks. */
+  /** Returns the role that consumes a message, and the order that the message concerns. */
   victimOn(queue: string, body: string | undefined): Victim {
     const [orderId] = /ord_[A-Za-z0-9_-]+/.exec(body ?? '') ?? [];
     return { role: queue.startsWith('redress-response-') ? 'client' : roleBehind(queue), orderId };
@@ -91,7 +91,7 @@ export class SimulatedQueues {
     if (this.old.length > oldMax) this.old.shift();
   }
 
-  /** All that lies on one queue is gone. */
+  /** Removes all messages of one queue. */
   purge(): void {
     const { faults, chance } = this.around;
     const full = this.internal().filter((queue) => (this.messages.get(queue) ?? []).length > 0);
@@ -99,7 +99,7 @@ export class SimulatedQueues {
     this.empty(chance.pick(full), (queue, body) => faults.lands('queue purged', queue, this.victimOn(queue, body)));
   }
 
-  /** All that the system has sent to itself is gone, and is found nowhere. */
+  /** Removes all messages that the system has sent to itself, beyond recovery. */
   purgeAll(): void {
     for (const queue of this.internal()) this.empty(queue);
     this.old.length = 0;
@@ -119,7 +119,7 @@ export class SimulatedQueues {
     this.messages.set(queue, []);
   }
 
-  /** Somebody has found an old message among the dead letters, and moves it back. */
+  /** An operator finds an old message in the dead-letter queue, and redrives it. */
   repeatOld(): void {
     const { faults, chance } = this.around;
     if (this.old.length === 0) return;
@@ -128,7 +128,7 @@ export class SimulatedQueues {
     this.put(queue, body, chance.between(0, oldDelayMaxMs));
   }
 
-  /** Without any of what may befall a message on its way. */
+  /** Adds the message without any fault on its way. */
   put(queue: string, body: string, delayMs: number): void {
     const { now } = this.around.timeline;
     const message = { id: `m${++this.ids}`, queue, body, sentAt: now, receiveCount: 0, visibleAt: now + delayMs, gone: false };
@@ -145,7 +145,7 @@ export class SimulatedQueues {
     });
   }
 
-  /** Up to so many visible ones, in no order. */
+  /** Returns at most `max` visible messages, in random order. */
   receive(queue: string, max: number, visibilityMs: number, maxReceiveCount: number): readonly Received[] {
     const { timeline, chance } = this.around;
     const visible = (this.messages.get(queue) ?? []).filter(({ visibleAt }) => visibleAt <= timeline.now);
@@ -180,7 +180,7 @@ export class SimulatedQueues {
     }
   }
 
-  /** A receipt of an earlier delivery is void. */
+  /** Changes the visibility; the receipt of an earlier delivery has no effect. */
   release(queue: string, receipts: readonly string[], afterMs: number): void {
     for (const message of this.messages.get(queue) ?? []) {
       if (!receipts.includes(`${message.id}/${message.receiveCount}`)) continue;
@@ -206,7 +206,7 @@ export class SimulatedQueues {
     );
   }
 
-  /** Queues on which something lies, visible or not; what only waits for its time does not count. */
+  /** Returns the queues with messages, visible or not. Wake-ups for a later time do not count. */
   occupied(): readonly string[] {
     const { now } = this.around.timeline;
     return [...this.messages].flatMap(([queue, list]) =>

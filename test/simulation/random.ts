@@ -1,15 +1,15 @@
-/** All that a simulation leaves to chance, from one seed: the same seed gives the same numbers. */
+/** The random choices of a simulation: the same seed gives the same sequence. */
 export interface Chance {
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   next(): number;
-  /** Whether something of this probability happens. */
+  /** Returns true with this probability. */
   happens(probability: number): boolean;
-  /** A whole number, both ends included. */
+  /** Returns an integer; both bounds are included. */
   between(least: number, most: number): number;
   pick<T>(list: readonly T[]): T;
 }
 
-/** Mulberry32: small, and good enough to choose what goes wrong. */
+/** Returns a Mulberry32 generator: small, and random enough to choose faults. */
 export function chanceOf(seed: number): Chance {
   let state = (seed ^ 0x9e3779b9) >>> 0;
   const next = (): number => {

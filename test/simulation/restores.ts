@@ -20,10 +20,10 @@ const restoredAfterMs = [1000, 90_000] as const;
 const leftBehind = 0.5;
 const standsStillMs = [1000, standsStillMaxMs] as const;
 
-/** What was sent off before everything stopped has arrived by then, and nothing has started again. */
+/** After this time, calls that were sent before the stop have arrived, and no process has started again. */
 const arrivedAfterMs = 100;
 
-/** The table is put back as it was some time before, while services, and somebody who was left behind, know what has happened since. */
+/** Restores the table to an earlier moment. Services, and perhaps a process that was not stopped, know what happened since. */
 export function restore(world: Restored, chance: Chance): void {
   const { timeline, faults } = world.around;
   timeline.after(chance.between(...keptAfterMs), 'the table is kept as it is', () => {
@@ -41,7 +41,7 @@ export function restore(world: Restored, chance: Chance): void {
   });
 }
 
-/** Whether somebody was thought to be stopped, and is not. */
+/** Stops all processes; returns whether one of them only pauses, and continues later. */
 function stopAll({ fleet }: Restored, chance: Chance): boolean {
   const busy = fleet.all.filter(({ isDead, atWork }) => !isDead && atWork.length > 0);
   const left = busy.length > 0 && chance.happens(leftBehind) ? chance.pick(busy) : undefined;

@@ -13,10 +13,10 @@ const keptForMs = [900_000, 1_800_000] as const;
 const looksEveryMs = 300_000;
 const unwanted = { share: 0.5, withinMs: 9_000_000 } as const;
 const refused = 0.3;
-/** Meanwhile messages get lost, and come late or twice: those who call ask again for what has ended long ago. */
+/** Faults of this phase. Lost, late and duplicated messages make callers send requests to orders that ended long ago. */
 const mayHappen: ReadonlySet<AnyFault> = new Set<AnyFault>(['message lost', 'message late', 'message twice', 'service answer lost']);
 
-/** How a world begins whose orders are forgotten before others are submitted under their keys. */
+/** The first phase of a world whose orders are forgotten before others are submitted under their keys. */
 export interface FirstLives {
   readonly keptForMs: number;
   readonly mayHappen: ReadonlySet<AnyFault>;
@@ -34,7 +34,7 @@ export interface Forgetting {
   readonly history: History;
 }
 
-/** Submits them under the keys that other orders have later. The answer takes back what is only so for them. */
+/** Submits orders under keys that other orders use later. The returned function ends the settings of this phase. */
 export function submitFirst(world: Forgetting, clients: Clients, services: Services, { chance, keptForMs }: FirstLives): () => void {
   let isOver = false;
   const refuses = new Map<string, boolean>();
@@ -62,7 +62,7 @@ export function submitFirst(world: Forgetting, clients: Clients, services: Servi
   };
 }
 
-/** As a host does it. */
+/** Forgets old orders, as the sweeper of a host does. */
 async function forget({ around, shared, history }: Forgetting, keptForMs: number): Promise<void> {
   const finishedBefore = around.timeline.now - keptForMs;
   if ((await shared.store.forget(finishedBefore, 500)) === 0) return;

@@ -7,23 +7,23 @@ import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** What a service knows of one idempotency key. It answers the same key with the same answer, for ever. */
+/** The record of a service for one idempotency key. The same key always gets the same answer. */
 interface Known {
   readonly operation: string;
   readonly answer: 'done' | 'refused';
 }
 
-/** The remote services: what they have done is not undone by any crash here. */
+/** The remote services: no crash of a host undoes their effects. */
 export class Services {
   private readonly effects: ReadonlyMap<string, Effect>;
   private readonly around: Surroundings;
-  /** Services that are ill, by agent: how likely each call of them fails. */
+  /** Failing services, by agent, with the probability that a call fails. */
   readonly illness = new Map<string, number>();
-  /** Services that cannot even be reached at times, by agent. */
+  /** Services that are sometimes unreachable, by agent. */
   readonly outOfReach = new Map<string, (orderId: string) => boolean>();
-  /** How long some operations take, by name, instead of what is usual. */
+  /** Durations of operations that differ from the default, by name. */
   readonly lasts = new Map<string, () => number>();
-  /** What some operations refuse beside what is usual, by name. */
+  /** Additional refusals of operations, by name. */
   readonly refuses = new Map<string, (orderId: string) => boolean>();
   private readonly known = new Map<string, Known>();
 
@@ -35,7 +35,7 @@ export class Services {
   remoteFor(host: SimulatedHost): Remote {
     return {
       asked: (operation, input, call) => {
-        // A service without idempotency leaves alone what comes after the time that was given for it.
+        // A service without idempotency ignores a request after its deadline.
         const inTime = () => !atMostOnce.has(operation) || this.around.timeline.now < call.completeBy.getTime() - host.skewMs;
         return this.travel(host, operation, input, call, () =>
           inTime() ? this.does(operation, input, call) : this.fails(operation, input),
@@ -54,7 +54,7 @@ export class Services {
     const { faults, chance, timeline } = this.around;
     const [agent = ''] = operation.split('.');
     const victim = () => aboutKey(call.idempotencyKey);
-    // Who can be asked whether something was done takes his time with it.
+    // The ledger, which can report whether a request was carried out, is slow more often.
     const slow = faults.hits('service slow', operation, victim) || (agent === 'ledger' && faults.hits('service slow', operation, victim));
     const site: Site = { name: `service ${operation}`, faults: [] };
     const isOutOfReach = this.isOutOfReach(agent, victim);
@@ -94,7 +94,7 @@ export class Services {
     return true;
   }
 
-  /** Services like to quote what they were sent. */
+  /** Fails with an error that quotes the input, as services like to do. */
   private fails(operation: string, input: unknown): never {
     throw new TransientFailure(`${operation} does not answer to ${JSON.stringify(input)}.`);
   }
@@ -118,7 +118,7 @@ export class Services {
     return answerTo(operation, key, input);
   }
 
-  /** Whoever undoes a booking must know what it was answered with, also where nobody may see it. */
+  /** Checks that an undo gets the secret code of its booking: the output must reach the undo unredacted. */
   private checkCode({ id, code }: { readonly id: string; readonly code: string }): void {
     if (code !== secretOf(id))
       this.around.record(failureOf('a booking is to be canceled', new Error(`${id} has another code than ${code}`)));
@@ -159,5 +159,5 @@ const answerTo = (operation: string, key: string, input?: unknown) => ({
   ...(operation === 'hotel.lock' ? { safe: safeOf(key) } : {}),
 });
 
-/** The order whose effect it is. */
+/** Returns the order that an idempotency key belongs to. */
 const aboutKey = (key: string) => ({ orderId: key.split('/', 1)[0] });

@@ -3,19 +3,19 @@ import { chanceOf } from './random.ts';
 import type { Services } from './services.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** How often a service is away for so long, and with so many orders on their way, that its agents must find out. */
+/** The share of worlds with a long outage and many running orders, so that agents must detect it. */
 const worldsWith = 0.08;
 const spellsMax = 2;
 const firstMaxMs = 40_000;
 const lastsMs = [15_000, 90_000] as const;
 const wellMs = [20_000, 80_000] as const;
 const ordersMore = [3, 6] as const;
-/** Of a hundred calls of one that is ill so many fail, if not all of them. */
+/** The share of failing calls in a partial outage. */
 const share = 0.7;
 
-/** Services that are ill for longer than anybody tries again, and orders enough to find that out. */
+/** Makes services fail for longer than any retry lasts, with enough orders to detect it. */
 export function sicken(around: Surroundings, services: Services, clients: Clients, seed: number): void {
-  // Of its own: who is ill must not change what else befalls other worlds.
+  // A separate random sequence: outages must not change the events of other worlds.
   const chance = chanceOf(seed + 2_000_003);
   if (!chance.happens(worldsWith)) return;
   for (let number = chance.between(...ordersMore); number > 0; number--) clients.submitSomething(100 + number);

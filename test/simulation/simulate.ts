@@ -5,28 +5,28 @@ import { type Outcome, World } from './world.ts';
 /** Counts by name. */
 export type Counts = { [name: string]: number };
 
-/** What came of several runs. */
+/** The sum of the results of several runs. */
 export interface Summary {
   runs: number;
   /** Steps of the timeline. */
   events: number;
-  /** Calls of ports and services that were carried out, by place. */
+  /** Completed calls of ports and services, by place. */
   readonly io: Counts;
   simulatedMs: number;
-  /** The fewest kinds of faults that any of them had. */
+  /** The lowest number of fault kinds in a run. */
   leastKindsOn: number;
-  /** Runs in which a law was broken, each with what is wrong and the command that plays it again. */
+  /** Runs that broke a law, each with the violations and the command that plays it again. */
   readonly broken: { readonly seed: number; readonly wrong: readonly string[]; readonly again: string }[];
-  /** What happened to orders. */
+  /** Events of orders, by name. */
   readonly happened: Counts;
-  /** By cell, as text that `cellOf` reads: how often a fault really hit. */
+  /** Hits of faults by cell; `cellOf` parses the key. */
   readonly landed: Counts;
 }
 
-/** What is behind it is a comment for the shell: a seed leads to its run only at the commit at which it was seen. */
+/** The commit is a comment for the shell: a seed gives the same run only at the same commit. */
 export const commandFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace # at ${commitLoaded()}`;
 
-/** Nothing yet: what other summaries are added to. */
+/** Returns an empty summary, to which others are added. */
 export const nothing = (): Summary => ({
   runs: 0,
   events: 0,
@@ -38,10 +38,10 @@ export const nothing = (): Summary => ({
   landed: {},
 });
 
-/** Runs one world for each seed, from the first on. */
+/** Runs one world for each seed, beginning with `first`. */
 export async function simulate(first: number, runs: number, story?: (line: string) => void): Promise<Summary> {
   const summary = nothing();
-  // Now, not when a law is broken: hours may have passed by then.
+  // Read the commit now: if a law is broken hours later, the checkout may have changed.
   commitLoaded();
   for (let seed = first; seed < first + runs; seed++) addOutcome(summary, await new World(seed, story).run());
   return summary;
@@ -58,7 +58,7 @@ function addOutcome(summary: Summary, { seed, broken, events, io, simulatedMs, h
   for (const [cell, count] of landed) add(summary.landed, cell, count);
 }
 
-/** Adds what came of other runs. */
+/** Adds the summary of other runs. */
 export function addSummary(sum: Summary, other: Summary): void {
   sum.runs += other.runs;
   sum.events += other.events;
@@ -80,11 +80,11 @@ const add = (counts: Counts, name: string, by: number): void => {
 
 export const total = (counts: Counts): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** How often faults of some cells hit. */
+/** Returns the number of hits in the matching cells. */
 export const hits = ({ landed }: Summary, isMeant: (cell: Cell) => boolean): number =>
   Object.entries(landed).reduce((sum, [key, count]) => (isMeant(cellOf(key)) ? sum + count : sum), 0);
 
-/** Counts of cells, added up in rows and columns. */
+/** Adds up cells into a table of rows and columns. */
 export function tableOf(
   { landed }: Summary,
   row: (cell: Cell) => string,

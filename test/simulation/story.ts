@@ -1,6 +1,6 @@
 import type { Observation } from '#testing/world/observation';
 
-/** As it is counted: what is sent by its queue and type, what is announced by its title, what is decided by its answer. */
+/** Returns the name for counting, such as the queue and type of a message, or the answer to a decision. */
 export function kindOf(observation: Observation): string {
   if (observation.type === 'sent') return `sent to ${observation.queue}: ${/"type":"([a-z-]+)"/.exec(observation.body)?.[1]}`;
   if (observation.type === 'published') return `announced ${observation.announcement.detailType}`;
@@ -11,7 +11,7 @@ export function kindOf(observation: Observation): string {
   return `seen ${observation.type}`;
 }
 
-/** A line of the story. */
+/** Returns the line of the story for an observation. */
 export function describe(observation: Observation): string {
   switch (observation.type) {
     case 'written': {

@@ -9,21 +9,25 @@ import type { Surroundings } from './surroundings.ts';
 const worldsWith = 0.1;
 const fromMs = [500, 60_000] as const;
 const lastsMs = [10_000, 120_000] as const;
-/** Of so many orders the schema that is deployed meanwhile takes the inputs no more. */
+/** The share of orders whose inputs the stricter schema refuses. */
 const share = 0.7;
-/** What it refuses takes long, too: much of it is asked for again. What may be asked for only once is done nearly too late. */
+/**
+ * Durations of the operations with a stricter schema: most requests are resent, and at-most-once operations end just
+ * before their deadline.
+ */
 const slow = new Map<string, readonly [number, number]>([
   ...['stock.reserve', 'bank.charge'].map((operation) => [operation, [300, 40_000]] as const),
   ...['ledger.enter', 'ledger.post'].map((operation) => [operation, [7_000, 9_900]] as const),
 ]);
 const has = ['sale', 'pair', 'entry', 'letter', 'renewal'];
 
-/** Whether the schema that is deployed refuses what a message asks for. */
+/** Whether the deployed schema refuses a request. */
 export type Stricter = (request: Request, isFirst: boolean) => boolean;
 
 /**
- * For a while a deployment takes less than the one before: what was asked of that is refused by this. Of one asking all copies meet the
- * same schema the first time that they are delivered, for agents have no memory of what they refused; one that is delivered again may not.
+ * Deploys a stricter schema for a while: it refuses requests that were valid when they were sent. All copies of a
+ * request get the same answer on their first delivery, because agents do not remember refusals. A redelivered copy may
+ * get another one.
  */
 export function deployStricter(around: Surroundings, services: Services, clients: Clients, seed: number): void {
   const { timeline, faults } = around;
@@ -51,7 +55,7 @@ export function deployStricter(around: Surroundings, services: Services, clients
     clients.submitSomething(500 + number, chance.pick(offers.filter(({ workflow }) => has.includes(workflow))));
 }
 
-/** Messages as the deployment of the moment reads them: what is marked, it does not take (see `About`). */
+/** Returns messages as the current deployment reads them: it refuses marked ones (see `About`). */
 export function asTaken<M extends Received>(queue: string, messages: readonly M[], around: Surroundings): readonly M[] {
   const agent = agentOfRequests(queue);
   const { faults } = around;
@@ -68,11 +72,11 @@ export function asTaken<M extends Received>(queue: string, messages: readonly M[
   });
 }
 
-/** What an agent puts back is the message as it came, without the mark of this world. */
+/** Removes the mark of this world: an agent that requeues a message must send the original body. */
 export const asSent = ({ stricter }: Pick<Surroundings['faults'], 'stricter'>, body: string): string =>
   stricter ? body.replace(',"tooMuch":true', '') : body;
 
-/** One that asks for something with more than the name of an effect, as it was sent or as an agent put it back. */
+/** Returns a request whose input holds more than the id of an effect, whether it was sent or requeued. */
 function requestIn(body: string): Request | undefined {
   if (!body.startsWith('{"v":1,') || !body.includes('"type":"request"')) return undefined;
   const request = JSON.parse(body) as Request;

@@ -3,15 +3,15 @@ import type { Timeline } from '#testing/world/timeline';
 import type { Faults } from './faults.ts';
 import type { Chance } from './random.ts';
 
-/** What every part of a world needs of it. */
+/** The interface of a world that all its parts use. */
 export interface Surroundings {
   readonly timeline: Timeline;
   readonly chance: Chance;
   readonly faults: Faults;
-  /** Laws are checked at once. */
+  /** Records an observation; the laws check it at once. */
   record(observation: Observation): void;
-  /** A call of something outside was carried out, whether or not anybody hears of it. */
+  /** Records that a call took effect, whether or not its answer arrives. */
   carriedOut(site: string): void;
-  /** A line of the story; put together only where somebody listens. */
+  /** Adds a line to the story; it is built only if somebody listens. */
   narrate(line: () => string): void;
 }

@@ -1,7 +1,7 @@
 import type { Clients } from './clients.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Somebody stops an order, and has it go on later; where he forgets, he is reminded at the end. */
+/** An operator suspends an order and resumes it later; an operator who forgets it is reminded at the end. */
 export function suspend({ chance, timeline }: Surroundings, clients: Clients, orderId: string): void {
   const key = clients.nameFor('suspension');
   const forMs = chance.between(500, chance.happens(0.2) ? 3_600_000 : 90_000);
@@ -15,7 +15,7 @@ export function suspend({ chance, timeline }: Surroundings, clients: Clients, or
   });
 }
 
-/** `foresees`: he looks first at what it would do. */
+/** `foresees`: the operator reads the preview first. */
 export function resume(clients: Clients, orderId: string, foresees = false): void {
   const key = clients.nameFor('resumption');
   clients.instruct(orderId, { kind: 'resume', by: 'operator', reason: key }, key, { foresees });

@@ -9,19 +9,19 @@ import { sicken } from './sickness.ts';
 import { deployStricter } from './stricter.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Of so many worlds one has a theme, for each that there is. */
+/** One world in this number has each theme. */
 const oneIn = 15;
 const shipsInMs = [500, 45_000] as const;
 const entersInMs = [10, 14_000] as const;
 const missedMax = 0.9;
-/** Whose processes die of some orders, and of how many. */
+/** The roles whose processes crash on some orders, and the share of those orders. */
 const deadlyFor: readonly Role[] = ['agent', 'children', 'scheduler', 'submissions'];
 const deadlyShare = 0.3;
-/** How often an order is canceled because of that. */
+/** The probability that a client cancels an order when the ledger is unreachable. */
 const canceled = 0.2;
 const canceledWithinMs = 2000;
 
-/** How long canceled work goes on, and how many orders are canceled, how soon. */
+/** Durations of work that continues after a cancellation, the share of canceled orders, and the delay. */
 const answersInMs = [1_000, 9_000] as const;
 const unwanted = 0.4;
 const unwantedWithinMs = 3_000;
@@ -30,7 +30,7 @@ const pairs = offers.filter(({ workflow }) => workflow === 'pair' || workflow ==
 const entering = offers.filter(({ workflow }) => workflow === 'entry' || workflow === 'letter');
 const shipping = offers.filter(({ workflow }) => workflow === 'sale' || workflow === 'tour');
 
-/** What only some worlds are about. Each draws from a chance of its own: it must not change what befalls other worlds. */
+/** Adds the themes of a world. Each theme has a separate random sequence, so that it does not change other worlds. */
 export function addThemes(reach: Reach, services: Services, clients: Clients, seed: number): void {
   sicken(reach.around, services, clients, seed);
   deployStricter(reach.around, services, clients, seed);
@@ -45,19 +45,19 @@ export function addThemes(reach: Reach, services: Services, clients: Clients, se
   corrupt(reach, clients, seed);
 }
 
-/** The chance of a world that has this theme. */
+/** Returns the random sequence of a theme; undefined if this world does not have it. */
 export const isIn = (seed: number, theme: number) => {
   const chance = chanceOf(seed + 3_000_003 + theme * 1_000_000);
   return chance.happens(1 / oneIn) ? chance : undefined;
 };
 
-/** Orders whose steps answer secrets that are too short to be searched for. */
+/** Submits orders whose steps return secrets that are too short to be searched for. */
 function lockAway(clients: Clients, seed: number): void {
   const chance = isIn(seed, 0);
   for (let number = chance?.between(2, 4) ?? 0; number > 0; number--) clients.submitSomething(200 + number, staySafelyOffer);
 }
 
-/** What may take long does so, and is asked for often. */
+/** Makes a slow operation slower, and submits orders that use it often. */
 function shipSlowly(services: Services, clients: Clients, seed: number): void {
   const chance = isIn(seed, 1);
   if (!chance) return;
@@ -65,7 +65,7 @@ function shipSlowly(services: Services, clients: Clients, seed: number): void {
   for (let number = chance.between(2, 4); number > 0; number--) clients.submitSomething(300 + number, chance.pick(shipping));
 }
 
-/** Orders whose runs are repeated, each with another luck: what an earlier one was requested with is not right any more. */
+/** Submits orders whose runs are repeated with other results: the input of an earlier request is then outdated. */
 function pickAgain(services: Services, clients: Clients, seed: number): void {
   const chance = isIn(seed, 7);
   if (!chance) return;
@@ -76,7 +76,7 @@ function pickAgain(services: Services, clients: Clients, seed: number): void {
     services.refuses.set(operation, (orderId) => orders.has(orderId) && chance.happens(0.6));
 }
 
-/** What is canceled while it is at work goes on with that, and answers in the end. */
+/** Canceled work continues, and replies in the end. */
 function answerLate(services: Services, clients: Clients, seed: number): void {
   const chance = isIn(seed, 9);
   if (!chance) return;
@@ -90,8 +90,8 @@ function answerLate(services: Services, clients: Clients, seed: number): void {
 }
 
 /**
- * Some orders take every process with them that does one kind of work for them. What is stored of a queue or a service is no order:
- * where it killed every process that reads it, nobody could count what fails.
+ * Some orders crash every process that does one kind of work for them. The records of queues and services are left out:
+ * if they crashed every reader, no role could count the failures.
  */
 function kill({ faults }: Surroundings, seed: number): void {
   const chance = isIn(seed, 4);
@@ -105,7 +105,7 @@ function kill({ faults }: Surroundings, seed: number): void {
   };
 }
 
-/** What may be asked for only once often cannot be reached, or takes too long, and many do not want it any more. */
+/** At-most-once operations are often unreachable or too slow, and clients cancel many of their orders. */
 function missLedger(services: Services, clients: Clients, seed: number): void {
   const chance = isIn(seed, 3);
   if (!chance) return;

@@ -1,11 +1,11 @@
 import type { Database } from '#adapters/sqlite/database';
 
-/** Whoever was at work is dead before the next transaction begins. */
+/** Thrown between two transactions, at the place of a crash. */
 export class CutOff extends Error {
   override readonly name = 'CutOff';
 }
 
-/** A database on which work can be cut off between two transactions: what belongs together must lie in one. */
+/** Returns a database that can crash between two transactions: writes that belong together must share one. */
 export function cuttable(database: Database): Database & { within<T>(transactions: number, work: () => Promise<T>): Promise<T> } {
   let left = Number.POSITIVE_INFINITY;
   return {

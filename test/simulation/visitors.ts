@@ -2,7 +2,7 @@ import { queueNames as names } from '#ports/messages';
 import type { Submission } from '#roles/submission/submission';
 import { type Clients, clientName, type Reach, responseQueue } from './clients.ts';
 
-/** What is wrong with a submission, and with what it must be refused. */
+/** An invalid submission, and the expected refusal. */
 interface Slip {
   readonly pointer: string;
   readonly code: string;
@@ -22,7 +22,7 @@ const slips: readonly Slip[] = [
   },
 ];
 
-/** Clients who ask for what is not to be had: each is told why, by an answer, by a message, or through a person. */
+/** Submits invalid orders: each client learns the reason from an answer, a message or a person. */
 export function visit(reach: Reach, clients: Clients): void {
   const { chance, timeline } = reach.around;
   for (let number = chance.between(0, 2); number > 0; number--) {

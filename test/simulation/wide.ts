@@ -4,22 +4,22 @@ import type { Limits } from './limits.ts';
 import { type Chance, chanceOf } from './random.ts';
 import type { Services } from './services.ts';
 
-/** One world of so many has them: they take long to play. */
+/** One world in this number has them, because they take long to play. */
 const oneIn = 300;
 const turns = { wide: [100, 180], rush: [210, 220] } as const;
 const lastsMs = { 'stock.reserve': [300, 2500], 'bank.charge': [200, 900] } as const;
-/** Three times that is within what a request takes, or more than an item does. */
+/** Sizes of the text: three copies of it fit into a request, or exceed the limit of an item. */
 const characters = { fits: [20_000, 80_000], tooMany: [140_000, 165_000] } as const;
-/** Of some orders the store takes no more than that: less than their steps answer. */
+/** The share of worlds with an order whose item limit is below the output of its step, and that limit. */
 const smaller = { share: 0.4, bytes: 16_000 } as const;
 
-/** The chance of a world in which orders are wide or large, and the store has limits. */
+/** Returns the random sequence of a world with wide or large orders and a limited store; undefined in other worlds. */
 export const limitedIn = (seed: number): Chance | undefined => {
   const chance = chanceOf(seed + 31_000_003);
   return chance.happens(1 / oneIn) ? chance : undefined;
 };
 
-/** Submits them; the answer takes back what is only so for them. */
+/** Submits the orders; the returned function ends the settings that only they have. */
 export function submitWide(clients: Clients, services: Services, limits: Limits, chance: Chance): () => void {
   const submit = (key: string, workflow: string, order: { readonly [field: string]: number | string[] }): string => {
     clients.submit({ client: clientName, idempotencyKey: key, workflow, order });

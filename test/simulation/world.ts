@@ -31,24 +31,24 @@ import { limitedIn, submitWide } from './wide.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
 const hour = 3_600_000;
-/** Half of the worlds play the figures that are deployed, the others those of one machine. */
+/** Half of the worlds use the figures of the AWS deployment, the others those of a single machine. */
 const deployedSeeds = 7_000_003;
 const restMs = 12 * hour;
-/** What comes days late must have come by then. */
+/** The supervisors' interval in worlds with messages that come days late: such a world lasts for days. */
 const daysLatePeriodMs = 60_000;
-/** How often people look at what still waits for them at the end. */
+/** The most rounds in which people decide on waiting orders at the end. */
 const roundsMax = 8;
-/** Of so many events at the most nothing comes to rest. */
+/** The most events of a world: one that needs more never comes to rest. */
 const eventsMax = 150_000;
-/** After so many, enough has gone wrong: where the bus is gone for a day, each try to tell it something is one. */
+/** Faults end after this many events: during a day-long outage of the bus, each retry is an event. */
 const troubleEventsMax = 30_000;
 
-/** How long things go wrong, and how often anything does by itself: most worlds are over soon, a few last for days. */
+/** The duration and the frequency of faults: most worlds end soon, a few last for days. */
 interface Pace {
   readonly troubleMaxMs: number;
   readonly disturbedEveryMs: readonly [number, number];
   readonly periodsMs: readonly number[];
-  /** The longest that supervisors are gone. */
+  /** The longest absence of the supervisors. */
   readonly goneMaxMs: number;
 }
 const paces = {
@@ -57,8 +57,7 @@ const paces = {
   days: { troubleMaxMs: 30 * hour, disturbedEveryMs: [20_000, 400_000], periodsMs: [60_000], goneMaxMs: 6 * hour },
 } as const satisfies { readonly [pace: string]: Pace };
 
-/** What came of one run. */
-/** How often a step was undone in the middle of its life, since a later run of it has another input. */
+/** Returns how often a step was undone and requested again, because a later run gave it another input. */
 const replacedIn = (journal: Tracked['journal']): number =>
   journal.filter(
     (fact, index) =>
@@ -67,24 +66,25 @@ const replacedIn = (journal: Tracked['journal']): number =>
       journal.slice(index + 1, index + 3).some((next) => next.type === 'StepRequested' && next.path === fact.path),
   ).length;
 
+/** The result of one run. */
 export interface Outcome {
   readonly seed: number;
-  /** What is broken, in words; empty when everything held. */
+  /** Violations in words; empty if all laws hold. */
   readonly broken: readonly string[];
   readonly events: number;
-  /** Calls of ports and services that were carried out, by place. */
+  /** Completed calls of ports and services, by place. */
   readonly io: ReadonlyMap<string, number>;
   readonly simulatedMs: number;
-  /** The same for the same seed. */
+  /** A hash of all events: the same seed gives the same one. */
   readonly fingerprint: string;
-  /** How many kinds of faults it had. */
+  /** The number of fault kinds that are possible in this run. */
   readonly kindsOn: number;
   readonly landed: ReadonlyMap<string, number>;
-  /** What really happened in it: `outcome completed`, `expiries`, `calls`. */
+  /** Counts of events: `outcome completed`, `expiries`, `calls`. */
   readonly happened: ReadonlyMap<string, number>;
 }
 
-/** Orders, the hosts that work on them, the services, clients and operators, and everything that goes wrong between them. */
+/** A whole world: orders, hosts, services, clients, operators, and all faults. */
 export class World implements Surroundings {
   readonly timeline = new Timeline(startAt);
   readonly chance: Chance;
@@ -101,20 +101,20 @@ export class World implements Surroundings {
   private readonly fleet: Fleet;
   private readonly pace: Pace;
   private readonly isRollout: boolean;
-  /** Where a workflow is deployed that was edited under its version: whether the next process is one of those. */
+  /** In worlds with an edited workflow, the choice whether the next process runs it. */
   private readonly edited: Chance | undefined;
-  /** Where the store takes no more than DynamoDB does. */
+  /** In worlds with the limits of DynamoDB, the random sequence for them. */
   private readonly limited: Chance | undefined;
-  /** Where orders are forgotten before others come under their keys. */
+  /** In worlds that forget orders and reuse their keys, the settings of the first phase. */
   private readonly firstLives: FirstLives | undefined;
   private readonly toleranceMs: number;
   private readonly setting: Setting;
   private readonly judge: Judge;
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
-  /** How often something was seen, by what it is. */
+  /** The number of observations, by kind. */
   private readonly seen = new Map<string, number>();
-  /** How often each supervisor looks while something may go wrong. */
+  /** The interval of each supervisor, as long as faults may happen. */
   readonly periodMs: number;
 
   constructor(seed: number, story?: (line: string) => void) {
@@ -128,12 +128,12 @@ export class World implements Surroundings {
     const writesAndSendsAtomically = this.chance.happens(0.5) && !this.limited;
     const cut = this.chance.pick(['together', 'apart'] as const);
     this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
-    // One that takes longer than an hour is a person's business.
+    // A deployment that takes longer than an hour is a person's business.
     this.isRollout = this.pace !== paces.days && this.chance.happens(0.3) && !this.limited && !this.firstLives;
     this.edited =
       this.pace === paces.days || this.isRollout || this.limited || this.firstLives || isIn(seed, 5) ? undefined : isIn(seed, 16);
     this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
-    // By the seed alone: it changes nothing else of a world.
+    // Depends on the seed alone, so that it changes nothing else in a world.
     const isDeployed = this.limited !== undefined || chanceOf(seed + deployedSeeds).happens(0.5);
     const variables = {
       ...(this.firstLives ? { RETENTION_DAYS: String(this.firstLives.keptForMs / (24 * hour)) } : {}),
@@ -165,14 +165,14 @@ export class World implements Surroundings {
       writesAndSendsAtomically,
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       closedForMs: (agent) => this.shared.channels.closedForMs(agent),
-      // Before a restore, a process that was thought to be stopped may stand still, and go on after it.
+      // Before a restore, a process that seems to be stopped may only pause, and continue after it.
       standsStillMaxMs: this.profile['host stands still'] > 0 || isIn(seed, 5) ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
     };
     this.judge = new Judge(this.history, this.setting);
     this.shared = new Shared(this, this.queues, writesAndSendsAtomically);
     if (this.limited) this.shared.limits = new Limits(this);
-    // After a restore, what was sent before is found nowhere.
+    // After a restore, earlier messages are gone for good.
     this.queues.daysLate = isIn(seed, 5) ? undefined : isIn(seed, 16);
     const periodMs = this.chance.pick(this.pace.periodsMs);
     this.periodMs = this.queues.daysLate ? daysLatePeriodMs : periodMs;
@@ -236,7 +236,7 @@ export class World implements Surroundings {
     return this.outcome();
   }
 
-  /** Wide and large orders, on a store with limits, while nothing else is in their way. */
+  /** Plays wide and large orders on a limited store, without any other fault. */
   private async playWide(limits: Limits, chance: Chance): Promise<void> {
     const end = submitWide(this.clients, this.services, limits, chance);
     await this.playCalm(new Set(), 0.5 * hour, () => this.isQuiet());
@@ -244,7 +244,7 @@ export class World implements Surroundings {
     end();
   }
 
-  /** Orders that are forgotten, with all that they called, before others come under their keys. */
+  /** Plays orders that the store forgets, together with all orders that they called, before others reuse their keys. */
   private async playFirst(lives: FirstLives): Promise<void> {
     const end = submitFirst({ around: this, shared: this.shared, history: this.history }, this.clients, this.services, lives);
     await this.playCalm(lives.mayHappen, 48 * hour, () => {
@@ -269,7 +269,7 @@ export class World implements Surroundings {
   }
 
   private async untilRest(): Promise<void> {
-    // Where orders call others, what was lost between them is missed after ten minutes.
+    // The system notices a lost message between an order and its caller only after ten minutes.
     const troubleMs = this.chance.between(60_000, this.pace.troubleMaxMs);
     const troubleUntil = this.timeline.now + troubleMs;
     this.timeline.after(troubleMs, 'faults are over', () => (this.faults.over ? undefined : this.heal()));
@@ -289,7 +289,7 @@ export class World implements Surroundings {
     }
   }
 
-  /** Orders that wait for a person. */
+  /** Returns the orders that wait for a person. */
   private waiting(): readonly StateRecord[] {
     return this.states().filter(({ orderId, processState }) => processState !== 'Processed' && this.history.waitsForPerson(orderId));
   }
@@ -316,7 +316,7 @@ export class World implements Surroundings {
     if (looked) this.record(looked);
   }
 
-  /** While one deployment is replaced by the next, both are at work. */
+  /** Returns the deployment of the next process: during a rollout, the old and the new one run side by side. */
   private nextRelease(): Release {
     if (this.edited && !this.faults.over && this.edited.happens(0.5)) return 'edited';
     if (!this.isRollout) return 'old';
@@ -358,7 +358,7 @@ export class World implements Surroundings {
     return [...this.history.orders.values()].map(({ state }) => state);
   }
 
-  /** How an order stands, for the table of what befell whom. */
+  /** Returns the state of an order, for the tables of faults. */
   private stateOf(orderId: string): string {
     return this.history.orders.get(orderId)?.state.processState ?? 'not stored';
   }
@@ -367,7 +367,7 @@ export class World implements Surroundings {
     return this.unrest() === '';
   }
 
-  /** What is still going on, in words. */
+  /** Describes the work that is still in progress; empty if there is none. */
   private unrest(): string {
     const open = this.states().filter(({ orderId, outbox }) => !this.history.isSettled(orderId) || outbox.length > 0);
     const busy = this.fleet.all.filter(({ isDead, atWork }) => isDead || atWork.length > 0);

@@ -9,7 +9,6 @@ export interface Prose {
 
 /** Requirements in the words of their sources, a page that the simulation writes, and installed packages. */
 const foreign = /(^|\/)(coverage|requirements)\.md$|(^|\/)node_modules\//;
-const leftOut = /^test\/(simulation|search|crash-points)\//;
 
 /** Returns all prose of files and folders: comments of code, paragraphs of Markdown. */
 export const proseOf = (paths: readonly string[]): readonly Prose[] =>
@@ -39,7 +38,7 @@ const filesIn = (paths: readonly string[], types: string): readonly string[] =>
     .flatMap((path) =>
       statSync(path).isDirectory() ? globSync(`${path}/**/*.{${types},}`, { exclude: (name) => name === 'node_modules' }) : [path],
     )
-    .filter((file) => new RegExp(`\\.(${types.replaceAll(',', '|')})$`).test(file) && !foreign.test(file) && !leftOut.test(file));
+    .filter((file) => new RegExp(`\\.(${types.replaceAll(',', '|')})$`).test(file) && !foreign.test(file));
 
 const matchesIn = (file: string, title: RegExp): readonly Prose[] => {
   const source = readFileSync(file, 'utf8');
