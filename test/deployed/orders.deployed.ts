@@ -67,7 +67,11 @@ test('F-58, F-59: a refused order waits for an operator, and the topic delivers 
 
 test('F-100: a declined card undoes the effects, and the customer is notified', async () => {
   const orderId = await submit(sample('card-declined'));
-  assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Processed', outcome: 'compensated', fault: null });
+  assert.partialDeepStrictEqual(await ended(orderId), {
+    processState: 'Processed',
+    outcome: 'compensated',
+    fault: { type: 'CardDeclined' },
+  });
   assert.equal((await effects('inventory', orderId)).filter(({ undoneAt }) => undoneAt === undefined).length, 0);
   assert.equal((await effects('payment', orderId)).length, 0);
   assert.equal(await kindOf(orderId), 'notification:refused');

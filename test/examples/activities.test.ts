@@ -89,6 +89,7 @@ describe('the examples of activities', () => {
     const elsewhere = [
       '../../test/examples/travel.test.ts',
       '../orders/agents.ts',
+      '../orders/workflow.ts',
       '../orders/workflow.test.ts',
       '../../test/testing/crash-test/crash-test.test.ts',
       '../../test/testing/test-system.test.ts',
