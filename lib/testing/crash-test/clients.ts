@@ -5,7 +5,7 @@ import { queueNames } from '#ports/messages';
 import type { Decision } from '#roles/operator/instruction';
 import { orderIdOf, type Submission } from '#roles/submission/submission';
 import type { Answers } from '#testing/rehearse/answers';
-import { instructOnce, submitOnce, untilAnswered } from '#testing/world/clients';
+import { instructOnce, SubmissionRefusedError, submitOnce, untilAnswered } from '#testing/world/clients';
 import type { History, Tracked } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 import type { Timeline } from '#testing/world/timeline';
@@ -33,6 +33,8 @@ export interface Surroundings {
   /** Sends a message to a queue, as an external system does. */
   post(queue: string, body: string): Promise<void>;
   narrate(line: string): void;
+  /** Stops the test with an error. */
+  fail(error: unknown): void;
 }
 
 /** The clients and operators: they submit, send signals, answer questions and cancel. Each repeats its call until it has an answer. */
@@ -78,7 +80,10 @@ export class Clients {
 
   private submit(): void {
     this.persist('submit', async ({ system }) => {
-      const submitted = await submitOnce(system, this.submission);
+      const submitted = await submitOnce(system, this.submission).catch((error: unknown) => {
+        if (error instanceof SubmissionRefusedError) this.around.fail(refusalOf(this.submission.workflow, error));
+        throw error;
+      });
       this.around.record(submitted);
       return submitted.outcome === 'accepted';
     });
@@ -155,3 +160,12 @@ export class Clients {
     });
   }
 }
+
+const refusalOf = (workflow: string, { problems }: SubmissionRefusedError): TypeError =>
+  new TypeError(
+    [
+      `The workflow ${workflow} refuses the order of this crash test:`,
+      ...problems.map(({ pointer, detail }) => `- ${pointer}  ${detail}`),
+      'Pass a valid body as `order`. Without one, the body is generated from the schema of the workflow.',
+    ].join('\n'),
+  );

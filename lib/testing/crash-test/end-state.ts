@@ -5,6 +5,7 @@ import { queueNames } from '#ports/messages';
 import { announcedAs, type Outcome } from '#ports/records';
 import type { History, Tracked } from '#testing/world/history';
 import { labelOf } from './labels.ts';
+import { restlessLines } from './restless.ts';
 
 /** How an order ended, or its resting state: `blocked` and `stuck` wait for a person, `waits` for a signal. */
 export interface Ending {
@@ -13,6 +14,8 @@ export interface Ending {
   readonly text: string;
   /** Whether the order waits for a person and an alert says so. */
   readonly told: boolean;
+  /** For an order that does not come to rest: what it waits for, until when, and which stubs let that come. */
+  readonly waits?: readonly string[];
 }
 
 /** Whether an alert reports a step that cannot be undone, or whose outcome cannot be confirmed. */
@@ -64,8 +67,15 @@ export function endingOf(history: History, orderId: string, rested: boolean): En
   if (!main) return { outcome: 'not stored', text: 'is not stored', told: false };
   const { processState, outcome } = main.state;
   if (processState === 'Processed' && outcome) return { outcome, text: `ended as ${outcome}`, told: false };
-  if (!rested) return { outcome: 'not at rest', text: `does not come to rest, and is ${processState}`, told: false };
   const family = familyOf(history, main);
+  const isOpen = ({ state }: Tracked) => state.processState !== 'Processed';
+  if (!rested)
+    return {
+      outcome: 'not at rest',
+      text: `does not come to rest, and is ${processState}`,
+      told: false,
+      waits: restlessLines(family.filter(isOpen), history),
+    };
   const held = family.find(({ state }) => state.processState === 'Error');
   if (held) {
     const told = history.announced.has(`${announcedAs(held.state)}#${held.state.errorGen}`);

@@ -44,9 +44,8 @@ export class CrashPoints {
     const ready = await loaded(scenario);
     await expectation.beforeEach();
     const without = await new World(scenario, ready, []).play();
-    const broken = [...without.broken, ...(without.ending.outcome === 'not at rest' ? [`the order ${without.ending.text}`] : [])];
-    const problem = broken[0] ?? (await problemOf(() => expectation.check(without)));
-    if (problem !== undefined) throw new CrashlessError(problem, without.story);
+    const problem = without.broken[0] ?? restlessIn(without) ?? (await problemOf(() => expectation.check(without)));
+    if (problem !== undefined) throw new CrashlessError(problem, without);
     return new CrashPoints(scenario, ready, expectation, without);
   }
 
@@ -85,15 +84,22 @@ export class CrashPoints {
       return [
         `the runs are not deterministic: ${crashes.map(crashText).join(', ')} was ${expected?.where ?? 'a call'}, and is ${crashed?.where ?? 'none'}`,
       ];
-    const { outcome, text, told } = run.ending;
+    const { outcome, text, told, waits = [] } = run.ending;
     const right = isAlike(outcome, without.ending.outcome) || expectation.mayEndAs.has(outcome) || (told && expectation.mayBlock);
     const doubled = [...run.standing].filter(([path, times]) => times > Math.max(1, without.standing.get(path) ?? 0));
     return [
-      ...(right ? [] : [`the order ${text}, and without a crash it ${without.ending.text}`]),
+      ...(right ? [] : [`the order ${text}, and without a crash it ${without.ending.text}`, ...waits]),
       ...doubled.map(([path, times]) => `${path} has ${times} effects, each under its own idempotency key`),
     ];
   }
 }
+
+const lastCalls = 10;
+
+const restlessIn = ({ ending: { outcome, text }, tookMs }: Run): string | undefined =>
+  outcome === 'not at rest' || outcome === 'not stored'
+    ? `after ${Math.round(tookMs / 1000)} s of virtual time the order ${text}`
+    : undefined;
 
 /** With parallel branches, timing decides whether anything was done before the fault. Both outcomes leave no effect. */
 const isAlike = (one: string, other: string): boolean => one === other || (undone.has(one) && undone.has(other));
@@ -104,8 +110,11 @@ const undone: ReadonlySet<string> = new Set(['compensated', 'rejected']);
 export class CrashlessError extends Error {
   override readonly name = 'CrashlessError';
 
-  constructor(problem: string, story: readonly string[]) {
-    super(`The run without a crash failed: ${problem}.\n\nWhat happened:\n${shortened(story).join('\n')}`);
+  constructor(problem: string, { ending: { waits }, story }: Run) {
+    const head = `The run without a crash failed: ${problem}.`;
+    // An order without rest repeats the same calls: the last ones are enough.
+    const lines = waits ? [...waits, '', 'Its last calls:', ...story.slice(-lastCalls)] : ['', 'What happened:', ...shortened(story)];
+    super([head, ...lines].join('\n'));
   }
 }
 

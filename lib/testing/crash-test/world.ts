@@ -97,7 +97,8 @@ export class World implements HostSurroundings {
     const answers = new Answers(rules);
     const { record } = this;
     const broken = (what: string) => void this.broken.push(what);
-    this.services = new Services({ answers, real, history, record, broken, fail: (error) => void (this.failure ??= error) });
+    const fail = (error: unknown) => void (this.failure ??= error);
+    this.services = new Services({ answers, real, history, record, broken, fail });
     this.clients = new Clients({
       timeline,
       scenario,
@@ -107,6 +108,7 @@ export class World implements HostSurroundings {
       host: () => (this.host?.isDead === false ? this.host : undefined),
       post: (queue, body) => embedded.database.write(() => embedded.queues.sendWithin([{ queue, body }])),
       narrate: (line) => this.narrate(line),
+      fail,
     });
     this.receivers = new Receivers({
       timeline,
@@ -118,7 +120,7 @@ export class World implements HostSurroundings {
         return received;
       },
     });
-    this.schedules = new Schedules({ timeline, embedded });
+    this.schedules = new Schedules({ timeline, embedded, heads: () => [...history.orders.values()].map(({ state }) => state) });
     const children = functions.get('children');
     const stubbed = children && answeringCalls(children, answers, (orderId) => labelOf(orderId, history));
     this.functions = stubbed ? new Map(functions).set('children', stubbed) : functions;
@@ -148,7 +150,7 @@ export class World implements HostSurroundings {
       const now = this.changes();
       if (now !== changes) {
         this.lookAtWritten();
-        schedules.planPass();
+        schedules.planAfterChange();
       }
       changes = now;
       if (this.isQuiet() && isAtRest(history, embedded, { queues, now: timeline.now })) return true;

@@ -1,15 +1,17 @@
 import { shortType } from '#core/data/fault';
+import { isObject } from '#core/data/json';
 import type { StepState } from '#core/data/step-state';
+import { nodeAt } from '#core/definition/program';
 import type { StateRecord } from '#ports/records';
 import type { Tracked } from '#testing/world/history';
-import { type Law, on, writerOf } from './law.ts';
+import { type Law, on, type Setting, writerOf } from './law.ts';
 
 const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'request', 'timer', 'outbox', 'unsent', 'reminder']);
 const tailBytesMax = 8 * 1024;
 const pageBytes = 1024;
 
 /** The attributes of a record agree with each other and with its instance, and every write changes something. */
-export const records = (): Law => ({
+export const records = ({ mayWait }: Pick<Setting, 'mayWait'>): Law => ({
   name: 'records',
   after: on(['written'], (observation, history) => {
     const { before, after } = observation;
@@ -18,7 +20,7 @@ export const records = (): Law => ({
     const wrong =
       order &&
       (wrongInLock(after) ??
-        wrongInDue(after) ??
+        wrongInDue(after, mayWait && waitsWithoutLimit(order)) ??
         wrongInNotes(after) ??
         wrongInIds(after) ??
         (isWhole ? wrongInWhole(order, before) : undefined));
@@ -40,7 +42,18 @@ function wrongInLock({ processState, suspended, lockedBy, outcome, fault }: Stat
   return (processState === 'Error') === (fault !== null) ? undefined : `${processState} with the fault ${fault?.type}`;
 }
 
-function wrongInDue({ processState, suspended, nextDueAt, nextDueFor, worklist, worklistAt, outbox }: StateRecord): string | undefined {
+/** Whether an order waits for signals alone, without a limit. Nothing but a signal is due for it. */
+function waitsWithoutLimit({ program, instance }: Tracked): boolean {
+  const open = Object.entries(instance.state.activities);
+  const waitsForSignal = ([path]: (typeof open)[number]) => program !== undefined && nodeAt(program, path).activity === 'waitFor';
+  const hasTime = ([, { local }]: (typeof open)[number]) => isObject(local) && ('until' in local || 'completeBy' in local);
+  return open.some(waitsForSignal) && !open.some(hasTime);
+}
+
+function wrongInDue(
+  { processState, suspended, nextDueAt, nextDueFor, worklist, worklistAt, outbox }: StateRecord,
+  mayBeDueForNothing: boolean,
+): string | undefined {
   if (suspended && processState !== 'Error') {
     const hasOutbox = outbox.length > 0;
     if (
@@ -54,7 +67,8 @@ function wrongInDue({ processState, suspended, nextDueAt, nextDueFor, worklist, 
   if (nextDueFor === null || nextDueAt === null) {
     if (nextDueFor !== null || nextDueAt !== null || worklist !== null || worklistAt !== null)
       return 'due for nothing, but in the worklist';
-    return processState === 'Processed' && outbox.length === 0 ? undefined : `${processState}, but due for nothing`;
+    const isDone = outbox.length === 0 && (processState === 'Processed' || (processState === 'Processing' && mayBeDueForNothing));
+    return isDone ? undefined : `${processState}, but due for nothing`;
   }
   if (!kinds.has(nextDueFor.kind)) return `due for the unknown kind ${JSON.stringify(nextDueFor)}`;
   if (nextDueFor.kind === 'step' && nextDueFor.path === undefined) return 'due for a step without a path';

@@ -1,7 +1,7 @@
 import { UnreadableRecordError } from '#ports/errors';
 import type { Instruct, Instructed } from '#roles/operator/instruct';
 import type { Decision } from '#roles/operator/instruction';
-import { orderIdOf, type Submission } from '#roles/submission/submission';
+import { orderIdOf, type Submission, type SubmissionProblem } from '#roles/submission/submission';
 import type { System } from '#runtime/system';
 import type { Observation } from './observation.ts';
 import type { Timeline } from './timeline.ts';
@@ -45,12 +45,27 @@ export function untilAnswered<Host>({ timeline, host, call, what, patienceMs, pa
 
 type Submitted = Extract<Observation, { type: 'submitted' }>;
 
-/** Submits an order once, and returns the answer. */
+/** The workflow refuses the body of an order. Another try changes nothing. */
+export class SubmissionRefusedError extends Error {
+  override readonly name = 'SubmissionRefusedError';
+  readonly problems: readonly SubmissionProblem[];
+
+  constructor(problems: readonly SubmissionProblem[]) {
+    super(`A submission that is right is answered: invalid.`);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Submits an order once, and returns the answer.
+ *
+ * @throws SubmissionRefusedError if the workflow refuses the body.
+ */
 export async function submitOnce(system: System, submission: Submission & { readonly workflow: string }): Promise<Submitted> {
   const { client, idempotencyKey, workflow } = submission;
   const answer = await system.submit(submission);
   const { outcome } = answer;
-  if (outcome === 'invalid') throw new Error('A submission that is right is answered: invalid.');
+  if (outcome === 'invalid') throw new SubmissionRefusedError(answer.problems);
   const given = outcome === 'accepted' ? { replayed: answer.replayed, answer: answer.order.answer } : noAnswer;
   return { type: 'submitted', orderId: orderIdOf(client, idempotencyKey), workflow, outcome, ...given };
 }

@@ -38,6 +38,7 @@ const post = defineAgent('post', {
   send: operation({ input: Sum, output: z.object({}), atMostOnce: true, run: () => ({}) }),
 });
 
+const day = 86_400;
 const version = { version: 1, order: Sum } as const;
 const paid = defineWorkflow('paid', { ...version, toOperator: [Declined] }, ({ order }) => payment.charge({ amount: order.amount }));
 const sent = defineWorkflow('sent', version, ({ order }) => post.send({ amount: order.amount }));
@@ -113,6 +114,79 @@ describe('F-58: a crash test', () => {
     const { outcome, points } = await crashTest(patient, [payment], { only: '1 before' });
     assert.equal(outcome, 'completed');
     assert.ok(points.length < 200, `${points.length} calls`);
+  });
+
+  test('makes as many calls while an order waits for three days as while it waits for an hour', async () => {
+    const calls = async (waits: ReturnType<typeof lineOf>, seconds: number): Promise<number> => {
+      const counts: number[] = [];
+      const stubs = given(approval).comes({}, { afterSeconds: seconds });
+      const { points } = await crashTest(waits, [payment], {
+        stubs,
+        only: '1 before',
+        check: ({ story }) => void counts.push(story.length),
+      });
+      return Math.max(...counts, points.length);
+    };
+    const approval = waitFor('approval', z.object({}), { withinSeconds: 30 * day });
+    const lineOf = (seconds: number) =>
+      defineWorkflow('line', { version: 1, order: Sum, toOperator: [Declined] }, ({ order }) =>
+        sequence(payment.charge(order), delay({ seconds }), approval),
+      );
+    const anHour = await calls(lineOf(3600), 3600);
+    assert.ok((await calls(lineOf(3 * day), 3 * day)) <= anHour + 3);
+    assert.ok((await calls(lineOf(300 * day), 29 * day)) <= anHour + 3);
+  });
+
+  test('runs an order whose signal does not come into its limit of three days, with as many calls as into a limit of an hour', async () => {
+    const calls = async (withinSeconds: number): Promise<number> => {
+      const counts: number[] = [];
+      const waits = defineWorkflow('waits', { version: 1, order: Sum }, () => waitFor('approval', z.object({}), { withinSeconds }));
+      const { outcome } = await crashTest(waits, [], { only: '1 before', check: ({ story }) => void counts.push(story.length) });
+      assert.equal(outcome, 'blocked');
+      return Math.max(...counts);
+    };
+    const anHour = await calls(3600);
+    assert.ok((await calls(3 * day)) <= anHour + 12);
+  });
+
+  test('sweeps an order that only waits once, and not in each hour', async () => {
+    const patient = defineWorkflow('patient', { version: 1, order: Sum }, () => delay({ seconds: 3 * day }));
+    let sweeps = 0;
+    const check: CrashTestOptions['check'] = ({ story }) => {
+      sweeps = story.filter((line) => line.endsWith('sweeper: store.sweep')).length;
+    };
+    const { points } = await crashTest(patient, [], { only: '1 before', check });
+    assert.equal(sweeps, 1);
+    assert.ok(points.some(({ where }) => where === 'sweeper: store.sweep'));
+  });
+
+  test('says what an order waits for that does not come to rest, until when, and which stub ends the wait', async () => {
+    const patient = defineWorkflow('patient', { version: 1, order: Sum, toOperator: [Declined], onExhausted: 'wait' }, ({ order }) =>
+      payment.charge(order),
+    );
+    const busy = given(payment.charge).failsForNow(1_000_000);
+    const { message } = await crashTest(patient, [payment], { stubs: busy }).then(
+      () => assert.fail(),
+      (error: Error) => error,
+    );
+    assert.match(
+      message,
+      /^The run without a crash failed: after \d+ s of virtual time the order does not come to rest, and is Processing\.$/m,
+    );
+    assert.match(
+      message,
+      /^order: Payment could not do order\/charge \(attempt \d+\) for now, and gets the next request at 2026-01-\d\d [\d:]+\.$/m,
+    );
+    assert.match(message, /^ {2}given\(payment\.charge\)\.answers\(output\)/m);
+    assert.ok(message.split('\n').length < 20, message);
+  });
+
+  test('ends at once for an order that its workflow refuses, with the place and the reason', async () => {
+    await assert.rejects(crashTest(paid, [payment], { order: { amount: 'forty' } as never }), {
+      name: 'TypeError',
+      message:
+        /^The workflow paid refuses the order of this crash test:\n- \/order\/amount {2}Invalid input: expected number, received string\n/,
+    });
   });
 
   test('refuses a crash that this workflow does not have, and names its crash points', async () => {
@@ -191,6 +265,12 @@ describe('a crash test with events from outside', () => {
   test('leaves an order without its signal waiting, or runs it into its limit', async () => {
     const { outcomes, runs } = await crashTest(waits, []);
     assert.deepEqual(outcomes, { blocked: runs });
+  });
+
+  test('leaves an order waiting whose signal has no limit and does not come', async () => {
+    const open = defineWorkflow('open', version, () => waitFor('paid', z.object({})));
+    const { outcomes, runs } = await crashTest(open, []);
+    assert.deepEqual(outcomes, { waits: runs });
   });
 
   test('plays a called workflow, or takes its result from a stub', async () => {
