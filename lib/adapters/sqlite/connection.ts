@@ -1,6 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { SetupError } from '#ports/errors';
 import { changes, schemaVersion } from './schema.ts';
 import { corrupt, damageRemedy, errcode, full, isBusy, notADatabase } from './sqlite-errors.ts';
@@ -8,14 +8,14 @@ import { corrupt, damageRemedy, errcode, full, isBusy, notADatabase } from './sq
 /**
  * Opens a data file with the current schema, or `:memory:`.
  *
- * @throws SetupError if the file is not usable, is damaged, belongs to another program, or was written by a newer version.
+ * @throws SetupError if this Node has no SQLite, or if the file is not usable, is damaged, belongs to another program, or was written by a newer version.
  */
 export function connect(path: string): DatabaseSync {
   try {
     // A process that stops in order removes this file.
     const wasLeftOpen = existsSync(`${path}-wal`);
     if (path !== ':memory:') makeFile(path);
-    const connection = new DatabaseSync(path, { timeout: 50 });
+    const connection = new (sqlite().DatabaseSync)(path, { timeout: 50 });
     // Before any change, even of the journal mode: the file may belong to another program.
     retryBusy(() => void ownVersion(connection, path));
     // The change to WAL can meet a process that opens the same new folder, and SQLite does not wait for it.
@@ -38,6 +38,16 @@ export function connect(path: string): DatabaseSync {
         : 'Make it writable, or choose another folder with REDRESS_DATA.',
     );
   }
+}
+
+/** Returns Node's SQLite. An import would fail where it is missing, and rehearsals run without it. */
+function sqlite(): typeof import('node:sqlite') {
+  const found = process.getBuiltinModule('node:sqlite');
+  if (found) return found;
+  throw new SetupError(
+    `This Node (${process.version}) has no node:sqlite, which crashTest, startSystem and "redress start" need.`,
+    'Use an official build of Node 22.18 or newer, without --no-experimental-sqlite.',
+  );
 }
 
 /** Checks a file that another process left open or uses now. Damaged files are refused. */
