@@ -1,20 +1,28 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { comparedWith, unexpecting } from './mistakes.ts';
 import { otherNodes } from './other-node.ts';
 import { root } from './run.ts';
 
 /**
- * Projects of users, beside the packed package: its types under several compilers and settings, and its test kit under
- * several test runners and versions of Node. A workflow with a mistake must compile in none of them.
+ * Projects of users, beside the packed package: its types under each compiler and setting, and its test kit under each test
+ * runner and version of Node. Every mistake of a workflow must be reported by name in each of them, and nothing else.
  */
 const template = `${root}dev/tools/user-projects/`;
 const folder = mkdtempSync(join(tmpdir(), 'redress-projects-'));
 const node = process.execPath;
 const started = performance.now();
 const failures: string[] = [];
+const rehearsalFiles = ['workflow.ts', 'rehearsal.test.ts'];
+const projectFiles = [...rehearsalFiles, 'workflow.test.ts'];
+
+interface Output {
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 const compilers = { 'TypeScript 5.9': 'typescript-5/bin/tsc', 'TypeScript 7': 'typescript-7/bin/tsc' } as const;
 const modules = {
@@ -24,100 +32,151 @@ const modules = {
 } as const;
 const strict = { target: 'es2024', strict: true, types: ['node'], noEmit: true, allowImportingTsExtensions: true, resolveJsonModule: true };
 
-/** Compiler, module setting, further options. The types of aws-cdk-lib do not compile under `exactOptionalPropertyTypes` themselves. */
-const settings: readonly (readonly [compiler: keyof typeof compilers, module: keyof typeof modules, more: object])[] = [
-  ['TypeScript 5.9', 'nodenext', {}],
-  ['TypeScript 5.9', 'bundler', { exactOptionalPropertyTypes: true, skipLibCheck: true }],
-  ['TypeScript 7', 'node16', {}],
-  ['TypeScript 7', 'nodenext', { exactOptionalPropertyTypes: true, skipLibCheck: true }],
-  ['TypeScript 7', 'bundler', {}],
-];
+/** Kinds of strictness, each with the module setting whose project has a stack. */
+const strictness = {
+  strict: { options: {}, withStack: { module: 'nodenext', options: {} } },
+  'strict, exactOptionalPropertyTypes': {
+    options: { exactOptionalPropertyTypes: true },
+    withStack: { module: 'bundler', options: { skipLibCheck: true } },
+  },
+} as const;
+
+interface Setting {
+  readonly compiler: keyof typeof compilers;
+  readonly module: keyof typeof modules;
+  readonly kind: keyof typeof strictness;
+  /**
+   * Whether a stack of aws-cdk-lib is part of the project. Its types are large, so few settings have them. They do not compile under
+   * `exactOptionalPropertyTypes` themselves, so such a project needs `skipLibCheck`.
+   */
+  readonly hasStack: boolean;
+}
+
+const keysOf = <T extends object>(record: T): readonly (keyof T)[] => Object.keys(record) as (keyof T)[];
+const settings = keysOf(compilers).flatMap((compiler) =>
+  keysOf(strictness).flatMap((kind) =>
+    keysOf(modules).map((module): Setting => ({ compiler, module, kind, hasStack: module === strictness[kind].withStack.module })),
+  ),
+);
+
+/** How a runner is started in the folder of a project, and the module that its `test` function comes from. */
+interface Runner {
+  readonly source: string;
+  readonly type: 'commonjs' | 'module';
+  args(at: string): readonly string[];
+}
+
+const jest = (at: string) => ['node_modules/jest/bin/jest.js', '--config', join(at, 'jest.config.json')];
+const runners: { readonly [name: string]: Runner } = {
+  'node --test': { source: 'node:test', type: 'module', args: (at) => ['--test', join(at, '*.test.ts')] },
+  'jest, CommonJS': { source: '@jest/globals', type: 'commonjs', args: jest },
+  'jest, ES modules': { source: '@jest/globals', type: 'module', args: (at) => ['--experimental-vm-modules', ...jest(at)] },
+  vitest: {
+    source: 'vitest',
+    type: 'module',
+    args: (at) => ['node_modules/vitest/vitest.mjs', 'run', '--testTimeout=60000', '--root', at],
+  },
+};
 
 try {
+  const others = otherNodes({ install: true });
   execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
   for (const file of ['package.json', 'package-lock.json']) copyFileSync(`${template}${file}`, join(folder, file));
   const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', `./${tarball}`];
   execFileSync('npm', install, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
-  report('installed', [], performance.now() - started);
+  report('installed', '', performance.now() - started);
 
+  const source = readFileSync(`${root}test/examples/negative.types.ts`, 'utf8');
   mkdirSync(join(folder, 'types'));
   writeFileSync(join(folder, 'types/package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'types/negative.ts'), unexpecting(source));
   cpSync(`${root}examples`, join(folder, 'types/examples'), { recursive: true });
-  copyFileSync(`${root}test/examples/negative.types.ts`, join(folder, 'types/negative.types.ts'));
-  for (const file of ['workflow.ts', 'workflow.test.ts', 'stack.ts']) copyFileSync(`${template}${file}`, join(folder, 'types', file));
-  for (const [compiler, module, more] of settings)
-    await attempt(`types: ${[compiler, module, 'strict', ...Object.keys(more)].join(', ')}`, () => {
-      const config = join(folder, 'types', 'tsconfig.json');
-      const compilerOptions = { ...strict, ...modules[module], ...more };
-      // Tests of examples import samples with an import attribute, which node16 does not have.
-      const exclude = module === 'node16' ? ['examples/**/*.test.ts'] : [];
-      writeFileSync(config, JSON.stringify({ compilerOptions, include: ['*.ts', 'examples'], exclude }));
-      return run(node, [join(folder, 'node_modules', compilers[compiler]), '-p', config], folder);
-    });
+  for (const file of [...projectFiles, 'stack.ts']) copyFileSync(`${template}${file}`, join(folder, 'types', file));
 
-  const nodes = [{ name: process.version, execPath: node }, ...(await otherNodes({ install: process.env['OTHER_NODES'] === '1' }))];
-  for (const { name, execPath } of nodes) {
-    await runner(`node --test, ${name}`, 'node:test', 'module', execPath, (at) => ['--test', join(at, 'workflow.test.ts')]);
-    const jest = 'node_modules/jest/bin/jest.js';
-    await runner(`jest, CommonJS, ${name}`, '@jest/globals', 'commonjs', execPath, (at) => [
-      jest,
-      '--config',
-      join(at, 'jest.config.json'),
-    ]);
-    await runner(`jest, ES modules, ${name}`, '@jest/globals', 'module', execPath, (at) => [
-      '--experimental-vm-modules',
-      jest,
-      '--config',
-      join(at, 'jest.config.json'),
-    ]);
-    await runner(`vitest, ${name}`, 'vitest', 'module', execPath, (at) => [
-      'node_modules/vitest/vitest.mjs',
-      'run',
-      '--testTimeout=60000',
-      '--root',
-      at,
-    ]);
-  }
+  const nodes = [{ name: process.version, execPath: node }, ...(await others)];
+  const all = Object.entries(runners);
+  const attempts = [
+    ...settings.map((setting, index) => () => compile(setting, source, join(folder, 'types', `tsconfig.${index}.json`))),
+    ...nodes.flatMap(({ name, execPath }) =>
+      all.map(
+        ([title, runner]) =>
+          () =>
+            test(`${title}, ${name}`, runner, projectFiles, execPath),
+      ),
+    ),
+    // A rehearsal loads and runs without SQLite.
+    ...all.map(
+      ([title, runner]) =>
+        () =>
+          test(`${title}, without SQLite`, runner, rehearsalFiles, node, '--no-experimental-sqlite'),
+    ),
+  ];
+  const next = async (): Promise<void> => {
+    for (let attempt = attempts.shift(); attempt; attempt = attempts.shift()) await attempt();
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, next));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
+process.stdout.write(`${failures.length} failed, after ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
 if (failures.length > 0) process.exitCode = 1;
 
-/** Runs the tests of the project in a folder of their own, with the `test` function of the runner. */
-async function runner(title: string, source: string, type: string, execPath: string, args: (at: string) => readonly string[]) {
+/** Compiles the project: it succeeds if the compiler reports each mistake by name, and nothing else. */
+function compile({ compiler, module, kind, hasStack }: Setting, source: string, config: string): Promise<void> {
+  return attempt(`types: ${compiler}, ${module}, ${kind}${hasStack ? ', aws-cdk-lib' : ''}`, async () => {
+    const { options, withStack } = strictness[kind];
+    const compilerOptions = { ...strict, ...modules[module], ...options, ...(hasStack ? withStack.options : {}) };
+    // Tests of examples import samples with an import attribute, which node16 does not have.
+    const exclude = [...(module === 'node16' ? ['examples/**/*.test.ts'] : []), ...(hasStack ? [] : ['stack.ts'])];
+    writeFileSync(config, JSON.stringify({ compilerOptions, include: ['*.ts', 'examples'], exclude }));
+    const args = [join(folder, 'node_modules', compilers[compiler]), '-p', config, '--pretty', 'false'];
+    const output = await run(node, args).then(
+      () => '',
+      ({ stdout, stderr }: Output) => `${stdout}${stderr}`,
+    );
+    const { unnamed, others } = comparedWith(output, source, 'types/negative.ts');
+    return [...unnamed.map(({ what, line }) => `negative.types.ts:${line} compiles, or its message has another name: ${what}`), ...others];
+  });
+}
+
+/** Runs tests in a project of their own, with the `test` function of the runner. */
+async function test(title: string, { source, type, args }: Runner, files: readonly string[], execPath: string, nodeOptions = '') {
   const at = mkdtempSync(join(folder, 'runner-'));
-  const jest = {
+  const jestConfig = {
     testTimeout: 60_000,
     transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022' } }] },
     ...(type === 'module' ? { extensionsToTreatAsEsm: ['.ts'] } : {}),
   };
   writeFileSync(join(at, 'package.json'), JSON.stringify({ type }));
-  writeFileSync(join(at, 'jest.config.json'), JSON.stringify(jest));
-  copyFileSync(`${template}workflow.ts`, join(at, 'workflow.ts'));
-  const test = readFileSync(`${template}workflow.test.ts`, 'utf8').replace("from 'node:test'", `from '${source}'`);
-  writeFileSync(join(at, 'workflow.test.ts'), test);
-  await attempt(`tests: ${title}`, () => run(execPath, args(at), folder));
-}
-
-async function attempt(title: string, work: () => Promise<string>) {
-  const since = performance.now();
-  try {
-    await work();
-    report(title, [], performance.now() - since);
-  } catch (error) {
-    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    failures.push(title);
-    report(title, [stdout, stderr], performance.now() - since);
+  writeFileSync(join(at, 'jest.config.json'), JSON.stringify(jestConfig));
+  for (const file of files) {
+    const text = readFileSync(`${template}${file}`, 'utf8').replace("from 'node:test'", `from '${source}'`);
+    writeFileSync(join(at, file), text);
   }
+  await attempt(`tests: ${title}`, () =>
+    run(execPath, args(at), nodeOptions).then(
+      () => [],
+      ({ stdout, stderr }: Output) => [stdout, stderr],
+    ),
+  );
 }
 
-async function run(file: string, args: readonly string[], cwd: string): Promise<string> {
-  const env = { ...process.env, NODE_OPTIONS: '', FORCE_COLOR: '0' };
-  return (await promisify(execFile)(file, args, { cwd, env, maxBuffer: 64 * 1024 * 1024 })).stdout;
+/** Reports the problems that an attempt finds. */
+async function attempt(title: string, work: () => Promise<readonly string[]>): Promise<void> {
+  const since = performance.now();
+  const problems = await work();
+  if (problems.length > 0) failures.push(title);
+  report(title, problems.join('\n'), performance.now() - since);
 }
 
-function report(title: string, output: readonly string[], ms: number) {
-  process.stdout.write(`${output.length === 0 ? 'good' : 'FAILED'}  ${title}  (${(ms / 1000).toFixed(1)} s)\n`);
-  for (const each of output) process.stdout.write(each.slice(0, 4_000));
+/** Rejects with the output of a program that fails. */
+async function run(file: string, args: readonly string[], nodeOptions = ''): Promise<void> {
+  const env = { ...process.env, NODE_OPTIONS: nodeOptions, FORCE_COLOR: '0' };
+  await promisify(execFile)(file, args, { cwd: folder, env, maxBuffer: 64 * 1024 * 1024 });
+}
+
+function report(title: string, problems: string, ms: number) {
+  process.stdout.write(`${problems === '' ? 'good' : 'FAILED'}  ${title}  (${(ms / 1000).toFixed(1)} s)\n`);
+  if (problems !== '') process.stdout.write(`${problems.slice(0, 4_000)}\n`);
 }

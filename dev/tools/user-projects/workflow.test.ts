@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defineWorkflow, sequence } from 'redress';
-import { crashTest, given, rehearse, startSystem } from 'redress/testing';
+import { crashTest, startSystem } from 'redress/testing';
 import * as z from 'zod';
 import app, { OutOfStock, ordered, shop } from './workflow.ts';
 
 const order = { item: 'lamp' };
-
-test('an order completes', () => {
-  assert.equal(rehearse(ordered, order).outcome, 'completed');
-});
-
-test('an order without stock waits for an operator', () => {
-  assert.equal(rehearse(ordered, order, given(shop.reserve).faults(OutOfStock)).outcome, 'blocked');
-});
 
 test('an order completes wherever the process crashes', async () => {
   const { runs, outcomes } = await crashTest(ordered, [shop], { order });
