@@ -2,7 +2,7 @@ import { outputVariable } from '#core/data/child-order';
 import { engineFault, engineFaults } from '#core/data/fault';
 import { utf8Bytes } from '#core/data/json';
 import { type ActivityBase, limits, type Template } from '#core/definition/definition';
-import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
+import { type Behavior, close, noChildren, raise, succeeded } from '#core/engine/behavior';
 
 export interface Assign extends ActivityBase {
   readonly activity: 'assign';
@@ -13,7 +13,7 @@ export interface Assign extends ActivityBase {
 
 /** Sets a variable of the order. */
 export const assign: Behavior<Assign, never> = {
-  children: () => [],
+  children: noChildren,
   problems: ({ variable }) =>
     variable === outputVariable || /^[A-Za-z_]\w{0,63}$/.test(variable)
       ? []

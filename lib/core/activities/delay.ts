@@ -1,7 +1,7 @@
 import { engineFault, engineFaults } from '#core/data/fault';
 import { isObject } from '#core/data/json';
 import { type ActivityBase, limits, type Template } from '#core/definition/definition';
-import { type Behavior, close, raise, succeeded, wait } from '#core/engine/behavior';
+import { type Behavior, close, noChildren, raise, succeeded, wait } from '#core/engine/behavior';
 
 export interface Delay extends ActivityBase {
   readonly activity: 'delay';
@@ -15,7 +15,7 @@ export interface DelayState {
 
 /** Waits durably. No host holds the order meanwhile, and any scheduler can continue it. */
 export const delay: Behavior<Delay, DelayState> = {
-  children: () => [],
+  children: noChildren,
   problems: ({ seconds }) => (isObject(seconds) || isLength(seconds) ? [] : [lengthWanted(seconds)]),
   templates: ({ seconds }) => [seconds],
 

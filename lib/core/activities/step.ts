@@ -4,7 +4,7 @@ import type { Json } from '#core/data/json';
 import { awaitsReply, type StepMemo, type StepState } from '#core/data/step-state';
 import type { ActivityBase, Template } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
-import { type Behavior, type Context, close, type Next, raise, succeeded, wait } from '#core/engine/behavior';
+import { type Behavior, type Context, close, type Next, noChildren, raise, succeeded, wait } from '#core/engine/behavior';
 import { pauseBeforeRetry, repliedWhileCompensating } from '#core/engine/confirmation';
 import { failWithoutRequest, requestAgain, requestAttempt, timeIsOver } from '#core/engine/step-attempts';
 import { brief, refusedOutput, rejection } from '#core/engine/step-replies';
@@ -37,7 +37,7 @@ export interface Step extends RemoteStep {
 
 /** Requests one operation from an agent and waits for its reply. */
 export const step: Behavior<RemoteStep, StepState> = {
-  children: () => [],
+  children: noChildren,
   answers: true,
   problems,
   templates: ({ input }) => [input],

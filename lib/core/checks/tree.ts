@@ -1,6 +1,7 @@
-import { type ActivityType, activityTypes, behaviorOf, isActivityType } from '#core/activities/index';
+import { activityTypes, behaviorOf, isActivityType } from '#core/activities/index';
 import { isObject } from '#core/data/json';
 import { type Activity, type FaultHandler, limits, rootPath } from '#core/definition/definition';
+import { noChildren } from '#core/engine/behavior';
 import { didYouMean } from './suggest.ts';
 
 /** An activity with its place in the tree. */
@@ -17,22 +18,14 @@ export interface Placed {
 
 export type Report = (path: string, message: string, severity?: 'error' | 'warning') => void;
 
-/** Types without inner activities, except perhaps an undo. */
-const leaves: ReadonlySet<string> = new Set<ActivityType>([
-  'askOperator',
-  'assign',
-  'call',
-  'compensate',
-  'compute',
-  'delay',
-  'raise',
-  'rethrow',
-  'step',
-  'terminate',
-  'waitFor',
-]);
-export const isComposite = ({ node }: Pick<Placed, 'node'>): boolean =>
-  !leaves.has(node.activity) && !(node.activity.includes(':') && behaviorOf(node.activity).children(node).length === 0);
+/** Whether an activity may have inner activities besides its undo. */
+export function isComposite({ node }: Pick<Placed, 'node'>): boolean {
+  const { children } = behaviorOf(node.activity);
+  // The children of a custom activity are known from its fields alone.
+  return children !== noChildren && !(isCustom(node) && children(node).length === 0);
+}
+
+const isCustom = (node: Activity): boolean => node.activity.includes(':');
 
 /** Checks the shape of a definition and returns its tree. A definition may be written by hand, so its parts may not match their types. */
 export function treeOf(root: Activity, report: Report): Placed | undefined {

@@ -117,7 +117,7 @@ export type CleanUp = { readonly run: readonly Start[] } | undefined;
 
 /** The implementation of one activity type: small pure functions, each answering with one verb. */
 export interface Behavior<A extends ActivityBase = ActivityBase, S = unknown> {
-  /** Returns the inner activities, in order. A leaf has none. */
+  /** Returns the inner activities, in order. A leaf has `noChildren`. */
   readonly children: (activity: A) => readonly Activity[];
   /** Whether expressions can read its output later as `steps.<name>`. */
   readonly answers?: boolean | ((activity: A) => boolean);
@@ -164,6 +164,9 @@ export interface Behavior<A extends ActivityBase = ActivityBase, S = unknown> {
   /** Returns the state with its times moved by this much: the order was suspended. Without this function its times pass meanwhile. */
   readonly postponed?: (state: S, byMs: number) => S;
 }
+
+/** The `children` of a leaf. */
+export const noChildren = (): readonly Activity[] => [];
 
 export const run = <S>(children: readonly Start[], state: S): Run<S> => ({ verb: 'run', state, run: children });
 export const wait = <S>(state: S): Wait<S> => ({ verb: 'wait', state });
