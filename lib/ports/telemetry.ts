@@ -28,7 +28,7 @@ const valueCharactersMax = 2048;
 /** CloudWatch accepts at most this many values of one metric in a log object. */
 const valuesMax = 100;
 
-/** CloudWatch namespace of the metrics. Their dimension is `role`. */
+/** CloudWatch namespace of the metrics. Their dimensions are `deployment` and `role`: one account may have several deployments. */
 export const metricNamespace = 'Redress';
 
 const unitOf = (metric: string): string => (metric.endsWith('Ms') ? 'Milliseconds' : 'Count');
@@ -38,11 +38,17 @@ export function createTelemetry({
   level = 'info',
   write = (line) => void process.stderr.write(line),
   role,
+  deployment = 'redress',
+  run = () => ({}),
   now = () => Date.now(),
 }: {
   level?: LogLevel | 'off';
   write?: (line: string) => void;
   role?: string;
+  /** The name of the deployment. */
+  deployment?: string;
+  /** Returns fields of each line that name the present run of a function. */
+  run?: () => LogFields;
   now?: () => number;
 } = {}): Telemetry {
   const counters: Record<string, number> = {};
@@ -54,7 +60,7 @@ export function createTelemetry({
     log(lineLevel, message, fields = {}) {
       if (levels.indexOf(lineLevel) < from) return;
       const line = JSON.stringify(
-        { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), message, ...fields },
+        { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), ...run(), message, ...fields },
         short,
       );
       write(`${line.replace(unsafe, escaped)}\n`);
@@ -78,8 +84,9 @@ export function createTelemetry({
       const names = [...counted.map(([name]) => name), ...Object.keys(values)];
       if (names.length === 0) return undefined;
       const Metrics = names.map((Name) => ({ Name, Unit: unitOf(Name) }));
-      const CloudWatchMetrics = [{ Namespace: metricNamespace, Dimensions: [['role']], Metrics }];
-      return { _aws: { Timestamp: now(), CloudWatchMetrics }, role: role ?? 'host', ...Object.fromEntries(counted), ...values };
+      const CloudWatchMetrics = [{ Namespace: metricNamespace, Dimensions: [['deployment', 'role']], Metrics }];
+      const dimensions = { deployment, role: role ?? 'host' };
+      return { _aws: { Timestamp: now(), CloudWatchMetrics }, ...dimensions, ...Object.fromEntries(counted), ...values };
     },
   };
 }
