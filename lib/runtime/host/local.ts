@@ -17,6 +17,7 @@ import { topologyOf } from '#runtime/topology';
 import { type Host, startHost } from './host.ts';
 import { loadFunction } from './load.ts';
 import { openPorts } from './ports.ts';
+import { createTroublePrinter } from './trouble-printer.ts';
 
 /** The app of `npm start` and `redress start` without a module. */
 const sampleApp = new URL('../../../examples/orders/app.ts', import.meta.url);
@@ -81,6 +82,9 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   const names = topologyOf(app).map(({ name }) => name);
   good('functions', names.join(', '));
   for (const warning of host.system.definitions.warnings) say(`warn  ${warning}`);
+
+  const showTrouble = createTroublePrinter({ store, definitions, print: (text) => void process.stderr.write(`${text}\n`) });
+  if (telemetry.logs('warn')) host.on('operationFailed', ({ trouble }) => showTrouble(trouble));
 
   stop = stopOnce(async () => {
     await host.stop();
