@@ -258,6 +258,18 @@ describe('the developer of an app', () => {
     }
   });
 
+  test('X-51, S24 sees no part of a secret at which a long message is cut off', async (context) => {
+    const { desk, printed, submit, serve } = await watched(context, (input) => {
+      throw new Error(`${'long '.repeat(187)}${input.card} ${'long '.repeat(100)}`);
+    });
+    const orderId = await submit();
+    await serve();
+    await desk.deliver('worker-replies');
+    const seen = JSON.stringify([printed, await journalOf(desk, orderId)]);
+    assert.match(seen, /long …/);
+    assert.doesNotMatch(seen, /tok_/);
+  });
+
   test('X-51 sees no characters that a terminal interprets', async (context) => {
     const { printed, submit, serve } = await watched(context, () => {
       throw new Error('\u001b[2J\u001b]0;owned\u0007');

@@ -29,8 +29,10 @@ const plainNames: ReadonlySet<string> = new Set([
   'AggregateError',
 ]);
 
-const reasonMax = 1024;
+/** A fault's message has at most 1,024 characters, and often a sentence around the reason. */
+const reasonMax = 940;
 const causesMax = 5;
+const lastWord = /[^\s"'{}[\](),;:&=<>]*$/;
 
 /** Returns what was thrown, in one text for people: name, message and causes. It may quote secrets. */
 export function reasonOf(error: unknown): string {
@@ -38,7 +40,8 @@ export function reasonOf(error: unknown): string {
   // A message often repeats the cause that it wraps.
   const told = texts.filter((text, index) => text !== '' && texts.findIndex((other) => other.includes(text)) === index);
   const reason = told.join(': ') || 'It threw an error without a message.';
-  return reason.length > reasonMax ? `${reason.slice(0, reasonMax - 1)}…` : reason;
+  // A secret that is cut off would not be recognized as one: the text ends before its last word.
+  return reason.length > reasonMax ? `${reason.slice(0, reasonMax).replace(lastWord, '')}…` : reason;
 }
 
 /** Returns an error and its causes, outermost first. */

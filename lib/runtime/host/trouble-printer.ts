@@ -1,6 +1,7 @@
+import type { FunctionErrorListener } from '#authoring/function-errors';
 import { engineFaults, shortType } from '#core/data/fault';
 import { isUndoPath } from '#core/data/ids';
-import { chainOf, reasonOf, withoutNumbers } from '#core/data/thrown';
+import { chainOf, isError, reasonOf, withoutNumbers } from '#core/data/thrown';
 import { definitionPath } from '#core/definition/program';
 import { withoutTexts } from '#core/definition/secrets';
 import { type FaultEnd, faultPathOf } from '#core/views/fault-paths';
@@ -42,6 +43,25 @@ export function createTroublePrinter({ store, definitions, print }: TroublePrint
     if (!loaded) return print(`warn  ${agent}.${request.operation} failed. Its order ${request.orderId} cannot be read.`);
     const text = [headingOf(trouble), ...(isFirst ? detailsOf(trouble) : []), placeOf(trouble), nextOf(trouble, loaded)].join('\n      ');
     print(printable(withoutTexts(`warn  ${text}`, [...inputSecretsOf(trouble), ...secretsOf(loaded)])));
+  };
+}
+
+/**
+ * Returns a listener that shows exceptions of functions inside the engine, each place once. It omits the message: nobody knows the order
+ * here, so nobody knows which parts are secret. The order's history has the message.
+ */
+export function functionErrorPrinter(print: (text: string) => void): FunctionErrorListener {
+  const printed = new Set<string>();
+  return (where, error) => {
+    const name = isError(error) ? error.name : typeof error;
+    const text = [
+      `warn  ${where} threw ${name}. The history of its order has the message.`,
+      ...framesOf(error).map((frame) => `    ${frame}`),
+    ];
+    const key = text.join('\n      ');
+    if (printed.has(key) || printed.size >= causesMax) return;
+    printed.add(key);
+    print(printable(key));
   };
 }
 
