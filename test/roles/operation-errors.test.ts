@@ -238,7 +238,10 @@ describe('the developer of an app', () => {
     const { printed, submit, serve } = await watched(context, () => new Promise(() => {}));
     await submit();
     await serve();
-    assert.match(`${printed}`, /^warn {2}worker\.charge gave no answer in time\n[\s\S]*After 4 late attempts the order is blocked/);
+    assert.match(
+      `${printed}`,
+      /^warn {2}worker\.charge gave no answer in time \(10 s\)\n[\s\S]*After 4 late attempts the order is blocked/,
+    );
   });
 
   test('X-51 sees no secret of the order or of the step, and neither do the journal and the alerts', async (context) => {

@@ -94,7 +94,7 @@ function headingOf(trouble: Trouble): string {
     case 'was refused':
       return `${name}: ${causeOf(trouble)}`;
     case 'was silent':
-      return `${name} gave no answer in time`;
+      return `${name} gave no answer in time (${Math.round(trouble.request.remainingMs / 1000)} s)`;
   }
 }
 
@@ -103,7 +103,9 @@ function detailsOf(trouble: Trouble): readonly string[] {
   if (trouble.what !== 'threw' && trouble.what !== 'failed to cancel') return [];
   const [error, ...causes] = chainOf(trouble.error);
   const frames = (of: unknown) => framesOf(of).map((frame) => `    ${frame}`);
-  return [...frames(error), ...causes.flatMap((cause) => [`caused by ${reasonOf(cause)}`, ...frames(cause)])];
+  // The heading names the causes already.
+  const withPlace = causes.filter((cause) => framesOf(cause).length > 0);
+  return [...frames(error), ...withPlace.flatMap((cause) => [`caused by ${reasonOf(cause)}`, ...frames(cause)])];
 }
 
 const placeOf = ({ request: { orderId, path, attempt } }: Trouble): string => `order ${orderId}, step ${path}, attempt ${attempt}`;
@@ -129,17 +131,18 @@ function faultText(trouble: Trouble, result: Result, loaded: Loaded): string {
   if (retries[0]) return `The step fails with ${fault.type}, and ${retries[0].path} runs it again while it has runs left.`;
   return fault.permanent
     ? `The step fails with ${fault.type}: ${endText(end)}.`
-    : `The agent has used up its tries. ${requestedAgain(loaded, end)}`;
+    : `The agent has used up its tries. The step is requested again when its time is over. ${afterLateAttempts(loaded, end)}`;
 }
 
 function silenceText({ request: { path, confirming } }: Trouble, loaded: Loaded): string {
   if (confirming || isUndoPath(path)) return 'It is requested again after a pause, until it succeeds.';
   const late = { type: engineFaults.deadlineExceeded, permanent: false };
-  return requestedAgain(loaded, faultPathOf(loaded.program, definitionPath(path), late, 'engine').end);
+  const { end } = faultPathOf(loaded.program, definitionPath(path), late, 'engine');
+  return `The step is requested again. ${afterLateAttempts(loaded, end)}`;
 }
 
-const requestedAgain = ({ record: { maxFailures } }: Loaded, end: FaultEnd): string =>
-  `The step is requested again when its time is over. After ${maxFailures + 1} late attempts ${endText(end)}.`;
+const afterLateAttempts = ({ record: { maxFailures } }: Loaded, end: FaultEnd): string =>
+  `After ${maxFailures + 1} late attempts ${endText(end)}.`;
 
 function endText(end: FaultEnd): string {
   switch (end.kind) {
