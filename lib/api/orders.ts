@@ -1,12 +1,13 @@
 import type * as z from 'zod';
 import type { Json, JsonObject } from '#core/data/json';
 import { definitionPath, type Program } from '#core/definition/program';
+import { withoutTexts } from '#core/definition/secrets';
 import { explain } from '#core/views/explain';
 import { UnreadableRecordError } from '#ports/errors';
-import type { StateHead, StateRecord } from '#ports/records';
+import type { StateHead } from '#ports/records';
 import type { ListPosition, OrderFilter, Store } from '#ports/store';
 import type { Instance } from '#roles/scheduler/instance';
-import { outputWithoutSecrets } from '#roles/scheduler/redaction';
+import { outputWithoutSecrets, secretsOf } from '#roles/scheduler/redaction';
 import { stepsOf } from '#roles/scheduler/step-report';
 import type { Submitted } from '#roles/submission/submission';
 import { boundedPage } from './bounded.ts';
@@ -90,18 +91,18 @@ async function orderAnswer({ api, caller }: Pick<Call, 'api' | 'caller'>, { orde
   const program = api.definitions.programOf(state);
   const { journal, instance } = await readJournal(api.store, state);
   const steps = program ? stepsOf(program, journal, instance?.state) : [];
-  const explanation = program && instance ? explanationOf(program, state, instance) : null;
+  const explanation = program && instance ? explanationOf(program, { order, state }, instance) : null;
   const output = program && instance ? outputWithoutSecrets({ program, order, instance }) : undefined;
   const headers = cachingOf(etagOf(state.rev));
   return json(200, fullOrder(order, state, { steps, program, explanation, output }, caller), { orderId: order.orderId, headers });
 }
 
 /** Explains the order's state. Contains no clock time, so it is stable for one ETag. Null for quarantined orders. */
-function explanationOf(program: Program, { processState, suspended }: StateRecord, instance: Instance): string | null {
+function explanationOf(program: Program, { order, state: { processState, suspended } }: FoundOrder, instance: Instance): string | null {
   if (processState === 'Error' && instance.state.phase !== 'blocked') return null;
   if (suspended && instance.state.phase === 'initialized') return 'Suspended by an operator: the order does not start until it is resumed.';
   const isOfProgram = Object.keys(instance.state.activities).every((path) => program.nodes.has(definitionPath(path)));
-  return isOfProgram ? explain(program, instance.state) : null;
+  return isOfProgram ? withoutTexts(explain(program, instance.state), secretsOf({ program, order, instance })) : null;
 }
 
 export async function listOrders({ api, caller, query }: Call<OrderListQuery>): Promise<Answer | Refusal> {

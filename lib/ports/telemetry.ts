@@ -41,6 +41,7 @@ export function createTelemetry({
   deployment = 'redress',
   run = () => ({}),
   now = () => Date.now(),
+  placeOf = () => undefined,
 }: {
   level?: LogLevel | 'off';
   write?: (line: string) => void;
@@ -50,10 +51,16 @@ export function createTelemetry({
   /** Returns fields of each line that name the present run of a function. */
   run?: () => LogFields;
   now?: () => number;
+  /** Returns the place in the app's code where an error was thrown. */
+  placeOf?: (error: Error) => string | undefined;
 } = {}): Telemetry {
   const counters: Record<string, number> = {};
   const reported: Record<string, number> = {};
   let measured: Record<string, number[]> = {};
+  const short = (_: string, value: unknown): unknown => {
+    if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, valueCharactersMax) + (placeOf(value) ?? '');
+    return typeof value === 'string' && value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value;
+  };
   const from = level === 'off' ? levels.length : levels.indexOf(level);
   return {
     logs: (lineLevel) => levels.indexOf(lineLevel) >= from,
@@ -90,11 +97,6 @@ export function createTelemetry({
     },
   };
 }
-
-const short = (_: string, value: unknown): unknown => {
-  if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, valueCharactersMax);
-  return typeof value === 'string' && value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value;
-};
 
 /** Characters that terminals act on but JSON does not escape: C1 controls, line separators, bidirectional marks. */
 const unsafe = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

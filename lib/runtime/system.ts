@@ -9,6 +9,7 @@ import type { Queues } from '#ports/queues';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import type { Trouble } from '#roles/agent/trouble';
 import { type ChannelHealth, createChannelHealth } from '#roles/channels/health';
 import { createOutages, type Outages } from '#roles/dead-letters/outages';
 import { loadDefinitions } from '#roles/definitions/load';
@@ -40,6 +41,8 @@ export interface SystemEvents {
   workflowTerminated: { readonly orderId: string; readonly record: StateRecord };
   /** A runtime service failed for one instance, or reported an exception (WF: ServicesExceptionNotHandled). */
   servicesExceptionNotHandled: { readonly service: string; readonly orderId?: string; readonly error: unknown };
+  /** The code of an operation threw, gave no answer, or returned what does not fit. It may quote secrets. */
+  operationFailed: { readonly orderId: string; readonly trouble: Trouble };
 }
 
 export type Emit = <E extends keyof SystemEvents>(event: E, detail: SystemEvents[E]) => void;

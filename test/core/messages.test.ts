@@ -102,7 +102,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   [
     'exceeds the failure limit of a step without a reply',
     () => blockedFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
-    engine('DeadlineExceeded', 'No attempt was answered in time.', {
+    engine('DeadlineExceeded', 'No attempt was answered in time. Nothing was heard from the agent.', {
       source: 'order/a',
       outcomeUnknown: true,
       permanent: false,
@@ -115,7 +115,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
         run.reply('order/a', fault('Busy', { permanent: false }));
         run.happen({ type: 'exhausted', path: 'order/a' });
       }),
-    engine('DeadlineExceeded', 'No attempt was answered in time. The last reply was "not now": Busy: Busy it is', {
+    engine('DeadlineExceeded', 'No attempt was answered in time. The last attempt failed: Busy: Busy it is', {
       source: 'order/a',
       outcomeUnknown: true,
       permanent: false,

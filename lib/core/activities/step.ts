@@ -45,7 +45,7 @@ export const step: Behavior<RemoteStep, StepState> = {
   execute: begin,
 
   repeat(step, local, context) {
-    const { phase, generation, attempt, input } = local;
+    const { phase, generation, attempt, input, reason } = local;
     if (phase === 'impossible') return wait({ ...local, epoch: context.epoch });
     // The step sent no request, so the memo of its earlier runs still decides.
     if (attempt === 0 && context.memo) return begin(step, context);
@@ -54,7 +54,7 @@ export const step: Behavior<RemoteStep, StepState> = {
     if (limit !== undefined && context.at >= limit) return timeIsOver(step, local);
     return phase === 'refused'
       ? requestAttempt(step, generation + 1, attempt + 1, context, { newKey: true })
-      : requestAttempt(step, generation, attempt + 1, context, { input, limit });
+      : requestAttempt(step, generation, attempt + 1, context, { input, limit, reason });
   },
 
   replied(_, local, reply, context) {

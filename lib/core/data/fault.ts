@@ -41,6 +41,8 @@ export const engineFaults = {
   outcomeUnknown: 'Engine/OutcomeUnknown',
   inputTooLarge: 'Engine/InputTooLarge',
   outputTooLarge: 'Engine/OutputTooLarge',
+  /** The code of an operation fails at the same place at each try. */
+  programmingError: 'Engine/ProgrammingError',
   stateTooLarge: 'Engine/StateTooLarge',
   /** A custom activity ran a child again without declaring that it may. */
   ranTwice: 'Engine/RanTwice',

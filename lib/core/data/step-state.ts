@@ -21,7 +21,7 @@ interface StepAttempt {
   readonly reminders?: { readonly times: number; readonly nextAt: number };
   /** The effect of an earlier run with another input is confirmed and undone. Then the step starts again, unless it is canceled. */
   readonly replacesFormer?: true;
-  /** The reason that the agent gave for "not now". */
+  /** The reason that the agent gave for its last "not now". It stays while the step is requested again. */
   readonly reason?: string;
   /** The agent of a canceled step has replied, but the outcome is unknown. */
   readonly agentStopped?: true;

@@ -1,5 +1,5 @@
 import { localOf, stepOf } from '#core/activities/index';
-import { type Fault, isQuestion, shortType } from '#core/data/fault';
+import { engineFaults, type Fault, isQuestion, shortType } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
@@ -53,7 +53,14 @@ function blockedText({ activities }: State, { path, fault }: NonNullable<State['
       ? `Waits for a person to answer ${path}: ${fault.message}`
       : `Waits for a person to answer: ${fault.message} (${path})${after}.`;
   const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
-  return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.`;
+  return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.${causeText(fault, activities[path])}`;
+}
+
+/** Returns the error of the app's or the service's code behind a fault. The type of any other fault says enough. */
+function causeText({ class: faultClass, type, message }: Fault, activity: ActivityState | undefined): string {
+  const { reason } = (activity?.local ?? {}) as Partial<StepState>;
+  const isLate = type === engineFaults.deadlineExceeded && reason !== undefined;
+  return faultClass === 'application-failure' || faultClass === 'unexpected' || isLate ? ` ${message}` : '';
 }
 
 /** Returns the reason why a blocked activity waits for a person. */

@@ -135,13 +135,14 @@ function stepFaultPaths(
   { withinSeconds }: Step,
   engine: (type: string, permanent?: boolean) => FaultPath,
 ): readonly FaultPath[] {
-  const { deadlineExceeded, invalidReply, serviceUnavailable } = engineFaults;
+  const { deadlineExceeded, invalidReply, programmingError, serviceUnavailable } = engineFaults;
   return [
     withinSeconds === undefined
       ? afterSilence(program, { path, fault: silence, origin: 'engine', retries: [] })
       : { ...engine(deadlineExceeded), fault: silence, askedAgain: true },
     engine(serviceUnavailable, false),
     engine(invalidReply, true),
+    engine(programmingError, true),
     ...(program.definition.completeWithinSeconds === undefined && withinSeconds === undefined ? [] : [engine(deadlineExceeded, true)]),
   ];
 }

@@ -2,6 +2,7 @@ import { isCounted } from '#core/activities/step';
 import type { State } from '#core/data/state';
 import { type Program, wakeAtOf } from '#core/definition/program';
 import { type WorkingStep, workingStepAt } from '#core/engine/lateness';
+import { lastHeard } from '#core/engine/no-answer';
 import type { DueFor, OutboxEntry, StateRecord } from '#ports/records';
 
 /** Shortest pause before an outbox is sent again. */
@@ -17,6 +18,9 @@ export interface Deadline {
   readonly at: number;
   readonly for: DueFor;
 }
+
+/** Returns a sentence about the last failure that the agent of a late step has reported. */
+export const heardOf = (due: DueFor | null): string => due?.heard ?? lastHeard(undefined);
 
 interface Outstanding extends Deadline {
   readonly counts: boolean;
@@ -40,7 +44,8 @@ function deadlineOf({ path, agent, local, activity: { late, waitsUntil } }: Work
   if (waitsUntil !== undefined) return { at: Math.min(waitsUntil, limit), for: { kind: 'timer', path }, counts: false, completeBy };
   // At its limit the step fails, instead of being late.
   if (!isCounted(local)) return { at: limit, for: { kind: 'timer', path }, counts: false, completeBy };
-  return { at: completeBy, for: { kind: 'step', path, agent, ...(late ? { failures: late } : {}) }, counts: true };
+  const before = { ...(late ? { failures: late } : {}), ...(local.reason === undefined ? {} : { heard: lastHeard(local) }) };
+  return { at: completeBy, for: { kind: 'step', path, agent, ...before }, counts: true };
 }
 
 /** Returns when the last active step or timer is due; null if there is none. */
@@ -66,9 +71,14 @@ export function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): numb
  * because an outage of that agent delays the order. Its failure count is the highest of all steps.
  */
 function claimOf(steps: readonly Deadline[]): DueFor {
-  const { agent } = steps.reduce((latest, each) => (each.at > latest.at ? each : latest)).for;
+  const { agent, heard } = steps.reduce((latest, each) => (each.at > latest.at ? each : latest)).for;
   const failures = Math.max(...steps.map((step) => step.for.failures ?? 0));
-  return { kind: 'claim', ...(agent === undefined ? {} : { agent }), ...(failures === 0 ? {} : { failures }) };
+  return {
+    kind: 'claim',
+    ...(agent === undefined ? {} : { agent }),
+    ...(failures === 0 ? {} : { failures }),
+    ...(heard === undefined ? {} : { heard }),
+  };
 }
 
 /** Returns until when a counted expiry must not count again. Other writes keep it until the step is requested again. */

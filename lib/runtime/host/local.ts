@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Issuer } from '#api/authentication';
 import { readIssuer } from '#api/configured-issuer';
 import { openLocalIssuer } from '#api/local-issuer';
+import { onFunctionError } from '#authoring/function-errors';
 import type { App, LocalTrial } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import { systemClock } from '#ports/clock';
@@ -17,6 +18,8 @@ import { topologyOf } from '#runtime/topology';
 import { type Host, startHost } from './host.ts';
 import { loadFunction } from './load.ts';
 import { openPorts } from './ports.ts';
+import { placeOf } from './stack.ts';
+import { createTroublePrinter, functionErrorPrinter } from './trouble-printer.ts';
 
 /** The app of `npm start` and `redress start` without a module. */
 const sampleApp = new URL('../../../examples/orders/app.ts', import.meta.url);
@@ -56,7 +59,7 @@ interface RunOptions {
 
 async function run(app: App, { config, issuer, environment, startedAt }: RunOptions): Promise<void> {
   const clock = systemClock;
-  const telemetry = createTelemetry({ level: config.logLevel });
+  const telemetry = createTelemetry({ level: config.logLevel, placeOf });
   // A signal during the start ends the process at once: there is nothing to drain yet.
   let stop = async (code: number): Promise<void> => process.exit(code);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
@@ -82,6 +85,8 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   good('functions', names.join(', '));
   for (const warning of host.system.definitions.warnings) say(`warn  ${warning}`);
 
+  if (telemetry.logs('warn')) showErrors(host, (text) => void process.stderr.write(`${text}\n`));
+
   stop = stopOnce(async () => {
     await host.stop();
     await services?.close();
@@ -92,6 +97,14 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   say(`ready ${host.url}`);
   if (opened.isNew && config.samples && app.local?.samples) await showSamples(app.local.samples, host);
+}
+
+/** Shows errors of the app's code to its developer. */
+function showErrors(host: Host, print: (text: string) => void): void {
+  const { store, definitions } = host.system;
+  const showTrouble = createTroublePrinter({ store, definitions, print });
+  host.on('operationFailed', ({ trouble }) => showTrouble(trouble));
+  onFunctionError(functionErrorPrinter(print));
 }
 
 async function startServices(local: LocalTrial | undefined, config: Config, environment: Environment, isHere: boolean) {
