@@ -13,7 +13,7 @@ import { type ExecuteTools, execute, notHere } from './execute.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { type AtWork, createRequestsAtWork, type RequestsAtWork } from './requests-at-work.ts';
 import { isRefusedByAgent, type Result } from './results.ts';
-import { busy, type Work } from './retry.ts';
+import { busy, calledFor, type Work } from './retry.ts';
 import { withoutInputSecrets } from './secrets.ts';
 import type { ReportTrouble } from './trouble.ts';
 
@@ -62,7 +62,18 @@ export function createAgent(
     const { longestSeconds, heartbeats } = operation;
     const beating = { isAutomatic: heartbeats !== 'manual', agent: name, queues: inGroup(queues, group), clock };
     const heartbeat = longestSeconds === undefined ? undefined : startHeartbeat(request, deadline, { ...beating, longestSeconds });
-    const work = { agent: name, request, operation, deadline, heartbeat, redelivered, stopping, canceling, canceled: canceling.signal };
+    const work = {
+      agent: name,
+      request,
+      operation,
+      client: group,
+      deadline,
+      heartbeat,
+      redelivered,
+      stopping,
+      canceling,
+      canceled: canceling.signal,
+    };
     atWork.add(work);
     return work;
   }
@@ -87,7 +98,7 @@ export function createAgent(
     const work = begin(request, operation, options);
     const { deadline, heartbeat } = work;
     try {
-      const result = !guard.isClosed && (await guard.isShut()) ? busy : await execute(work, tools);
+      const result = !guard.isClosed && (await guard.isShut(calledFor(work))) ? busy : await execute(work, tools);
       // The agent does not reply after the deadline: another request may be at work by now, and only its reply counts (SAS).
       if (deadline.isOver()) {
         telemetry.count('expired');

@@ -97,7 +97,7 @@ async function once(work: Work, run: Run | Result, tools: ExecuteTools): Promise
       if (!sent || error instanceof PermanentFailure) throw error;
       const isStopped = stopping?.aborted === true;
       if (isStopped || canceled.aborted || isProgrammingError(error)) permit.release();
-      else await permit.failed(request.orderId);
+      else await permit.failed();
       // A host that stops leaves the operation at work, so the agent must not answer that it was canceled.
       if (canceled.aborted && !isStopped) return givenUp;
       const result = outcomeUnknown(`${reasonOf(error)} This may have been done, so it is not tried again.`);

@@ -10,6 +10,7 @@ import type { CircuitGuard, Permit } from './circuit-guard.ts';
 import type { Deadline } from './deadline.ts';
 import type { ErrorRepeats } from './error-repeats.ts';
 import type { Heartbeat } from './heartbeat.ts';
+import type { CalledFor } from './outcomes.ts';
 import { exhausted, givenUp, nobodyWaits, programmingError, type Result, refusalOf } from './results.ts';
 import type { AfterError, ReportTrouble } from './trouble.ts';
 
@@ -18,6 +19,8 @@ export interface Work {
   readonly agent: string;
   readonly request: Request;
   readonly operation: AnyOperation;
+  /** The client of the order, as its message group. */
+  readonly client: string | undefined;
   readonly deadline: Deadline;
   /** Undefined if the operation has no longest time. */
   readonly heartbeat: Heartbeat | undefined;
@@ -64,7 +67,7 @@ export async function withRetries(
     if (deadline.isOver()) return nobodyWaits;
     stopping?.throwIfAborted();
     const repeated = tried > 1 || request.requeued !== undefined;
-    const permit = guard.isClosed && !repeated ? guard.enter() : await guard.acquirePermit({ repeated });
+    const permit = guard.isClosed && !repeated ? guard.enter(calledFor(work)) : await guard.acquirePermit(calledFor(work), { repeated });
     if (!permit) return busy;
     // While the guard read the store, the deadline may have passed or a cancellation may have arrived.
     if (deadline.signal.aborted) {
@@ -87,7 +90,7 @@ export async function withRetries(
       const { orderId, requestId } = request;
       // The service's message may quote secrets of its input, so the log has only the kind. The journal redacts the message.
       telemetry.log('debug', 'attempt failed', { orderId, requestId, agent, operation: request.operation, tried, kind: kindOf(error) });
-      await settle(permit, error, orderId);
+      await settle(permit, error);
       const next = afterError(error, work, tried, tools);
       reportError(error, work, next, tools);
       if (next.does === 'replies') return next.result;
@@ -110,6 +113,9 @@ function afterError(error: unknown, { request, operation }: Work, tried: number,
   return { does: 'tries again', pauseMs: Math.round(Math.max(asked ?? 0, backoffMs(pauseMs, tried - 1, random()))) };
 }
 
+/** Returns the order and the client for which the service is called. */
+export const calledFor = ({ request: { orderId }, client }: Pick<Work, 'request' | 'client'>): CalledFor => ({ orderId, client });
+
 /** Reports an error of an operation to its developer. */
 export function reportError(error: unknown, work: Work, next: AfterError, { report }: Pick<Tools, 'report'>): void {
   const { agent, request, operation, deadline } = work;
@@ -119,10 +125,10 @@ export function reportError(error: unknown, work: Work, next: AfterError, { repo
 }
 
 /** Reports a failed try to the circuit breaker. A programming error says nothing about the service. */
-async function settle(permit: Permit, error: unknown, orderId: string): Promise<void> {
+async function settle(permit: Permit, error: unknown): Promise<void> {
   if (error instanceof PermanentFailure || error instanceof UnprocessableMessage) await permit.answered();
   else if (isProgrammingError(error)) permit.release();
-  else await permit.failed(orderId);
+  else await permit.failed();
 }
 
 export const kindOf = (error: unknown): string => (error instanceof Error ? error.constructor.name : typeof error);
