@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { defineAgent, defineApp, defineWorkflow, operation, ProgrammingError, secret, sequence, TransientFailure } from 'redress';
+import {
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  operation,
+  PermanentFailure,
+  ProgrammingError,
+  secret,
+  sequence,
+  TransientFailure,
+} from 'redress';
 import * as z from 'zod';
 import { manualClock } from '#ports/clock';
 import { createTroublePrinter } from '#runtime/host/trouble-printer';
@@ -73,13 +83,14 @@ describe('an order whose operation is wrong', () => {
         pick: () => {
           tried += 1;
           if (tried === 3) throw new ReferenceError('x is not defined');
-          return tried < 6 ? slip() : {};
+          if (tried === 6) return away();
+          return tried < 8 ? slip() : {};
         },
       }),
       { clock: manualClock() },
     );
     await reaches(system, await submitted(system), 'Processed');
-    assert.equal(tried, 6, 'two alike, another one, two alike, and an answer');
+    assert.equal(tried, 8, 'never three alike in a row');
   });
 
   test('X-51 is not failed by a service that refuses connections, although fetch throws a TypeError', async (context) => {
@@ -165,7 +176,7 @@ const derived = 'derived_canary_42';
 /** An order with a secret, a step with a secret input that is not in the order, and what its developer sees. */
 async function watched(
   context: TestContext,
-  run: (input: { readonly card: string; readonly key: string }) => unknown,
+  run: (input: { readonly card: string; readonly key: string }, call: { readonly orderId: string }) => unknown,
   options: Pick<DeskOptions, 'around'> & { readonly cancel?: () => void } = {},
 ) {
   const { cancel, ...more } = options;
@@ -213,6 +224,15 @@ describe('the developer of an app', () => {
     await submit();
     await serve();
     assert.equal(printed.length, 2, 'the same cause in another order is not printed again');
+  });
+
+  test('X-51 sees an error once although its message names the order', async (context) => {
+    const { printed, submit, serve } = await watched(context, (_, { orderId }) => {
+      throw new PermanentFailure('NotHere', `There is no ${orderId}.`);
+    });
+    for (let order = 0; order < 3; order++) await submit();
+    await serve();
+    assert.equal(printed.length, 1);
   });
 
   test('X-51 sees the causes of an error', async (context) => {

@@ -14,11 +14,11 @@ const programmingErrors: ReadonlySet<string> = new Set([
 const unusableUrl: ReadonlySet<string> = new Set(['unknown scheme', 'bad port']);
 
 /** Whether an error is one of the code itself. `fetch` and the SDK also throw `TypeError`, but with a cause or the response. */
-export function isProgrammingError(error: unknown): boolean {
-  if (!isError(error) || !programmingErrors.has(error.name) || '$metadata' in error || '$response' in error) return false;
-  const { cause } = error;
-  return cause === undefined || isProgrammingError(cause) || (isError(cause) && unusableUrl.has(cause.message));
-}
+export const isProgrammingError = (error: unknown): boolean =>
+  chainOf(error).every((each, depth) => isOfCode(each) || (depth > 0 && isError(each) && unusableUrl.has(each.message)));
+
+const isOfCode = (error: unknown): boolean =>
+  isError(error) && programmingErrors.has(error.name) && !('$metadata' in error || '$response' in error);
 
 /** The errors that an operation throws on purpose. Their names say nothing that the fault does not say. */
 const plainNames: ReadonlySet<string> = new Set([
@@ -80,5 +80,5 @@ export const isError = (value: unknown): value is Thrown =>
   typeof (value as Partial<Thrown>).name === 'string' &&
   typeof (value as Partial<Thrown>).message === 'string';
 
-/** Returns a reason in the form in which two reasons are compared: ids and times differ from order to order. */
-export const withoutNumbers = (text: string): string => text.replaceAll(/\d+/g, '0');
+/** Returns a reason in the form in which two reasons are compared. Words with digits, such as ids and times, differ from order to order. */
+export const comparable = (reason: string): string => reason.replaceAll(/[\w-]*\d[\w-]*/g, '0');

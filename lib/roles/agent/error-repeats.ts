@@ -1,4 +1,4 @@
-import { reasonOf, withoutNumbers } from '#core/data/thrown';
+import { comparable, reasonOf } from '#core/data/thrown';
 
 /**
  * Counts how often the same programming error came in a row under one idempotency key. The count goes on from request to request: a
@@ -7,6 +7,7 @@ import { reasonOf, withoutNumbers } from '#core/data/thrown';
 export interface ErrorRepeats {
   /** Counts one more error under the key. Returns how many alike came in a row. */
   add(key: string, error: unknown): number;
+  /** Ends the row of a key. */
   forget(key: string): void;
 }
 
@@ -17,7 +18,7 @@ export function createErrorRepeats(): ErrorRepeats {
   const rows = new Map<string, { readonly reason: string; readonly times: number }>();
   return {
     add(key, error) {
-      const reason = withoutNumbers(reasonOf(error));
+      const reason = comparable(reasonOf(error));
       const before = rows.get(key);
       const times = before?.reason === reason ? before.times + 1 : 1;
       rows.delete(key);

@@ -106,8 +106,9 @@ export async function withRetries(
 function afterError(error: unknown, { request, operation }: Work, tried: number, { repeats, random }: Tools): AfterError {
   if (error instanceof UnprocessableMessage) return { does: 'gives the message back' };
   if (error instanceof PermanentFailure) return { does: 'replies', result: refusalOf(error) };
-  if (isProgrammingError(error) && repeats.add(request.idempotencyKey, error) >= alikeMax)
-    return { does: 'replies', result: programmingError(error) };
+  const key = request.idempotencyKey;
+  if (!isProgrammingError(error)) repeats.forget(key);
+  else if (repeats.add(key, error) >= alikeMax) return { does: 'replies', result: programmingError(error) };
   if (tried >= (operation.attemptsMax ?? attemptsMaxDefault)) return { does: 'replies', result: exhausted(error, operation) };
   const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
   return { does: 'tries again', pauseMs: Math.round(Math.max(asked ?? 0, backoffMs(pauseMs, tried - 1, random()))) };

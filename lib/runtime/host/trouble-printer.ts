@@ -1,7 +1,7 @@
 import type { FunctionErrorListener } from '#authoring/function-errors';
 import { engineFaults, shortType } from '#core/data/fault';
 import { isUndoPath } from '#core/data/ids';
-import { chainOf, isError, reasonOf, withoutNumbers } from '#core/data/thrown';
+import { chainOf, comparable, isError, reasonOf } from '#core/data/thrown';
 import { definitionPath } from '#core/definition/program';
 import { withoutTexts } from '#core/definition/secrets';
 import { type FaultEnd, faultPathOf } from '#core/views/fault-paths';
@@ -35,7 +35,7 @@ export function createTroublePrinter({ store, definitions, print }: TroublePrint
   return async (trouble) => {
     if (isDeclared(trouble)) return;
     const { agent, request } = trouble;
-    const cause = `${agent}.${request.operation} ${trouble.what} ${withoutNumbers(causeOf(trouble))}`;
+    const cause = `${agent}.${request.operation} ${trouble.what} ${comparable(causeOf(trouble))}`;
     const isFirst = isNew(cause);
     if (!isNew(`${cause} ${followingOf(trouble)}`)) return;
     const loaded = await readableOrder(request.orderId, { store, definitions });
