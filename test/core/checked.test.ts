@@ -135,7 +135,7 @@ describe('which handler handles which fault', () => {
   test('a handler handles faults raised inside its activity, also by a raise, but not those of the handler', () => {
     assert.deepEqual(warned(on(scope('', raise('Refused/Late')), ['Refused', step('b')])), []);
     assert.deepEqual(warned(on(sequence('', step('a')), ['Refused', raise('Refused')]), 'Refused'), [
-      'warning order/raise No step inside order declares or raises "Refused".',
+      'warning order/raise No step inside order declares or raises "Refused". Correct the name, or remove the handler.',
     ]);
   });
 
@@ -148,10 +148,10 @@ describe('which handler handles which fault', () => {
     const retry = (more: object) => written('retry', 'retry', { retries: 1, intervalSeconds: 1, ...more, do: faulty('a', 'Refused/Late') });
     const named = ['Refused', 'Fraud', 'Engine/NoSignal', '*'];
     assert.deepEqual(warned(sequence('', retry({ except: named })), 'Refused'), [
-      'warning order/retry No step inside declares or raises "Fraud", which "except" names.',
+      'warning order/retry No step inside declares or raises "Fraud", which "except" names. Correct the name, or remove it.',
     ]);
     assert.deepEqual(warned(sequence('', retry({ only: named })), 'Refused'), [
-      'warning order/retry No step inside declares or raises "Fraud", which "only" names.',
+      'warning order/retry No step inside declares or raises "Fraud", which "only" names. Correct the name, or remove it.',
     ]);
   });
 
@@ -214,7 +214,7 @@ describe('the reason why a step may not have run', () => {
     assert.deepEqual(wrong(sequence('', choice, read('r', 'steps.b.x'))), []);
     const both = parallel('both', written('terminate', 'end', {}), step('c'));
     assert.deepEqual(wrong(sequence('', both, step('never'))), [
-      'warning order/never Unreachable: a fault is raised or the order ends before it.',
+      'warning order/never Unreachable: before this activity, a fault is raised or the order ends. Move or remove it.',
     ]);
   });
 });
@@ -241,7 +241,8 @@ describe('F-99: steps that stay when their scope is compensated', () => {
   });
 
   test('a scope in a loop is named only in the same turn', () => {
-    const many = 'error order/compensate "s" (order/loop/s) is inside a loop, so it is not one scope but many.';
+    const many =
+      'error order/compensate "s" (order/loop/s) is inside a loop, so it is not one scope but many. Compensate it inside the loop, or name a scope around the loop.';
     for (const loop of [forEach('loop', scope('s', undoable('a'))), repeatWhile('loop', scope('s', undoable('a')))])
       assert.deepEqual(stays(sequence('', loop, compensate('s'))), [many]);
     assert.deepEqual(stays(sequence('', forEach('loop', sequence('turn', scope('s', undoable('a')), compensate('s'))))), []);

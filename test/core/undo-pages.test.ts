@@ -75,7 +75,7 @@ describe('paging in undo entries', () => {
     return 'needs' in found ? assert.fail(`needs ${found.needs}`) : found.state;
   };
 
-  test('it loads the newest entries of the scope, wherever they lie; the rest stays there, and none is loaded twice', () => {
+  test('the entries of the scope leave the newest page that has any; other entries stay in the pages, and none is loaded twice', () => {
     const once = take(state, 'order/x');
     assert.deepEqual([paths(once), once.pagedUndo?.entries], [['x/a', 'x/c', 'x/e'], 3]);
     assert.deepEqual(pageIn(once, { scope: 'order/x' }, 0, new Map()), { state: once, searched: false }, 'no page is read again');
@@ -84,7 +84,7 @@ describe('paging in undo entries', () => {
     assert.deepEqual(paths(take(other.state, 'order')), ['x/a', 'y/b', 'x/c', 'y/d', 'z', 'x/e']);
   });
 
-  test('it sorts entries of scopes that are undone at the same time by their completion', () => {
+  test('when two scopes are undone at the same time, the entries paged in for both are in the order in which their steps completed', () => {
     const both = take(take(take(state, 'order/y'), 'order/x'), 'order/y');
     assert.deepEqual(paths(both), ['x/a', 'y/b', 'x/c', 'y/d', 'x/e']);
     assert.deepEqual(
@@ -93,13 +93,13 @@ describe('paging in undo entries', () => {
     );
   });
 
-  test('it removes an empty page from the list', () => {
+  test('a page that becomes empty is removed from the list of pages', () => {
     const newest = take(state, 'order');
     assert.deepEqual(newest.pagedUndo, { top: 2, entries: 3 });
     assert.equal(take(newest, 'order').pagedUndo, undefined);
   });
 
-  test('it reads no page from before the scope began, and asks for a missing one', () => {
+  test('no page from before the scope began is read, and a page that is missing is requested', () => {
     assert.deepEqual(pageIn(state, { scope: 'order/q' }, 5, new Map()), { state, searched: false });
     assert.deepEqual(pageIn(state, { scope: 'order/q' }, 2, new Map()), { needs: 5 });
   });
