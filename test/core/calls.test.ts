@@ -195,7 +195,8 @@ describe('workflows that call each other', () => {
   const named = (name: string, root: Activity): WorkflowDefinition => workflow(root, { name, version: 1 });
   const calling = (name: string, ...operations: string[]): WorkflowDefinition =>
     named(name, sequence('', ...operations.map((operation, index) => call({ name: `c${index}`, operation }))));
-  const back = (...way: string[]) => `It calls itself: ${way.join(' → ')}. Such an order could never end.`;
+  const back = (...way: string[]) =>
+    `The workflow calls itself: ${way.join(' → ')}. Such an order could never end. Remove one of these calls.`;
 
   test('each cycle is reported at every call that leads to it, with its way', () => {
     assert.deepEqual(callProblems([calling('a', 'b@1'), calling('b', 'c@1', 'd@1'), calling('c'), calling('d', 'a@1')]), [

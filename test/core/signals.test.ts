@@ -161,7 +161,7 @@ describe('a wait for a signal may have a time limit', () => {
   test('a time limit that is invalid, or cannot be evaluated, is a fault at once', () => {
     const blockedFor = (seconds: string) =>
       started(sequence('', waitFor('paid', 'payment', { $cel: seconds }))).state.blocked?.fault.message;
-    assert.equal(blockedFor('-1'), 'A delay takes 0 to 31622400 seconds, not -1.');
+    assert.equal(blockedFor('-1'), 'Expected 0 to 31622400 seconds (a year), got -1.');
     assert.equal(blockedFor('order.nothing'), 'order.nothing: No such key: nothing');
   });
 });

@@ -363,6 +363,6 @@ describe('calls are checked before anything runs', () => {
   });
 
   test('a cycle of calls is shown completely', () => {
-    assert.match(refused([calling('one', 'two@1'), calling('two', 'one@1')]), /It calls itself: one@1 → two@1 → one@1\./);
+    assert.match(refused([calling('one', 'two@1'), calling('two', 'one@1')]), /The workflow calls itself: one@1 → two@1 → one@1\./);
   });
 });
