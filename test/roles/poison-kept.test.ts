@@ -120,7 +120,7 @@ test('X-9: when messages only met an outage, people are notified once and each m
   const kept = await desk.deadLetter();
   assert.deepEqual(
     kept.map(({ reason, failures }) => [reason, failures]),
-    orders.map(() => ['The queue delivered it too often without success.', 0]),
+    orders.map(() => ['The queue delivered the message too many times without success.', 0]),
   );
   assert.deepEqual(typesOf(desk.announced()), ['Message Dead-Lettered']);
   assert.deepEqual(desk.messages(replies), []);
