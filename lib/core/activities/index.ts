@@ -107,6 +107,6 @@ export function answersLater(node: ActivityOf): boolean {
 
 /** Whether an activity may run its child again at the same path, as a retry does. Memos keep the results of the child's steps meanwhile. */
 export function runsAgain({ activity }: { readonly activity: ActivityType }): boolean {
-  const { retries: absorbs, reruns } = behaviorOf(activity);
-  return absorbs !== undefined || reruns === true;
+  const { retries, reruns } = behaviorOf(activity);
+  return retries !== undefined || reruns === true;
 }

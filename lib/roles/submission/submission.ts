@@ -63,7 +63,7 @@ const idFrom = (parts: readonly string[]): string => `ord_${base32(hash('sha256'
 const workflowProblem = (named: string | undefined, names: readonly string[]): SubmissionProblem =>
   named === undefined
     ? { pointer: '/workflow', code: 'missing-workflow', detail: `This app has several workflows. Name one of them: ${names.join(', ')}.` }
-    : { pointer: '/workflow', code: 'unknown-workflow', detail: `Unknown workflow "${named}". Known workflows: ${names.join(', ')}.` };
+    : { pointer: '/workflow', code: 'unknown-workflow', detail: `Unknown workflow. Known workflows: ${names.join(', ')}.` };
 
 export function createSubmission(options: SubmissionOptions): Submit {
   const {
