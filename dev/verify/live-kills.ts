@@ -54,7 +54,7 @@ const measureOnDisk = ({ form, seed, progress }: Run) =>
     return reportOf(await killAgainAndAgain(ending, ground, plan), plan, { timed: form === 'full', strict: form === 'full' });
   });
 
-/** The same with faults in the calls of AWS. The system does not cause that slowness, so recoveries have no limit. */
+/** Measures the same with faults in the calls of AWS. The faults make recoveries slow, so recoveries have no limit here. */
 const measureInCloud = ({ form, seed, progress }: Run, database: DatabaseName) =>
   reported(async (ending) => {
     const plan: Plan = { ...cloudPlans[form], seed, progress: (line) => progress(`${database}: ${line}`) };

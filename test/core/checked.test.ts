@@ -176,7 +176,7 @@ describe('which handler handles which fault', () => {
 describe('the reason why a step may not have run', () => {
   const why = (root: Activity): string | undefined => wrong(root)[0]?.split(': ').at(-1);
 
-  test('it is in a handler, before or after the activity that reads it', () => {
+  test('the step is in a handler, before or after the activity that reads it', () => {
     assert.equal(
       why(on(sequence('', faulty('a', 'Refused'), read('r', 'steps.b.x')), ['Refused', step('b')])),
       'it is in a handler of order.',
@@ -187,7 +187,7 @@ describe('the reason why a step may not have run', () => {
     );
   });
 
-  test('it comes later, whatever surrounds it', () => {
+  test('the step comes later, whatever surrounds it', () => {
     const choice = written('choice', 'big', { branches: [{ when: true, do: step('b') }] });
     assert.equal(why(sequence('', read('r', 'steps.b.x'), choice)), 'it comes later.');
     assert.equal(
@@ -197,7 +197,7 @@ describe('the reason why a step may not have run', () => {
     assert.equal(why(sequence('', sequence('one', read('r', 'steps.b.x')), sequence('two', step('b')))), 'it comes later.');
   });
 
-  test('it is the reading activity itself, even if the read has a default', () => {
+  test('the step is the reading activity itself, even if the read has a default', () => {
     assert.equal(why(sequence('', read('r', 'orElse(steps.?r.?x, 1)'))), 'it reads its own output.');
   });
 

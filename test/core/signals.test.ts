@@ -166,10 +166,10 @@ describe('a wait for a signal may have a time limit', () => {
   });
 });
 
-describe('an order asks a person', () => {
+describe('an order waits for the answer of a person', () => {
   const ask = (fields: object): Activity => ({ activity: 'askOperator', name: 'ask', ...fields }) as Activity;
 
-  test('it waits for the answer, which can then be read', () => {
+  test('the order waits for the answer, which expressions can then read', () => {
     const question = { question: { $cel: '"Ship " + orderId + "?"' }, details: { late: { $cel: '1 + 1' } } };
     const run = started(sequence('', ask(question), tell('ask')));
     assert.deepEqual(run.state.blocked, {

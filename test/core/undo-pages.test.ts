@@ -28,14 +28,14 @@ describe('paging out undo entries', () => {
   const put = (...args: Parameters<typeof pagedOut>) =>
     pagedOut(...args)?.page.entries.map(({ path }) => path.slice('order/'.length)) ?? [];
 
-  test('it moves the oldest entries into a page that links to the page below', () => {
+  test('the oldest entries move into a page that names the next older page', () => {
     assert.deepEqual(pagedOut({ ...state([]), pagedUndo: { top: 3, entries: 2 } }), {
       page: { entries, below: 3 },
       state: { ...state([], []), pagedUndo: { top: 7, entries: 7 } },
     });
   });
 
-  test('it moves no entries while the list is short, and no more than a page holds, except for a single larger entry', () => {
+  test('no entries move while the list is short, and no more than a page holds, except for a single larger entry', () => {
     assert.deepEqual(put(state([]), state([]), { keptMax: 10_000, pageMax: 10_000 }), []);
     assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 100 }), ['a', 'b']);
     assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 1 }), ['a']);
@@ -47,14 +47,14 @@ describe('paging out undo entries', () => {
     ['may run again', ['again'], ['a', 'b', 'part/c']],
     ['may be undone as a whole', ['whole'], ['a', 'b', 'part/c', 'again/d']],
   ] as const) {
-    test(`it moves no entry that ${what}, and no newer one`, () => assert.deepEqual(put(state(alive)), goes));
+    test(`no entry moves that ${what}, and no newer entry`, () => assert.deepEqual(put(state(alive)), goes));
   }
 
-  test('it moves no entry that was paged in', () => {
+  test('no entry moves that was paged in', () => {
     assert.deepEqual(put(state([], [entry('a', { from: 3 }), entry('b')])), []);
   });
 
-  test('it moves no entry if the same write changed an older one', () => {
+  test('no entry moves if the same write changed an older entry', () => {
     const before = state([]);
     assert.deepEqual(put(before, { ...before, undo: entries.slice(1) }), []);
     const popped = { ...before, pagedUndo: { top: 3, entries: 0 } };

@@ -45,7 +45,7 @@ describe('a dead letter', () => {
     assert.ok(Buffer.byteLength(JSON.stringify(deadLetterDocument(deadLetter))) < itemBytesMax);
   });
 
-  test('S25 is kept once, however often the same message arrives on the dead-letter queue', async (context) => {
+  test('S25 is kept once, although the same message arrives on the dead-letter queue several times', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     await desk.send(requests, 'nonsense');
     await desk.deliver(requests);

@@ -13,7 +13,7 @@ export interface Ground {
   readonly store: Pick<Store, 'load' | 'pages'>;
   /** Ids of orders whose Error was announced. */
   alerts(): ReadonlySet<string>;
-  /** Settings of its hosts beside the common ones. */
+  /** Settings of the hosts besides the common ones. */
   readonly settings?: { readonly [name: string]: string };
   /** Restarts hosts that cannot start: their dependencies may be unavailable for a while. */
   readonly startsAgain?: boolean;
