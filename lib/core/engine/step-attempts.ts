@@ -31,11 +31,11 @@ interface Before {
   /** The input of the earlier request under the same key. */
   readonly input?: Json | undefined;
   readonly newKey?: true;
-  /** When the time for all attempts ends, if it has started already. */
+  /** When the time for all attempts of the step ends. Absent if that time starts with this attempt. */
   readonly limit?: number | undefined;
 }
 
-/** Requests the operation of a step. Raises a fault instead if its time is over or its input is missing or too large. */
+/** Requests the operation of a step. Raises a fault instead if the order's time is over, or if the input is missing or too large. */
 export const requestAttempt = (
   step: RemoteStep,
   generation: number,
