@@ -18,7 +18,7 @@ export const create = ({ system, environment }: FunctionContext) => {
   return (event: SQSEvent, { stopping }: Invocation) => {
     const serve = async (record: SQSRecord): Promise<void> => {
       const agent = agents.get(agentOfRequests(queueOf(record)) ?? '');
-      if (!agent) throw new Error(`No agent of this function listens to ${queueOf(record)}.`);
+      if (!agent) throw new Error(`No agent of this function consumes ${queueOf(record)}. Check REDRESS_AGENTS.`);
       const message = agentMessageIn(record.body);
       if (message.type === 'cancel') await agent.cancel(message);
       else await agent(message, { signal: stopping, redelivered: deliveryOf(record).receiveCount > 1, ...groupIn(record) });

@@ -86,8 +86,8 @@ export class SystemFunction extends Construct {
     this.permissions = props.permissions;
     if (spec.timeoutMs > runs.maxMs)
       throw new SetupError(
-        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s with its reply, but Lambda allows at most ${runs.maxMs / 1000} s.`,
-        'Reduce its longestSeconds and completeWithinSeconds (or STEP_COMPLETE_WITHIN_SECONDS, if it sets none), or run this agent outside Lambda on the same queues with REDRESS_ADAPTERS=aws.',
+        `The function ${spec.name} needs ${spec.timeoutMs / 1000} s for its longest operation and the reply to it, but Lambda ends a run after ${runs.maxMs / 1000} s.`,
+        'Reduce longestSeconds and completeWithinSeconds of that operation (or STEP_COMPLETE_WITHIN_SECONDS, if it sets none), or run this agent outside Lambda on the same queues with REDRESS_ADAPTERS=aws.',
       );
     const logGroup = new LogGroup(this, 'Log', {
       retention: props.logRetention,

@@ -14,7 +14,7 @@ export interface Telemetry {
   /** Whether lines of this level are written. Callers use it to skip fields that are costly to compute. */
   logs(level: LogLevel): boolean;
   log(level: LogLevel, message: string, fields?: LogFields): void;
-  /** Increments a counter: `staleReply`, `claimLost`. */
+  /** Increments a counter: `staleReply`, `raceLost`. */
   count(metric: string, by?: number): void;
   counts(): Readonly<Record<string, number>>;
   /** Records a value in the unit of the metric's name: `detectionDelayMs`. */

@@ -112,7 +112,10 @@ async function cursorKeyIn(environment: Environment): Promise<Uint8Array> {
   const client = new SecretsManagerClient({});
   const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId }));
   client.destroy();
-  if (SecretString.length < 32) throw new Error(`The secret ${SecretId} is too short for a key: expected at least 32 characters.`);
+  if (SecretString.length < 32)
+    throw new Error(
+      `The secret ${SecretId} is too short for a key: expected at least 32 characters, got ${SecretString.length}. The runbook says how to change the cursor key.`,
+    );
   return Buffer.from(SecretString, 'utf8');
 }
 

@@ -56,7 +56,7 @@ describe('when a service is away', () => {
     assert.equal(bank.calls, found + failedProbes);
   });
 
-  test('X-45 its orders wait without counting expiries, and complete with few surplus calls when it is back', async (context) => {
+  test('X-45 the orders that need it wait without counting expiries, and complete with few surplus calls when it is back', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     const orders: string[] = [];
@@ -73,7 +73,7 @@ describe('when a service is away', () => {
     assert.equal(bank.calls, calls + orders.length);
   });
 
-  test('X-13, X-45 one order that it can never answer does not stop the other orders', async (context) => {
+  test('X-13, X-45 one order that the service can never answer does not stop the other orders', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     await submit();

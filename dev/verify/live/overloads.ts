@@ -7,7 +7,7 @@ import { backAfter, callsFrom, hundredths, type Took, timesAsLong, timesOf } fro
 import type { RunningSystem } from './traffic.ts';
 
 export interface Plan {
-  /** Duration relative to the whole form, from 0.01 to 1. */
+  /** Duration relative to a run with `--scale 1`, from 0.01 to 1. */
   readonly scale: number;
   readonly seed: number;
   progress(line: string): void;

@@ -98,7 +98,7 @@ export async function startSystem(ending: Ending) {
     });
   }
 
-  /** Measures orders per second with a constant number of running orders, once the host is warm. */
+  /** Measures orders per second with a constant number of running orders, after a first trial has warmed up the host. */
   async function capacity(): Promise<number> {
     await tried();
     return tried();

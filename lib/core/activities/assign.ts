@@ -6,7 +6,7 @@ import { type Behavior, close, noChildren, raise, succeeded } from '#core/engine
 
 export interface Assign extends ActivityBase {
   readonly activity: 'assign';
-  /** The name under which expressions read it: `vars.<variable>`. `$output` is the output of the workflow. */
+  /** The name of the variable, which expressions read as `vars.<variable>`. `$output` is the output of the workflow. */
   readonly variable: string;
   readonly value: Template;
 }

@@ -34,4 +34,5 @@ export const delay: Behavior<Delay, DelayState> = {
 };
 
 export const isLength = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= limits.secondsMax;
-export const lengthWanted = (value: unknown): string => `A delay takes 0 to ${limits.secondsMax} seconds, not ${JSON.stringify(value)}.`;
+export const lengthWanted = (value: unknown): string =>
+  `Expected 0 to ${limits.secondsMax} seconds (a year), got ${JSON.stringify(value)}.`;

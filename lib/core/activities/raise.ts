@@ -13,7 +13,8 @@ export interface Raise extends ActivityBase {
 /** Raises a fault of a given type (WF: Throw). */
 export const raise: Behavior<Raise, never> = {
   children: noChildren,
-  problems: ({ fault }) => (typeof fault === 'string' && fault !== '' ? [] : ['It has no fault type.']),
+  problems: ({ fault }) =>
+    typeof fault === 'string' && fault !== '' ? [] : ['The field "fault" must name a fault type, such as "Refused/CardDeclined".'],
   templates: ({ message, data }) => [message, ...(data === undefined ? [] : [data])],
 
   execute({ fault, message, data }, { evaluate }) {

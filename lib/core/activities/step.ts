@@ -14,10 +14,11 @@ export interface RemoteStep extends ActivityBase {
   readonly agent: string;
   readonly operation: string;
   readonly input: Template;
-  /** Its effect is meant to stay when an enclosing scope is compensated. It has no undo and needs none. */
+  /** The effect of the step is meant to stay when an enclosing scope is compensated. The step has no undo and needs none. */
   readonly noUndo?: true;
+  /** Seconds for one attempt. */
   readonly completeWithinSeconds?: number;
-  /** Seconds for all of its attempts together. */
+  /** Seconds for all attempts of the step together. */
   readonly withinSeconds?: number;
   /** Seconds that the heartbeats of one attempt can add up to. */
   readonly longestSeconds?: number;
@@ -129,8 +130,8 @@ export const inputChanged = (path: string): Fault =>
   );
 
 /**
- * Whether the supervisor counts it when it is overdue. It does not if the time for all attempts ends with this attempt:
- * then the step faults.
+ * Whether the supervisor counts the step as late when it is overdue. It does not if the time for all attempts ends with
+ * this attempt: then the step faults.
  */
 export const isCounted = ({ mode, completeBy, limit }: StepState): boolean =>
   mode === undefined && (limit === undefined || completeBy < limit);

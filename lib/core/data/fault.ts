@@ -53,7 +53,7 @@ export const engineFaults = {
   serviceUnavailable: 'Engine/ServiceUnavailable',
 } as const;
 
-/** The ancestor of all declared faults that may pass. */
+/** The ancestor of all declared faults that may be over by the next attempt. */
 export const transient = 'Transient';
 
 /** The root of all types. Every fault is a kind of it, declared or not. */

@@ -34,11 +34,11 @@ interface Before {
   readonly newKey?: true;
   /** The failure that the agent reported last. */
   readonly reason?: string | undefined;
-  /** When the time for all attempts ends, if it has started already. */
+  /** When the time for all attempts of the step ends. Absent if that time starts with this attempt. */
   readonly limit?: number | undefined;
 }
 
-/** Requests the operation of a step. Raises a fault instead if its time is over or its input is missing or too large. */
+/** Requests the operation of a step. Raises a fault instead if the order's time is over, or if the input is missing or too large. */
 export const requestAttempt = (
   step: RemoteStep,
   generation: number,

@@ -48,7 +48,7 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
   return [...nodes].flatMap(([nodePath, node]) => {
     if (!isRemote(node)) return [];
     const { name, agent, operation } = node;
-    // An undo is listed once the journal mentions it.
+    // An undo is listed only after it has begun: the journal mentions it then.
     const done = isUndoPath(nodePath) ? nodes.get(undonePath(nodePath)) : undefined;
     return (turns.get(nodePath) ?? (done ? [] : [nodePath])).map((path) => ({
       path,
