@@ -64,7 +64,7 @@ describe("the explanation of an order's current state", () => {
     const run = started(sequence('order', call));
     assert.equal(why(run), 'Waits for an order of ship-one@1 at order/ship.');
     assert.equal(
-      explain(run.program, run.state, run.now, (path, generation) => `ord_${path.length}${generation}`),
+      explain(run.program, run.state, run.now, { childOf: (path, generation) => `ord_${path.length}${generation}` }),
       'Waits for the order ord_101 of ship-one@1 at order/ship.',
     );
   });
