@@ -4,7 +4,7 @@ import { type Wait, waitOf } from '#core/views/waits';
 import type { StateHead } from '#ports/records';
 import type { ActivityReport } from '#roles/scheduler/step-report';
 
-/** A service that does not answer, or a closed channel: requests of this agent wait. `since` is in milliseconds since 1970. */
+/** A service that is away, or a closed channel: the request of a step has waited for this agent since then. In milliseconds since 1970. */
 export interface Outage {
   readonly kind: 'outage';
   readonly agent: string;

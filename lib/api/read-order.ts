@@ -60,10 +60,11 @@ function calledBy(journal: readonly JournalEntry[], path: string, childOf: (path
   return last?.type === 'StepRequested' ? childOf(path, Number.parseInt(last.attemptId, 10)) : null;
 }
 
-/** A step whose agent cannot work waits like any other wait. */
+/** A step whose agent cannot work waits like any other wait, since its request or the outage: whichever came later. */
 function withOutage(report: ActivityReport, { obstacleOf }: Surroundings): Followed {
   const { agent, status, activity } = report;
   const isAtWork = activity === 'step' && agent !== null && status !== 'Initialized' && status !== 'Closed';
   const obstacle = isAtWork ? obstacleOf?.(agent) : undefined;
-  return obstacle && agent !== null ? { ...report, waitsFor: { kind: 'outage', agent, since: obstacle.since } } : report;
+  if (!obstacle || agent === null) return report;
+  return { ...report, waitsFor: { kind: 'outage', agent, since: Math.max(obstacle.since, report.requestedAt ?? 0) } };
 }

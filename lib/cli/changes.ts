@@ -48,8 +48,11 @@ export function statusText(step: StepView, { fault }: Pick<OrderView, 'fault'>):
   // The original step was undone; its undo step succeeded.
   if (result === 'Compensated') return path !== undefined && isUndoPath(path) ? 'ok' : 'undone';
   if (waitsFor?.kind === 'answer' && status === 'Faulting') return waitText(waitsFor);
-  if (status === 'Faulting' && fault && fault.source === undefined) return `failed: ${fault.type}`;
-  if (result === 'Faulted' || status === 'Faulting') return fault?.source === path ? `failed: ${fault?.type}` : 'failed';
+  if (result === 'Faulted' || status === 'Faulting') {
+    // A client sees no paths: there, the fault of the order is that of the step that waits for a person.
+    const isItsFault = path === undefined ? status === 'Faulting' : fault?.source === path;
+    return fault && isItsFault ? `failed: ${fault.type}` : 'failed';
+  }
   if (waitsFor && status === 'Executing')
     return `${waitText(waitsFor)}${isWait(step) && completeBy ? ` until ${secondText(completeBy)}` : ''}`;
   return (

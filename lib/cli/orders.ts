@@ -144,7 +144,7 @@ function eventText({ kind, name, workflow, agent, since }: WaitView): string {
     case 'order':
       return `waits for an order of ${workflow}`;
     case 'outage':
-      return `waits for ${agent}${since === undefined ? '' : `, unavailable since ${secondText(since)}`}`;
+      return `waits for the agent ${agent}${since === undefined ? '' : ` since ${secondText(since)}`}`;
     default:
       return 'waits';
   }

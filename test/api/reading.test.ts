@@ -261,6 +261,7 @@ test('the history shows an operator everything, and a client what concerns it', 
     own.json.items.map(({ seq, type, path }: Step) => [seq, type, path]),
     all.map(({ seq, type, path }) => [seq, type, path]),
   );
+  assert.deepEqual(own.json.items.find(({ type }: Step) => type === 'OrderBlocked')?.fault, { type: 'CardDeclined' });
   for (const hidden of ['requestId', 'output', '"by"', 'olga', 'reason_canary', 'epoch', 'r-1'])
     assert.ok(!own.text.includes(hidden), hidden);
 });

@@ -16,6 +16,7 @@ import {
 import * as z from 'zod';
 import { createTelemetry } from '#ports/telemetry';
 import { closeChannel, openChannel } from '#roles/channels/operate';
+import { acquireLease } from '#roles/scheduler/lease';
 import { createSupervisor } from '#roles/supervisor/supervisor';
 import { startApi } from './support.ts';
 
@@ -154,6 +155,14 @@ describe('an order whose agent cannot work', () => {
     );
     await openChannel('desk', { ...change, canary: false }, store);
     assert.deepEqual([(await show()).waitsFor, /channel/.test((await show()).explanation)], [null, false]);
+  });
+
+  test('names the host that has locked it, until the lock ends', async () => {
+    const { show, store, clock, orderId } = await orderOf(sequence(desk.book({})));
+    await acquireLease(store, orderId, { holder: 'host-7', leaseMs: 5000, clock });
+    assert.match((await show()).explanation, /\. host-7 has locked it until 2026-01-01 00:00:0\d\.$/);
+    await clock.advance(60_000);
+    assert.doesNotMatch((await show()).explanation, /locked/);
   });
 
   test('names the last answer of the agent for the step at work', async () => {

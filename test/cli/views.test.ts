@@ -4,7 +4,7 @@ import { defineAgent, defineApp, defineWorkflow, delay, fault, operation, parall
 import * as z from 'zod';
 import { openEmbedded } from '#adapters/sqlite/open';
 import { openLocalIssuer } from '#api/local-issuer';
-import { changesBetween } from '#cli/changes';
+import { changesBetween, statusText } from '#cli/changes';
 import { durationMs, type OrderView, type StepView, stateText, stepLabel } from '#cli/orders';
 import { systemClock } from '#ports/clock';
 import { folderFor, type RunningSystem, redress, runningSystem } from './support.ts';
@@ -181,7 +181,7 @@ describe('the words for an order', () => {
     assert.deepEqual(states, [
       'waits for the signal approval',
       'waits for a signal',
-      'waits for payment, unavailable since 2026-01-01 00:00:03',
+      'waits for the agent payment since 2026-01-01 00:00:03',
       'waits for an order of ship-one@1',
       'waits until 2026-01-01 00:00:09',
       'running',
@@ -200,6 +200,12 @@ describe('the words for an order', () => {
     const came = orderView({ steps: [step({ ...approval, attempts: 0, startedAt: at(1), closedAt: at(21) })] });
     assert.deepEqual(changesBetween(undefined, waits), ['approval waits for the signal approval until 2026-01-01 00:00:50']);
     assert.deepEqual(changesBetween(waits, came), ['approval ok 20 s']);
+  });
+
+  test('a client reads the fault of its order at the step that is blocked, and at no earlier one', () => {
+    const fault = { type: 'NoRoom' };
+    assert.equal(statusText({ name: 'book', status: 'Faulting', result: null }, { fault }), 'failed: NoRoom');
+    assert.equal(statusText({ name: 'pay', status: 'Closed', result: 'Faulted' }, { fault }), 'failed');
   });
 
   test('a client that sees two steps of one name can tell them apart', () => {

@@ -40,11 +40,7 @@ async function terminal(context: TestContext) {
   const { store, queues, publisher, database } = openEmbedded(folder, { clock: systemClock });
   const { cursorKey, ...issuer } = openLocalIssuer(folder);
   const said: string[] = [];
-  let heard = () => {};
-  const say = (line: string): void => {
-    said.push(line);
-    heard();
-  };
+  const say = (line: string): void => void said.push(line);
   const lines = createOrderLines({ say, clock: systemClock, getCommand: (orderId) => `npx redress order get ${orderId}` });
   const ports = { store, queues, publisher, clock: systemClock, telemetry: createTelemetry({ level: 'off' }), issuer, cursorKey };
   const host = await startHost({ app, config: readConfig({}), ports, load: loadFunction, onRest: lines.show });
@@ -54,12 +50,13 @@ async function terminal(context: TestContext) {
     rmSync(folder, { recursive: true, force: true });
   });
   const order = async (workflow: string, body: object, reference?: string): Promise<{ orderId: string; line: string }> => {
-    const printed = new Promise<void>((resolve) => (heard = resolve));
     const submission = { client: 'acme', idempotencyKey: `k${said.length}`, workflow, order: body as never };
     const submitted = await host.system.submit({ ...submission, ...(reference ? { reference } : {}) });
     assert.ok(submitted.outcome === 'accepted');
-    await printed;
-    return { orderId: submitted.order.orderId, line: said.at(-1) ?? '' };
+    const { orderId } = submitted.order;
+    const isPrinted = () => said.some((line) => line.startsWith(orderId.slice(0, 12)));
+    for (let looks = 0; looks < 1000 && !isPrinted(); looks++) await systemClock.sleep(10);
+    return { orderId, line: said.at(-1) ?? '' };
   };
   return { order, said };
 }

@@ -78,9 +78,9 @@ const wait = {
     orderId: z.string().nullable().describe('null where it is not known'),
   },
   outage: {
-    kind: z.literal('outage').describe('the service behind an agent, or its closed channel'),
+    kind: z.literal('outage').describe('the service behind an agent, which is away, or its closed channel'),
     agent: z.string(),
-    since: time,
+    since: time.describe('since when the request has waited'),
   },
 };
 
