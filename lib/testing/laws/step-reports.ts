@@ -91,7 +91,8 @@ function answerOf(
   const blocked = facts.findLast(({ type, seq }) => type === 'OrderBlocked' && seq < last)?.seq ?? 0;
   const request = requests.find(({ seq }) => seq > blocked);
   const recorded = facts.findLast(({ type, seq }) => type === 'ReplyRecorded' && seq > last);
-  const isAnswer = request !== undefined && end?.type === 'ActivityClosed' && (end.result === 'Succeeded' || isUndone);
+  const isAnswer =
+    request !== undefined && end?.type === 'ActivityClosed' && (end.result === 'Succeeded' || end.result === 'Compensated' || isUndone);
   return { requestedAt: request?.at ?? null, answeredAt: recorded?.at ?? (isAnswer ? end.at : null) };
 }
 
