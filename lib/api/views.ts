@@ -107,8 +107,9 @@ const followedView = ({ completeBy, startedAt, closedAt, requestedAt, answeredAt
   completeBy: timeOrNull(completeBy),
   startedAt: timeOrNull(startedAt),
   closedAt: timeOrNull(closedAt),
-  requestedAt: timeOrNull(requestedAt),
-  answeredAt: timeOrNull(answeredAt),
+  // Shown only where they differ: after a resubmission, or for an answer that came while the order was blocked or suspended.
+  ...(requestedAt === null || requestedAt === startedAt ? {} : { requestedAt: timeText(requestedAt) }),
+  ...(answeredAt === null || answeredAt === closedAt ? {} : { answeredAt: timeText(answeredAt) }),
   output,
 });
 

@@ -191,3 +191,21 @@ describe('the time limit of a whole order', () => {
     assert.deepEqual([(await show()).endBy, (await show()).suspended], [null, true]);
   });
 });
+
+describe('the duration of a step', () => {
+  test('ends with its answer, also if the answer came while the order was blocked', async () => {
+    const { show, answer, ask, clock, orderId, after } = await orderOf(
+      parallel(desk.book({}).named('first'), desk.book({}).named('second')),
+      {},
+    );
+    await answer('desk', { status: 'failed', fault: { type: 'NoRoom', class: 'unexpected', permanent: true, message: 'full' } });
+    await clock.advance(1000);
+    await answer('desk', { status: 'succeeded', output: {} });
+    await clock.advance(59_000);
+    const headers = { 'if-match': `"${(await show()).rev}"` };
+    await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers, body: { kind: 'resubmit', reason: 'there is room' } });
+    const order = await show();
+    assert.partialDeepStrictEqual(stepOf(order, 'second'), { startedAt: after(0), answeredAt: after(1), closedAt: after(60) });
+    assert.partialDeepStrictEqual(stepOf(order, 'first'), { startedAt: after(0), requestedAt: after(60), closedAt: null });
+  });
+});

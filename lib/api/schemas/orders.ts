@@ -115,8 +115,8 @@ const Step = z.strictObject({
   completeBy: timeOrNull.describe('for a wait: the end of its time'),
   startedAt: timeOrNull,
   closedAt: timeOrNull,
-  requestedAt: timeOrNull.describe('when it was requested first, or first since an operator resubmitted it'),
-  answeredAt: timeOrNull.describe('when its answer arrived; the step closes later if the order was blocked or suspended'),
+  requestedAt: time.optional().describe('when it was requested first since an operator resubmitted it; absent if that is startedAt'),
+  answeredAt: time.optional().describe('when its answer arrived, if the order was blocked or suspended then; absent if that is closedAt'),
   output: anyJson,
   outputReadAt: z.string().optional().describe('where to read the output, which is omitted because the response would be too long'),
 });
