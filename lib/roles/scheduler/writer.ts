@@ -19,6 +19,8 @@ export interface WriterOptions extends SendingPorts {
   readonly telemetry: Telemetry;
   readonly hostId: string;
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
+  /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
+  readonly onRest?: (loaded: Loaded) => void;
 }
 
 /** Plans the same messages within a byte budget. */
@@ -117,10 +119,14 @@ export function createWriter(options: WriterOptions): Writer {
 }
 
 /** Logs the new journal lines. Reports each fault that blocks the order one time, even if the supervisor moved the order to Error. */
-function report({ telemetry, onTerminated }: WriterOptions, { order, record, instance }: Loaded, before: Loaded | undefined): void {
+function report({ telemetry, onTerminated, onRest }: WriterOptions, saved: Loaded, before: Loaded | undefined): void {
+  const { order, record, instance } = saved;
   const { orderId } = order;
   logJournal(telemetry, orderId, instance, before?.instance.seq ?? 0);
   const { blocked } = instance.state;
   if (blocked && !isQuestion(blocked.fault) && blocked !== before?.instance.state.blocked)
     callHook(telemetry, orderId, () => onTerminated?.(orderId, record));
+  const isBlocked = blocked !== undefined && blocked !== before?.instance.state.blocked;
+  const hasEnded = record.processState === 'Processed' && before?.record.processState !== 'Processed';
+  if (onRest && (isBlocked || hasEnded)) callHook(telemetry, orderId, () => onRest(saved));
 }
