@@ -28,6 +28,7 @@ export {
   NoSignal,
   OutcomeUnknown,
   OutputTooLarge,
+  ProgrammingError,
   RanTwice,
   RequestRefused,
   RequestRejected,

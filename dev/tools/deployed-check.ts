@@ -1,3 +1,7 @@
+/**
+ * Deploys the stack to servers that speak AWS's protocols, runs the tests of `test/deployed`, and destroys the stack. One of those
+ * tests updates the stack while orders run. Prints one line of JSON for each server.
+ */
 import { readFileSync } from 'node:fs';
 import { type AwsEmulator, environmentAt, freePort, localOutputs } from './aws/emulator.ts';
 import { leftovers } from './aws/leftovers.ts';
@@ -5,10 +9,6 @@ import { localStackFolder, startLocalStack } from './aws/localstack.ts';
 import { startMinistack } from './aws/ministack.ts';
 import { root, run } from './run.ts';
 
-/**
- * Deploys the stack to servers that speak AWS's protocols, tests it, updates it in place while orders run, and destroys it.
- * Prints one line of JSON for each server.
- */
 const starters: { readonly [name: string]: (options: { port: number }) => Promise<AwsEmulator | undefined> } = {
   ministack: startMinistack,
   localstack: startLocalStack,
@@ -65,7 +65,7 @@ async function check({ name, endpoint }: AwsEmulator): Promise<boolean> {
   // Quiet, because the failures of the tests must be the last output.
   const destroyed = deployed && (await step('destroy', ['dev/tools/deploy-local.ts', 'destroy'], true));
   const left = await leftovers(endpoint);
-  // Orders outlive the stack that served them, and so does the key that encrypts them.
+  // The stack keeps its table, because orders outlive the stack. The store contract in `test/deployed` leaves tables named `redress-…`.
   const clean = left.tables.every((name) => name === table || name.startsWith('redress-')) && left.others.length === 0;
   process.stdout.write(`${JSON.stringify({ server: name, deployed, tested, destroyed, left, seconds })}\n`);
   return deployed && tested && destroyed && clean;

@@ -37,11 +37,11 @@ async function readyUrl(child: ChildProcess, output: () => string): Promise<stri
   while (performance.now() < deadline) {
     const [, url] = /^ready (\S+)$/m.exec(output()) ?? [];
     if (url) return url;
-    if (child.exitCode !== null) throw new Error(`It ended with exit code ${child.exitCode} before it was ready:\n${output()}`);
+    if (child.exitCode !== null) throw new Error(`The system ended with exit code ${child.exitCode} before it was ready:\n${output()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   child.kill('SIGKILL');
-  throw new Error(`It was not ready in time:\n${output()}`);
+  throw new Error(`The system was not ready within ${readyWithinMs / 1000} s:\n${output()}`);
 }
 
 /** Posts one order and waits until it has ended. */
@@ -62,5 +62,5 @@ export async function oneOrder(url: string, token: string, body: unknown): Promi
     if (order.processState === 'Processed' || order.processState === 'Error') return order;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`The order ${orderId} came to no end.`);
+  throw new Error(`The order ${orderId} did not end within a minute.`);
 }

@@ -11,7 +11,7 @@ const racers = 32;
 const processes = 4;
 const sizes = { full: { embedded: 1000, dynamodb: 100 }, short: { embedded: 30, dynamodb: 5 } } as const;
 
-/** G11: who claims an order when many hosts try at once, on both stores. */
+/** G11: many hosts claim the same order at once, on both stores. */
 export const figure: Figure = {
   shows: 'exactly one of 32 hosts that claim an order at the same moment gets it, and every history is linearizable',
   async measure({ form, progress }) {
@@ -42,7 +42,7 @@ async function onDynamoDb(orders: number): Promise<Raced> {
   const clients = Array.from({ length: racers }, () => clientsAt({ dynamodb: emulator.endpoint }).dynamodb);
   try {
     const [first] = clients;
-    if (!first) throw new Error('Nobody races.');
+    if (!first) throw new Error('There is no client that could claim an order.');
     const table = await createTable(first);
     const stores = clients.map((client) => dynamoDbStore({ client: DynamoDBDocumentClient.from(client), table, clock: systemClock }));
     return await raceOfClients(stores, orders);
@@ -62,5 +62,5 @@ const missed = (store: string, { orders, winners, losers, wrong, notLinearizable
   ...(winners === orders ? [] : [`${store}: ${winners} winners of ${orders} orders`]),
   ...wrong.slice(0, 3).map((id) => `${store}: ${id} has not exactly one winner`),
   ...notLinearizable.slice(0, 3).map((id) => `${store}: the history of ${id} is not linearizable`),
-  ...(losers >= orders * 3 ? [] : [`${store}: only ${losers} were beaten: that was no race`]),
+  ...(losers >= orders * 3 ? [] : [`${store}: only ${losers} claims lost, so the hosts did not claim at the same time`]),
 ];

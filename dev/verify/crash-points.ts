@@ -6,7 +6,10 @@ import { sitesOfPorts, unreached } from '../../test/crash-points/ports.ts';
 import { type Figure, measured } from './figure.ts';
 import { spread } from './spread.ts';
 
-/** How many crashes of a definition are tried, and how many with a second crash: all, or every nth. */
+/**
+ * `single`: every nth crash point of a definition is tried. `double`: the same for runs with a second crash. `pieces`: the number of
+ * jobs for one definition. `runs`: the least number of runs in all.
+ */
 const sizes = {
   full: { single: 1, double: 1, pieces: { single: 3, double: 24 }, runs: 20_000 },
   short: { single: 12, double: 80, pieces: { single: 1, double: 1 }, runs: 800 },

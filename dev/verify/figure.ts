@@ -14,7 +14,7 @@ export interface Run {
 export interface Measured {
   readonly reached: boolean;
   /** The reasons why the goal was not reached, in words; empty if it was. */
-  readonly short: readonly string[];
+  readonly shortfalls: readonly string[];
   /** Further counts, which become part of the line. */
   readonly [count: string]: unknown;
 }
@@ -27,8 +27,8 @@ export interface Figure {
 }
 
 /** Builds a result: the goal is reached if the list of reasons is empty. */
-export const measured = (short: readonly string[], counts: { readonly [count: string]: unknown }): Measured => ({
-  reached: short.length === 0,
-  short,
+export const measured = (shortfalls: readonly string[], counts: { readonly [count: string]: unknown }): Measured => ({
+  reached: shortfalls.length === 0,
+  shortfalls,
   ...counts,
 });

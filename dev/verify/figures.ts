@@ -18,5 +18,6 @@ export const figures: { readonly [goal: string]: () => Promise<{ readonly figure
   G17: () => import('./unheard.ts'),
   G18: () => import('./overload.ts'),
   'G18-noisy': () => import('./noisy-client.ts'),
+  'G18-content': () => import('./bad-content.ts'),
   G19: () => import('./same-history.ts'),
 };

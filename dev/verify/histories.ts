@@ -8,8 +8,8 @@ const kindsWanted = 10;
 /**
  * Minimum shares of outcomes among the orders without a caller; other shares mean too few faults, or too many.
  *
- * Every world runs until each order has ended, if need be by an operator's decision. The shares count only ends without one.
- * Usual are a third completed and 7 in 100 compensated; the minimum is two thirds of that.
+ * Every world runs until each order has ended, if need be by an operator's decision. The shares count only ends without
+ * such a decision. Usually a third of the orders complete and 7 in 100 are compensated; the minimum is two thirds of that.
  */
 const sharesWanted = {
   'top completed by themselves': 0.22,
@@ -18,7 +18,7 @@ const sharesWanted = {
   'top through error and operator': 0.05,
 } as const;
 
-/** Minimum average counts in a thousand worlds, for events that only some worlds are about. Usual are twice as many. */
+/** Minimum average counts in a thousand worlds, for events that only some worlds are about. The usual counts are twice as high. */
 const perThousandWanted = {
   'worlds with the limits of DynamoDB': 1.5,
   'a write is throttled': 300,

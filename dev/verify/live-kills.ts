@@ -22,23 +22,23 @@ export const figure: Figure = {
     const cloud = await measureInCloud(run, 'dynoxide');
     // Amazon's own emulator comes by Maven and runs on Java, so it runs only on request.
     const local = process.env['REDRESS_DYNAMODB_LOCAL'] ? await measureInCloud(run, 'dynamoDbLocal') : undefined;
-    const short = [
-      ...onDisk.short.map((lack) => `on disk: ${lack}`),
-      ...cloud.short.map((lack) => `dynoxide: ${lack}`),
-      ...(local?.short ?? []).map((lack) => `DynamoDB Local: ${lack}`),
+    const shortfalls = [
+      ...onDisk.shortfalls.map((lack) => `on disk: ${lack}`),
+      ...cloud.shortfalls.map((lack) => `dynoxide: ${lack}`),
+      ...(local?.shortfalls ?? []).map((lack) => `DynamoDB Local: ${lack}`),
     ];
-    return measured(short, { onDisk: onDisk.counts, dynoxide: cloud.counts, ...(local ? { dynamoDbLocal: local.counts } : {}) });
+    return measured(shortfalls, { onDisk: onDisk.counts, dynoxide: cloud.counts, ...(local ? { dynamoDbLocal: local.counts } : {}) });
   },
 };
 
 interface Report {
-  readonly short: readonly string[];
+  readonly shortfalls: readonly string[];
   readonly counts: object;
 }
 
 /** An exception in one part is reported, and the other parts still run. */
 const reported = (work: (ending: Ending) => Promise<Report>): Promise<Report> =>
-  withCleanup(work).catch((error: Error) => ({ short: [error.message], counts: {} }));
+  withCleanup(work).catch((error: Error) => ({ shortfalls: [error.message], counts: {} }));
 
 const measureOnDisk = ({ form, seed, progress }: Run) =>
   reported(async (ending) => {
@@ -54,14 +54,14 @@ const measureOnDisk = ({ form, seed, progress }: Run) =>
     return reportOf(await killAgainAndAgain(ending, ground, plan), plan, { timed: form === 'full', strict: form === 'full' });
   });
 
-/** The same with faults in the calls of AWS. The system does not cause that slowness, so recoveries have no limit. */
+/** Measures the same with faults in the calls of AWS. The faults make recoveries slow, so recoveries have no limit here. */
 const measureInCloud = ({ form, seed, progress }: Run, database: DatabaseName) =>
   reported(async (ending) => {
     const plan: Plan = { ...cloudPlans[form], seed, progress: (line) => progress(`${database}: ${line}`) };
     const ground = await brokenCloud(ending, database, seed);
-    const { short, counts } = reportOf(await killAgainAndAgain(ending, ground, plan), plan, { timed: false, strict: form === 'full' });
+    const { shortfalls, counts } = reportOf(await killAgainAndAgain(ending, ground, plan), plan, { timed: false, strict: form === 'full' });
     const landed = ground.landed();
     const missing = Object.entries(landed.kinds).flatMap(([kind, calls]) => (Object.keys(calls).length === 0 ? [kind] : []));
     const wanted = form === 'full' && missing.length > 0 ? [`never happened: ${missing.join(', ')}`] : [];
-    return { short: [...short, ...wanted], counts: { ...counts, ...landed } };
+    return { shortfalls: [...shortfalls, ...wanted], counts: { ...counts, ...landed } };
   });

@@ -42,7 +42,7 @@ async function measure(goal: string, run: Run) {
   try {
     return { shows: figure.shows, ...(await figure.measure(run)) };
   } catch (error) {
-    return { shows: figure.shows, reached: false, short: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
+    return { shows: figure.shows, reached: false, shortfalls: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
   }
 }
 

@@ -6,7 +6,7 @@ export const figure: Figure = {
   shows: 'one client sends 100 times as much as each of ten others: their p99 at most doubles (simulated time; X-46)',
   async measure({ form, seed, progress }) {
     const [seeds, loadMs] = form === 'full' ? [10, 120_000] : [2, 20_000];
-    const short: string[] = [];
+    const shortfalls: string[] = [];
     const worlds: object[] = [];
     for (let each = seed; each < seed + seeds; each++) {
       const alone = await noisyClient({ seed: each, loadMs, isNoisy: false, isFair: true });
@@ -14,11 +14,11 @@ export const figure: Figure = {
       const unfair = await noisyClient({ seed: each, loadMs, isNoisy: true, isFair: false });
       const ratio = round(beside.p99 / alone.p99);
       worlds.push({ seed: each, ratio, ratioUnfair: round(unfair.p99 / alone.p99), alone, beside, unfair });
-      short.push(...missedBy(ratio, { alone, beside, unfair }, loadMs).map((what) => `seed ${each}: ${what}`));
+      shortfalls.push(...missedBy(ratio, { alone, beside, unfair }, loadMs).map((what) => `seed ${each}: ${what}`));
       progress(`${each - seed + 1} of ${seeds} worlds`);
     }
     const ratios = worlds.map((world) => (world as { ratio: number }).ratio);
-    return measured(short, { seeds, worst: Math.max(...ratios), worlds });
+    return measured(shortfalls, { seeds, worst: Math.max(...ratios), worlds });
   },
 };
 

@@ -128,8 +128,8 @@ function judged(form: Run['form'], { pauses, stale, problems, writes, courses, c
     [count('expired') + count('staleReply') + count('raceLost') > 0, 'no node tried anything stale'],
     [completed >= 0.6 * courses.length, 'too few orders completed'],
   ];
-  const short = [...stale.slice(0, 20), ...problems.slice(0, 20), ...lacks.filter(([holds]) => !holds).map(([, lack]) => lack)];
-  return measured(short, {
+  const shortfalls = [...stale.slice(0, 20), ...problems.slice(0, 20), ...lacks.filter(([holds]) => !holds).map(([, lack]) => lack)];
+  return measured(shortfalls, {
     pauses: pauses.length,
     leaseMs,
     staleWritesAccepted: stale.length,

@@ -22,17 +22,17 @@ export const figure: Figure = {
     const first = await fingerprints(run, { name: 'first' });
     const ways = [{ name: 'again' }, otherFlags, ...(await otherNodes({ install: run.form === 'full' }))];
     const different: { [way: string]: number } = {};
-    const short: string[] = [];
+    const shortfalls: string[] = [];
     for (const way of ways) {
       const again = await fingerprints(run, way);
       const wrong = [...first].filter(([seed, fingerprint]) => again.get(seed) !== fingerprint).map(([seed]) => seed);
       different[way.name] = wrong.length;
-      if (wrong.length > 0) short.push(`${way.name}: ${wrong.length} of ${first.size} seeds are other runs, for example ${wrong[0]}`);
+      if (wrong.length > 0) shortfalls.push(`${way.name}: ${wrong.length} of ${first.size} seeds are other runs, for example ${wrong[0]}`);
       run.progress(`${way.name}: ${wrong.length} of ${first.size} different`);
     }
-    if (run.form === 'full' && ways.length < 4) short.push('there was no other version of Node to play with');
-    if (new Set(first.values()).size < first.size) short.push('different seeds give the same run');
-    return measured(short, { seeds: first.size, node: process.version, different });
+    if (run.form === 'full' && ways.length < 4) shortfalls.push('there was no other version of Node to replay the seeds with');
+    if (new Set(first.values()).size < first.size) shortfalls.push('different seeds give the same run');
+    return measured(shortfalls, { seeds: first.size, node: process.version, different });
   },
 };
 

@@ -14,10 +14,10 @@ export const figure: Figure = {
     };
     const { equal, wrong, ...counts } = await compareEverywhere(isPlayed, { cores, progress });
     for (const each of wrong) progress(each);
-    const short = [
+    const shortfalls = [
       ...wrong.map((each) => each.split('\n', 1)[0] ?? ''),
-      ...(scenarios.length < least ? [`There are ${scenarios.length} scenarios; ${least} are wanted.`] : []),
+      ...(scenarios.length < least ? [`There are ${scenarios.length} scenarios; at least ${least} are required.`] : []),
     ];
-    return measured(short, { equal: `${equal}/${scenarios.length}`, ...counts, notRunOn: ['AWS itself'] });
+    return measured(shortfalls, { equal: `${equal}/${scenarios.length}`, ...counts, notRunOn: ['AWS itself'] });
   },
 };

@@ -8,7 +8,7 @@ import { withCleanup } from './live/cleanup.ts';
 /** A page with its header in the log. */
 const frameBytes = pageBytes + 24;
 
-/** G9, its files: the damage of a crash, or of a bad disk. */
+/** G9-files: the data files are damaged, as by a crash or a bad disk. */
 export const figure: Figure = {
   shows: 'a log that is cut or damaged at any byte loses only what came after that byte, and a damaged page is reported',
   measure: (run) => withCleanup((ending) => measureFiles(ending, run)),

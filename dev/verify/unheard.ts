@@ -10,11 +10,11 @@ export const figure: Figure = {
     'for 24 simulated hours no notification can be delivered: no alert is lost, orders continue, and people learn of broken client queues',
   async measure({ form, seed, progress }) {
     const seeds = form === 'full' ? 20 : 3;
-    const short: string[] = [];
+    const shortfalls: string[] = [];
     const counts = { seeds, orders: 0, finished: 0, raised: 0, heard: 0, heardTwice: 0, undeliverable: 0, latestMs: 0, writes: 0 };
     for (let each = seed; each < seed + seeds; each++) {
       const { wrong, seed: _, latestMs, ...found } = await new UnheardWorld(each).run();
-      short.push(...wrong.map((what) => `seed ${each}: ${what}`));
+      shortfalls.push(...wrong.map((what) => `seed ${each}: ${what}`));
       for (const key of ['orders', 'finished', 'raised', 'heard', 'heardTwice', 'undeliverable', 'writes'] as const)
         counts[key] += found[key];
       counts.latestMs = Math.max(counts.latestMs, latestMs);
@@ -27,7 +27,7 @@ export const figure: Figure = {
       ['finished', 4],
       ['heardTwice', 1],
     ] as const)
-      if (counts[key] < least * seeds) short.push(`only ${counts[key]} ${key}`);
-    return measured(short, counts);
+      if (counts[key] < least * seeds) shortfalls.push(`only ${counts[key]} ${key}`);
+    return measured(shortfalls, counts);
   },
 };

@@ -32,13 +32,13 @@ export const figure: Figure = {
       progress(`${index + 1} of ${stories.length} stories, ${wrong.length} wrong`);
     }
     const definitions = new Set(stories.flatMap(({ workflows }) => workflows.map(({ name }) => name))).size;
-    const short = [
+    const shortfalls = [
       ...wrong,
-      ...(definitions < definitionsMin ? [`There are ${definitions} definitions; ${definitionsMin} are wanted.`] : []),
-      ...(counts.changes < changesMin[form] ? [`There were ${counts.changes} changes; ${changesMin[form]} are wanted.`] : []),
+      ...(definitions < definitionsMin ? [`There are ${definitions} definitions; at least ${definitionsMin} are required.`] : []),
+      ...(counts.changes < changesMin[form] ? [`There were ${counts.changes} changes; at least ${changesMin[form]} are required.`] : []),
       ...(counts.forward + counts.back < counts.changes ? ['An order was over before its app changed.'] : []),
-      ...(counts.stoodBeforeAPerson * 5 < counts.back ? ['Hardly an order ever missed its version.'] : []),
+      ...(counts.stoodBeforeAPerson * 5 < counts.back ? ['Too few orders had to wait until their version was back.'] : []),
     ];
-    return measured(short, { definitions, stories: stories.length, ...counts, percent: (100 * counts.reached) / counts.changes });
+    return measured(shortfalls, { definitions, stories: stories.length, ...counts, percent: (100 * counts.reached) / counts.changes });
   },
 };

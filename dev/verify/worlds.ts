@@ -27,7 +27,8 @@ async function play({ seed, cores, progress }: Run, runs: number): Promise<Playe
     module: new URL(import.meta.url),
     jobs: seedsFrom(seed, runs, pieceOf),
     cores,
-    // Worlds throw outages by the thousand, whose stack traces are never read. Their garbage does not need to grow old.
+    // Worlds throw thousands of errors for outages, and no code reads their stack traces. A large young generation of the heap collects
+    // such short-lived objects cheaply.
     execArgv: [...process.execArgv, '--stack-trace-limit=0', '--max-semi-space-size=32'],
     onResult(part) {
       addSummary(summary, part);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { openLedger } from './ledger.ts';
 import { createRoutes, type ShopRequest } from './routes.ts';
 import { type Answer, refusal } from './service.ts';
-import { type ServiceName, serviceNames } from './services.ts';
+import { type ServiceName, serviceEnvironment, serviceNames } from './services.ts';
 import { createSwitches } from './switches.ts';
 
 export interface Shop {
@@ -15,7 +15,7 @@ export interface Shop {
   close(): Promise<void>;
 }
 
-/** Starts the stand-ins for four remote services behind one port: /inventory, /payment, /shipping, /customer, and /switches to disturb them. */
+/** Starts the stand-ins for the remote services behind one port, each below its own name, and /switches to disturb them. */
 export async function startShop({
   port = 0,
   host = '127.0.0.1',
@@ -48,7 +48,7 @@ export async function startShop({
   return {
     url,
     urls: Object.fromEntries(serviceNames.map((name) => [name, `${url}/${name}`])) as Record<ServiceName, string>,
-    environment: Object.fromEntries(serviceNames.map((name) => [`${name.toUpperCase()}_URL`, `${url}/${name}`])),
+    environment: serviceEnvironment(url),
     async close() {
       closing.abort();
       server.close();

@@ -63,3 +63,7 @@ export const services = {
 
 export type ServiceName = keyof typeof services;
 export const serviceNames = Object.keys(services) as readonly ServiceName[];
+
+/** Returns the environment of the agents for a shop at `url`: `PAYMENT_URL` and the others. */
+export const serviceEnvironment = (url: string): { readonly [variable: string]: string } =>
+  Object.fromEntries(serviceNames.map((name) => [`${name.toUpperCase()}_URL`, `${url}/${name}`]));

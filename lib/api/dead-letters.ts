@@ -122,7 +122,7 @@ function errorsOf(treated: Treated) {
   if (treated.outcome === 'invalid') return treated.problems;
   if (treated.outcome === 'conflict') return treated.reasons.map((detail) => ({ pointer: '', code: 'conflict', detail }));
   return treated.outcome === 'locked'
-    ? [{ pointer: '', code: 'locked', detail: 'Another process or person holds its order. Try again later.' }]
+    ? [{ pointer: '', code: 'locked', detail: 'Another process or person holds the order of this message. Try again later.' }]
     : [];
 }
 

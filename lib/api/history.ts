@@ -74,9 +74,10 @@ const forClients = new Set([
   'kind',
 ]);
 
+/** A client sees the type of a fault alone. */
 const faultView = ({ type, class: faultClass, permanent, message, outcomeUnknown, data }: Fault, caller: Caller) => ({
   type: shortType(type),
-  class: faultClass,
-  permanent,
-  ...(isOperator(caller) ? { message, ...(outcomeUnknown ? { outcomeUnknown } : {}), ...(data === undefined ? {} : { data }) } : {}),
+  ...(isOperator(caller)
+    ? { class: faultClass, permanent, message, ...(outcomeUnknown ? { outcomeUnknown } : {}), ...(data === undefined ? {} : { data }) }
+    : {}),
 });

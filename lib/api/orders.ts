@@ -1,18 +1,14 @@
 import type * as z from 'zod';
 import type { Json, JsonObject } from '#core/data/json';
-import { definitionPath, type Program } from '#core/definition/program';
-import { explain } from '#core/views/explain';
 import { UnreadableRecordError } from '#ports/errors';
-import type { StateHead, StateRecord } from '#ports/records';
+import type { StateHead } from '#ports/records';
 import type { ListPosition, OrderFilter, Store } from '#ports/store';
-import type { Instance } from '#roles/scheduler/instance';
-import { outputWithoutSecrets } from '#roles/scheduler/redaction';
-import { stepsOf } from '#roles/scheduler/step-report';
 import type { Submitted } from '#roles/submission/submission';
 import { boundedPage } from './bounded.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { entryView, readJournal } from './history.ts';
 import { badParameter, type Refusal, refuse } from './problem.ts';
+import { readOrder } from './read-order.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { PageQuery } from './schemas/common.ts';
 import type { OrderListQuery, ReadHeaders, ReadQuery, SubmissionBody, SubmissionHeaders } from './schemas/orders.ts';
@@ -87,21 +83,8 @@ const cachingOf = (etag: string) => ({ etag, 'cache-control': 'private, no-cache
 
 /** Answers with an order and all its steps. */
 async function orderAnswer({ api, caller }: Pick<Call, 'api' | 'caller'>, { order, state }: FoundOrder): Promise<Answer> {
-  const program = api.definitions.programOf(state);
-  const { journal, instance } = await readJournal(api.store, state);
-  const steps = program ? stepsOf(program, journal, instance?.state) : [];
-  const explanation = program && instance ? explanationOf(program, state, instance) : null;
-  const output = program && instance ? outputWithoutSecrets({ program, order, instance }) : undefined;
-  const headers = cachingOf(etagOf(state.rev));
-  return json(200, fullOrder(order, state, { steps, program, explanation, output }, caller), { orderId: order.orderId, headers });
-}
-
-/** Explains the order's state. Contains no clock time, so it is stable for one ETag. Null for quarantined orders. */
-function explanationOf(program: Program, { processState, suspended }: StateRecord, instance: Instance): string | null {
-  if (processState === 'Error' && instance.state.phase !== 'blocked') return null;
-  if (suspended && instance.state.phase === 'initialized') return 'Suspended by an operator: the order does not start until it is resumed.';
-  const isOfProgram = Object.keys(instance.state.activities).every((path) => program.nodes.has(definitionPath(path)));
-  return isOfProgram ? explain(program, instance.state) : null;
+  const read = await readOrder(api, { order, state }, isOperator(caller));
+  return json(200, fullOrder(order, state, read, caller), { orderId: order.orderId, headers: cachingOf(etagOf(state.rev)) });
 }
 
 export async function listOrders({ api, caller, query }: Call<OrderListQuery>): Promise<Answer | Refusal> {
@@ -118,7 +101,7 @@ export async function listOrders({ api, caller, query }: Call<OrderListQuery>): 
 
   const { items, next } = await api.store.list(filter, after && { submittedAt: Number(after[0]), orderId: String(after[1]) }, limit);
   return json(200, {
-    items: items.map(({ order, state }) => listedOrder(order, state, caller)),
+    items: items.map(({ order, state }) => listedOrder(order, state, api.definitions.programOf(state), caller)),
     next: next ? sealCursor(positionOf(next), scope) : null,
   });
 }

@@ -43,7 +43,13 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
 
 const unknownVersion = ({ workflow: { name, version } }: StateRecord): Refusal =>
   refuse('conflict', {
-    errors: [{ pointer: '', code: 'unknown-version', detail: `The workflow ${name}@${version} of this order is not deployed.` }],
+    errors: [
+      {
+        pointer: '',
+        code: 'unknown-version',
+        detail: `The workflow ${name}@${version} of this order is not deployed. Deploy it, then try again.`,
+      },
+    ],
   });
 
 const noScope = badParameter(

@@ -17,7 +17,11 @@ export const problems = {
     title: 'Not signed in',
     detail: 'This call needs a valid bearer token. On a local system, "npx redress token" prints one.',
   },
-  forbidden: { status: 403, title: 'Not allowed', detail: 'The roles of your token do not allow this call.' },
+  forbidden: {
+    status: 403,
+    title: 'Not allowed',
+    detail: 'The roles of your token do not allow this call. The OpenAPI document lists the roles for each call.',
+  },
   'not-found': { status: 404, title: 'Not found', detail: 'The resource does not exist, or you may not see it.' },
   'method-not-allowed': {
     status: 405,

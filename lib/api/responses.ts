@@ -10,7 +10,7 @@ export const unavailable = refuse('unavailable', { headers: { 'retry-after': ret
 /** During a rollout, a process of the newer version can read the record soon. After it, the record is quarantined and operators are alerted. */
 export function unreadable({ orderId, reason, newerUntil = 0 }: UnreadableRecordError, now: number): Refusal {
   if (newerUntil > now) return refuse('unavailable', { headers: { 'retry-after': rolloutRetrySeconds } });
-  const detail = `The record of order ${orderId} cannot be read: ${reason}. The system alerts the operators.`;
+  const detail = `The record of order ${orderId} cannot be read: ${reason}. The operators are alerted, and must act first.`;
   return refuse('conflict', { errors: [{ pointer: '', code: 'unreadable', detail }] });
 }
 

@@ -29,7 +29,7 @@ export const routes: readonly Route[] = [
     answers: {
       200: {
         description: 'With `Prefer: wait=S`: the order has ended or is blocked. The body is that of `GET /orders/{id}`.',
-        schema: orders.FullOrder,
+        schema: orders.ClientOrder,
       },
       202: {
         description:

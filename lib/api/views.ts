@@ -4,9 +4,9 @@ import { mask, masked, secretPointers } from '#core/definition/secrets';
 import { timeText } from '#ports/messages';
 import type { FaultSummary, OrderRecord, StateHead } from '#ports/records';
 import { remainingSecondsOf } from '#roles/operator/feasibility';
-import type { StepReport } from '#roles/scheduler/step-report';
 import type { Caller } from './authentication.ts';
 import { boundedSteps } from './bounded.ts';
+import { type Followed, type OrderWait, type Outage, waitOfHead, waitOfOrder } from './order-waits.ts';
 
 /** Views of an order for each role. Only the fields named here are shown. */
 
@@ -16,54 +16,78 @@ export const isOperator = (caller: Caller): boolean => caller.roles.has('operato
 export const maySee = (caller: Caller, { client }: { readonly client: string }): boolean =>
   isOperator(caller) || (caller.client !== undefined && caller.client === client);
 
-export const listedOrder = (order: OrderRecord, state: StateHead, caller: Caller) => ({
-  ...publicPart(order, state),
-  ...(isOperator(caller) ? internalPart(state) : {}),
-});
+export const listedOrder = (order: OrderRecord, state: StateHead, program: Program | undefined, caller: Caller) =>
+  isOperator(caller)
+    ? { ...operatorPart(order, state), waitsFor: orderWaitView(waitOfHead(state, program)), ...internalPart(state) }
+    : clientPart(order, state);
 
-export const fullOrder = (
-  order: OrderRecord,
-  state: StateHead,
-  {
-    steps,
-    program,
+/** The parts of an order that are read from its instance and its journal. */
+export interface ReadOrder {
+  readonly followed: readonly Followed[];
+  readonly program: Program | undefined;
+  readonly explanation: string | null;
+  readonly output: Json | undefined;
+  /** The time limit of the whole order: milliseconds since 1970. */
+  readonly endBy: number | undefined;
+}
+
+export const fullOrder = (order: OrderRecord, state: StateHead, read: ReadOrder, caller: Caller) =>
+  isOperator(caller) ? orderForOperators(order, state, read) : orderForClient(order, state, read);
+
+/** A client sees its order from outside: how far it is, and the type of the fault alone. */
+function orderForClient(order: OrderRecord, state: StateHead, read: ReadOrder) {
+  const steps = read.followed.filter(({ agent }) => agent !== null).map(({ name, status, result }) => ({ name, status, result }));
+  return { ...withOutput(clientPart(order, state), read), endBy: endByOf(state, read), ...boundedSteps(order.orderId, steps) };
+}
+
+function orderForOperators(order: OrderRecord, state: StateHead, read: ReadOrder) {
+  const { followed, program, explanation } = read;
+  return {
+    ...withOutput(operatorPart(order, state), read),
+    endBy: endByOf(state, read),
+    waitsFor: orderWaitView(waitOfOrder(state, program, followed)),
+    ...boundedSteps(
+      order.orderId,
+      followed.map((each) => followedView(state.suspended && each.status !== 'Closed' ? { ...each, completeBy: null } : each)),
+    ),
+    ...internalPart(state),
+    order: withoutSecrets(order.body, program),
     explanation,
-    output,
-  }: {
-    readonly steps: readonly StepReport[];
-    readonly program: Program | undefined;
-    readonly explanation: string | null;
-    readonly output: Json | undefined;
-  },
-  caller: Caller,
-) => ({
-  ...publicPart(order, state),
-  ...(output === undefined ? {} : { output }),
-  ...boundedSteps(
-    order.orderId,
-    steps.map((step) => stepView(state.suspended && step.status !== 'Closed' ? { ...step, completeBy: null } : step, caller)),
-  ),
-  ...(isOperator(caller) ? { ...internalPart(state), order: withoutSecrets(order.body, program), explanation } : {}),
-});
+  };
+}
 
-const publicPart = (
-  { orderId, reference, workflow, submittedAt, caller }: OrderRecord,
-  { processState, outcome, suspended, failureCount, completeBy, remainingMs, updatedAt, fault }: StateHead,
+const withOutput = <Part extends object>(part: Part, { output }: ReadOrder) => ({ ...part, ...(output === undefined ? {} : { output }) });
+
+/** While an order is suspended, its time limit stands still like its other deadlines. */
+const endByOf = ({ suspended }: StateHead, { endBy }: ReadOrder): string | null => (suspended ? null : timeOrNull(endBy ?? null));
+
+const clientPart = (
+  { orderId, reference, workflow, submittedAt }: OrderRecord,
+  { processState, outcome, suspended, completeBy, updatedAt, fault }: StateHead,
 ) => ({
   orderId,
   reference: reference ?? null,
-  /** The order that called this one. */
-  ...(caller ? { parent: caller.orderId } : {}),
   workflow: { name: workflow.name, version: workflow.version },
   processState,
   outcome,
   suspended,
-  failureCount,
   completeBy: timeOrNull(completeBy),
-  remainingSeconds: remainingSecondsOf({ remainingMs }),
   submittedAt: timeText(submittedAt),
   updatedAt: timeText(updatedAt),
-  fault: fault && faultView(fault),
+  ...restarts,
+  fault: fault && { type: fault.type },
+});
+
+/** No instruction restarts an order yet. */
+const restarts = { restartedAs: null, restartedFrom: null };
+
+const operatorPart = (order: OrderRecord, state: StateHead) => ({
+  ...clientPart(order, state),
+  /** The order that called this one. */
+  ...(order.caller ? { parent: order.caller.orderId } : {}),
+  failureCount: state.failureCount,
+  remainingSeconds: remainingSecondsOf(state),
+  fault: state.fault && faultView(state.fault),
 });
 
 const internalPart = ({ client, rev, epoch, lockedBy, heldBy }: StateHead) => ({ client, rev, epoch, lockedBy, heldBy });
@@ -77,22 +101,24 @@ const faultView = ({ type, class: faultClass, message, permanent, source, data }
   data: data ?? null,
 });
 
-const stepView = (
-  { path, name, agent, operation, status, result, attempts, completeBy, startedAt, closedAt, output }: StepReport,
-  caller: Caller,
-) => ({
-  path,
-  name,
-  agent,
-  operation,
-  status,
-  result,
-  attempts,
+const followedView = ({ completeBy, startedAt, closedAt, requestedAt, answeredAt, waitsFor, output, ...progress }: Followed) => ({
+  ...progress,
+  waitsFor: waitView(waitsFor),
   completeBy: timeOrNull(completeBy),
   startedAt: timeOrNull(startedAt),
   closedAt: timeOrNull(closedAt),
-  ...(isOperator(caller) ? { output } : {}),
+  // Shown only where they differ: after a resubmission, or for an answer that came while the order was blocked or suspended.
+  ...(requestedAt === null || requestedAt === startedAt ? {} : { requestedAt: timeText(requestedAt) }),
+  ...(answeredAt === null || answeredAt === closedAt ? {} : { answeredAt: timeText(answeredAt) }),
+  output,
 });
+
+type WaitLike = Exclude<OrderWait, Outage> | Exclude<Followed['waitsFor'], Outage | null>;
+
+const waitView = (wait: WaitLike | Outage | null) => (wait?.kind === 'outage' ? { ...wait, since: timeText(wait.since) } : wait);
+
+const orderWaitView = (wait: OrderWait | undefined) =>
+  wait ? { ...waitView(wait), path: wait.path, until: timeOrNull(wait.until) } : null;
 
 const secretsOf = new WeakMap<Program, readonly string[]>();
 

@@ -51,7 +51,7 @@ export interface Composite<out F extends string> extends Activity<F> {
     handler: (caught: Caught<Within<F, P>>) => Activity<G>,
   ): P extends '*' ? Handled<G> : Composite<Exclude<F, Within<F, P>> | G>;
   /**
-   * Names one step that undoes this composite once it has succeeded, in place of the undo of each child. Before it succeeds, its children
+   * Names one step that undoes this composite after it has succeeded, in place of the undo of each child. Before it succeeds, its children
    * are undone one by one.
    */
   undo(step: StepActivity<string, unknown>): Composite<F>;

@@ -3,6 +3,7 @@ import type { Json } from '#core/data/json';
 import { registerFunction } from '#core/definition/functions';
 import { withinTimeLimit } from './compute-limit.ts';
 import type { In } from './expression.ts';
+import { reportingErrors } from './function-errors.ts';
 import { type AnsweringActivity, recordAnswering } from './step.ts';
 
 /**
@@ -21,6 +22,7 @@ export function compute<I extends z.ZodType, O extends z.ZodType>(
   if (!Number.isSafeInteger(version) || version < 1) throw new TypeError(`version: expected a whole number from 1, got ${version}.`);
 
   const versioned = `${name}@${version}`;
-  registerFunction(versioned, (given) => withinTimeLimit(versioned, () => output.parse(fn(input.parse(given))) as Json));
+  const call = (given: Json): Json => withinTimeLimit(versioned, () => output.parse(fn(input.parse(given))) as Json);
+  registerFunction(versioned, (given) => reportingErrors(`the function ${versioned}`, () => call(given)));
   return (given) => recordAnswering({ activity: 'compute', name, function: versioned, input: given });
 }

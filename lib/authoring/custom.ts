@@ -1,10 +1,13 @@
+import { engineFault, engineFaults } from '#core/data/fault';
+import { reasonOf } from '#core/data/thrown';
 import { registerActivity } from '#core/definition/custom';
 import type { ActivityBase, CelExpression, Activity as Node } from '#core/definition/definition';
-import type { Behavior } from '#core/engine/behavior';
+import { type Behavior, raise } from '#core/engine/behavior';
 import { type Activity, distinct, type FaultsOf, leaf } from './activity.ts';
 import { type Composite, composite } from './composite.ts';
 import type { Expr } from './expression.ts';
 import type { FaultType } from './fault.ts';
+import { reportingErrors } from './function-errors.ts';
 
 /** The child activities of a custom activity, by their role. */
 export type Parts = { readonly [part: string]: Activity<string> };
@@ -47,12 +50,34 @@ export function defineActivity<Fields extends object, S, const P extends string 
     throw new TypeError(`Invalid activity name "${type}": use a namespace, ":" and a name, such as "shop:ensure".`);
 
   const children = (node: CustomNode<Fields, P>) => parts.map((part) => (node as unknown as { readonly [part in P]: Node })[part]);
-  registerActivity(type, { templates: () => [], ...behavior, children } as unknown as Behavior);
+  registerActivity(type, guarded(type, { templates: () => [], ...behavior, children } as unknown as Behavior));
   const name = type.slice(type.indexOf(':') + 1);
   return (fields, inside) => {
     const shapes = distinct(parts.map((part) => inside[part]));
     const recorded = Object.fromEntries(parts.map((part, index) => [part, shapes[index]]));
     return composite({ activity: type, name, ...fields, ...recorded });
+  };
+}
+
+/**
+ * Returns a behavior whose errors the host can show. An activity that cannot begin fails as data. In any other function the error stays
+ * an exception: after it, only the same event once more can continue the activity.
+ */
+function guarded(type: string, behavior: Behavior): Behavior {
+  const reporting = Object.entries(behavior).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'function' ? (...given: unknown[]) => reportingErrors(`${type}, ${name}`, () => value(...given)) : value,
+  ]);
+  const watched = Object.fromEntries(reporting) as Behavior;
+  return {
+    ...watched,
+    execute(activity, context) {
+      try {
+        return watched.execute(activity, context);
+      } catch (error) {
+        return raise(engineFault(engineFaults.programmingError, `${type}: ${reasonOf(error)}`, { class: 'application-failure' }));
+      }
+    },
   };
 }
 

@@ -26,6 +26,8 @@ export const OutcomeUnknown = engineFault(engineFaults.outcomeUnknown);
 /** The request of a step or a call exceeds the size limit of a message. The request was not sent. */
 export const InputTooLarge = engineFault(engineFaults.inputTooLarge);
 export const OutputTooLarge = engineFault(engineFaults.outputTooLarge);
+/** The code of an operation throws the same programming error at each try. Whether its effect exists is unknown. */
+export const ProgrammingError = engineFault(engineFaults.programmingError);
 /** A custom activity ran a part a second time without declaring that it may. */
 export const RanTwice = engineFault(engineFaults.ranTwice);
 /** The service refused without a usable code. */

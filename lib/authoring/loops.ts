@@ -36,7 +36,7 @@ export interface ForEachOptions {
 
 /** A loop that collects a result from each turn. */
 export interface Collecting<out F extends string, O> extends Composite<F> {
-  /** One result for each turn that succeeded, in the order of the items. Available once the loop is complete. */
+  /** One result for each turn that succeeded, in the order of the items. Available after the loop is complete. */
   readonly output: Ref<O[]>;
 }
 

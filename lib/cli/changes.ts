@@ -1,12 +1,14 @@
 import { isUndoPath } from '#core/data/ids';
-import { isEnded, type OrderView, questionType, type StepView, timeOf } from './orders.ts';
+import { durationMs, isEnded, type OrderView, questionType, type StepView, secondText, stepLabel, timeOf, waitText } from './orders.ts';
 import { spanText } from './text.ts';
 
 /** Returns the changes between two views of an order, one line each. `before` is undefined for the first view. */
 export function changesBetween(before: OrderView | undefined, after: OrderView): readonly string[] {
-  const steps = (after.steps ?? []).flatMap((step) => {
-    const earlier = before?.steps?.find(({ path }) => path === step.path);
-    const line = stepChange(earlier, step, after);
+  const labelled = (order: OrderView | undefined) => (order?.steps ?? []).map((step) => [stepLabel(step, order?.steps), step] as const);
+  const earlier = labelled(before);
+  const steps = labelled(after).flatMap(([label, step]) => {
+    const [, known] = earlier.find(([name, { path }]) => (path === undefined ? name === label : path === step.path)) ?? [];
+    const line = stepChange(known, step, label, after);
     return line === undefined ? [] : [line];
   });
   return [...orderChange(before, after), ...steps, ...(isEnded(after) && !(before && isEnded(before)) ? [endLine(after)] : [])];
@@ -20,34 +22,49 @@ function orderChange(before: OrderView | undefined, after: OrderView): readonly 
   return before?.processState === 'Error' && after.processState === 'Processing' ? ['running again'] : [];
 }
 
-function stepChange(before: StepView | undefined, after: StepView, order: OrderView): string | undefined {
-  const attempt = after.attempts > 1 ? ` (attempt ${after.attempts})` : '';
+function stepChange(before: StepView | undefined, after: StepView, label: string, order: OrderView): string | undefined {
+  const { attempts = 0 } = after;
+  const attempt = attempts > 1 ? ` (attempt ${attempts})` : '';
   if (after.status === before?.status && after.attempts === before.attempts && after.result === before.result) return undefined;
   switch (after.status) {
     case 'Initialized':
       return undefined;
     case 'Executing':
-      return after.attempts > 1 ? `${after.name} requested again${attempt}` : `${after.name} requested`;
+      if (isWait(after)) return `${label} ${statusText(after, order)}`;
+      return attempts > 1 ? `${label} requested again${attempt}` : `${label} requested`;
     default:
-      return `${after.name} ${statusText(after, order)}${took(after)}${attempt}`;
+      return `${label} ${statusText(after, order)}${took(after)}${attempt}`;
   }
 }
 
+/** Whether it is a wait, for which no agent works. A client sees none. */
+export const isWait = ({ agent, waitsFor }: StepView): boolean => waitsFor !== undefined && waitsFor !== null && agent === null;
+
 /** Returns the status of a step in a few words, with the type of its fault if the order shows it. */
-export function statusText({ status, result, path }: StepView, { fault }: Pick<OrderView, 'fault'>): string {
+export function statusText(step: StepView, { fault }: Pick<OrderView, 'fault'>): string {
+  const { status, result, path, waitsFor, completeBy } = step;
   if (result === 'Succeeded') return 'ok';
   if (result === 'Canceled') return 'canceled';
   // The original step was undone; its undo step succeeded.
-  if (result === 'Compensated') return isUndoPath(path) ? 'ok' : 'undone';
-  if (result === 'Faulted' || status === 'Faulting') return fault?.source === path ? `failed: ${fault.type}` : 'failed';
+  if (result === 'Compensated') return path !== undefined && isUndoPath(path) ? 'ok' : 'undone';
+  if (waitsFor?.kind === 'answer' && status === 'Faulting') return waitText(waitsFor);
+  if (result === 'Faulted' || status === 'Faulting') {
+    // A client sees no paths: there, the fault of the order is that of the step that waits for a person.
+    const isItsFault = path === undefined ? status === 'Faulting' : fault?.source === path;
+    return fault && isItsFault ? `failed: ${fault.type}` : 'failed';
+  }
+  if (waitsFor && status === 'Executing')
+    return `${waitText(waitsFor)}${isWait(step) && completeBy ? ` until ${secondText(completeBy)}` : ''}`;
   return (
     { Initialized: 'not started', Executing: 'requested', Canceling: 'is being canceled', Compensating: 'is being undone' }[status] ??
     status
   );
 }
 
-const took = ({ startedAt, closedAt }: StepView): string =>
-  startedAt && closedAt ? ` ${spanText(timeOf(closedAt) - timeOf(startedAt))}` : '';
+function took(step: StepView): string {
+  const ms = durationMs(step);
+  return ms === undefined ? '' : ` ${spanText(ms)}`;
+}
 
 function endLine(order: OrderView): string {
   const { processState, outcome, output, fault, submittedAt, updatedAt } = order;
@@ -55,7 +72,7 @@ function endLine(order: OrderView): string {
     const result = output !== undefined ? `: ${JSON.stringify(output)}` : fault ? `: ${fault.type}` : '';
     return `${outcome ?? 'processed'} after ${spanText(timeOf(updatedAt) - timeOf(submittedAt))}${result}`;
   }
-  if (fault?.type === questionType) return `waits for an answer: ${fault.message ?? ''}`;
+  if (fault?.type === questionType) return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;
   const what = fault ? `: ${fault.type}${fault.source ? ` at ${fault.source}` : ''}${fault.message ? `: ${fault.message}` : ''}` : '';
   return `waits for an operator${what}`;
 }

@@ -32,6 +32,8 @@ export interface CliCommand<O extends object = object> {
   /** The name with its group: `order list`. */
   readonly name: string;
   readonly summary: string;
+  /** Another last word of the name, which people try. */
+  readonly alias?: string;
   /** Set when `--data` of this command is the payload to send. The data folder then comes from REDRESS_DATA. */
   readonly sendsData?: true;
   /** Adds arguments and options. */

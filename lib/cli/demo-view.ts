@@ -74,7 +74,8 @@ const stepsText = ({ order }: DemoRow): string =>
   (order?.steps ?? []).flatMap((step) => (step.status === 'Initialized' || !order ? [] : [stepText(step, order)])).join(', ');
 
 const stepText = (step: StepView, order: OrderView): string => {
-  const attempt = step.attempts > 1 ? ` (attempt ${step.attempts})` : '';
+  const { attempts = 0 } = step;
+  const attempt = attempts > 1 ? ` (attempt ${attempts})` : '';
   return `${step.name} ${step.status === 'Executing' ? '...' : statusText(step, order)}${attempt}`;
 };
 

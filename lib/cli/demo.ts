@@ -22,11 +22,14 @@ export async function runDemo(cli: Cli, { samples, waitMs }: { readonly samples:
   await api.call('GET', '/health');
 
   const rows: DemoRow[] = files.map((file) => ({ name: file.replace(/\.json$/, '') }));
+  const watching = await cli.api('operator');
   const view = createDemoView(cli, rows);
   const run = randomUUID();
   const signal = AbortSignal.timeout(waitMs);
   await Promise.all(
-    rows.map((row, index) => play(api, row, submissions[index] as SubmissionBody, { key: `demo-${run}-${index}`, view, signal })),
+    rows.map((row, index) =>
+      play({ api, watching }, row, submissions[index] as SubmissionBody, { key: `demo-${run}-${index}`, view, signal }),
+    ),
   );
 
   view.end();
@@ -43,14 +46,14 @@ export async function runDemo(cli: Cli, { samples, waitMs }: { readonly samples:
 }
 
 async function play(
-  api: Api,
+  { api, watching }: { readonly api: Api; readonly watching: Api },
   row: DemoRow,
   body: SubmissionBody,
   { key, view, signal }: { key: string; view: ReturnType<typeof createDemoView>; signal: AbortSignal },
 ): Promise<void> {
   try {
     const { body: submitted } = await api.call<{ orderId: string }>('POST', '/orders', { body, headers: { 'idempotency-key': key } });
-    await followOrder(api, submitted.orderId, {
+    await followOrder(watching, submitted.orderId, {
       signal,
       seen(order, before) {
         row.order = order;

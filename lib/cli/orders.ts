@@ -5,17 +5,33 @@ import type { Api } from './http.ts';
 /** ISO 8601, or milliseconds since 1970. */
 export type Time = string | number;
 
+/** A step, a call or a wait. A client sees its name, status and result alone. */
 export interface StepView {
-  readonly path: string;
   readonly name: string;
-  readonly agent: string;
-  readonly operation: string;
   readonly status: string;
   readonly result?: string | null;
-  readonly attempts: number;
+  readonly path?: string;
+  /** Null for a wait. */
+  readonly agent?: string | null;
+  readonly operation?: string | null;
+  readonly waitsFor?: WaitView | null;
+  readonly attempts?: number;
   readonly completeBy?: Time | null;
   readonly startedAt?: Time | null;
   readonly closedAt?: Time | null;
+  readonly requestedAt?: Time | null;
+  readonly answeredAt?: Time | null;
+}
+
+/** The event for which a step or a whole order waits. */
+export interface WaitView {
+  readonly kind: string;
+  readonly name?: string | null;
+  readonly workflow?: string;
+  readonly agent?: string;
+  readonly since?: Time;
+  /** Only for a whole order. */
+  readonly until?: Time | null;
 }
 
 export interface FaultView {
@@ -35,6 +51,9 @@ export interface OrderView {
   readonly suspended?: boolean;
   readonly failureCount?: number;
   readonly completeBy?: Time | null;
+  readonly endBy?: Time | null;
+  /** Operators only. */
+  readonly waitsFor?: WaitView | null;
   /** Seconds until completeBy after the order is resumed; suspended orders only. */
   readonly remainingSeconds?: number | null;
   readonly submittedAt: Time;
@@ -101,11 +120,54 @@ export async function resolveOrderId(api: Api, given: string): Promise<string> {
 export const questionType = 'OperatorAsked';
 
 /** Returns the state of an order in a few words: `completed`, `waits for an operator: CardDeclined`. */
-export function stateText({ processState, outcome, fault, suspended }: OrderView): string {
+export function stateText({ processState, outcome, fault, suspended, waitsFor }: OrderView): string {
   if (processState === 'Processed') return `${outcome ?? 'processed'}${fault ? `: ${fault.type}` : ''}`;
-  if (processState === 'Error' && fault?.type === questionType) return `waits for an answer: ${fault.message ?? ''}`;
+  if (processState === 'Error' && fault?.type === questionType)
+    return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;
   if (processState === 'Error') return `waits for an operator${fault ? `: ${fault.type}` : ''}`;
+  if (waitsFor && !suspended) return waitText(waitsFor);
   return `${processState === 'Pending' ? 'pending' : 'running'}${suspended ? ', suspended' : ''}`;
+}
+
+/** Returns the event for which an order waits: `waits for the signal approval until 2026-01-31 12:00:00`. */
+export function waitText(wait: WaitView): string {
+  const until = wait.until ? ` until ${secondText(wait.until)}` : '';
+  return `${eventText(wait)}${until}`;
+}
+
+function eventText({ kind, name, workflow, agent, since }: WaitView): string {
+  switch (kind) {
+    case 'signal':
+      return name ? `waits for the signal ${name}` : 'waits for a signal';
+    case 'answer':
+      return 'waits for an answer';
+    case 'order':
+      return `waits for an order of ${workflow}`;
+    case 'outage':
+      return `waits for the agent ${agent}${since === undefined ? '' : ` since ${secondText(since)}`}`;
+    default:
+      return 'waits';
+  }
+}
+
+/** Returns a time in UTC without fractions of a second: `2026-01-31 12:00:00`. */
+export const secondText = (time: Time): string => new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+
+/**
+ * Returns the name of a step; its path if another step has the same name. A client sees no paths: there, the first of them has its name
+ * alone, and each other one a number.
+ */
+export function stepLabel(step: StepView, steps: readonly StepView[] = []): string {
+  const alike = steps.filter(({ name }) => name === step.name);
+  if (alike.length < 2) return step.name;
+  const place = alike.indexOf(step);
+  return step.path ?? (place < 1 ? step.name : `${step.name} (${place + 1})`);
+}
+
+/** Returns how long a step was at work: from its request to its answer. A wait takes from its beginning to its end. */
+export function durationMs({ startedAt, closedAt, requestedAt, answeredAt }: StepView): number | undefined {
+  const [from, to] = [requestedAt ?? startedAt, answeredAt ?? closedAt];
+  return from && to && closedAt ? timeOf(to) - timeOf(from) : undefined;
 }
 
 export const timeOf = (time: Time): number => new Date(time).getTime();

@@ -35,6 +35,7 @@ export function programOf(commands: readonly CliCommand[], terminal: Terminal, r
     const leaf = settled(parent.command(second ?? first), terminal)
       .summary(command.summary)
       .description(`${command.summary}.`);
+    if (command.alias !== undefined) leaf.alias(command.alias);
     command.declare?.(leaf);
     leaf.action(() => run(command, leaf.optsWithGlobals(), leaf.args));
   }

@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
-import type { IMetric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, MathExpression, Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
+import { indexes } from '#adapters/aws/dynamodb/table';
 import type { OrderProcessing } from './order-processing.ts';
 
 /** The subject of one alarm: a queue, a function, or the whole system. */
@@ -43,6 +44,28 @@ const eachQueue = ({ queues: all }: OrderProcessing, isMeant: (name: string) => 
       metric: metric === 'age' ? queue.metricApproximateAgeOfOldestMessage(minute) : queue.metricApproximateNumberOfMessagesVisible(minute),
     };
   });
+
+/** Returns the sum of metrics, of which some may have no data. */
+const sumOf = (usingMetrics: { readonly [id: string]: IMetric }): IMetric =>
+  new MathExpression({ ...fiveMinutes, expression: 'SUM(METRICS())', usingMetrics: { ...usingMetrics } });
+
+/** The share of the account's concurrent executions that are in use, in percent. */
+const shareOfQuota = new MathExpression({
+  ...fiveMinutes,
+  expression: 'used / SERVICE_QUOTA(used) * 100',
+  usingMetrics: {
+    used: new Metric({
+      ...fiveMinutes,
+      namespace: 'AWS/Usage',
+      metricName: 'ResourceCount',
+      dimensionsMap: { Service: 'Lambda', Type: 'Resource', Resource: 'ConcurrentExecutions', Class: 'None' },
+      statistic: 'Maximum',
+    }),
+  },
+});
+
+/** The operations of the table that the functions use. Each has its own metric of errors. */
+const tableOperations = ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'Scan', 'TransactWriteItems', 'UpdateItem'];
 
 const isDead = (name: string): boolean => name.endsWith('-dead');
 
@@ -89,11 +112,19 @@ export const alarmKinds = {
         .map((watched) => ({ ...watched, threshold: 0.9 * all.functionNamed(watched.id).spec.timeoutMs })),
   },
   SupervisorSilent: {
-    says: 'has not looked for overdue orders for ten minutes: late orders do not recover. Check its schedule and its log.',
+    says: 'has not looked for overdue orders for ten minutes, or for two intervals of its schedule: late orders do not recover. Check its schedule and its log.',
     threshold: 1,
     below: true,
     periods: 2,
-    watched: (all) => system('The supervisor', all.metrics.counted('supervisorPass', 'supervisor', total)),
+    // Within the period of rarer starts, there is at least one pass.
+    watched: (all) =>
+      system(
+        'The supervisor',
+        all.metrics.counted('supervisorPass', 'supervisor', {
+          ...total,
+          period: Duration.minutes(Math.max(5, Math.ceil(all.supervisorEvery.toMinutes({ integral: false })))),
+        }),
+      ),
   },
   ServiceAway: {
     says: 'has not reached its remote service for ten minutes: orders that need it wait. Check the service and the network.',
@@ -120,7 +151,10 @@ export const alarmKinds = {
     says: 'could not be delivered to the operators. Read it from the queue of undelivered alerts, and repair the topic.',
     threshold: 0,
     periods: 1,
-    watched: ({ announcements }) => system('An alert', announcements.undelivered.metricApproximateNumberOfMessagesVisible(minute)),
+    watched: ({ announcements }) => [
+      ...system('An alert', announcements.undelivered.metricApproximateNumberOfMessagesVisible(minute)),
+      { id: 'topic', what: 'A notification of the topic', metric: announcements.topic.metricNumberOfNotificationsFailed(total) },
+    ],
   },
   ApiFails: {
     says: 'answers with 5xx. Check the log of its function, the table and the token issuer.',
@@ -134,6 +168,22 @@ export const alarmKinds = {
     periods: 3,
     watched: ({ entrance }) => system('The API', entrance.api.metricLatency({ ...fiveMinutes, statistic: 'p99' })),
   },
+  CallersRefused: {
+    says: 'refuses many calls for their token or role. Find out whether a client has a wrong token, or somebody tries tokens.',
+    threshold: 50,
+    periods: 2,
+    watched: ({ metrics }) =>
+      system(
+        'The API',
+        sumOf({ unauthorized: metrics.counted('http401', 'api', total), forbidden: metrics.counted('http403', 'api', total) }),
+      ),
+  },
+  ConcurrencyNearQuota: {
+    says: 'use more than four fifths of the instances that the account may have in this region. Raise the quota, or lower maxConcurrency.',
+    threshold: 80,
+    periods: 3,
+    watched: () => system('The functions of the account', shareOfQuota),
+  },
   TableThrottled: {
     says: 'is throttled: it refuses requests. Check for a sudden load, and raise its throughput.',
     threshold: 0,
@@ -142,7 +192,18 @@ export const alarmKinds = {
       ['Read', 'Write'].map((kind) => ({
         id: kind.toLowerCase(),
         what: `The table, for ${kind.toLowerCase()} requests,`,
-        metric: table.metric(`${kind}ThrottleEvents`, total),
+        metric: sumOf(
+          Object.fromEntries([
+            ['table', table.metric(`${kind}ThrottleEvents`, total)],
+            ...Object.values(indexes).map(({ name }, index) => [
+              `index${index}`,
+              table.metric(`${kind}ThrottleEvents`, {
+                ...total,
+                dimensionsMap: { TableName: table.tableName, GlobalSecondaryIndexName: name },
+              }),
+            ]),
+          ]),
+        ),
       })),
   },
   TableFails: {
@@ -150,10 +211,16 @@ export const alarmKinds = {
     threshold: 0,
     periods: 3,
     watched: ({ table }) =>
-      ['BatchGetItem', 'PutItem', 'TransactWriteItems'].map((Operation) => ({
-        id: Operation,
-        what: `The table, for ${Operation} requests,`,
-        metric: table.metric('SystemErrors', { ...total, dimensionsMap: { TableName: table.tableName, Operation } }),
-      })),
+      system(
+        'The table',
+        sumOf(
+          Object.fromEntries(
+            tableOperations.map((Operation) => [
+              Operation.charAt(0).toLowerCase() + Operation.slice(1),
+              table.metric('SystemErrors', { ...total, dimensionsMap: { TableName: table.tableName, Operation } }),
+            ]),
+          ),
+        ),
+      ),
   },
 } as const satisfies { readonly [name: string]: AlarmKind };

@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Dashboard, GraphWidget, type IMetric, PeriodOverride } from 'aws-cdk-lib/aws-cloudwatch';
 import type { OrderProcessing } from './order-processing.ts';
 
@@ -13,7 +13,8 @@ export function orderDashboard(system: OrderProcessing, { name }: { readonly nam
   const waiting = queues.names.filter((queue) => !queue.endsWith('-dead'));
   const dead = queues.names.filter((queue) => queue.endsWith('-dead'));
   return new Dashboard(system, 'Dashboard', {
-    dashboardName: name,
+    // Dashboards are global: the same deployment in a second region needs another name.
+    dashboardName: `${name}-${Stack.of(system).region}`,
     periodOverride: PeriodOverride.AUTO,
     defaultInterval: Duration.hours(3),
     widgets: [

@@ -1,4 +1,4 @@
-import { Duration, type RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, Fn, type RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -22,6 +22,11 @@ export class Announcements extends Construct {
   readonly rule: Rule;
   /** Alerts that could not be delivered to the topic for a day. */
   readonly undelivered: Queue;
+
+  /** The name of the rule as in its metrics. For a rule of a custom bus, CloudFormation's `Ref` is `bus|rule`. */
+  get plainRuleName(): string {
+    return Fn.select(1, Fn.split('|', this.rule.ruleName));
+  }
 
   constructor(scope: Construct, id: string, { name, key, removalPolicy }: AnnouncementsProps) {
     super(scope, id);

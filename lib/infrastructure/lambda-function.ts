@@ -2,12 +2,15 @@ import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
+  ApplicationLogLevel,
   Architecture,
   type Code,
   EventSourceMapping,
   Function as LambdaFunction,
+  LoggingFormat,
   RecursiveLoop,
   Runtime,
+  SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -83,8 +86,8 @@ export class SystemFunction extends Construct {
     this.permissions = props.permissions;
     if (spec.timeoutMs > runs.maxMs)
       throw new SetupError(
-        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s with its reply, but Lambda allows at most ${runs.maxMs / 1000} s.`,
-        'Reduce its longestSeconds and completeWithinSeconds (or STEP_COMPLETE_WITHIN_SECONDS, if it sets none), or run this agent outside Lambda on the same queues with REDRESS_ADAPTERS=aws.',
+        `The function ${spec.name} needs ${spec.timeoutMs / 1000} s for its longest operation and the reply to it, but Lambda ends a run after ${runs.maxMs / 1000} s.`,
+        'Reduce longestSeconds and completeWithinSeconds of that operation (or STEP_COMPLETE_WITHIN_SECONDS, if it sets none), or run this agent outside Lambda on the same queues with REDRESS_ADAPTERS=aws.',
       );
     const logGroup = new LogGroup(this, 'Log', {
       retention: props.logRetention,
@@ -104,6 +107,10 @@ export class SystemFunction extends Construct {
       handler: 'index.handler',
       role: this.role,
       logGroup,
+      // In plain text, Lambda would add three lines to each run. The program filters its own lines by LOG_LEVEL.
+      loggingFormat: LoggingFormat.JSON,
+      systemLogLevelV2: SystemLogLevel.WARN,
+      applicationLogLevelV2: ApplicationLogLevel.TRACE,
       description: `Redress: ${spec.name}`,
       timeout: Duration.millis(spec.timeoutMs),
       memorySize: settings.memorySize ?? memoryOf[spec.file] ?? memoryDefault,
@@ -169,9 +176,17 @@ function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency
 function statementsOf(props: SystemFunctionProps, logGroupArn: string): readonly PolicyStatement[] {
   const { spec, permissions, queues, tableArn, busArn, responseQueueArns, cursorSecret, key, tracing } = props;
   const allow = (actions: readonly string[], resources: readonly string[], conditions = {}): PolicyStatement[] =>
-    actions.length > 0 && resources.length > 0
-      ? [new PolicyStatement({ actions: [...actions], resources: [...resources], conditions })]
-      : [];
+    actions.length === 0
+      ? []
+      : chunks(resources).map((some) => new PolicyStatement({ actions: [...actions], resources: [...some], conditions }));
+  const allowPartitions = (actions: readonly string[], partitions: readonly string[]): PolicyStatement[] =>
+    chunks(partitions).flatMap((some) =>
+      allow(
+        actions.map((action) => `dynamodb:${action}`),
+        [tableArn],
+        { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': some } },
+      ),
+    );
   const arns = (names: readonly string[]): readonly string[] => names.map((name) => queues.queue(name).queueArn);
   const { region } = Stack.of(queues);
   const { announces } = permissions;
@@ -184,16 +199,8 @@ function statementsOf(props: SystemFunctionProps, logGroupArn: string): readonly
     ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.recordsIntents ? [tableArn] : [], {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${intentPrefix}*`] },
     }),
-    ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
-      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },
-    }),
-    ...permissions.documents.flatMap(({ actions, partitions }) =>
-      allow(
-        actions.map((action) => `dynamodb:${action}`),
-        partitions.length > 0 ? [tableArn] : [],
-        { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [...partitions] } },
-      ),
-    ),
+    ...allowPartitions(['GetItem', 'PutItem'], permissions.breakers.map(breakerPartitionOf)),
+    ...permissions.documents.flatMap(({ actions, partitions }) => allowPartitions(actions, partitions)),
     ...allow(
       ['dynamodb:Query'],
       permissions.indexes.map((index) => `${tableArn}/index/${index}`),
@@ -214,6 +221,14 @@ function statementsOf(props: SystemFunctionProps, logGroupArn: string): readonly
     ...allow(['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], tracing ? ['*'] : []),
   ];
 }
+
+/** The most resources or partitions of one statement. CDK splits a policy above IAM's limit between statements, not inside one. */
+const perStatement = 30;
+
+const chunks = <T>(values: readonly T[]): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(values.length / perStatement) }, (_, index) =>
+    values.slice(index * perStatement, (index + 1) * perStatement),
+  );
 
 const usesTable = ({ table, recordsIntents, breakers, documents }: Permissions): boolean =>
   table.length + breakers.length + documents.length > 0 || recordsIntents;

@@ -6,9 +6,12 @@ import type { OrderProcessing } from './order-processing.ts';
 /** Metrics of the system and of its platform, for alarms and dashboards. */
 export class OrderMetrics {
   readonly #system: OrderProcessing;
+  /** The name of the deployment, because all deployments of an account share the namespace. */
+  readonly #deployment: string;
 
-  constructor(system: OrderProcessing) {
+  constructor(system: OrderProcessing, deployment: string) {
     this.#system = system;
+    this.#deployment = deployment;
   }
 
   /** Returns a metric that a role counts or measures: `expiryCounted`, `detectionDelayMs`. */
@@ -16,7 +19,7 @@ export class OrderMetrics {
     return new Metric({
       namespace: metricNamespace,
       metricName,
-      dimensionsMap: { role },
+      dimensionsMap: { deployment: this.#deployment, role },
       statistic: 'Sum',
       period: Duration.minutes(1),
       ...options,
@@ -28,7 +31,7 @@ export class OrderMetrics {
     return new Metric({
       namespace: 'AWS/Events',
       metricName: 'MatchedEvents',
-      dimensionsMap: { EventBusName: this.#system.bus.eventBusName, RuleName: this.#system.announcements.rule.ruleName },
+      dimensionsMap: { EventBusName: this.#system.bus.eventBusName, RuleName: this.#system.announcements.plainRuleName },
       statistic: 'Sum',
       period: Duration.minutes(5),
       ...options,

@@ -29,6 +29,7 @@ import { type OrderTableProps, orderTable } from './order-table.ts';
 import { permissionsOf } from './permissions.ts';
 import { startBySchedule } from './schedules.ts';
 import { watchResources } from './stack-limits.ts';
+import { watchTemplate } from './template-limits/index.ts';
 import { type ExternalIssuer, environmentOf, UserPoolIssuer } from './token-issuer.ts';
 
 export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThroughput' | 'replicas'> {
@@ -97,6 +98,8 @@ export class OrderProcessing extends Construct {
   readonly cursorSecret: Secret;
   readonly tracing: boolean;
   readonly announcements: Announcements;
+  /** The interval between runs of the supervisor. */
+  readonly supervisorEvery: Duration;
   readonly entrance: Entrance;
 
   constructor(scope: Construct, id: string, props: OrderProcessingProps) {
@@ -133,6 +136,7 @@ export class OrderProcessing extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.tracing = props.tracing ?? false;
+    this.supervisorEvery = props.supervisorEvery ?? Duration.minutes(1);
     this.functions = this.#makeFunctions(props, specs, { name, logRetention });
     const closing = [...this.functions.values()].filter(({ permissions }) => permissions.closesChannelOf.length > 0);
     for (const each of this.functions.values()) if (each.permissions.switchesConsumers) each.maySwitchConsumers('Consumers', closing);
@@ -143,16 +147,17 @@ export class OrderProcessing extends Construct {
         spec,
         target,
         undelivered: this.announcements.undelivered,
-        startEvery: props.supervisorEvery ?? Duration.minutes(1),
+        startEvery: this.supervisorEvery,
         sweepEvery: props.sweepEvery ?? Duration.hours(6),
       });
-    this.metrics = new OrderMetrics(this);
+    this.metrics = new OrderMetrics(this, name);
     // Rarer starts of the supervisor detect deadlines later by design, so the threshold follows them.
-    const LateDetection = props.supervisorEvery?.toMilliseconds() ?? 60_000;
+    const LateDetection = this.supervisorEvery.toMilliseconds();
     if (props.alarms !== false) new Alarms(this, 'Alarms', { system: this, name, thresholds: { LateDetection, ...props.alarms } });
     orderDashboard(this, { name });
     acknowledgeFindings(this);
     watchResources(this, app.agents.length);
+    watchTemplate(this);
   }
 
   #makeFunctions(props: OrderProcessingProps, specs: readonly FunctionSpec[], common: { name: string; logRetention: RetentionDays }) {

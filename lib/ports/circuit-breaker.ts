@@ -15,6 +15,8 @@ export interface Breaker {
   readonly failedProbes: number;
   /** When the service came back; null while it is down. */
   readonly closedAt: number | null;
+  /** The only client for which calls have failed in this outage. Another client may probe at once. */
+  readonly onlyClient?: string;
 }
 
 /**
@@ -45,8 +47,18 @@ export const phaseOf = (breaker: Breaker | undefined, now: number): Phase => {
   return now < releasedBy(breaker, breaker.closedAt) ? 'half-open' : 'closed';
 };
 
-/** Returns the breaker after it opens. `random`, from 0 to 1, spreads the times of the probes. */
-export function opened(agent: string, before: Breaker | undefined, now: number, random: number): Breaker {
+/**
+ * Whether a call for this client may be a probe now. If calls of one client alone have failed, its content may be the cause, and
+ * another client need not wait.
+ */
+export const mayProbe = (breaker: Breaker | undefined, client: string | undefined, now: number): boolean =>
+  breaker !== undefined && (now >= breaker.probeAt || (breaker.onlyClient !== undefined && breaker.onlyClient !== client));
+
+/**
+ * Returns the breaker after it opens. `random`, from 0 to 1, spreads the times of the probes. `onlyClient`: the client of all
+ * failures, if it is one.
+ */
+export function opened(agent: string, before: Breaker | undefined, now: number, random: number, onlyClient?: string): Breaker {
   // A service that fails again while half-open continues the same outage, and its probes do not become more frequent.
   const again = before && phaseOf(before, now) !== 'closed';
   const failedProbes = again ? before.failedProbes : 0;
@@ -57,18 +69,29 @@ export function opened(agent: string, before: Breaker | undefined, now: number, 
     probeAt: now + pauseMs(failedProbes, random),
     failedProbes,
     closedAt: null,
+    ...(onlyClient === undefined ? {} : { onlyClient }),
   };
 }
 
-/** Returns the breaker with a probe begun. The instance that writes it may call; if it crashes, another may after `probeAt`. */
-export const probing = (breaker: Breaker, now: number, random: number): Breaker => ({
+/**
+ * Returns the breaker with a probe begun for a client. The instance that writes it may call; if it crashes, another may after
+ * `probeAt`. If the probe of another client fails too, the failures belong to several clients.
+ */
+export function probing({ onlyClient, ...breaker }: Breaker, client: string | undefined, now: number, random: number): Breaker {
+  return {
+    ...breaker,
+    rev: breaker.rev + 1,
+    failedProbes: breaker.failedProbes + 1,
+    probeAt: now + pauseMs(breaker.failedProbes + 1, random),
+    ...(onlyClient !== undefined && onlyClient === client ? { onlyClient } : {}),
+  };
+}
+
+export const closed = ({ onlyClient: _, ...breaker }: Breaker, now: number): Breaker => ({
   ...breaker,
   rev: breaker.rev + 1,
-  failedProbes: breaker.failedProbes + 1,
-  probeAt: now + pauseMs(breaker.failedProbes + 1, random),
+  closedAt: now,
 });
-
-export const closed = (breaker: Breaker, now: number): Breaker => ({ ...breaker, rev: breaker.rev + 1, closedAt: now });
 
 const pauseMs = (failedProbes: number, random: number): number => Math.round(backoffMs(probeMs, failedProbes, random));
 

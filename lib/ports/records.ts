@@ -47,6 +47,8 @@ export interface DueFor {
   readonly agent?: string;
   /** How often the same step or claim was late before; absent if never. */
   readonly failures?: number;
+  /** A sentence about the failure that the step's agent reported last, without secrets; absent if it reported none. */
+  readonly heard?: string;
   /** After a lateness was counted, the extended deadline: milliseconds since 1970. */
   readonly waitsUntil?: number;
   /** Since when the step waits, if an outage of the service or unread replies explain its lateness: milliseconds since 1970. */

@@ -14,7 +14,7 @@ export interface Telemetry {
   /** Whether lines of this level are written. Callers use it to skip fields that are costly to compute. */
   logs(level: LogLevel): boolean;
   log(level: LogLevel, message: string, fields?: LogFields): void;
-  /** Increments a counter: `staleReply`, `claimLost`. */
+  /** Increments a counter: `staleReply`, `raceLost`. */
   count(metric: string, by?: number): void;
   counts(): Readonly<Record<string, number>>;
   /** Records a value in the unit of the metric's name: `detectionDelayMs`. */
@@ -28,7 +28,7 @@ const valueCharactersMax = 2048;
 /** CloudWatch accepts at most this many values of one metric in a log object. */
 const valuesMax = 100;
 
-/** CloudWatch namespace of the metrics. Their dimension is `role`. */
+/** CloudWatch namespace of the metrics. Their dimensions are `deployment` and `role`: one account may have several deployments. */
 export const metricNamespace = 'Redress';
 
 const unitOf = (metric: string): string => (metric.endsWith('Ms') ? 'Milliseconds' : 'Count');
@@ -38,23 +38,36 @@ export function createTelemetry({
   level = 'info',
   write = (line) => void process.stderr.write(line),
   role,
+  deployment = 'redress',
+  run = () => ({}),
   now = () => Date.now(),
+  placeOf = () => undefined,
 }: {
   level?: LogLevel | 'off';
   write?: (line: string) => void;
   role?: string;
+  /** The name of the deployment. */
+  deployment?: string;
+  /** Returns fields of each line that name the present run of a function. */
+  run?: () => LogFields;
   now?: () => number;
+  /** Returns the place in the app's code where an error was thrown. */
+  placeOf?: (error: Error) => string | undefined;
 } = {}): Telemetry {
   const counters: Record<string, number> = {};
   const reported: Record<string, number> = {};
   let measured: Record<string, number[]> = {};
+  const short = (_: string, value: unknown): unknown => {
+    if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, valueCharactersMax) + (placeOf(value) ?? '');
+    return typeof value === 'string' && value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value;
+  };
   const from = level === 'off' ? levels.length : levels.indexOf(level);
   return {
     logs: (lineLevel) => levels.indexOf(lineLevel) >= from,
     log(lineLevel, message, fields = {}) {
       if (levels.indexOf(lineLevel) < from) return;
       const line = JSON.stringify(
-        { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), message, ...fields },
+        { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), ...run(), message, ...fields },
         short,
       );
       write(`${line.replace(unsafe, escaped)}\n`);
@@ -78,16 +91,12 @@ export function createTelemetry({
       const names = [...counted.map(([name]) => name), ...Object.keys(values)];
       if (names.length === 0) return undefined;
       const Metrics = names.map((Name) => ({ Name, Unit: unitOf(Name) }));
-      const CloudWatchMetrics = [{ Namespace: metricNamespace, Dimensions: [['role']], Metrics }];
-      return { _aws: { Timestamp: now(), CloudWatchMetrics }, role: role ?? 'host', ...Object.fromEntries(counted), ...values };
+      const CloudWatchMetrics = [{ Namespace: metricNamespace, Dimensions: [['deployment', 'role']], Metrics }];
+      const dimensions = { deployment, role: role ?? 'host' };
+      return { _aws: { Timestamp: now(), CloudWatchMetrics }, ...dimensions, ...Object.fromEntries(counted), ...values };
     },
   };
 }
-
-const short = (_: string, value: unknown): unknown => {
-  if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, valueCharactersMax);
-  return typeof value === 'string' && value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value;
-};
 
 /** Characters that terminals act on but JSON does not escape: C1 controls, line separators, bidirectional marks. */
 const unsafe = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

@@ -14,6 +14,7 @@ const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   REDRESS_DATA: z.string().min(1).default('.redress'),
   REDRESS_SAMPLES: onOff.default(true),
+  REDRESS_QUIET: onOff.default(false),
   REDRESS_ADAPTERS: z.enum(['embedded', 'aws']).default('embedded'),
   SUPERVISOR_PERIOD_SECONDS: seconds.default(2),
   STEP_COMPLETE_WITHIN_SECONDS: seconds.default(10),
@@ -41,6 +42,8 @@ export interface Config {
   readonly host: string;
   readonly dataFolder: string;
   readonly samples: boolean;
+  /** Prints no line for orders that end or are blocked. */
+  readonly quiet: boolean;
   readonly adapters: 'embedded' | 'aws';
   readonly supervisorPeriodMs: number;
   readonly stepMs: number;
@@ -78,6 +81,7 @@ export function readConfig(environment: { readonly [name: string]: string | unde
     host: variables.HOST,
     dataFolder: variables.REDRESS_DATA,
     samples: variables.REDRESS_SAMPLES,
+    quiet: variables.REDRESS_QUIET,
     adapters: variables.REDRESS_ADAPTERS,
     supervisorPeriodMs: variables.SUPERVISOR_PERIOD_SECONDS * 1000,
     stepMs: variables.STEP_COMPLETE_WITHIN_SECONDS * 1000,

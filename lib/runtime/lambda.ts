@@ -7,7 +7,7 @@ import type { App } from '#authoring/workflow';
 import { isObject } from '#core/data/json';
 import { systemClock } from '#ports/clock';
 import { queueOf } from '#ports/delivery';
-import { createTelemetry, type Telemetry } from '#ports/telemetry';
+import { createTelemetry, type LogFields, type Telemetry } from '#ports/telemetry';
 import { recordDefinitions } from '#roles/definitions/recorded-definitions';
 import { createAppServices } from './app-services.ts';
 import { readConfig } from './config.ts';
@@ -28,7 +28,7 @@ export interface LambdaOptions {
 
 const toLog = (line: string): void => void process.stdout.write(line);
 
-export type LambdaHandler = (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>) => Promise<unknown>;
+export type LambdaHandler = (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis' | 'awsRequestId'>) => Promise<unknown>;
 
 /** Work stops this long before the run's timeout, so that the run can still report its results. */
 const marginMs = 1000;
@@ -38,8 +38,14 @@ const marginMs = 1000;
  * retries a failed start.
  */
 export function inLambda({ app, create, environment, print = toLog }: LambdaOptions): LambdaHandler {
-  const telemetry = createTelemetry({ level: readConfig(environment).logLevel, role: environment['REDRESS_ROLE'] ?? 'lambda' });
   const prefix = readAwsConfig(environment).queuePrefix;
+  let run: LogFields = {};
+  const telemetry = createTelemetry({
+    level: readConfig(environment).logLevel,
+    role: environment['REDRESS_ROLE'] ?? 'lambda',
+    deployment: prefix.replace(/-$/, ''),
+    run: () => run,
+  });
   let opened: ReturnType<typeof open> | undefined;
 
   const handler = async () => {
@@ -52,12 +58,14 @@ export function inLambda({ app, create, environment, print = toLog }: LambdaOpti
   };
   handler().catch((error: unknown) => telemetry.log('error', 'function does not start', { error }));
 
-  return async (event, { getRemainingTimeInMillis }) => {
-    const { run, services } = await handler();
+  return async (event, { getRemainingTimeInMillis, awsRequestId }) => {
+    // An instance has one run at a time.
+    run = { awsRequestId, ...traceOf(environment) };
+    const { handle, services } = await handler();
     const ending = new AbortController();
     const timer = setTimeout(() => ending.abort(), Math.max(0, getRemainingTimeInMillis() - marginMs));
     try {
-      return await run(isQueueEvent(event) ? withPlainNames(event, prefix) : event, { stopping: ending.signal });
+      return await handle(isQueueEvent(event) ? withPlainNames(event, prefix) : event, { stopping: ending.signal });
     } finally {
       // Lambda freezes unfinished work when a run ends, perhaps for hours.
       await services.settled();
@@ -84,8 +92,14 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
   if (warnings.length > 0) telemetry.log('warn', 'workflows have warnings', { warnings });
   const given = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
   await services.start(system.submit);
-  const run = create({ system, environment: given, accepting: () => true }) as (event: unknown, invocation: Invocation) => unknown;
-  return { run, services };
+  const handle = create({ system, environment: given, accepting: () => true }) as (event: unknown, invocation: Invocation) => unknown;
+  return { handle, services };
+}
+
+/** Returns the id of the run's X-Ray trace, which Lambda puts into the environment. */
+function traceOf(environment: Environment): LogFields {
+  const [, traceId] = /Root=([^;]+)/.exec(environment['_X_AMZN_TRACE_ID'] ?? '') ?? [];
+  return traceId === undefined ? {} : { traceId };
 }
 
 /** The issuer of functions that take no tokens: it accepts none. */
@@ -98,7 +112,10 @@ async function cursorKeyIn(environment: Environment): Promise<Uint8Array> {
   const client = new SecretsManagerClient({});
   const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId }));
   client.destroy();
-  if (SecretString.length < 32) throw new Error(`The secret ${SecretId} is too short for a key: expected at least 32 characters.`);
+  if (SecretString.length < 32)
+    throw new Error(
+      `The secret ${SecretId} is too short for a key: expected at least 32 characters, got ${SecretString.length}. The runbook says how to change the cursor key.`,
+    );
   return Buffer.from(SecretString, 'utf8');
 }
 

@@ -1,18 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import type { Issuer } from '#api/app';
 import type { App } from '#authoring/workflow';
+import type { Json } from '#core/data/json';
 import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
 import type { Definitions } from '#ports/definitions';
 import type { Publisher } from '#ports/event-bus';
 import type { Queues } from '#ports/queues';
-import type { StateRecord } from '#ports/records';
+import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import type { Trouble } from '#roles/agent/trouble';
 import { type ChannelHealth, createChannelHealth } from '#roles/channels/health';
 import { createOutages, type Outages } from '#roles/dead-letters/outages';
 import { loadDefinitions } from '#roles/definitions/load';
+import { outputWithoutSecrets } from '#roles/scheduler/redaction';
 import { createScheduler, type Scheduler } from '#roles/scheduler/scheduler';
+import type { Loaded } from '#roles/scheduler/types';
 import { createSubmission, type Submit } from '#roles/submission/submission';
 import type { Config } from './config.ts';
 import { visibilityOf } from './visibility.ts';
@@ -34,12 +38,24 @@ export interface Ports {
   readonly tidy?: (() => Promise<void>) | undefined;
 }
 
+/** An order that is blocked or has ended. */
+export interface OrderAtRest {
+  readonly order: OrderRecord;
+  readonly record: StateRecord;
+  /** Returns the output of a completed order, without secrets; undefined if it has none. */
+  readonly output: () => Json | undefined;
+}
+
+export type OnRest = (rest: OrderAtRest) => void;
+
 /** Events of the system for the host. */
 export interface SystemEvents {
   /** An order is blocked because its fault has no handler (WF). */
   workflowTerminated: { readonly orderId: string; readonly record: StateRecord };
   /** A runtime service failed for one instance, or reported an exception (WF: ServicesExceptionNotHandled). */
   servicesExceptionNotHandled: { readonly service: string; readonly orderId?: string; readonly error: unknown };
+  /** The code of an operation threw, gave no answer, or returned what does not fit. It may quote secrets. */
+  operationFailed: { readonly orderId: string; readonly trouble: Trouble };
 }
 
 export type Emit = <E extends keyof SystemEvents>(event: E, detail: SystemEvents[E]) => void;
@@ -66,11 +82,13 @@ export interface System extends Ports {
 export interface SystemOptions {
   readonly hostId: string;
   readonly emit?: Emit;
+  /** Called for each order that a write of this process blocks or ends. */
+  readonly onRest?: OnRest;
   readonly definitions?: Definitions;
 }
 
 export function createSystem(app: App, config: Config, ports: Ports, options: SystemOptions): System {
-  const { hostId, emit = () => {}, definitions = loadDefinitions(app) } = options;
+  const { hostId, emit = () => {}, onRest, definitions = loadDefinitions(app) } = options;
   const scheduler = createScheduler({
     ...ports,
     definitions,
@@ -79,6 +97,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     clockToleranceMs: config.clockToleranceMs,
     lockPolicy: config.lockPolicy,
     onTerminated: (orderId, record) => emit('workflowTerminated', { orderId, record }),
+    ...(onRest ? { onRest: restOf(onRest) } : {}),
     onServiceException: (orderId, error) => emit('servicesExceptionNotHandled', { service: 'store', orderId, error }),
   });
   const { stepMs, maxFailures, longWaitMs, claimOnSubmit, defaultWorkflow } = config;
@@ -99,6 +118,11 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   const visibilityMsOf = visibilityOf(app, config);
   return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth, outages, visibilityMsOf };
 }
+
+const restOf =
+  (onRest: OnRest) =>
+  (loaded: Loaded): void =>
+    onRest({ order: loaded.order, record: loaded.record, output: () => outputWithoutSecrets(loaded) });
 
 /** Returns a random id, different for every process. */
 export const newHostId = (): string => `host-${randomBytes(6).toString('hex')}`;

@@ -29,7 +29,7 @@ test('when an operator resubmits the failed step, only that step is requested ag
   assert.deepEqual([headers.get('etag'), headers.get('location')], [`"${json.rev}"`, `/orders/${orderId}`]);
   await answer('payment', { status: 'succeeded', output: { chargeId: 'c', token: 't' } });
   for (const _ of ['ship', 'tell']) await answer('shipping', { status: 'succeeded', output: {} });
-  const order = (await ask('GET', `/orders/${orderId}`, { as: 'acme' })).json;
+  const order = (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json;
   assert.deepEqual(
     [order.processState, order.outcome, order.steps.map(({ attempts }: { attempts: number }) => attempts)],
     ['Processed', 'completed', [1, 2, 1, 1]],

@@ -106,6 +106,43 @@ for (const [why, journal, state, wanted] of courses) {
   });
 }
 
+/** Journal, and the times of the first step's request and answer. Each entry is 100 ms after the one before. */
+const durations: readonly [string, JournalEntry[], unknown[]][] = [
+  ['an answer closes it at once', journalOf(requested('order/pick', 1), closed('order/pick')), [100, 200]],
+  ['it was requested twice', journalOf(requested('order/pick', 1), requested('order/pick', 2), closed('order/pick')), [100, 300]],
+  [
+    'its answer came while the order was blocked, and closes it after the resubmission',
+    journalOf(
+      requested('order/pick', 1),
+      { type: 'OrderBlocked', path: 'order/pack', fault: {} },
+      { type: 'ReplyRecorded', path: 'order/pick', status: 'succeeded' },
+      { type: 'OrderUnblocked', path: 'order/pack' },
+      closed('order/pick'),
+    ),
+    [100, 300],
+  ],
+  [
+    'a person resubmitted it: the wait for the person does not count',
+    journalOf(
+      requested('order/pick', 1),
+      { type: 'OrderBlocked', path: 'order/pick', fault: {} },
+      { type: 'OrderUnblocked', path: 'order/pick' },
+      requested('order/pick', 2),
+      closed('order/pick'),
+    ),
+    [400, 500],
+  ],
+  ['it is at work', journalOf(requested('order/pick', 1)), [100, null]],
+  ['it was canceled', journalOf(requested('order/pick', 1), closed('order/pick', 'Canceled')), [100, null]],
+];
+
+for (const [why, journal, wanted] of durations) {
+  test(`a step is reported with the times of its request and its answer: ${why}`, () => {
+    const [pick] = stepsOf(program, journal, undefined);
+    assert.deepEqual([pick?.requestedAt, pick?.answeredAt], wanted);
+  });
+}
+
 test('a step in a loop is reported once per iteration, at its place in the definition', () => {
   const journal = journalOf(requested('order[0]/pick', 1), requested('order[1]/pick', 1), closed('order[0]/pick'));
   assert.deepEqual(

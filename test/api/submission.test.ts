@@ -115,7 +115,7 @@ test('an order may name only a response queue that is registered for its client 
 test('without claiming on submission an order is Pending, with no step begun (F-03, F-05)', async () => {
   const { submitOrder, ask } = startApi({ claimOnSubmit: false });
   const orderId = await submitOrder('k');
-  const { json } = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
+  const { json } = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
   assert.deepEqual([json.processState, json.failureCount, json.completeBy, json.outcome, json.fault], ['Pending', 0, null, null, null]);
   assert.deepEqual(new Set(json.steps.map(({ status }: { status: string }) => status)), new Set(['Initialized']));
 });

@@ -14,7 +14,7 @@ test('F-163: faults are listed with their step, its retry, their handler and the
     ['step', 'fault', 'retries', 'handled by', 'then'],
     ['order/reserve', 'OutOfStock', 'order/on-Refused', 'undoes order, the order ends'],
     ['order/reserve', 'no answer, ServiceUnavailable', 'requested again when late', 'an operator', 'the order is blocked'],
-    ['order/reserve', 'outcome unknown', 'an operator', 'the order is blocked'],
+    ['order/reserve', 'outcome unknown, ProgrammingError', 'an operator', 'the order is blocked'],
     ['order/retry/charge', 'CardDeclined', 'order/on-Refused', 'undoes order, the order ends'],
     ['order/retry/charge', 'no answer', 'requested again when late', 'an operator', 'the order is blocked'],
   ]);

@@ -124,7 +124,7 @@ describe('an order that another one called', () => {
   const quote = step('quote', { undo: { ...step('undo'), activity: 'step' } as never });
   const definition = workflow(sequence('', quote, step('pay')), { toCaller: ['Refused'] });
 
-  test('it ends with a fault for its caller after all its work is undone', () => {
+  test('the called order ends with a fault for its caller after all its work is undone', () => {
     const run = started(definition, true);
     run.reply('order/quote', ok());
     run.reply('order/pay', fault('Refused/CardDeclined'));
@@ -133,13 +133,13 @@ describe('an order that another one called', () => {
     assert.partialDeepStrictEqual(run.state, { outcome: 'compensated', failure: { type: 'Refused/CardDeclined', source: 'order/pay' } });
   });
 
-  test('it is rejected if it had done nothing', () => {
+  test('the called order ends as rejected if it had done nothing', () => {
     const run = started(definition, true);
     run.reply('order/quote', fault('Refused'));
     assert.partialDeepStrictEqual(run.state, { outcome: 'rejected', failure: { type: 'Refused' } });
   });
 
-  test('any other fault blocks it, as it would block an order without a caller', () => {
+  test('any fault that toCaller does not name blocks the called order, as it would block an order without a caller', () => {
     const other = started(definition, true);
     other.reply('order/quote', fault('Odd'));
     const own = started(definition);
@@ -147,7 +147,7 @@ describe('an order that another one called', () => {
     assert.deepEqual([other.state.blocked?.fault.type, own.state.blocked?.fault.type], ['Odd', 'Refused']);
   });
 
-  test('its caller can compensate it as a whole after it was completed', () => {
+  test('the caller can compensate the called order as a whole after it was completed', () => {
     const run = started(definition, true);
     run.reply('order/quote', ok());
     run.reply('order/pay', ok());
@@ -158,7 +158,7 @@ describe('an order that another one called', () => {
     assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
   });
 
-  test('its caller can compensate it if its only activity is a step', () => {
+  test('the caller can compensate a called order whose only activity is a step', () => {
     const run = started(workflow(step('charge', { undo: step('undo') as Step })), true);
     run.reply('order', ok());
     run.happen({ type: 'compensatedByCaller' });
@@ -166,7 +166,7 @@ describe('an order that another one called', () => {
     assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
   });
 
-  test('it is not compensated if it was not completed, or if it has no caller', () => {
+  test('an order is not compensated for a caller if it was not completed, or if it has no caller', () => {
     const open = started(definition, true);
     const own = started(definition);
     for (const run of [open, own]) run.reply('order/quote', ok());
@@ -180,7 +180,7 @@ describe('an order that another one called', () => {
     }
   });
 
-  test('it keeps no undo entries if it has no caller, or if it was canceled', () => {
+  test('an order that has ended keeps no undo entries if it has no caller, or if it was canceled', () => {
     const own = started(definition);
     own.reply('order/quote', ok());
     own.reply('order/pay', ok());
@@ -195,7 +195,8 @@ describe('workflows that call each other', () => {
   const named = (name: string, root: Activity): WorkflowDefinition => workflow(root, { name, version: 1 });
   const calling = (name: string, ...operations: string[]): WorkflowDefinition =>
     named(name, sequence('', ...operations.map((operation, index) => call({ name: `c${index}`, operation }))));
-  const back = (...way: string[]) => `It calls itself: ${way.join(' → ')}. Such an order could never end.`;
+  const back = (...way: string[]) =>
+    `The workflow calls itself: ${way.join(' → ')}. Such an order could never end. Remove one of these calls.`;
 
   test('each cycle is reported at every call that leads to it, with its way', () => {
     assert.deepEqual(callProblems([calling('a', 'b@1'), calling('b', 'c@1', 'd@1'), calling('c'), calling('d', 'a@1')]), [

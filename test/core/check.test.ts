@@ -128,13 +128,13 @@ const table: readonly (readonly [what: string, definition: WorkflowDefinition, p
   ['an order with a negative time limit', workflow(step('a'), { completeWithinSeconds: -5 }), '', 'completeWithinSeconds', '-5'],
   ['a delay of a negative duration', workflow(delay('d', -1)), 'order', '-1'],
   ['a delay whose duration is a text', workflow(delay('d', 'soon')), 'order', '"soon"'],
-  ['33 levels', workflow(deep(limits.depthMax + 1)), `order${'/level'.repeat(31)}/leaf`, 'More than 32 levels', 'several workflows'],
+  ['33 levels', workflow(deep(limits.depthMax + 1)), `order${'/level'.repeat(31)}/leaf`, 'more than 32 levels', 'Split the workflow'],
   [
     '10,001 activities',
     workflow(sequence('', ...listOf(limits.activitiesMax, (index) => step(`s${index}`)))),
     'order',
     '10001 activities',
-    'at most 10000',
+    'the maximum is 10000',
   ],
 
   [
@@ -252,7 +252,7 @@ const reads: typeof table = [
     'a read of a collected list inside its loop',
     workflow(sequence('', collecting('items', reading('pack', 'steps.items.size()'), 'steps.pack.id'))),
     'order/items/pack',
-    'this is inside of it, and its list exists only after it is complete',
+    'this is inside that loop, and the collected list exists only after the loop is complete',
   ],
   [
     'a loop that reads its own collected list',
@@ -281,7 +281,7 @@ const reads: typeof table = [
       ),
     ),
     'order/items/b',
-    'a handler of it runs after it has failed',
+    'this is in a handler of that loop, which runs after the loop has failed',
   ],
   [
     'a read of the list of a loop without collect',

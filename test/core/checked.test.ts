@@ -135,7 +135,7 @@ describe('which handler handles which fault', () => {
   test('a handler handles faults raised inside its activity, also by a raise, but not those of the handler', () => {
     assert.deepEqual(warned(on(scope('', raise('Refused/Late')), ['Refused', step('b')])), []);
     assert.deepEqual(warned(on(sequence('', step('a')), ['Refused', raise('Refused')]), 'Refused'), [
-      'warning order/raise No step inside order declares or raises "Refused".',
+      'warning order/raise No step inside order declares or raises "Refused". Correct the name, or remove the handler.',
     ]);
   });
 
@@ -148,10 +148,10 @@ describe('which handler handles which fault', () => {
     const retry = (more: object) => written('retry', 'retry', { retries: 1, intervalSeconds: 1, ...more, do: faulty('a', 'Refused/Late') });
     const named = ['Refused', 'Fraud', 'Engine/NoSignal', '*'];
     assert.deepEqual(warned(sequence('', retry({ except: named })), 'Refused'), [
-      'warning order/retry No step inside declares or raises "Fraud", which "except" names.',
+      'warning order/retry No step inside declares or raises "Fraud", which "except" names. Correct the name, or remove it.',
     ]);
     assert.deepEqual(warned(sequence('', retry({ only: named })), 'Refused'), [
-      'warning order/retry No step inside declares or raises "Fraud", which "only" names.',
+      'warning order/retry No step inside declares or raises "Fraud", which "only" names. Correct the name, or remove it.',
     ]);
   });
 
@@ -176,7 +176,7 @@ describe('which handler handles which fault', () => {
 describe('the reason why a step may not have run', () => {
   const why = (root: Activity): string | undefined => wrong(root)[0]?.split(': ').at(-1);
 
-  test('it is in a handler, before or after the activity that reads it', () => {
+  test('the step is in a handler, before or after the activity that reads it', () => {
     assert.equal(
       why(on(sequence('', faulty('a', 'Refused'), read('r', 'steps.b.x')), ['Refused', step('b')])),
       'it is in a handler of order.',
@@ -187,7 +187,7 @@ describe('the reason why a step may not have run', () => {
     );
   });
 
-  test('it comes later, whatever surrounds it', () => {
+  test('the step comes later, whatever surrounds it', () => {
     const choice = written('choice', 'big', { branches: [{ when: true, do: step('b') }] });
     assert.equal(why(sequence('', read('r', 'steps.b.x'), choice)), 'it comes later.');
     assert.equal(
@@ -197,7 +197,7 @@ describe('the reason why a step may not have run', () => {
     assert.equal(why(sequence('', sequence('one', read('r', 'steps.b.x')), sequence('two', step('b')))), 'it comes later.');
   });
 
-  test('it is the reading activity itself, even if the read has a default', () => {
+  test('the step is the reading activity itself, even if the read has a default', () => {
     assert.equal(why(sequence('', read('r', 'orElse(steps.?r.?x, 1)'))), 'it reads its own output.');
   });
 
@@ -214,7 +214,7 @@ describe('the reason why a step may not have run', () => {
     assert.deepEqual(wrong(sequence('', choice, read('r', 'steps.b.x'))), []);
     const both = parallel('both', written('terminate', 'end', {}), step('c'));
     assert.deepEqual(wrong(sequence('', both, step('never'))), [
-      'warning order/never Unreachable: a fault is raised or the order ends before it.',
+      'warning order/never Unreachable: before this activity, a fault is raised or the order ends. Move or remove it.',
     ]);
   });
 });
@@ -241,7 +241,8 @@ describe('F-99: steps that stay when their scope is compensated', () => {
   });
 
   test('a scope in a loop is named only in the same turn', () => {
-    const many = 'error order/compensate "s" (order/loop/s) is inside a loop, so it is not one scope but many.';
+    const many =
+      'error order/compensate "s" (order/loop/s) is inside a loop, so it is not one scope but many. Compensate it inside the loop, or name a scope around the loop.';
     for (const loop of [forEach('loop', scope('s', undoable('a'))), repeatWhile('loop', scope('s', undoable('a')))])
       assert.deepEqual(stays(sequence('', loop, compensate('s'))), [many]);
     assert.deepEqual(stays(sequence('', forEach('loop', sequence('turn', scope('s', undoable('a')), compensate('s'))))), []);

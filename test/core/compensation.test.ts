@@ -75,7 +75,7 @@ test('F-103: undos that fail together do not retry together: each pause varies b
   assert.ok(new Set(pauses).size > 15, `${pauses} are not the same`);
 });
 
-test('F-80: one event cancels a thousand branches, and each agent is notified', () => {
+test('F-80: one event cancels a thousand branches, and each agent receives the cancellation', () => {
   const run = startRun(workflow(parallel('order', ...steps(1000).map((name) => sequence(`branch-${name}`, undoable(name))))));
   run.happen({ type: 'started', stepMs });
   const { commands } = run.happen({ type: 'canceled', outcome: 'canceled' });

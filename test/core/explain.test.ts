@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Activity, WorkflowDefinition } from '#core/definition/definition';
-import { explain } from '#core/views/explain';
+import { explain, type Obstacle } from '#core/views/explain';
+import { lastAnswers } from '#core/views/last-answers';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -64,7 +65,7 @@ describe("the explanation of an order's current state", () => {
     const run = started(sequence('order', call));
     assert.equal(why(run), 'Waits for an order of ship-one@1 at order/ship.');
     assert.equal(
-      explain(run.program, run.state, run.now, (path, generation) => `ord_${path.length}${generation}`),
+      explain(run.program, run.state, run.now, { childOf: (path, generation) => `ord_${path.length}${generation}` }),
       'Waits for the order ord_101 of ship-one@1 at order/ship.',
     );
   });
@@ -75,6 +76,47 @@ describe("the explanation of an order's current state", () => {
       why(run),
       'Waits for agent to answer order/a until 00:00:30; waits for agent to answer order/b until 00:00:30; waits for agent to answer order/c until 00:00:30; 2 more like these.',
     );
+  });
+
+  test('the agent cannot work: the explanation says why, since when, and what ends it', () => {
+    const run = started(sequence('order', step('charge')));
+    const { now: since } = run;
+    const text = 'Waits for agent to answer order/charge until 00:00:30';
+    const because = (obstacle: Obstacle): string => explain(run.program, run.state, run.now, { obstacleOf: () => obstacle });
+    assert.equal(
+      because({ kind: 'away', since, nextProbeAt: since + 5000 }),
+      `${text}, but the service of agent is away since 00:00:00 (its circuit breaker is open): requests continue when a probe succeeds, the next one at 00:00:05.`,
+    );
+    assert.equal(
+      because({ kind: 'recovering', since }),
+      `${text}, and the service of agent is back since 00:00:00: the waiting requests are released one after another.`,
+    );
+    assert.equal(
+      because({ kind: 'closed-channel', since, by: 'olga', reason: 'the bank moves' }),
+      `${text}, but olga closed the channel agent at 00:00:00 (the bank moves): requests continue when an operator opens it.`,
+    );
+    assert.equal(explain(run.program, run.state, run.now, { obstacleOf: () => undefined }), `${text}.`);
+  });
+
+  test('another host has locked the order', () => {
+    const run = started(sequence('order', step('charge')));
+    const lock = { by: 'host-1', until: run.now + 9000 };
+    assert.match(explain(run.program, run.state, run.now, { lock }), /\. host-1 has locked it until 00:00:09\.$/);
+  });
+
+  test('the last failure of the step at work is named, in at most 300 characters, until the step closes', () => {
+    const run = started(sequence('order', step('charge'), step('ship')));
+    const busy = (message: string) => ({ type: 'T/Busy', class: 'expected', permanent: false, message });
+    const heard = (message: string) => ({ type: 'AttemptFailed', path: 'order/charge', attemptId: '1#1.1', fault: busy(message) });
+    const of = (journal: readonly { readonly type: string }[]): string => {
+      const answers = lastAnswers(journal);
+      return explain(run.program, run.state, run.now, { lastAnswerOf: (path) => answers.get(path) });
+    };
+    const closed = { type: 'ActivityClosed', path: 'order/charge', result: 'Succeeded' };
+    assert.match(of([heard('one.'), heard('The bank is closed.')]), / \(last answer: Busy: The bank is closed\)\.$/);
+    assert.ok(of([heard('x'.repeat(9000))]).length < 400);
+    assert.doesNotMatch(of([heard('one.'), closed]), /last answer/);
+    assert.doesNotMatch(of([]), /last answer/);
   });
 
   test('an agent has answered with a temporary failure', () => {

@@ -80,7 +80,7 @@ test('a problem is shown at its place, on the first line of the message', () => 
   });
   assert.deepEqual(
     refused('order.a.map(x, order.b.map(y, y)).size()')?.message,
-    'map() inside another of its kind: only one level is allowed',
+    'map() is inside another map(), filter(), all(), exists() or exists_one(): only one level is allowed',
   );
   assert.deepEqual(
     refused('order.a.map(x, x).filter(y, steps)')?.message,

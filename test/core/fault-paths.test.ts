@@ -81,6 +81,8 @@ function compared(definition: WorkflowDefinition, order: Json): ReadonlySet<stri
   for (const { path } of plain.steps) {
     const busy = rehearse(definition, order, always(path, failing('Engine/ServiceUnavailable', false)));
     compare(path, (each) => each === 'Engine/ServiceUnavailable', busy);
+    const broken = rehearse(definition, order, always(path, failing('Engine/ProgrammingError', true)));
+    compare(path, (each) => each === 'Engine/ProgrammingError', broken);
   }
   for (const [path, node] of program.nodes) if (node.activity === 'raise') compare(path, (each) => each === node.fault, plain);
   return seen;
@@ -92,8 +94,8 @@ describe('which handler handles which fault', () => {
     const other = faultPathsOf(fulfilOrder).filter(({ path, fault }) => !seen.has(`${path} ${fault}`));
     assert.deepEqual(
       other.map(({ path, fault }) => `${path} ${fault}`),
-      // Only a refusal leads there, and in this comparison services are unavailable only if there is no other failure.
-      ['order/on-Refused/apologise Engine/ServiceUnavailable'],
+      // Only a refusal leads there, and this comparison has these two faults only if there is no other failure.
+      ['order/on-Refused/apologise Engine/ServiceUnavailable', 'order/on-Refused/apologise Engine/ProgrammingError'],
     );
   });
 

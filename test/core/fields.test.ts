@@ -16,7 +16,7 @@ const wait = (seconds: unknown) => written('delay', { seconds });
 const waitFor = (fields: object) => written('waitFor', { signal: 'paid', ...fields });
 const call = (fields: object) => written('call', { agent: 'workflows', operation: 'ship-one@1', input: {}, ...fields });
 
-const lengths = 'A delay takes 0 to 31622400 seconds, not';
+const lengths = 'Expected 0 to 31622400 seconds (a year), got';
 const signals = 'is not a valid signal name. Use at most 64 letters, digits, "-" and "_", and begin with a letter.';
 const calls = 'is not a workflow with a version. Write its name, "@" and its version: ship-one@1.';
 const long = 'x'.repeat(65);
@@ -25,7 +25,7 @@ const long = 'x'.repeat(65);
 const wrong: readonly (readonly [what: string, activity: Activity, message: string])[] = [
   ['a sequence without children', written('sequence', {}), 'The field "children" must be a list of activities.'],
   ['a parallel without children', written('parallel', { children: 'a' }), 'The field "children" must be a list of activities.'],
-  ['a choice without branches', written('choice', {}), 'Its branches must be a list.'],
+  ['a choice without branches', written('choice', {}), 'The field "branches" must be a list of {when, do}.'],
   ['a forEach with a concurrency of zero', forEach({ maxConcurrency: 0 }), 'maxConcurrency is 0; it must be an integer of at least 1.'],
   [
     'a forEach with a fractional concurrency',
@@ -66,8 +66,8 @@ const wrong: readonly (readonly [what: string, activity: Activity, message: stri
     assign(long),
     `"${long}" is not a valid variable name. Use at most 64 letters, digits and "_", and do not begin with a digit.`,
   ],
-  ['a fault whose type is a number', raise(5), 'It has no fault type.'],
-  ['a fault with an empty type', raise(''), 'It has no fault type.'],
+  ['a fault whose type is a number', raise(5), 'The field "fault" must name a fault type, such as "Refused/CardDeclined".'],
+  ['a fault with an empty type', raise(''), 'The field "fault" must name a fault type, such as "Refused/CardDeclined".'],
   ['a delay of a negative duration', wait(-0.1), `${lengths} -0.1.`],
   ['a delay whose duration is a text', wait('60'), `${lengths} "60".`],
   ['a delay of more than a year', wait(31_622_401), `${lengths} 31622401.`],
@@ -89,8 +89,8 @@ const wrong: readonly (readonly [what: string, activity: Activity, message: stri
     written('compute', { function: 'nope@1', input: {} }),
     'Unknown function "nope@1". Define it with compute(…) in a module that the app imports.',
   ],
-  ['a step with an empty agent name', step('x', { agent: '' }), 'It has no agent.'],
-  ['a step whose agent is a number', step('x', { agent: 5 as unknown as string }), 'It has no agent.'],
+  ['a step with an empty agent name', step('x', { agent: '' }), 'The field "agent" must be a name, and not empty.'],
+  ['a step whose agent is a number', step('x', { agent: 5 as unknown as string }), 'The field "agent" must be a name, and not empty.'],
   ['a step with a maximum time of zero', step('x', { longestSeconds: 0 }), 'longestSeconds is 0; it must be a number above 0.'],
 ];
 

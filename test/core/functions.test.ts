@@ -35,7 +35,15 @@ describe('an order computes a value in a function of the app', () => {
   const failures: readonly (readonly [what: string, name: string, input: Template, fault: object])[] = [
     ['throws', 'odd-fail@1', null, { type: 'Engine/ComputeFailed', message: 'odd-fail@1: Nothing costs that much.' }],
     ['throws a value that is not an Error', 'odd-fail@2', null, { type: 'Engine/ComputeFailed', message: 'odd-fail@2: a word' }],
-    ['is not registered', 'odd-double@2', 1, { type: 'Engine/ComputeFailed', message: 'Unknown function "odd-double@2".' }],
+    [
+      'is not registered',
+      'odd-double@2',
+      1,
+      {
+        type: 'Engine/ComputeFailed',
+        message: 'Unknown function "odd-double@2". Deploy an app that still defines it: running orders need it.',
+      },
+    ],
     ['has an input that cannot be evaluated', 'odd-double@1', { $cel: 'order.nothing' }, { type: 'Engine/ExpressionFailed' }],
     ['returns too large a value', 'odd-repeat@1', limits.outputBytesMax, { type: 'Engine/OutputTooLarge', outcomeUnknown: false }],
   ];

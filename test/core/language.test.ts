@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
+import { activityTypes } from '#core/activities/index';
 import { checkEffects, events, goWell, suffer, worldOf } from '../support/chaos.ts';
 import { startRun, stepMs } from '../support/run.ts';
 import { definitionOf, faultTypes, roots } from '../support/shapes.ts';
@@ -11,6 +13,14 @@ const parameters = { numRuns, ...(seed === undefined ? {} : { seed: Number(seed)
 
 /** How much of the undo list is in pages outside the state: none, one entry a page, or some. */
 const undoPages = fc.constantFrom(undefined, 1, 200);
+
+test('the orders of any shape use every activity type', () => {
+  const drawn = JSON.stringify(fc.sample(roots, { numRuns: 500, seed: 1 }).map((shape) => definitionOf(shape)));
+  assert.deepEqual(
+    activityTypes().filter((type) => !drawn.includes(`"activity":"${type}"`)),
+    [],
+  );
+});
 
 test('S5, S6, S11, S12, S13, F-72, F-79, F-86, F-93, F-100: an order of any shape, with any events, keeps every law of the language and reaches its end', () => {
   fc.assert(

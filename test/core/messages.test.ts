@@ -74,17 +74,17 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   [
     'has a delay of a negative duration',
     () => blockedFor(delay('pause', cel('-1'))),
-    engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not -1.', { source: 'order/pause' }),
+    engine('ExpressionFailed', 'Expected 0 to 31622400 seconds (a year), got -1.', { source: 'order/pause' }),
   ],
   [
     'has a delay of more than a year',
     () => blockedFor(delay('pause', cel('31622401'))),
-    engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not 31622401.', { source: 'order/pause' }),
+    engine('ExpressionFailed', 'Expected 0 to 31622400 seconds (a year), got 31622401.', { source: 'order/pause' }),
   ],
   [
     'has a delay whose duration is a text',
     () => blockedFor(delay('pause', cel('orderId'))),
-    engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not "o1".', { source: 'order/pause' }),
+    engine('ExpressionFailed', 'Expected 0 to 31622400 seconds (a year), got "o1".', { source: 'order/pause' }),
   ],
   [
     'sends a request after its time limit',
@@ -102,7 +102,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   [
     'exceeds the failure limit of a step without a reply',
     () => blockedFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
-    engine('DeadlineExceeded', 'No attempt was answered in time.', {
+    engine('DeadlineExceeded', 'No attempt was answered in time. Nothing was heard from the agent.', {
       source: 'order/a',
       outcomeUnknown: true,
       permanent: false,
@@ -115,7 +115,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
         run.reply('order/a', fault('Busy', { permanent: false }));
         run.happen({ type: 'exhausted', path: 'order/a' });
       }),
-    engine('DeadlineExceeded', 'No attempt was answered in time. The last reply was "not now": Busy: Busy it is', {
+    engine('DeadlineExceeded', 'No attempt was answered in time. The last attempt failed: Busy: Busy it is', {
       source: 'order/a',
       outcomeUnknown: true,
       permanent: false,

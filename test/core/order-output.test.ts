@@ -49,7 +49,7 @@ const trip = defineWorkflow('trip', { version: 1, order: Order }, ({ order }) =>
 });
 
 describe('the output of an order', () => {
-  test('has the values of its expressions once the workflow has succeeded', () => {
+  test('has the values of its expressions after the workflow has succeeded', () => {
     const run = rehearse(trip, order, given(hotel.book).answers({ id: 'r7', pin: '1234' }));
     assert.equal(run.outcome, 'completed');
     assert.deepEqual(run.output, { city: 'Bonn', rooms: ['r7', 'r7'], source: 'web' });

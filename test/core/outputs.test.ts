@@ -20,7 +20,7 @@ const reads = (...names: string[]): string =>
   `with {"of": {"$cel": "${names.map((name) => `string(orElse(steps.?${name}.?id, ''))`).join(' + ')}"}}`;
 
 describe('an output stays in the state as long as an expression may still read it', () => {
-  test('it stays until the last reader in a sequence, and is not kept at all without a reader', () => {
+  test('in a sequence, an output stays until its last reader has run, and without a reader it is not kept at all', () => {
     const run = started(`
       workflow
         sequence
@@ -35,7 +35,7 @@ describe('an output stays in the state as long as an expression may still read i
     assert.deepEqual(run.requests.find(({ path }) => path === 'order/c')?.input, { of: 'order/aorder/b' });
   });
 
-  test('it stays until all branches that read it are closed', () => {
+  test('an output stays until all branches that read it are closed', () => {
     const run = started(`
       workflow
         sequence
@@ -50,7 +50,7 @@ describe('an output stays in the state as long as an expression may still read i
     assert.deepEqual(kept(run, 'order/a', 'order/both/b', 'order/both/rest/c', 'order/both/rest/d'), ['a', 'a', 'a', '']);
   });
 
-  test('it stays if both the step and its reader are deeply nested', () => {
+  test('an output stays if both the step and its reader are deeply nested', () => {
     const run = started(`
       workflow
         sequence
@@ -74,7 +74,7 @@ describe('an output stays in the state as long as an expression may still read i
     ]);
   });
 
-  test('it stays until the choice takes a branch that does not read it', () => {
+  test('an output stays until the choice takes a branch that does not read it', () => {
     const run = started(`
       workflow
         sequence
@@ -90,7 +90,7 @@ describe('an output stays in the state as long as an expression may still read i
     assert.deepEqual(kept(run, 'order/a', 'order/either/c', 'order/d'), ['a', '', '']);
   });
 
-  test('it stays until its turn ends, or until the loop has evaluated its end condition if that reads it', () => {
+  test('in a loop, an output stays until its turn ends, or until the end condition that reads it is evaluated', () => {
     const run = started(`
       workflow
         sequence
@@ -135,7 +135,7 @@ describe('an output stays in the state as long as an expression may still read i
     ]);
   });
 
-  test('it stays as long as a handler may read it', () => {
+  test('an output stays as long as a handler may read it', () => {
     const run = started(`
       workflow
         sequence
@@ -154,7 +154,7 @@ describe('an output stays in the state as long as an expression may still read i
     assert.deepEqual(kept(run, 'order/inner/d', 'order/e'), ['', '']);
   });
 
-  test('it does not stay for an undo, whose input is computed when its step succeeds', () => {
+  test('an output does not stay for an undo, because the input of the undo is computed when the step succeeds', () => {
     const run = started(`
       workflow
         sequence

@@ -43,7 +43,7 @@ describe('F-103: an undo that fails', () => {
     return said;
   };
 
-  test('it pauses twice as long each time, up to an hour; an alert follows the third failure, and another an hour later', () => {
+  test('each pause of the undo is twice as long, up to an hour; an alert follows the third failure, and the next alert an hour later', () => {
     const run = undoing();
     const all = Array.from({ length: 12 }, () => fail(run, false));
     for (const [index, most] of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600].entries()) {
@@ -68,7 +68,7 @@ describe('F-103: an undo that fails', () => {
     for (const [seconds] of all) assert.ok(seconds <= 3600 && seconds > 1800, `${seconds} s`);
   });
 
-  test('it can be rejected like any other request, and pauses without a reply too', () => {
+  test('an undo can be rejected like any other request, and it pauses after a missing reply, too', () => {
     const run = undoing();
     assert.deepEqual(
       after(run, () => run.reply(undoPath, rejected)),

@@ -161,15 +161,15 @@ describe('a wait for a signal may have a time limit', () => {
   test('a time limit that is invalid, or cannot be evaluated, is a fault at once', () => {
     const blockedFor = (seconds: string) =>
       started(sequence('', waitFor('paid', 'payment', { $cel: seconds }))).state.blocked?.fault.message;
-    assert.equal(blockedFor('-1'), 'A delay takes 0 to 31622400 seconds, not -1.');
+    assert.equal(blockedFor('-1'), 'Expected 0 to 31622400 seconds (a year), got -1.');
     assert.equal(blockedFor('order.nothing'), 'order.nothing: No such key: nothing');
   });
 });
 
-describe('an order asks a person', () => {
+describe('an order waits for the answer of a person', () => {
   const ask = (fields: object): Activity => ({ activity: 'askOperator', name: 'ask', ...fields }) as Activity;
 
-  test('it waits for the answer, which can then be read', () => {
+  test('the order waits for the answer, which expressions can then read', () => {
     const question = { question: { $cel: '"Ship " + orderId + "?"' }, details: { late: { $cel: '1 + 1' } } };
     const run = started(sequence('', ask(question), tell('ask')));
     assert.deepEqual(run.state.blocked, {

@@ -5,7 +5,7 @@ import { type Json, utf8Bytes } from '#core/data/json';
 import { initialState } from '#core/data/state';
 import { Sizes } from '#core/engine/value-sizes';
 
-test('the size of a value is the number of bytes of its JSON, however often it was measured before', () => {
+test('the size of a value is the number of bytes of its JSON, also when it was measured before', () => {
   const sizes = new Sizes();
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {

@@ -54,12 +54,12 @@ const refused: readonly (readonly [what: string, path: string, says: RegExp, act
   [
     'the result of a compute function',
     'order/c',
-    /^Its output/,
+    /^The output/,
     [{ activity: 'compute', name: 'c', function: 'enlarge@1', input: {} }, read('c')],
     start,
   ],
-  ['the payload of a signal', 'order/wait', /^Its output/, [wait, read('wait')], start, signal],
-  ['the entries of a loop', 'order/loop', /^Its local state/, [assign, inOrder('loop', { list: [of('vars.kept')] }), step('z')], start],
+  ['the payload of a signal', 'order/wait', /^The output/, [wait, read('wait')], start, signal],
+  ['the entries of a loop', 'order/loop', /^The local state/, [assign, inOrder('loop', { list: [of('vars.kept')] }), step('z')], start],
   [
     'the entry that a turn adds to a collected list',
     'order/loop',
@@ -68,7 +68,7 @@ const refused: readonly (readonly [what: string, path: string, says: RegExp, act
     start,
     { ...answer('order/loop[1]/a', {}) },
   ],
-  ['the input of a step when variables may change', 'order/a', /^Its local state/, [assign, step('a', { input: of('vars.kept') })], start],
+  ['the input of a step when variables may change', 'order/a', /^The local state/, [assign, step('a', { input: of('vars.kept') })], start],
 ];
 
 describe('a value that would make the state too large is a fault at its place', () => {

@@ -28,14 +28,14 @@ describe('paging out undo entries', () => {
   const put = (...args: Parameters<typeof pagedOut>) =>
     pagedOut(...args)?.page.entries.map(({ path }) => path.slice('order/'.length)) ?? [];
 
-  test('it moves the oldest entries into a page that links to the page below', () => {
+  test('the oldest entries move into a page that names the next older page', () => {
     assert.deepEqual(pagedOut({ ...state([]), pagedUndo: { top: 3, entries: 2 } }), {
       page: { entries, below: 3 },
       state: { ...state([], []), pagedUndo: { top: 7, entries: 7 } },
     });
   });
 
-  test('it moves no entries while the list is short, and no more than a page holds, except for a single larger entry', () => {
+  test('no entries move while the list is short, and no more than a page holds, except for a single larger entry', () => {
     assert.deepEqual(put(state([]), state([]), { keptMax: 10_000, pageMax: 10_000 }), []);
     assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 100 }), ['a', 'b']);
     assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 1 }), ['a']);
@@ -47,14 +47,14 @@ describe('paging out undo entries', () => {
     ['may run again', ['again'], ['a', 'b', 'part/c']],
     ['may be undone as a whole', ['whole'], ['a', 'b', 'part/c', 'again/d']],
   ] as const) {
-    test(`it moves no entry that ${what}, and no newer one`, () => assert.deepEqual(put(state(alive)), goes));
+    test(`no entry moves that ${what}, and no newer entry`, () => assert.deepEqual(put(state(alive)), goes));
   }
 
-  test('it moves no entry that was paged in', () => {
+  test('no entry moves that was paged in', () => {
     assert.deepEqual(put(state([], [entry('a', { from: 3 }), entry('b')])), []);
   });
 
-  test('it moves no entry if the same write changed an older one', () => {
+  test('no entry moves if the same write changed an older entry', () => {
     const before = state([]);
     assert.deepEqual(put(before, { ...before, undo: entries.slice(1) }), []);
     const popped = { ...before, pagedUndo: { top: 3, entries: 0 } };
@@ -75,7 +75,7 @@ describe('paging in undo entries', () => {
     return 'needs' in found ? assert.fail(`needs ${found.needs}`) : found.state;
   };
 
-  test('it loads the newest entries of the scope, wherever they lie; the rest stays there, and none is loaded twice', () => {
+  test('the entries of the scope leave the newest page that has any; other entries stay in the pages, and none is loaded twice', () => {
     const once = take(state, 'order/x');
     assert.deepEqual([paths(once), once.pagedUndo?.entries], [['x/a', 'x/c', 'x/e'], 3]);
     assert.deepEqual(pageIn(once, { scope: 'order/x' }, 0, new Map()), { state: once, searched: false }, 'no page is read again');
@@ -84,7 +84,7 @@ describe('paging in undo entries', () => {
     assert.deepEqual(paths(take(other.state, 'order')), ['x/a', 'y/b', 'x/c', 'y/d', 'z', 'x/e']);
   });
 
-  test('it sorts entries of scopes that are undone at the same time by their completion', () => {
+  test('when two scopes are undone at the same time, the entries paged in for both are in the order in which their steps completed', () => {
     const both = take(take(take(state, 'order/y'), 'order/x'), 'order/y');
     assert.deepEqual(paths(both), ['x/a', 'y/b', 'x/c', 'y/d', 'x/e']);
     assert.deepEqual(
@@ -93,13 +93,13 @@ describe('paging in undo entries', () => {
     );
   });
 
-  test('it removes an empty page from the list', () => {
+  test('a page that becomes empty is removed from the list of pages', () => {
     const newest = take(state, 'order');
     assert.deepEqual(newest.pagedUndo, { top: 2, entries: 3 });
     assert.equal(take(newest, 'order').pagedUndo, undefined);
   });
 
-  test('it reads no page from before the scope began, and asks for a missing one', () => {
+  test('no page from before the scope began is read, and a page that is missing is requested', () => {
     assert.deepEqual(pageIn(state, { scope: 'order/q' }, 5, new Map()), { state, searched: false });
     assert.deepEqual(pageIn(state, { scope: 'order/q' }, 2, new Map()), { needs: 5 });
   });

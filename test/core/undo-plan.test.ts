@@ -22,7 +22,7 @@ const begun = (root: Activity): Run => {
 };
 
 describe('the plan of an undo', () => {
-  test('it lists completed steps, newest first, with the inputs of their undos; those without an undo stay', () => {
+  test('the plan lists completed steps, newest first, with the inputs of their undos; steps without an undo stay', () => {
     const run = begun(sequence('order', undoable('a'), step('b'), undoable('c'), step('d')));
     for (const name of ['a', 'b', 'c']) run.reply(`order/${name}`, ok({ id: name }));
     assert.deepEqual(planOf(run, 'order', ['order/a', 'order/b', 'order/c']), {
@@ -35,7 +35,7 @@ describe('the plan of an undo', () => {
     });
   });
 
-  test('it first confirms steps that are running or of unknown outcome; refused steps had no effect', () => {
+  test('the plan first confirms steps that are running or of unknown outcome; it leaves out refused steps, which had no effect', () => {
     const run = begun(parallel('order', undoable('a'), undoable('b'), undoable('c')));
     run.reply('order/a', fault('No', { unknown: true }));
     assert.equal(run.state.phase, 'blocked');

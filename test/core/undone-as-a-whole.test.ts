@@ -30,7 +30,7 @@ const started = (definition: WorkflowDefinition): Run => {
 const requested = (run: Run): readonly string[] => run.requests.map(({ path }) => path);
 
 describe('an activity of an app cleans up before it closes', () => {
-  test('after a fault inside it, the cleanup runs once its children are closed, and handlers come after the cleanup', () => {
+  test('after a fault inside the activity, its cleanup runs after its children are closed, and its handlers run after the cleanup', () => {
     const root = sequence('', ensured(parallel('both', step('a'), step('b')), step('unlock')));
     const run = started(workflow({ ...root, faultHandlers: [{ fault: 'Refused', do: step('tell') }] }));
     run.reply('order/ensure/both/a', fault('Refused'));
@@ -43,7 +43,7 @@ describe('an activity of an app cleans up before it closes', () => {
     assert.equal(run.state.outcome, 'completed');
   });
 
-  test('when it is canceled, it cleans up as well, and completes its cleanup', () => {
+  test('when the activity is canceled, it cleans up as well, and completes its cleanup', () => {
     const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
     run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.deepEqual(requested(run), ['order/ensure/a']);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { serviceNames } from '../../examples/shop/services.ts';
 import {
   announcementsOf,
   call,
@@ -23,8 +24,7 @@ test('F-01: an order posted to the deployed API is completed, with each step don
   const orderId = await submit(sample('ok'));
   const order = await ended(orderId);
   assert.partialDeepStrictEqual(order, { processState: 'Processed', outcome: 'completed', failureCount: 0, fault: null });
-  for (const service of ['inventory', 'payment', 'shipping', 'customer'])
-    assert.equal((await effects(service, orderId)).length, 1, service);
+  for (const service of serviceNames) assert.equal((await effects(service, orderId)).length, 1, service);
 });
 
 test('the same submission again gets the same answer, and creates no second order', async () => {

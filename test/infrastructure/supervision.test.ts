@@ -118,7 +118,7 @@ test('F-47: each run reports the orders it looked at and their greatest lateness
   assert.deepEqual(line['detectionDelayMs'], [4000, 4000]);
   assert.deepEqual(Metrics.find(({ Name }) => Name === 'detectionDelayMs')?.Unit, 'Milliseconds');
 
-  const others: readonly unknown[] = ['serviceAway', 'messageDeadLettered', 'channelClosed'];
+  const others: readonly unknown[] = ['serviceAway', 'messageDeadLettered', 'channelClosed', 'http401', 'http403'];
   const wanted = ofType(defaults(), 'CloudWatch::Alarm').flatMap(([, { Properties }]) =>
     Properties['Namespace'] === Namespace && !others.includes(Properties['MetricName'])
       ? [Properties as { MetricName: string; Dimensions: readonly { Name: string; Value: string }[] }]
@@ -127,9 +127,12 @@ test('F-47: each run reports the orders it looked at and their greatest lateness
   assert.deepEqual(wanted.map(({ MetricName }) => MetricName).toSorted(), ['detectionDelayMs', 'supervisorPass']);
   for (const { MetricName, Dimensions: wantedBy } of wanted) {
     assert.ok(Metrics.some(({ Name }) => Name === MetricName));
-    assert.deepEqual(wantedBy, [{ Name: 'role', Value: functionOf(defaults(), 'supervisor').Environment.Variables['REDRESS_ROLE'] }]);
+    assert.deepEqual(wantedBy, [
+      { Name: 'deployment', Value: line['deployment'] },
+      { Name: 'role', Value: functionOf(defaults(), 'supervisor').Environment.Variables['REDRESS_ROLE'] },
+    ]);
   }
-  assert.deepEqual(Dimensions, [['role']]);
+  assert.deepEqual(Dimensions, [['deployment', 'role']]);
   const page = JSON.stringify(ofType(defaults(), 'CloudWatch::Dashboard')[0]?.[1].Properties['DashboardBody']);
   for (const metric of ['supervisorLooked', 'detectionDelayMs', 'expiryCounted']) assert.ok(page.includes(metric), metric);
 });
@@ -139,7 +142,12 @@ test('X-45: each agent has an alarm on the metric with which its function report
   const agents = [...defaults().orders.functions.keys()].filter((name) => name.startsWith('agent-'));
   const roles = agents.map((name) => functionOf(defaults(), name).Environment.Variables['REDRESS_ROLE']);
   assert.deepEqual(
-    alarms.map(([, { Properties }]) => (Properties['Dimensions'] as readonly { Value: string }[])[0]?.Value).toSorted(),
+    alarms
+      .map(
+        ([, { Properties }]) =>
+          (Properties['Dimensions'] as readonly { Name: string; Value: string }[]).find(({ Name }) => Name === 'role')?.Value,
+      )
+      .toSorted(),
     roles.toSorted(),
   );
   assert.ok(roles.length > 0);

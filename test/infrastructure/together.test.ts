@@ -21,6 +21,8 @@ const passing = new Set([
   'updatedAt',
   'startedAt',
   'closedAt',
+  'requestedAt',
+  'answeredAt',
   'responseChannel',
 ]);
 const lasting = (value: unknown): unknown => JSON.parse(JSON.stringify(value, (name, part) => (passing.has(name) ? undefined : part)));

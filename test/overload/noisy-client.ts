@@ -1,4 +1,4 @@
-import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence, TransientFailure } from 'redress';
 import * as z from 'zod';
 import type { StateHead } from '#ports/records';
 import { Deployment } from './deployment.ts';
@@ -9,6 +9,8 @@ const quietClients = 10;
 /** Orders a second of each quiet client, and the factor of the noisy one. */
 const quietRate = 0.4;
 const skew = 100;
+/** Orders a second of the client with bad content. */
+const badRate = 3;
 /** The longest wait for orders of quiet clients after their last submission. */
 const patienceMs = 600_000;
 
@@ -17,6 +19,8 @@ export interface NoisyWorld {
   /** Whether there is a noisy client, and whether the queues are fair. */
   readonly isNoisy: boolean;
   readonly isFair: boolean;
+  /** Whether one more client sends content on which the service always fails. Default: false. */
+  readonly hasBadContent?: boolean;
   readonly loadMs: number;
 }
 
@@ -39,8 +43,11 @@ interface Order {
   endedAt?: number;
 }
 
-/** One client sends a hundred times as much as each of ten others: twice the service's capacity. */
-export async function noisyClient({ seed, isNoisy, isFair, loadMs }: NoisyWorld): Promise<NoisyResult> {
+/**
+ * Ten quiet clients beside one that sends a hundred times as much as each of them, twice the service's capacity, or beside one whose
+ * content the service cannot process.
+ */
+export async function noisyClient({ seed, isNoisy, isFair, hasBadContent = false, loadMs }: NoisyWorld): Promise<NoisyResult> {
   const orders = new Map<string, Order>();
   const early = new Map<string, number>();
   const written = ({ orderId, outcome }: StateHead): void => {
@@ -59,7 +66,7 @@ export async function noisyClient({ seed, isNoisy, isFair, loadMs }: NoisyWorld)
   });
   const submit = (client: string, idempotencyKey: string): void => {
     const submittedAt = deployment.now;
-    void deployment.anyHost.submit({ client, idempotencyKey, order: {} }).then((answer) => {
+    void deployment.anyHost.submit({ client, idempotencyKey, order: { isBad: client === 'bad' } }).then((answer) => {
       if (answer.outcome !== 'accepted') return;
       const endedAt = early.get(answer.order.orderId);
       orders.set(answer.order.orderId, { client, submittedAt, ...(endedAt === undefined ? {} : { endedAt }) });
@@ -75,8 +82,9 @@ export async function noisyClient({ seed, isNoisy, isFair, loadMs }: NoisyWorld)
   };
   for (let client = 1; client <= quietClients; client++) arrive(`quiet-${client}`, quietRate);
   if (isNoisy) arrive('noisy', skew * quietRate);
+  if (hasBadContent) arrive('bad', badRate);
   await deployment.runUntil(loadMs + 1000);
-  const ofQuiet = [...orders.values()].filter(({ client }) => client !== 'noisy');
+  const ofQuiet = [...orders.values()].filter(({ client }) => client.startsWith('quiet-'));
   await deployment.runUntil(loadMs + patienceMs, () => ofQuiet.every(({ endedAt }) => endedAt !== undefined));
   const ofNoisy = [...orders.values()].filter(({ client }) => client === 'noisy');
   await deployment.close();
@@ -99,17 +107,21 @@ const quantile = (values: readonly number[], part: number): number => {
 /** Twenty requests at once, of one second each on average: twenty orders a second. */
 function appOn({ chance, sleep }: Deployment): App {
   const Nothing = z.object({});
+  const Job = z.object({ isBad: z.boolean() });
   const lasting = (from: number, to: number) =>
     operation({
-      input: Nothing,
+      input: Job,
       output: Nothing,
-      run: async (_, { signal }) => {
+      run: async ({ isBad }, { signal }) => {
         await sleep(chance.between(from, to), signal);
+        if (isBad) throw new TransientFailure('HTTP 500');
         return {};
       },
     });
   const press = defineAgent('press', { print: lasting(500, 1500) });
   const mail = defineAgent('mail', { tell: lasting(20, 200) });
-  const job = defineWorkflow('job', { version: 1, order: Nothing }, () => sequence(press.print({}).noUndo(), mail.tell({}).noUndo()));
+  const job = defineWorkflow('job', { version: 1, order: Job }, ({ order: { isBad } }) =>
+    sequence(press.print({ isBad }).noUndo(), mail.tell({ isBad }).noUndo()),
+  );
   return defineApp({ workflows: [job], agents: [press, mail], channels: { press: { batchSize: 1 } } });
 }

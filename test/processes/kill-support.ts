@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { serviceEnvironment } from '../../examples/shop/services.ts';
 import type { Shown } from './farm.ts';
 import { type Ending, root, run, type Site, tokenFor, within } from './support.ts';
 
@@ -17,10 +18,7 @@ export async function startShop(
   const switches = { failRate, failAfterEffectRate: 0.05, latencyMs };
   const { status } = await fetch(`${url}/switches`, { method: 'PUT', body: JSON.stringify(switches) });
   assert.equal(status, 200);
-  const urls = Object.fromEntries(
-    ['inventory', 'payment', 'shipping', 'customer'].map((name) => [`${name.toUpperCase()}_URL`, `${url}/${name}`]),
-  );
-  return { urls, effects: () => effectsIn(ledger) };
+  return { urls: serviceEnvironment(url), effects: () => effectsIn(ledger) };
 }
 
 /** Returns the effects that were not undone, by order. */

@@ -35,6 +35,25 @@ test('at its start the system prints each warning of check on a line; the sample
   await sample.kill('SIGTERM');
 });
 
+test('npm start prints one line for each order that ends, with its output; REDRESS_QUIET=on and LOG_FORMAT=json silence it', async (t) => {
+  const { data, variables, open } = site(t);
+  const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8'));
+  for (const [key, silent] of [
+    ['a', {}],
+    ['b', { REDRESS_QUIET: 'on' }],
+    ['c', { LOG_FORMAT: 'json' }],
+  ] as const) {
+    const system = await startLocal(t, { ...variables, ...silent });
+    const orderId = await post(system.url, data, sample, key);
+    await reaches(open(), orderId, 'Processed');
+    await system.kill('SIGTERM');
+    const lines = system.out().match(/^ord_.*$/gm) ?? [];
+    assert.equal(lines.length, key === 'a' ? 1 : 0, system.out());
+    if (key === 'a')
+      assert.match(lines[0] ?? '', new RegExp(`^${orderId.slice(0, 12)}  fulfil-order \\(ok\\)  completed after .* s  \\{"chargeId":`));
+  }
+});
+
 test('S24: every file in the data folder is readable by its owner alone, also while the system runs', async (t) => {
   const { data, variables } = site(t);
   const system = await startLocal(t, { ...variables, INVENTORY_URL: 'http://127.0.0.1:1' });

@@ -147,7 +147,7 @@ describe('an agent keeps its deadline', () => {
     assert.deepEqual(desk.messages('worker-replies'), [], 'even when the service finally answers');
   });
 
-  test('F-39 an operation does nothing further once its signal is aborted', async (context) => {
+  test('F-39 an operation does nothing further after its signal is aborted', async (context) => {
     const calls: string[] = [];
     await served(context, (clock) => async (_, { signal }) => {
       calls.push('reserve');
@@ -342,7 +342,7 @@ describe('long work', () => {
     assert.ok(ran.length === 2 && (ran[1] ?? 0) - (ran[0] ?? 0) <= 16_000, `requested ${ran.length} times`);
   });
 
-  test('F-37 once the maximum time is requested, the agent sends no more heartbeats, because each one is a write of the order', async (context) => {
+  test('F-37 after the maximum time is requested, the agent sends no more heartbeats, because each one is a write of the order', async (context) => {
     const clock = manualClock();
     const work: Run = async () => (await clock.sleep(19_000)) ?? {};
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 20, completeWithinSeconds: 10 } }), { clock });

@@ -147,7 +147,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.deepEqual(faultsIn(await ask(2)), unknown);
   });
 
-  test('F-37, X-20 in the next attempt, once the tries of this attempt are exhausted', async (context) => {
+  test('F-37, X-20 in the next attempt, after the tries of this attempt are exhausted', async (context) => {
     const { ask, notes } = await paying(context, (tried) => (tried < 3 ? refuse() : {}), { attemptsMax: 2 });
     assert.deepEqual(faultsIn(await ask()), [['ServiceUnavailable', false, false]]);
     assert.equal(notes(), 0);
@@ -162,7 +162,7 @@ describe('when a service was not reached, an at-most-once operation may be tried
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-39, X-20 in the next attempt, once the deadline of this attempt has passed', async (context) => {
+  test('F-39, X-20 in the next attempt, after the deadline of this attempt has passed', async (context) => {
     const { ask } = await paying(context, (tried) => (tried < 20 ? refuse() : {}), { attemptsMax: 1_000 });
     assert.deepEqual(await ask(1, { remainingMs: 50 }), []);
     for (let attempt = 2; attempt < 10; attempt++) {
@@ -283,7 +283,7 @@ describe('when a reply to an earlier attempt arrives late', () => {
     return { desk, orderId, comes };
   }
 
-  test('X-9, X-20: it counts while the next attempt runs, which could only answer that the outcome is unknown', async (context) => {
+  test('X-9, X-20: the late reply counts while the next attempt runs, which could only answer that the outcome is unknown', async (context) => {
     const { desk, orderId, comes } = await lateAnswer(context);
     await comes();
     assert.deepEqual(
@@ -310,7 +310,7 @@ describe('when a reply to an earlier attempt arrives late', () => {
     );
   });
 
-  test('X-9: it does not count once a later attempt was refused, and a resubmission sends a new request', async (context) => {
+  test('X-9: the late reply does not count after a later attempt was refused, and a resubmission sends a new request', async (context) => {
     const { desk, orderId, comes } = await lateAnswer(context, false);
     await desk.answer(await desk.request(), failed('NoMoney'));
     await comes();

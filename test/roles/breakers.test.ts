@@ -56,7 +56,7 @@ describe('when a service is away', () => {
     assert.equal(bank.calls, found + failedProbes);
   });
 
-  test('X-45 its orders wait without counting expiries, and complete with few surplus calls when it is back', async (context) => {
+  test('X-45 the orders that need it wait without counting expiries, and complete with few surplus calls when it is back', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     const orders: string[] = [];
@@ -73,7 +73,7 @@ describe('when a service is away', () => {
     assert.equal(bank.calls, calls + orders.length);
   });
 
-  test('X-13, X-45 one order that it can never answer does not stop the other orders', async (context) => {
+  test('X-13, X-45 one order that the service can never answer does not stop the other orders', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     await submit();
@@ -81,6 +81,40 @@ describe('when a service is away', () => {
     assert.ok(bank.calls > 8);
     assert.equal(await system.store.breaker('bank'), undefined);
   });
+});
+
+test('X-45, F-59 a client whose content the service cannot take harms itself alone: its orders end before a person, others complete', async (context) => {
+  const Sale = z.object({ note: z.string() });
+  const charge = operation({
+    input: Sale,
+    output: Sale,
+    run: (sale) => {
+      if (sale.note === 'bad') throw new TransientFailure('HTTP 500');
+      return sale;
+    },
+  });
+  const bank = defineAgent('bank', { charge });
+  const workflow = defineWorkflow('sale', { version: 1, order: Sale }, ({ order }) => sequence(bank.charge({ note: order.note }).noUndo()));
+  const system = await startSystem(defineApp({ workflows: [workflow], agents: [bank] }));
+  context.after(() => system.stop());
+  const orders: { readonly id: string; readonly note: string }[] = [];
+  const submit = async (client: string, note: string): Promise<void> => {
+    const answer = await system.submit({ note }, { client });
+    orders.push({ id: answer.outcome === 'accepted' ? answer.order.orderId : assert.fail(), note });
+  };
+
+  for (let second = 0; second < 60; second++) {
+    await submit('victim', 'good');
+    for (let bad = 0; bad < 3; bad++) await submit('attacker', 'bad');
+    await system.clock.advance(1_000);
+  }
+  assert.equal(await system.store.breaker('bank'), undefined);
+  const good = await Promise.all(orders.filter(({ note }) => note === 'good').map(({ id }) => system.state(id)));
+  assert.deepEqual([...new Set(good.map(({ outcome }) => outcome))], ['completed']);
+
+  await system.clock.advance(900_000);
+  const bad = await Promise.all(orders.filter(({ note }) => note === 'bad').map(({ id }) => system.state(id)));
+  assert.deepEqual([...new Set(bad.map(({ processState }) => processState))], ['Error']);
 });
 
 describe('the circuit guard of a service', () => {
@@ -100,20 +134,28 @@ describe('the circuit guard of a service', () => {
     const guard = () => new CircuitGuard('bank', { breakers, clock, telemetry: createTelemetry({ level: 'off' }), random: () => 0.5 });
     return { clock, store, reads, guard };
   }
+  const call = (orderId: string, client = 'acme') => ({ orderId, client });
+  const anyCall = call('any');
+  /** Calls fail, one after the other, for orders of one client: `a`, or of a named one: `globex/a`. */
   async function fails(guard: CircuitGuard, ...orders: string[]): Promise<void> {
-    for (const order of orders) await (await guard.acquirePermit({ repeated: false }))?.failed(order);
+    for (const order of orders) {
+      const [client, orderId] = order.includes('/') ? order.split('/') : ['acme', order];
+      await (await guard.acquirePermit(call(orderId ?? '', client), { repeated: false }))?.failed();
+    }
   }
+  const answers = async (guard: CircuitGuard, client: string): Promise<void> =>
+    (await guard.acquirePermit(call('good', client), { repeated: false }))?.answered();
 
   test('X-45 when the service is healthy, each process reads the store once, and again after an idle period', async (context) => {
     const { guard, reads, clock } = guards(context);
     const one = guard();
-    for (let call = 0; call < 100; call++) await (await one.acquirePermit({ repeated: false }))?.answered();
+    for (let call = 0; call < 100; call++) await (await one.acquirePermit(anyCall, { repeated: false }))?.answered();
     assert.deepEqual(reads, ['bank']);
     await clock.advance(9_999);
-    await (await one.acquirePermit({ repeated: false }))?.answered();
+    await (await one.acquirePermit(anyCall, { repeated: false }))?.answered();
     assert.deepEqual(reads, ['bank']);
     await clock.advance(10_000);
-    await (await one.acquirePermit({ repeated: false }))?.answered();
+    await (await one.acquirePermit(anyCall, { repeated: false }))?.answered();
     assert.deepEqual(reads, ['bank', 'bank']);
   });
 
@@ -121,16 +163,18 @@ describe('the circuit guard of a service', () => {
     const { guard, clock } = guards(context);
     const [one, other] = [guard(), guard()];
     await fails(one, 'a', 'b', 'a', 'b', 'a');
-    assert.equal(await one.acquirePermit({ repeated: false }), undefined);
+    assert.equal(await one.acquirePermit(anyCall, { repeated: false }), undefined);
     await fails(other, 'c', 'c');
-    assert.equal(await other.acquirePermit({ repeated: false }), undefined);
+    assert.equal(await other.acquirePermit(anyCall, { repeated: false }), undefined);
 
     await clock.advance(6_000);
-    const probes = [await one.acquirePermit({ repeated: false }), await other.acquirePermit({ repeated: false })].filter(Boolean);
+    const probes = [await one.acquirePermit(anyCall, { repeated: false }), await other.acquirePermit(anyCall, { repeated: false })].filter(
+      Boolean,
+    );
     assert.equal(probes.length, 1, 'one of them probes the service');
     await probes[0]?.answered();
     await clock.advance(2_000);
-    for (const each of [one, other]) assert.ok(await each.acquirePermit({ repeated: false }));
+    for (const each of [one, other]) assert.ok(await each.acquirePermit(anyCall, { repeated: false }));
   });
 
   test('X-45 when the service is back, the guard permits few calls at first and more with each reply', async (context) => {
@@ -138,32 +182,83 @@ describe('the circuit guard of a service', () => {
     const one = guard();
     await fails(one, 'a', 'b', 'a', 'b', 'a');
     await clock.advance(6_000);
-    await (await one.acquirePermit({ repeated: false }))?.answered();
-    const first = await one.acquirePermit({ repeated: false });
+    await (await one.acquirePermit(anyCall, { repeated: false }))?.answered();
+    const first = await one.acquirePermit(anyCall, { repeated: false });
     assert.ok(first);
-    assert.equal(await one.acquirePermit({ repeated: false }), undefined);
+    assert.equal(await one.acquirePermit(anyCall, { repeated: false }), undefined);
     await first.answered();
-    assert.deepEqual([!!(await one.acquirePermit({ repeated: false })), !!(await one.acquirePermit({ repeated: false }))], [true, true]);
-    assert.equal(await one.acquirePermit({ repeated: false }), undefined);
+    assert.deepEqual(
+      [!!(await one.acquirePermit(anyCall, { repeated: false })), !!(await one.acquirePermit(anyCall, { repeated: false }))],
+      [true, true],
+    );
+    assert.equal(await one.acquirePermit(anyCall, { repeated: false }), undefined);
   });
 
   test('X-45 repetitions have a budget of ten, plus one for every ten replies', async (context) => {
     const { guard } = guards(context);
     const one = guard();
-    const repeated = async (): Promise<boolean> => (await one.acquirePermit({ repeated: true })) !== undefined;
+    const repeated = async (): Promise<boolean> => (await one.acquirePermit(anyCall, { repeated: true })) !== undefined;
     for (let time = 1; time <= 10; time++) assert.ok(await repeated());
     assert.equal(await repeated(), false);
-    for (let time = 1; time <= 11; time++) await one.enter().answered();
+    for (let time = 1; time <= 11; time++) await one.enter(anyCall).answered();
     assert.deepEqual([await repeated(), await repeated()], [true, false]);
   });
 
   test('X-12, X-45 a clock that is set back takes no repetition away', async (context) => {
     const { guard, clock } = guards(context);
     const one = guard();
-    const repeated = async (): Promise<boolean> => (await one.acquirePermit({ repeated: true })) !== undefined;
+    const repeated = async (): Promise<boolean> => (await one.acquirePermit(anyCall, { repeated: true })) !== undefined;
     clock.behindMs = 300_000;
     for (let time = 1; time <= 10; time++) assert.ok(await repeated());
     assert.equal(await repeated(), false);
+  });
+
+  test('X-45 one client whose orders always fail does not open the circuit while the service answers another client', async (context) => {
+    const { guard, clock, store } = guards(context);
+    const one = guard();
+    for (let second = 0; second < 60; second++) {
+      if (second % 10 === 0) await answers(one, 'globex');
+      await fails(one, 'a', 'b', 'c', 'a', 'b', 'c');
+      await clock.advance(1_000);
+    }
+    assert.equal(await store.breaker('bank'), undefined);
+    // A single failure of another client does not make it an outage, because every service fails at times.
+    await fails(one, 'a', 'b', 'globex/d', 'a', 'b');
+    assert.equal(await store.breaker('bank'), undefined);
+  });
+
+  test('X-45 failures of several clients open the circuit, even if the service has just answered one of them', async (context) => {
+    const { guard, store } = guards(context);
+    const one = guard();
+    await answers(one, 'globex');
+    await fails(one, 'a', 'globex/b', 'c', 'globex/d', 'e');
+    const { closedAt, onlyClient } = (await store.breaker('bank')) ?? assert.fail();
+    assert.deepEqual([closedAt, onlyClient], [null, undefined]);
+  });
+
+  test('X-45 if the calls of one client alone opened the circuit, an order of another client probes at once', async (context) => {
+    const { guard, clock, store } = guards(context);
+    const [one, other] = [guard(), guard()];
+    await fails(one, 'a', 'b', 'a', 'b', 'a');
+    assert.equal((await store.breaker('bank'))?.onlyClient, 'acme');
+    assert.equal(await one.acquirePermit(call('c', 'acme'), { repeated: false }), undefined);
+
+    const probe = await other.acquirePermit(call('d', 'globex'), { repeated: false });
+    assert.ok(probe);
+    await probe.answered();
+    const { closedAt, onlyClient } = (await store.breaker('bank')) ?? assert.fail();
+    assert.deepEqual([closedAt, onlyClient], [clock.now(), undefined]);
+  });
+
+  test('X-45 if the probe of another client fails, too, the outage is everybody’s, and the next probe waits', async (context) => {
+    const { guard, clock, store } = guards(context);
+    const one = guard();
+    await fails(one, 'a', 'b', 'a', 'b', 'a');
+    await fails(one, 'globex/c');
+    assert.equal((await store.breaker('bank'))?.onlyClient, undefined);
+    assert.equal(await one.acquirePermit(call('d', 'initech'), { repeated: false }), undefined);
+    await clock.advance(20_000);
+    assert.ok(await one.acquirePermit(call('d', 'initech'), { repeated: false }));
   });
 
   test('X-45 when the store is unavailable, calls to a healthy service go through', async () => {
@@ -171,7 +266,7 @@ describe('the circuit guard of a service', () => {
     const options = { clock: manualClock(), telemetry: createTelemetry({ level: 'off' }), random: () => 0.5 };
     const one = new CircuitGuard('bank', { breakers: { breaker: away, putBreaker: away }, ...options });
     await fails(one, 'a', 'b', 'a', 'b', 'a', 'b');
-    assert.ok(await one.acquirePermit({ repeated: false }));
+    assert.ok(await one.acquirePermit(anyCall, { repeated: false }));
   });
 });
 

@@ -87,7 +87,7 @@ async function ended(context: TestContext, order: JsonObject, writesAndSendsAtom
 
 for (const writesAndSendsAtomically of [true, false]) {
   describe(`an order calls another (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
-    test('it continues with the reply of the called order once that order is completed', async (context) => {
+    test('the caller continues with the reply of the called order after that order is completed', async (context) => {
       assert.deepEqual(await ended(context, { city: 'Rome' }, writesAndSendsAtomically), {
         outcome: 'completed',
         child: 'completed',
@@ -97,7 +97,7 @@ for (const writesAndSendsAtomically of [true, false]) {
       assert.deepEqual(bookings, ['flight in Rome', 'hotel in Rome', 'tour in Rome']);
     });
 
-    test('F-100: a fault of the called order reaches its handler once all effects of the called order are undone', async (context) => {
+    test('F-100: a fault of the called order reaches the handler in the caller after all effects of the called order are undone', async (context) => {
       assert.deepEqual(await ended(context, { city: 'full' }, writesAndSendsAtomically), {
         outcome: 'rejected',
         child: 'compensated',
@@ -363,6 +363,6 @@ describe('calls are checked before anything runs', () => {
   });
 
   test('a cycle of calls is shown completely', () => {
-    assert.match(refused([calling('one', 'two@1'), calling('two', 'one@1')]), /It calls itself: one@1 → two@1 → one@1\./);
+    assert.match(refused([calling('one', 'two@1'), calling('two', 'one@1')]), /The workflow calls itself: one@1 → two@1 → one@1\./);
   });
 });

@@ -24,7 +24,7 @@ async function times(count: number, work: () => Promise<void>): Promise<void> {
 const stateOf = async (desk: Desk) => (await channelState('worker', desk.store))?.state ?? 'open';
 
 describe('five failures in a row close a channel', () => {
-  test('F-108: the fifth failure closes it once: its queue is paused, a person is notified, and its record says who closed it and why', async (t) => {
+  test('F-108: the fifth failure closes the channel, one time: its queue is paused, a person is notified, and its record says who closed it and why', async (t) => {
     const desk = openDesk(t, line);
     const shut: string[] = [];
     const consumers: Consumers = { set: async (queues, state) => void shut.push(`${state} ${queues.join()}`) };
@@ -162,7 +162,7 @@ describe('which failures close a channel', () => {
     assert.equal(await stateOf(desk), 'open');
   });
 
-  test('F-108: one processed message in between keeps it open', async (t) => {
+  test('F-108: one processed message between the failures keeps the channel open', async (t) => {
     let served = 0;
     const one = (): object => {
       if (++served % 5 !== 0) throw new UnprocessableMessage('There is no such customer.');
@@ -201,7 +201,7 @@ async function closedSystem(t: TestContext, app = line) {
 }
 
 describe('the host follows the record of a channel', () => {
-  test('F-108: it receives nothing from a closed channel; after opening, the order completes without a counted failure', async (t) => {
+  test('F-108: the host receives nothing from a closed channel; after opening, the order completes without a counted failure', async (t) => {
     const system = await closedSystem(t);
     const orderId = await submitted(system);
     await system.clock.advance(60_000);

@@ -287,8 +287,8 @@ describe('the host emits an event for a fault without a handler', () => {
   });
 });
 
-describe('the host emits its event once', () => {
-  test('F-62 while an order stays blocked, whatever the number of writes', async (context) => {
+describe('the host emits workflowTerminated once', () => {
+  test('F-62 for an order that stays blocked, although further replies are written', async (context) => {
     const heard: string[] = [];
     const work = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
     const worker = defineAgent('worker', { left: work, right: work });
@@ -310,7 +310,7 @@ describe('the host emits its event once', () => {
   });
 });
 
-describe('the host emits no event', () => {
+describe('the host emits no workflowTerminated', () => {
   test('F-62 for a question to a person: nothing failed, although the order waits in Error', async (context) => {
     const heard: string[] = [];
     const asking = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>

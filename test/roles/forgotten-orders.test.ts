@@ -128,7 +128,7 @@ describe('a called order is kept as long as its caller', () => {
     for (const queue of ['wake-ups', 'workflows-requests', 'workflows-replies']) await desk.deliver(queue);
   }
 
-  test('F-101, S22: it can be compensated, however long ago it finished', async (context) => {
+  test('F-101, S22: a called order can be compensated, however long ago it finished', async (context) => {
     const { desk, orderId, childId } = await paid(context);
     await desk.deliver('workflows-replies');
     assert.equal(await forgetAfter(desk, 7), 0);
@@ -140,7 +140,7 @@ describe('a called order is kept as long as its caller', () => {
     assert.deepEqual([(await desk.state(childId)).outcome, (await desk.state(orderId)).outcome], ['compensated', 'canceled']);
   });
 
-  test('S7, S22: it repeats nothing when its reply was lost and is requested after its retention time', async (context) => {
+  test('S7, S22: a called order repeats nothing when its reply was lost and is requested after its retention time', async (context) => {
     const { desk, orderId } = await paid(context);
     await desk.take('workflows-replies');
     await decide(desk, orderId, 'suspend');
@@ -176,7 +176,7 @@ describe('a called order is kept as long as its caller', () => {
     assert.equal((await desk.request()).operation, 'charge');
   });
 
-  test('S22: it is forgotten together with its caller, not earlier', async (context) => {
+  test('S22: a called order is forgotten together with its caller, not earlier', async (context) => {
     const { desk, orderId } = await paid(context);
     await desk.deliver('workflows-replies');
     await forgetAfter(desk, 7);

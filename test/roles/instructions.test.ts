@@ -278,7 +278,7 @@ describe('an order in Error', () => {
     }
   });
 
-  test('F-60, S15 requests a step that had failed transiently again once its time is over, and counts it late only once', async (context) => {
+  test('F-60, S15 requests a step that had failed transiently again after its time is over, and counts it late only once', async (context) => {
     const desk = openDesk(context, fork);
     const orderId = await submitted(desk);
     const [left, right] = (await desk.requests()) as [Request, Request];

@@ -45,7 +45,7 @@ describe('a dead letter', () => {
     assert.ok(Buffer.byteLength(JSON.stringify(deadLetterDocument(deadLetter))) < itemBytesMax);
   });
 
-  test('S25 is kept once, however often the same message arrives on the dead-letter queue', async (context) => {
+  test('S25 is kept once, although the same message arrives on the dead-letter queue several times', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     await desk.send(requests, 'nonsense');
     await desk.deliver(requests);
@@ -120,7 +120,7 @@ test('X-9: when messages only met an outage, people are notified once and each m
   const kept = await desk.deadLetter();
   assert.deepEqual(
     kept.map(({ reason, failures }) => [reason, failures]),
-    orders.map(() => ['The queue delivered it too often without success.', 0]),
+    orders.map(() => ['The queue delivered the message too many times without success.', 0]),
   );
   assert.deepEqual(typesOf(desk.announced()), ['Message Dead-Lettered']);
   assert.deepEqual(desk.messages(replies), []);

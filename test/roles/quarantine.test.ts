@@ -99,7 +99,7 @@ describe('an order whose record cannot be read', () => {
     });
   }
 
-  test('F-63 when the event bus fails, the announcement is retried ever less often, down to once a minute', async (context) => {
+  test('F-63 when the event bus fails, the announcement is retried with growing pauses, up to a minute', async (context) => {
     const desk = openDesk(context, line, {
       writesAndSendsAtomically: false,
       around: (ports) => ({ ...ports, publisher: { publish: async () => Promise.reject(new Error('The bus is gone.')) } }),

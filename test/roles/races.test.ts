@@ -117,7 +117,7 @@ describe('an order whose lease another host holds', () => {
     assert.equal((await desk.queues.depth('wake-ups')).visible, 1);
   });
 
-  test('F-26 is continued by the holder itself, and by any host once the lease has expired', async (context) => {
+  test('F-26 is continued by the holder itself, and by any host after the lease has expired', async (context) => {
     const desk = openDesk(context, line, { hostId: 'host-one' });
     const orderId = await submitted(desk);
     await leased(desk, orderId, 'host-one');

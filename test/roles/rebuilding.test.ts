@@ -221,7 +221,9 @@ describe('an order with an unreadable instance can still be compensated', () => 
     });
     assert.deepEqual(await instruct(desk, orderId, 'compensate'), {
       outcome: 'infeasible',
-      reasons: ['The journal has a gap before line 4: it is unknown what was done until then.'],
+      reasons: [
+        `The journal has a gap before line 4: it is unknown what was done until then. Search the records of the services for keys that begin with "${orderId}/".`,
+      ],
     });
   });
 

@@ -73,7 +73,7 @@ describe('a workflow that is edited under the same version while an order runs',
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('S20, S7: the reply of an at-most-once step is requeued for an hour, then dead-lettered, and counts once the old version is back', async (context) => {
+  test('S20, S7: the reply of an at-most-once step is requeued for an hour, then dead-lettered, and counts after the old version is back', async (context) => {
     const dataFolder = temporaryFolder(context);
     const once = (version: number) => lineOf(stepsNamed('a', 'b'), { version, operation: { atMostOnce: true } });
     const desk = openDesk(context, once(1), { dataFolder });

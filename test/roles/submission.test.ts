@@ -9,7 +9,7 @@ const pending = { variables: { CLAIM_ON_SUBMIT: 'off' } };
 const line = lineOf(stepsNamed('pick', 'pack'));
 
 describe('an order is submitted', () => {
-  test('F-03 it is Pending, unclaimed, without a deadline and without failures', async (context) => {
+  test('F-03 the new order is Pending, unclaimed, without a deadline and without failures', async (context) => {
     const desk = openDesk(context, line, pending);
     const orderId = await submitted(desk);
     const { lockedBy, completeBy, processState, failureCount, ...state } = await desk.state(orderId);
@@ -21,7 +21,7 @@ describe('an order is submitted', () => {
     assert.equal((await desk.store.load(orderId))?.order.orderId, orderId);
   });
 
-  test('F-03 it may be claimed in the write that creates it', async (context) => {
+  test('F-03 the new order may be claimed in the write that creates it', async (context) => {
     const desk = openDesk(context, line);
     const { rev, epoch, processState, lockedBy, completeBy } = await desk.state(await submitted(desk));
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe('an order is submitted', () => {
     assert.equal(countIn(desk, 'orders'), 0);
   });
 
-  test('F-06 its state contains the response queue of the submitter', async (context) => {
+  test('F-06 the state of the new order contains the response queue of the submitter', async (context) => {
     const desk = openDesk(context, line);
     await desk.store.putClient({ id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
     const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'redress-response-acme' });

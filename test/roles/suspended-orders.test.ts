@@ -112,7 +112,7 @@ describe('while an order is suspended', () => {
     assert.deepEqual([before.nextDueAt, before.worklist, before.completeBy, before.remainingMs], [null, null, null, 6_000]);
   });
 
-  test('F-34 its status messages are still sent', async (context) => {
+  test('F-34 the status messages of the order are still sent', async (context) => {
     let isAway = true;
     const { desk, orderId } = await suspended(context, {
       desk: { writesAndSendsAtomically: false, around: sendingFails('redress-response-shop', () => isAway) },
@@ -342,14 +342,14 @@ describe('an unclaimed order that is suspended', () => {
 });
 
 describe('other instructions for a suspended order', () => {
-  test('F-60 it can be terminated', async (context) => {
+  test('F-60 the order can be terminated', async (context) => {
     const { desk, orderId } = await suspended(context);
     await done(desk, orderId, 'terminate');
     const { processState, outcome, suspended: isSuspended, remainingMs } = await desk.state(orderId);
     assert.deepEqual([processState, outcome, isSuspended, remainingMs], ['Processed', 'terminated', false, null]);
   });
 
-  test('F-60 it can be canceled: that ends the suspension, and recorded replies count as done', async (context) => {
+  test('F-60 the order can be canceled: that ends the suspension, and recorded replies count as done', async (context) => {
     const Nothing = z.object({});
     const stock = defineAgent('worker', {
       take: operation({ input: Nothing, output: Nothing, run: () => ({}) }),
@@ -377,7 +377,7 @@ describe('other instructions for a suspended order', () => {
     ['resubmitted while it is suspended', 'resubmit', /Only an order in Error/, (desk, orderId) => done(desk, orderId, 'suspend')],
   ];
   for (const [what, kind, reason, before] of refused) {
-    test(`F-60 it cannot be ${what}, and the answer says why`, async (context) => {
+    test(`F-60 the order cannot be ${what}, and the answer says why`, async (context) => {
       const desk = openDesk(context, lineOf(stepsNamed('one')));
       const orderId = await submitted(desk);
       await before(desk, orderId);

@@ -160,7 +160,7 @@ describe('writing first, then sending', () => {
     assert.equal(desk.telemetry.counts()['raceLost'], undefined);
   });
 
-  test('S5 it has also succeeded if another host has written since', async (context) => {
+  test('S5 such a write has also succeeded if another host has written since', async (context) => {
     const around = updating(async (store, state, ...rest) => {
       await store.update(state, ...rest);
       const head = await store.head(state.orderId);
@@ -473,7 +473,7 @@ describe('the outbox of an order', () => {
     assert.ok(Math.max(...pauses) > 59_000 && Math.max(...pauses) <= 60_000);
   });
 
-  test('F-59 loses the entries that went out before a request once the reply to that request arrives', async (context) => {
+  test('F-59 loses the entries that went out before a request as soon as the reply to that request arrives', async (context) => {
     const { desk, since } = apart(context);
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
@@ -557,7 +557,7 @@ describe('the outbox of an order', () => {
     assert.deepEqual([after.worklist, after.nextDueAt, after.outbox], [null, null, []]);
   });
 
-  test('F-02 an order is accepted once it is stored, and unsent messages follow within ten seconds', async (context) => {
+  test('F-02 an order is accepted as soon as it is stored, and unsent messages follow within ten seconds', async (context) => {
     let dead = true;
     const around: DeskOptions['around'] = ({ queues }) => ({
       queues: { ...queues, send: (messages) => (dead ? Promise.reject(new Error('killed')) : queues.send(messages)) },
@@ -579,7 +579,7 @@ describe('the outbox of an order', () => {
     assert.equal((await desk.request()).path, 'order/one');
   });
 
-  test('F-63 F-02 an instruction is reported as done once it is stored; unsent messages follow soon, and no failure counts', async (context) => {
+  test('F-63 F-02 an instruction is reported as done as soon as it is stored; unsent messages follow soon, and no failure counts', async (context) => {
     let away = false;
     const { desk } = apart(context, { around: sendingFails('worker-requests', () => away) });
     const orderId = await submitted(desk);

@@ -64,7 +64,7 @@ async function openLambda(context: TestContext, its: App = app) {
     const handler: LambdaHandler = inLambda({ app: edited, create, environment, print: (line) => printed.push(line) });
     return (event, leftMs = 30_000) => {
       const until = Date.now() + leftMs;
-      return handler(event, { getRemainingTimeInMillis: () => until - Date.now() });
+      return handler(event, { getRemainingTimeInMillis: () => until - Date.now(), awsRequestId: 'run-1' });
     };
   };
   /** Returns the messages of a queue as an event source of Lambda delivers them. */
@@ -224,7 +224,7 @@ describe('a function in Lambda', () => {
     assert.partialDeepStrictEqual(JSON.parse(line), {
       role: 'scheduler',
       givenUp: 1,
-      _aws: { CloudWatchMetrics: [{ Namespace: 'Redress', Dimensions: [['role']] }] },
+      _aws: { CloudWatchMetrics: [{ Namespace: 'Redress', Dimensions: [['deployment', 'role']] }] },
     });
   });
 });

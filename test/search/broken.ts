@@ -81,8 +81,8 @@ export const broken: readonly Broken[] = [
   {
     what: 'a repeated request has a new idempotency key',
     file: 'lib/core/activities/step.ts',
-    line: ': requestAttempt(step, generation, attempt + 1, context, { input, limit });',
-    instead: ': requestAttempt(step, generation + 1, attempt + 1, context, { input, limit });',
+    line: ': requestAttempt(step, generation, attempt + 1, context, { input, limit, reason });',
+    instead: ': requestAttempt(step, generation + 1, attempt + 1, context, { input, limit, reason });',
     scenario: { ...small, hurries: 1 },
   },
   {

@@ -191,7 +191,7 @@ function leafFrom(shape: Shape, { next, handles }: Place): Activity {
     case 'assign':
       return { activity: 'assign', name, variable: `v${flags % 3}`, value: number };
     case 'raise':
-      return { activity: 'raise', name, fault: faultType, message: 'Raised.' };
+      return handles && flags % 2 === 1 ? { activity: 'rethrow', name } : { activity: 'raise', name, fault: faultType, message: 'Raised.' };
     case 'compensate':
       return handles ? { activity: 'compensate', name } : step(name);
     case 'terminate':

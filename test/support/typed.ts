@@ -60,6 +60,6 @@ export function fitted(template: Json, wanted: Json, what?: string): readonly st
   const say = (message: string, severity = 'error') => {
     said.push(`${severity}: ${message}`);
   };
-  const type = typeOfTemplate(template, typeOfSchema(wanted), { readable, asker: 'payment.charge', what, say });
+  const type = typeOfTemplate(template, typeOfSchema(wanted), { readable, receiver: 'payment.charge', what, say });
   return [shown(type), ...said];
 }

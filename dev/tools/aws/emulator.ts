@@ -67,7 +67,7 @@ export const freePort = (): Promise<number> => listenOnce(0);
 /** Refuses a port in use: the emulator there might answer for the one that is to be started. */
 export async function mustBeFree(port: number): Promise<void> {
   await listenOnce(port).catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`Port ${port} can't be used for an emulator (${error.code}): give another one.`);
+    throw new Error(`Port ${port} can't be used for an emulator (${error.code}). Set PORT to a free one, or leave PORT out.`);
   });
 }
 

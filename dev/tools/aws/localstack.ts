@@ -40,7 +40,7 @@ export async function startLocalStack({ port }: { readonly port: number }): Prom
 }
 
 async function started(program: string, env: NodeJS.ProcessEnv): Promise<number | string> {
-  // Its 'ready' is meant for people who start it by hand.
+  // The output of `start` is ignored: its 'ready' is meant for people who start LocalStack by hand.
   const starting = spawn(program, { env, stdio: ['ignore', 'ignore', 'inherit'], timeout: readyWithinMs });
   try {
     const [code, signal] = (await once(starting, 'exit')) as [number | null, string | null];

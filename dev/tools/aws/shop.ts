@@ -1,4 +1,5 @@
 import { startShop } from '../../../examples/shop/server.ts';
+import { serviceEnvironment } from '../../../examples/shop/services.ts';
 
 /** The port of the sample shop for functions on an emulator. Their environment contains its address. */
 const port = Number(process.env['SHOP_PORT'] || 4000);
@@ -6,9 +7,7 @@ const url = `http://127.0.0.1:${port}`;
 
 export const shopUrl = url;
 
-export const shopEnvironment: { readonly [variable: string]: string } = Object.fromEntries(
-  ['inventory', 'payment', 'shipping', 'customer'].map((service) => [`${service.toUpperCase()}_URL`, `${url}/${service}`]),
-);
+export const shopEnvironment = serviceEnvironment(url);
 
 /** Starts the shop, unless one already listens there. */
 export async function shopHere(): Promise<{ close(): Promise<void> }> {

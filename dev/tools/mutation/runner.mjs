@@ -19,7 +19,7 @@ const testFiles = [
 // These tests count the results of hundreds of runs, so they keep all runs, and check only the file that they are about.
 const long = {
   'fault-paths.ts': 'for any fault at any step of any workflow',
-  'rebuilding.ts': 'undone by its journal alone',
+  'rebuild.ts': 'undone by its journal alone',
   'undo-plan.ts': 'its undo does what the plan said',
 };
 const isAbout = ({ id }, fileName) => {

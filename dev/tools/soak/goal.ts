@@ -1,7 +1,7 @@
 import { command } from './command.ts';
 import type { Thing } from './thing.ts';
 
-/** The short form of a goal of `npm run verify`, with another seed each time. */
+/** Returns the short form of a goal of `npm run verify`, with another seed each time. */
 export function goal(name: string): Thing {
   const { run, stop } = command();
   return {
@@ -20,5 +20,5 @@ export function goal(name: string): Thing {
 /** Returns the reasons in a goal's line of JSON, or the end of its output without one. */
 function why(output: string): string {
   const line = output.split('\n').findLast((each) => each.startsWith('{"goal"'));
-  return line === undefined ? output.slice(-1000) : (JSON.parse(line) as { short: readonly string[] }).short.join('; ');
+  return line === undefined ? output.slice(-1000) : (JSON.parse(line) as { shortfalls: readonly string[] }).shortfalls.join('; ');
 }

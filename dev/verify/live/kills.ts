@@ -13,7 +13,7 @@ export interface Ground {
   readonly store: Pick<Store, 'load' | 'pages'>;
   /** Ids of orders whose Error was announced. */
   alerts(): ReadonlySet<string>;
-  /** Settings of its hosts beside the common ones. */
+  /** Settings of the hosts besides the common ones. */
   readonly settings?: { readonly [name: string]: string };
   /** Restarts hosts that cannot start: their dependencies may be unavailable for a while. */
   readonly startsAgain?: boolean;
@@ -181,9 +181,9 @@ export function reportOf(
     [decided >= 0.05 * listed.length, 'too few orders in front of a person'],
     [!timed || (p99 ?? Infinity) <= recoveryMaxMs, `99 of 100 recoveries within ${p99} ms, aim ${recoveryMaxMs} ms`],
   ];
-  const short = [...problems.slice(0, 20), ...wanted.filter(([holds]) => !holds).map(([, lack]) => lack)];
+  const shortfalls = [...problems.slice(0, 20), ...wanted.filter(([holds]) => !holds).map(([, lack]) => lack)];
   return {
-    short,
+    shortfalls,
     counts: {
       kills: kills.length,
       killsAtWork: hits,

@@ -14,7 +14,7 @@ export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
     const { status: seen, headers } = await fetch(url, { headers: { authorization } });
     // While the order cannot be read, the operator decides nothing.
     if (seen === 503) return;
-    const body = JSON.stringify({ kind: 'compensate', reason: 'The address is none.' });
+    const body = JSON.stringify({ kind: 'compensate', reason: 'The address does not exist.' });
     // From here on the instruction may be carried out, whatever the answer.
     decided.add(orderId);
     const response = await fetch(`${url}/instructions`, {

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collections } from '#ports/documents';
 import { queueNames } from '#ports/messages';
+import { serviceNames } from '../../../examples/shop/services.ts';
 import { corpus, agent as corpusAgent, jsonIn, type Malformed } from '../../../test/roles/dead-letters/corpus.ts';
 import { backAfter, callsFrom, hundredths, type Took, timesAsLong, timesOf } from './arithmetic.ts';
 import type { RunningSystem } from './traffic.ts';
 
 export interface Plan {
-  /** Duration relative to the whole form, from 0.01 to 1. */
+  /** Duration relative to a run with `--scale 1`, from 0.01 to 1. */
   readonly scale: number;
   readonly seed: number;
   progress(line: string): void;
@@ -18,7 +19,6 @@ export interface PartResult {
   readonly [count: string]: unknown;
 }
 
-const agents = ['inventory', 'payment', 'shipping', 'customer'] as const;
 /** An order is four requests and four replies, so two further messages are a fifth of all. */
 const poisonPerOrder = 2;
 /** Rounds with and without the load alternate, so that other work on the machine affects both. */
@@ -66,7 +66,7 @@ function poisonOf(count: number, seed: number): readonly Malformed[] {
     .filter(isMeant)
     .slice(0, count)
     .map((each, index) => {
-      const agent = agents[index % agents.length] ?? 'payment';
+      const agent = serviceNames[index % serviceNames.length] ?? 'payment';
       if (each.queue === queueNames.requests(corpusAgent)) return { ...each, queue: queueNames.requests(agent) };
       return each.queue === queueNames.replies(corpusAgent) ? { ...each, queue: queueNames.replies(agent) } : each;
     });
@@ -81,7 +81,7 @@ async function send({ open }: RunningSystem, messages: readonly Malformed[], for
 }
 
 async function allDeadLetter({ open }: RunningSystem, count: number): Promise<number> {
-  const channels = [...agents, queueNames.submissions, queueNames.wakeUps];
+  const channels = [...serviceNames, queueNames.submissions, queueNames.wakeUps];
   for (let looks = 0; ; looks++) {
     const found = await Promise.all(
       channels.map((channel) => open().store.documents(collections.deadLetters(channel), undefined, count + 1)),

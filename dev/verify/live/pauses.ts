@@ -8,8 +8,8 @@ export interface Pause {
   readonly from: number;
   readonly to: number;
   /**
-   * Whether its neighbor got the lease meanwhile. It does not if the node was paused during a write, because all others wait
-   * for that.
+   * Whether the other node of the pair got the lease meanwhile. It does not if the node was paused during a write, because SQLite
+   * makes all other writers wait for that write.
    */
   readonly takenOver: boolean;
   /** Whether the attempt with the lost lease was refused. */
@@ -23,10 +23,10 @@ const betweenMs = 150;
 const longLeaseMs = 10_000;
 
 /**
- * Pauses one of the two nodes after the other, for longer than its leases last.
+ * Pauses the two nodes of a pair in turn, each time for longer than a lease lasts.
  *
- * Each time it holds an order that its neighbor takes over. Messages that arrive during the pause are processed when it
- * continues, as if it still held the lease.
+ * The paused node holds the lease of an order, which the other node takes over. When the paused node continues, it processes the
+ * messages that arrived during the pause as if it still held the lease.
  */
 export async function pauseInTurn(
   pair: readonly [Node, Node],

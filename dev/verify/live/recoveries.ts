@@ -30,9 +30,9 @@ export interface Recoveries {
    * discovery, or from the second kill to the request.
    */
   readonly times: readonly number[];
-  /** The same without exceptions: from the first kill. */
+  /** The times from the first kill, without these two exceptions. */
   readonly wholeTimes: readonly number[];
-  /** How many were interrupted a second time. */
+  /** The number of steps that a second kill interrupted. */
   readonly again: number;
   /** Steps that expired although no host was killed meanwhile. */
   readonly withoutKill: number;

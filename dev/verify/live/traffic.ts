@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openLocalIssuer } from '#api/local-issuer';
+import { serviceEnvironment } from '../../../examples/shop/services.ts';
 import { type Ending, root, run, site, startLocal, within } from '../../../test/processes/support.ts';
 import type { Took } from './arithmetic.ts';
 import { coursesOf } from './recoveries.ts';
@@ -34,8 +35,7 @@ export async function startSystem(ending: Ending) {
   };
   await switchTo({});
   const payment = await startRelay(ending, shopUrl);
-  const urls = Object.fromEntries(['inventory', 'shipping', 'customer'].map((name) => [`${name.toUpperCase()}_URL`, `${shopUrl}/${name}`]));
-  const host = await startLocal(ending, { ...variables, ...urls, PAYMENT_URL: `${payment.url}/payment` });
+  const host = await startLocal(ending, { ...variables, ...serviceEnvironment(shopUrl), PAYMENT_URL: `${payment.url}/payment` });
 
   const issuer = openLocalIssuer(data);
   const tokens = new Map<string, Promise<string>>();
@@ -98,7 +98,7 @@ export async function startSystem(ending: Ending) {
     });
   }
 
-  /** Measures orders per second with a constant number of running orders, once the host is warm. */
+  /** Measures orders per second with a constant number of running orders, after a first trial has warmed up the host. */
   async function capacity(): Promise<number> {
     await tried();
     return tried();

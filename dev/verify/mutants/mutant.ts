@@ -21,6 +21,8 @@ export class UnfittingMutant extends Error {
 export function mutated({ name, file, find, replace }: Mutant, text: string): string {
   const [before, after, ...more] = text.split(find);
   if (before === undefined || after === undefined || more.length > 0)
-    throw new UnfittingMutant(`The mutant "${name}" no longer fits ${file}: what it changes must stand there exactly once.`);
+    throw new UnfittingMutant(
+      `The mutant "${name}" no longer fits ${file}: its text to find must occur there exactly once. Update \`find\` and \`replace\` to the present code.`,
+    );
   return before + replace + after;
 }

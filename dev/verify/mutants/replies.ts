@@ -85,4 +85,20 @@ export const moreReplies: readonly Mutant[] = [
     find: "if (note.outcome === 'refused') {",
     replace: "if (note.outcome === 'refused' && note.requestId === request.requestId) {",
   },
+  {
+    name: 'a programming error opens the breaker',
+    why: 'an error in the code of one operation stops the calls of a healthy service: no operation of the worlds has one',
+    file: 'lib/roles/agent/retry.ts',
+    find: 'else if (isProgrammingError(error)) permit.release();',
+    replace: 'else if (error === undefined) permit.release();',
+    suites: ['test/roles/operation-errors.test.ts'],
+  },
+  {
+    name: 'a fault quotes a secret input',
+    why: 'a reply quotes a secret of the request that is not in the order: the inputs of the worlds have none',
+    file: 'lib/roles/agent/secrets.ts',
+    find: 'inputSecretsOf(requested));',
+    replace: '[]);',
+    suites: ['test/roles/operation-errors.test.ts'],
+  },
 ];

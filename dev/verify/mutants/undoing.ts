@@ -4,7 +4,7 @@ const cancellation = 'lib/core/engine/cancellation.ts';
 const faults = 'lib/core/engine/fault-propagation.ts';
 const jobs = 'lib/core/engine/jobs.ts';
 const undoing = 'lib/core/engine/compensation.ts';
-/** Both lines, because without only one of them hardly anything changes. */
+/** The mutant changes both statements at once: with one of them intact, hardly anything changes. */
 const confirmedAndLate = `if (message.confirming) return (await preventStart(message, ports)) === 'begun' ? take(message) : undefined;
     // The caller no longer waits for this attempt.
     if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');`;
@@ -153,8 +153,8 @@ export const moreCompensation: readonly Mutant[] = [
     name: 'a custom retry keeps no memo',
     why: 'only the built-in retry keeps the results of its runs',
     file: 'lib/core/activities/index.ts',
-    find: 'return absorbs !== undefined || reruns === true;',
-    replace: "return activity === 'retry' && (absorbs !== undefined || reruns === true);",
+    find: 'return retries !== undefined || reruns === true;',
+    replace: "return activity === 'retry' && (retries !== undefined || reruns === true);",
   },
   {
     name: 'one key with two inputs',

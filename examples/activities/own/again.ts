@@ -21,8 +21,8 @@ export const again = defineActivity<{ readonly retries: number; readonly seconds
   postponed: (progress, byMs) => (progress.until === undefined ? progress : { ...progress, until: progress.until + byMs }),
 });
 
-/** `fresh`: each run begins with the variables that the first run had. */
+/** Starts a run. `resetsVariables`: each run begins with the variables that the first run had. */
 const runOnce = (activity: { readonly do: { readonly name: string } }, attempt: number) => ({
   ...run<Progress>([activity.do.name], { attempt }),
-  fresh: true,
+  resetsVariables: true,
 });

@@ -10,7 +10,10 @@ const { itemBytesMax } = tableFigures;
 export function refuseTooLarge(what: string, ...texts: readonly string[]): void {
   if (texts.reduce((sum, { length }) => sum + length, 0) * 3 <= itemBytesMax) return;
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  if (bytes > itemBytesMax) throw new StoreRefusesError(`${what} has ${bytes} bytes. The limit for one item is ${itemBytesMax} bytes.`);
+  if (bytes > itemBytesMax)
+    throw new StoreRefusesError(
+      `${what} has ${bytes} bytes. The limit for one item is ${itemBytesMax} bytes. Pass references instead of large data.`,
+    );
 }
 
 /** Returns a part of an order as JSON text. Throws StoreRefusesError above the limit. */

@@ -68,68 +68,135 @@ const Fault = z.object({
 const status = z.enum(['Initialized', 'Executing', 'Canceling', 'Faulting', 'Compensating', 'Closed']);
 const result = z.enum(['Succeeded', 'Faulted', 'Canceled', 'Compensated']);
 
-const Step = z.object({
+const wait = {
+  signal: { kind: z.literal('signal').describe('a signal, such as an approval'), name: z.string() },
+  answer: { kind: z.literal('answer').describe('the answer of an operator'), question: z.string().nullable() },
+  time: { kind: z.literal('time').describe('the end of a pause') },
+  order: {
+    kind: z.literal('order').describe('the end of a called order'),
+    workflow: z.string(),
+    orderId: z.string().nullable().describe('null where it is not known'),
+  },
+  outage: {
+    kind: z.literal('outage').describe('the service behind an agent, which is away, or its closed channel'),
+    agent: z.string(),
+    since: time.describe('since when the request has waited'),
+  },
+};
+
+const StepWait = z.discriminatedUnion('kind', [
+  z.strictObject(wait.signal),
+  z.strictObject(wait.answer),
+  z.strictObject(wait.time),
+  z.strictObject(wait.order),
+  z.strictObject(wait.outage),
+]);
+
+const place = { path: z.string().nullable(), until: timeOrNull.describe('the end of the time for it; null if it may take any time') };
+const OrderWait = z.discriminatedUnion('kind', [
+  z.strictObject({ ...wait.signal, ...place, name: z.string().nullable().describe('null if the workflow waits for several signals') }),
+  z.strictObject({ ...wait.answer, ...place }),
+  z.strictObject({ ...wait.time, ...place }),
+  z.strictObject({ ...wait.order, ...place }),
+  z.strictObject({ ...wait.outage, ...place }),
+]);
+
+/** A step, a call or a wait. */
+const Step = z.strictObject({
   path: z.string(),
   name: z.string(),
-  agent: z.string(),
-  operation: z.string(),
+  activity: z.enum(['step', 'call', 'waitFor', 'askOperator', 'delay']),
+  agent: z.string().nullable().describe('null for a wait'),
+  operation: z.string().nullable().describe('null for a wait'),
+  waitsFor: StepWait.nullable().describe('what a wait waits for; for a step, only the outage that stops its requests'),
   status,
   result: result.nullable(),
   attempts: z.int().min(0),
-  completeBy: timeOrNull,
+  completeBy: timeOrNull.describe('for a wait: the end of its time'),
   startedAt: timeOrNull,
   closedAt: timeOrNull,
-  output: anyJson.optional().describe('operators only'),
+  requestedAt: time.optional().describe('when it was requested first since an operator resubmitted it; absent if that is startedAt'),
+  answeredAt: time.optional().describe('when its answer arrived, if the order was blocked or suspended then; absent if that is closedAt'),
+  output: anyJson,
   outputReadAt: z.string().optional().describe('where to read the output, which is omitted because the response would be too long'),
 });
 
-const Order = z.object({
+const stepsLeftOut = z
+  .strictObject({ count: z.int(), readAt: z.string() })
+  .optional()
+  .describe('closed steps that are omitted because the response would be too long');
+
+/** The fields of an order for each role. */
+const common = {
   orderId: z.string(),
   reference: z.string().nullable(),
-  parent: z.string().optional().describe('the order that called this one'),
   workflow: z.object({ name: z.string(), version: z.int() }),
   processState,
   outcome: outcome.nullable(),
   suspended: z.boolean(),
-  failureCount: z.int().min(0).describe('the highest number of missed deadlines among the running steps; 0 after they have succeeded'),
   completeBy: timeOrNull.describe('null while the order is suspended, because its deadlines are stopped'),
+  submittedAt: time,
+  updatedAt: time,
+  restartedAs: z.string().nullable().describe('the order that replaces this one'),
+  restartedFrom: z.string().nullable().describe('the order that this one replaces'),
+};
+
+const faultHelp = 'the fault that blocks the order, or that ended it without completing';
+
+const forClients = { ...common, fault: z.strictObject({ type: z.string() }).nullable().describe(faultHelp) };
+
+const forOperators = {
+  ...common,
+  parent: z.string().optional().describe('the order that called this one'),
+  failureCount: z.int().min(0).describe('the highest number of missed deadlines among the running steps; 0 after they have succeeded'),
   remainingSeconds: z
     .int()
     .min(0)
     .nullable()
     .describe('suspended orders only: the seconds left until completeBy after the order is resumed'),
-  submittedAt: time,
-  updatedAt: time,
-  fault: Fault.nullable().describe('the fault that blocks the order, or that ended it without completing'),
-});
-
-const operatorsOnly = {
-  client: z.string().optional().describe('operators only'),
-  rev: z.int().optional().describe('operators only'),
-  epoch: z.int().optional().describe('operators only'),
-  lockedBy: z.string().nullable().optional().describe('operators only'),
-  heldBy: z.string().nullable().optional().describe('operators only'),
+  fault: Fault.nullable().describe(faultHelp),
+  waitsFor: OrderWait.nullable().describe('the event for which the whole order waits; null while it works or has ended'),
+  client: z.string(),
+  rev: z.int(),
+  epoch: z.int(),
+  lockedBy: z.string().nullable(),
+  heldBy: z.string().nullable(),
 };
 
-export const ListedOrder = z.strictObject({ ...Order.shape, ...operatorsOnly });
-
-export const FullOrder = z.strictObject({
-  ...Order.shape,
+/** The fields of an order that are read from its instance. */
+const whole = {
   output: anyJson.optional().describe('the output of a completed order whose workflow has one'),
-  steps: z.array(Step),
-  stepsLeftOut: z
-    .strictObject({ count: z.int(), readAt: z.string() })
-    .optional()
-    .describe('closed steps that are omitted because the response would be too long'),
-  ...operatorsOnly,
-  order: anyJson.optional().describe('operators only; fields marked secret are masked'),
-  explanation: z
-    .string()
-    .nullable()
-    .optional()
-    .describe(
-      'operators only; explains the current state in a sentence with times in UTC; null if the order is quarantined, or its record or workflow cannot be read',
-    ),
-});
+  endBy: timeOrNull.describe(
+    'the time by which the whole order must be at its end; null if its workflow has no time limit, before it starts, and while it is suspended',
+  ),
+  stepsLeftOut,
+};
+
+export const ListedOrder = z.union([
+  z.strictObject(forOperators).describe('for operators'),
+  z.strictObject(forClients).describe('for clients'),
+]);
+
+export const ClientOrder = z
+  .strictObject({ ...forClients, ...whole, steps: z.array(z.strictObject({ name: z.string(), status, result: result.nullable() })) })
+  .describe('for clients');
+
+export const FullOrder = z.union([
+  z
+    .strictObject({
+      ...forOperators,
+      ...whole,
+      steps: z.array(Step).describe('steps, calls and waits, in the order of the definition'),
+      order: anyJson.describe('fields marked secret are masked'),
+      explanation: z
+        .string()
+        .nullable()
+        .describe(
+          'explains the current state in a sentence with times in UTC, and names outages as of now; null if the order is quarantined, or its record or workflow cannot be read',
+        ),
+    })
+    .describe('for operators'),
+  ClientOrder,
+]);
 
 export const HistoryEntry = z.looseObject({ seq: z.int(), at: time, type: z.string(), path: z.string().optional() });

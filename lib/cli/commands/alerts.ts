@@ -20,9 +20,10 @@ export const alerts: CliCommand<{ follow?: true; since: number }> = {
     await cli.withData(async ({ publisher }) => {
       const behind = (seq: number) => pages((after) => publisher.published(after, pageSize), seq);
       if (cli.json && !follow) return cli.print({ items: [...behind(since)].map(viewOf) }, () => '');
+      const blocked = new Set<unknown>();
       for (let after = since; ; await systemClock.sleep(lookEveryMs)) {
         for (const alert of behind(after)) {
-          cli.print(viewOf(alert), () => lineOf(alert, cli));
+          if (cli.json || !repeats(alert, blocked)) cli.print(viewOf(alert), () => lineOf(alert, cli));
           after = alert.seq;
         }
         if (!follow) return;
@@ -30,6 +31,15 @@ export const alerts: CliCommand<{ follow?: true; since: number }> = {
     });
   },
 };
+
+/**
+ * Whether an announcement repeats an earlier one for a person. `Workflow Terminated` says for subscribers that no handler took a fault; the
+ * same write announces `Order In Error` under the id before the slash.
+ */
+function repeats({ detailType, detail: { id } }: Published, blocked: Set<unknown>): boolean {
+  if (detailType === 'Order In Error') blocked.add(id);
+  return detailType === 'Workflow Terminated' && blocked.has(String(id).replace(/\/terminated$/, ''));
+}
 
 function* pages(read: (after: number) => readonly Published[], since: number): Generator<Published> {
   for (let after = since; ; ) {

@@ -3,6 +3,9 @@ import type { CliCommand } from '#cli/command';
 import { listed } from '#cli/orders';
 import { table } from '#cli/text';
 
+/** States of a service. The words open and closed are for channels, where they mean the opposite of an open and a closed breaker. */
+const states: { readonly [phase: string]: string } = { closed: 'available', open: 'away', 'half-open': 'recovering' };
+
 /** Lists the circuit breaker of each agent. */
 export const breakerList: CliCommand = {
   name: 'breaker list',
@@ -13,12 +16,12 @@ export const breakerList: CliCommand = {
     const items = channels.flatMap(({ name, breaker }) => (breaker ? [{ agent: name, ...breaker }] : []));
     const rows = items.map(({ agent, phase, awaySince = '', failedProbes = 0, nextProbeAt = '', backSince = '' }) => [
       agent,
-      phase,
+      states[phase] ?? phase,
       awaySince,
       String(failedProbes),
       nextProbeAt,
       backSince,
     ]);
-    cli.print({ items }, () => table(['agent', 'breaker', 'away since', 'failed probes', 'next probe', 'back since'], rows, cli.paint));
+    cli.print({ items }, () => table(['agent', 'service', 'away since', 'failed probes', 'next probe', 'back since'], rows, cli.paint));
   },
 };

@@ -1,7 +1,7 @@
 import { clientIdPattern } from '#api/authentication';
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
-import { printable } from '#cli/text';
+import { counted, printable } from '#cli/text';
 
 /** Registers a client's response queues and senders, and replaces the earlier registration. */
 export const clientPut: CliCommand<{ channel: readonly string[]; sender: readonly string[] }> = {
@@ -21,6 +21,7 @@ export const clientPut: CliCommand<{ channel: readonly string[]; sender: readonl
     const registered = { responseChannels: channel, senders: sender };
     const { body } = await api.call('PUT', `/clients/${encodeURIComponent(id)}`, { body: registered });
     cli.print(body ?? { id, ...registered }, () => '');
-    if (!cli.json) cli.terminal.say(`${printable(id)}: ${channel.length} response channels, ${sender.length} senders.`);
+    if (!cli.json)
+      cli.terminal.say(`${printable(id)}: ${counted(channel.length, 'response channel')}, ${counted(sender.length, 'sender')}.`);
   },
 };

@@ -12,6 +12,7 @@ interface WholeMessage extends MessageView {
 /** Shows a dead letter and its failed attempts. */
 export const deadLetterShow: CliCommand<{ body?: true }> = {
   name: 'dead-letter show',
+  alias: 'get',
   summary: 'Show a dead letter and its failed attempts',
   declare: (command) =>
     command

@@ -1,12 +1,13 @@
-import { statusText } from '#cli/changes';
+import { isWait, statusText } from '#cli/changes';
 import type { Cli, CliCommand } from '#cli/command';
-import { type OrderView, orderPath, resolveOrderId, type StepView, stateText, timeOf } from '#cli/orders';
+import { durationMs, type OrderView, orderPath, resolveOrderId, type StepView, stateText, stepLabel, timeOf } from '#cli/orders';
 import { printable, spanText, table } from '#cli/text';
 import { workflowRef } from '#core/definition/workflow-ref';
 
 /** Shows one order with its steps. */
 export const orderGet: CliCommand = {
   name: 'order get',
+  alias: 'show',
   summary: 'Show one order and its steps',
   declare: (command) => command.argument('<id>', 'order id, or its beginning'),
 
@@ -29,6 +30,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
     fault,
     failureCount,
     remainingSeconds,
+    endBy,
     explanation,
     steps = [],
   } = order;
@@ -41,6 +43,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
     ['submitted', new Date(submittedAt).toISOString()],
     ['updated', `${new Date(updatedAt).toISOString()}, ${spanText(timeOf(updatedAt) - timeOf(submittedAt))} later`],
     ...(typeof remainingSeconds === 'number' ? [['time left', `${spanText(remainingSeconds * 1000)} after it is resumed`]] : []),
+    ...(endBy ? [['end by', new Date(endBy).toISOString()]] : []),
     ...(failureCount ? [['failures', String(failureCount)]] : []),
     ...(fault
       ? [
@@ -52,15 +55,33 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
       : []),
   ];
   const lines = facts.map(([name = '', value = '']) => `${paint('dim', name.padEnd(10))}  ${printable(value)}\n`);
+  // A client sees the names and the states of the steps alone.
+  const isShort = steps.every(({ path }) => path === undefined);
   const rows = steps.map((step) => [
-    step.name,
-    `${step.agent}.${step.operation}`,
+    stepLabel(step, steps),
+    ...(isShort ? [] : [operationText(step)]),
     statusText(step, order),
-    String(step.attempts),
-    durationOf(step),
+    ...(isShort ? [] : [step.attempts ? String(step.attempts) : '', durationText(step)]),
   ]);
-  return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(['step', 'operation', 'status', 'attempts', 'took'], rows, paint)}` : ''}`;
+  const headings = isShort ? ['step', 'status'] : ['step', 'operation', 'status', 'attempts', 'took'];
+  return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(headings, rows, paint)}` : ''}`;
 }
 
-const durationOf = ({ startedAt, closedAt }: StepView): string =>
-  startedAt && closedAt ? spanText(timeOf(closedAt) - timeOf(startedAt)) : '';
+/** Returns the operation of a step, or what a wait waits for. */
+function operationText(step: StepView): string {
+  const { agent, operation, waitsFor } = step;
+  if (!isWait(step)) return waitsFor?.kind === 'order' ? `calls ${operation}` : `${agent}.${operation}`;
+  switch (waitsFor?.kind) {
+    case 'signal':
+      return `signal ${waitsFor.name}`;
+    case 'answer':
+      return 'question to an operator';
+    default:
+      return 'pause';
+  }
+}
+
+function durationText(step: StepView): string {
+  const ms = durationMs(step);
+  return ms === undefined ? '' : spanText(ms);
+}

@@ -38,6 +38,7 @@ export const orderSubmit: CliCommand<Options> = {
 
     if (replayed) cli.terminal.say('This key was used before. No new order was created.');
     if (!stays || !cli.json) cli.print({ ...submitted, replayed }, () => `${submitted.orderId}\n`);
-    return stays ? watch(cli, api, submitted.orderId) : 0;
+    // The folder's key signs for an operator too, who sees more of each step than a client.
+    return stays ? watch(cli, await cli.api('operator'), submitted.orderId) : 0;
   },
 };

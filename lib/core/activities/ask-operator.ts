@@ -1,7 +1,7 @@
 import { operatorAsked } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
 import type { ActivityBase, Template } from '#core/definition/definition';
-import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
+import { type Behavior, close, noChildren, raise, succeeded } from '#core/engine/behavior';
 
 export interface AskOperator extends ActivityBase {
   readonly activity: 'askOperator';
@@ -14,7 +14,7 @@ export interface AskOperator extends ActivityBase {
 
 /** Blocks the order until a person answers. Expressions read the answer as `steps.<name>`. */
 export const askOperator: Behavior<AskOperator, Record<string, never>> = {
-  children: () => [],
+  children: noChildren,
   answers: true,
   templates: ({ question, details }) => [question, ...(details === undefined ? [] : [details])],
 

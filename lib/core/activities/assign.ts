@@ -2,18 +2,18 @@ import { outputVariable } from '#core/data/child-order';
 import { engineFault, engineFaults } from '#core/data/fault';
 import { utf8Bytes } from '#core/data/json';
 import { type ActivityBase, limits, type Template } from '#core/definition/definition';
-import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
+import { type Behavior, close, noChildren, raise, succeeded } from '#core/engine/behavior';
 
 export interface Assign extends ActivityBase {
   readonly activity: 'assign';
-  /** The name under which expressions read it: `vars.<variable>`. `$output` is the output of the workflow. */
+  /** The name of the variable, which expressions read as `vars.<variable>`. `$output` is the output of the workflow. */
   readonly variable: string;
   readonly value: Template;
 }
 
 /** Sets a variable of the order. */
 export const assign: Behavior<Assign, never> = {
-  children: () => [],
+  children: noChildren,
   problems: ({ variable }) =>
     variable === outputVariable || /^[A-Za-z_]\w{0,63}$/.test(variable)
       ? []

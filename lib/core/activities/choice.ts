@@ -12,7 +12,7 @@ export interface Choice extends ActivityBase {
 /** Runs the first branch whose condition holds. If none does, runs `otherwise` or nothing (WF: IfElse). */
 export const choice: Behavior<Choice, Record<string, never>> = {
   children: ({ branches, otherwise }) => [...branches.map((branch) => branch.do), ...(otherwise ? [otherwise] : [])],
-  problems: ({ branches }) => (Array.isArray(branches) ? [] : ['Its branches must be a list.']),
+  problems: ({ branches }) => (Array.isArray(branches) ? [] : ['The field "branches" must be a list of {when, do}.']),
   templates: ({ branches }) => branches.map(({ when }) => when),
 
   execute({ branches, otherwise }, context) {

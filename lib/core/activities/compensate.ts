@@ -1,5 +1,5 @@
 import type { ActivityBase } from '#core/definition/definition';
-import { type Behavior, undoNext } from '#core/engine/behavior';
+import { type Behavior, noChildren, undoNext } from '#core/engine/behavior';
 
 export interface Compensate extends ActivityBase {
   readonly activity: 'compensate';
@@ -14,7 +14,7 @@ export interface CompensateState {
 
 /** Undoes the completed work of a scope, strictly newest first. Closes when no work is left (WSEHF). */
 export const compensate: Behavior<Compensate, CompensateState> = {
-  children: () => [],
+  children: noChildren,
   templates: () => [],
   execute: ({ scope }, { scopePath }) => undoNext({ scope: scopePath(scope) }),
   childClosed: (_, state) => undoNext(state),

@@ -1,7 +1,7 @@
 import { engineFault, engineFaults } from '#core/data/fault';
 import type { ActivityBase, Template } from '#core/definition/definition';
 import { functionOf, compute as run } from '#core/definition/functions';
-import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
+import { type Behavior, close, noChildren, raise, succeeded } from '#core/engine/behavior';
 import { refusedOutput } from '#core/engine/step-replies';
 
 export interface Compute extends ActivityBase {
@@ -13,7 +13,7 @@ export interface Compute extends ActivityBase {
 
 /** Runs a pure function of the app inside the transition. Expressions read the returned value as `steps.<name>`. */
 export const compute: Behavior<Compute, never> = {
-  children: () => [],
+  children: noChildren,
   answers: true,
   problems: ({ function: name }) =>
     functionOf(name) ? [] : [`Unknown function "${name}". Define it with compute(…) in a module that the app imports.`],

@@ -1,7 +1,7 @@
 import { engineFault, engineFaults } from '#core/data/fault';
 import { isObject } from '#core/data/json';
 import { type ActivityBase, limits, type Template } from '#core/definition/definition';
-import { type Behavior, close, raise, succeeded, wait } from '#core/engine/behavior';
+import { type Behavior, close, noChildren, raise, succeeded, wait } from '#core/engine/behavior';
 
 export interface Delay extends ActivityBase {
   readonly activity: 'delay';
@@ -15,7 +15,7 @@ export interface DelayState {
 
 /** Waits durably. No host holds the order meanwhile, and any scheduler can continue it. */
 export const delay: Behavior<Delay, DelayState> = {
-  children: () => [],
+  children: noChildren,
   problems: ({ seconds }) => (isObject(seconds) || isLength(seconds) ? [] : [lengthWanted(seconds)]),
   templates: ({ seconds }) => [seconds],
 
@@ -34,4 +34,5 @@ export const delay: Behavior<Delay, DelayState> = {
 };
 
 export const isLength = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= limits.secondsMax;
-export const lengthWanted = (value: unknown): string => `A delay takes 0 to ${limits.secondsMax} seconds, not ${JSON.stringify(value)}.`;
+export const lengthWanted = (value: unknown): string =>
+  `Expected 0 to ${limits.secondsMax} seconds (a year), got ${JSON.stringify(value)}.`;

@@ -13,7 +13,7 @@ export interface ForEach extends ActivityBase {
   readonly do: Activity;
   /** The number of turns at work at the same time; 1 runs them one after the other. Default: `limits.concurrencyDefault`. */
   readonly maxConcurrency?: number;
-  /** Evaluated when a turn closes. Once it holds, the other turns are canceled (WF: UntilCondition). */
+  /** Evaluated when a turn closes. As soon as it holds, the open turns are canceled and no other turn starts (WF: UntilCondition). */
   readonly until?: Template;
   /** Evaluated when a turn succeeds. Expressions read the values later as a list, in the order of the entries. */
   readonly collect?: Template;
@@ -26,7 +26,7 @@ export interface ForEachState {
   readonly open: number;
   /** The entries, if a second evaluation of the list could differ: variables may change while the loop runs. */
   readonly entries?: readonly Json[];
-  /** When it paused to be woken for its next portion of turns: milliseconds since 1970. */
+  /** When the loop paused, because one event starts at most `limits.portionMax` activities. It is woken for the rest. Milliseconds since 1970. */
   readonly rests?: number;
   /** The collected values of succeeded turns, each with the number of its turn. */
   readonly collected?: readonly (readonly [turn: number, value: Json])[];
@@ -75,7 +75,7 @@ export const forEach: Behavior<ForEach, ForEachState> = {
   wakeAt: ({ rests }) => rests,
 };
 
-/** Returns the expressions evaluated when a turn closes. They may read the outputs of that turn's steps. */
+/** Returns the expressions that are evaluated when a turn closes. They may read the outputs of the steps in that turn. */
 export const templatesInTurn = ({ until, collect }: ForEach): readonly Template[] =>
   [until, collect].flatMap((template) => (template === undefined ? [] : [template]));
 

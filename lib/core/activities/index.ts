@@ -74,14 +74,14 @@ export const isActivityType = (type: string): type is ActivityType =>
 
 export const activityTypes = (): readonly string[] => [...Object.keys(behaviors), ...registeredTypes()];
 
-/** Returns the behavior of an activity type. Only this cast forgets the type: the keys of the table are the `activity` of its shapes. */
+/** Returns the behavior of an activity type. The cast is safe, because the table holds each behavior under the `activity` of its own shape. */
 export function behaviorOf(type: ActivityType): Behavior {
   const behavior = Object.hasOwn(behaviors, type) ? behaviors[type as keyof typeof behaviors] : registeredBehavior(type);
   if (!behavior) throw new Error(`Unknown activity type "${type}".`);
   return behavior as unknown as Behavior;
 }
 
-/** The local state of an activity, as its behavior declares it. Only its own behavior knows that of a custom activity. */
+/** The local state of an activity, as its behavior declares it. The state of a custom activity is unknown here. */
 type LocalOf<A extends ActivityOf> = A['activity'] extends keyof typeof behaviors
   ? (typeof behaviors)[A['activity']] extends Behavior<never, infer S>
     ? S
@@ -89,8 +89,8 @@ type LocalOf<A extends ActivityOf> = A['activity'] extends keyof typeof behavior
   : unknown;
 
 /**
- * Returns the local state of an activity. Undefined if the activity failed before it could start. Only this cast gives
- * a local state its type: the behavior of the node has written it. The engine has written that of a compensating root.
+ * Returns the local state of an activity. Undefined if the activity failed before it could start. The cast is safe,
+ * because the behavior of the node wrote the state. Only the state of a compensating root comes from the engine.
  */
 export const localOf = <A extends ActivityOf>(_node: A, activity: ActivityState | undefined): LocalOf<A> | undefined =>
   activity?.status === 'Compensating' ? undefined : (activity?.local as LocalOf<A> | undefined);
@@ -99,14 +99,14 @@ export const localOf = <A extends ActivityOf>(_node: A, activity: ActivityState 
 export const stepOf = (node: ActivityOf, activity: ActivityState | undefined): StepState | undefined =>
   node.activity === 'step' || node.activity === 'call' ? localOf(node, activity) : undefined;
 
-/** Whether expressions can read its output as `steps.<name>`. */
+/** Whether expressions can read the output of an activity as `steps.<name>`. */
 export function answersLater(node: ActivityOf): boolean {
   const { answers = false } = behaviorOf(node.activity);
   return typeof answers === 'function' ? answers(node) : answers;
 }
 
-/** Whether it may run its child again at the same path, as a retry does. Memos keep the work of that child meanwhile. */
+/** Whether an activity may run its child again at the same path, as a retry does. Memos keep the results of the child's steps meanwhile. */
 export function runsAgain({ activity }: { readonly activity: ActivityType }): boolean {
-  const { retries: absorbs, reruns } = behaviorOf(activity);
-  return absorbs !== undefined || reruns === true;
+  const { retries, reruns } = behaviorOf(activity);
+  return retries !== undefined || reruns === true;
 }

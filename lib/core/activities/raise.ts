@@ -1,6 +1,6 @@
 import { isTransient } from '#core/data/fault';
 import type { ActivityBase, Template } from '#core/definition/definition';
-import { type Behavior, raise as raiseFault } from '#core/engine/behavior';
+import { type Behavior, noChildren, raise as raiseFault } from '#core/engine/behavior';
 
 export interface Raise extends ActivityBase {
   readonly activity: 'raise';
@@ -12,8 +12,9 @@ export interface Raise extends ActivityBase {
 
 /** Raises a fault of a given type (WF: Throw). */
 export const raise: Behavior<Raise, never> = {
-  children: () => [],
-  problems: ({ fault }) => (typeof fault === 'string' && fault !== '' ? [] : ['It has no fault type.']),
+  children: noChildren,
+  problems: ({ fault }) =>
+    typeof fault === 'string' && fault !== '' ? [] : ['The field "fault" must name a fault type, such as "Refused/CardDeclined".'],
   templates: ({ message, data }) => [message, ...(data === undefined ? [] : [data])],
 
   execute({ fault, message, data }, { evaluate }) {

@@ -11,7 +11,7 @@ export interface Retry extends ActivityBase {
   readonly intervalSeconds: number;
   /** Faults that end the retry, with all that extend them. */
   readonly except?: readonly string[];
-  /** The only faults that lead to another run, with all that extend them, permanent or not. Excludes `except`. */
+  /** The only faults that lead to another run, with all that extend them, permanent or not. Cannot be combined with `except`. */
   readonly only?: readonly string[];
   /** Whether permanent faults lead to another run, too. */
   readonly evenPermanent?: boolean;
@@ -64,7 +64,8 @@ const tryLater = (retry: Retry, attempt: number, at: number): Next<RetryState> =
 
 function onlyProblems({ only, except, evenPermanent }: Partial<Retry>): readonly string[] {
   if (only === undefined) return [];
-  if (!Array.isArray(only) || only.length === 0) return ['"only" names no fault, so it would never run again. Name one, or leave it out.'];
+  if (!Array.isArray(only) || only.length === 0)
+    return ['"only" names no fault, so the retry would never run again. Name a fault in "only", or leave "only" out.'];
   return [
     ...(except === undefined ? [] : ['It has both "only" and "except". Name every fault in "only", and leave "except" out.']),
     ...(evenPermanent ? ['It has both "only" and "evenPermanent". "only" includes permanent faults: leave "evenPermanent" out.'] : []),

@@ -4,7 +4,7 @@ import type { Json } from '#core/data/json';
 import { awaitsReply, type StepMemo, type StepState } from '#core/data/step-state';
 import type { ActivityBase, Template } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
-import { type Behavior, type Context, close, type Next, raise, succeeded, wait } from '#core/engine/behavior';
+import { type Behavior, type Context, close, type Next, noChildren, raise, succeeded, wait } from '#core/engine/behavior';
 import { pauseBeforeRetry, repliedWhileCompensating } from '#core/engine/confirmation';
 import { failWithoutRequest, requestAgain, requestAttempt, timeIsOver } from '#core/engine/step-attempts';
 import { brief, refusedOutput, rejection } from '#core/engine/step-replies';
@@ -14,10 +14,11 @@ export interface RemoteStep extends ActivityBase {
   readonly agent: string;
   readonly operation: string;
   readonly input: Template;
-  /** Its effect is meant to stay when an enclosing scope is compensated. It has no undo and needs none. */
+  /** The effect of the step is meant to stay when an enclosing scope is compensated. The step has no undo and needs none. */
   readonly noUndo?: true;
+  /** Seconds for one attempt. */
   readonly completeWithinSeconds?: number;
-  /** Seconds for all of its attempts together. */
+  /** Seconds for all attempts of the step together. */
   readonly withinSeconds?: number;
   /** Seconds that the heartbeats of one attempt can add up to. */
   readonly longestSeconds?: number;
@@ -37,7 +38,7 @@ export interface Step extends RemoteStep {
 
 /** Requests one operation from an agent and waits for its reply. */
 export const step: Behavior<RemoteStep, StepState> = {
-  children: () => [],
+  children: noChildren,
   answers: true,
   problems,
   templates: ({ input }) => [input],
@@ -45,7 +46,7 @@ export const step: Behavior<RemoteStep, StepState> = {
   execute: begin,
 
   repeat(step, local, context) {
-    const { phase, generation, attempt, input } = local;
+    const { phase, generation, attempt, input, reason } = local;
     if (phase === 'impossible') return wait({ ...local, epoch: context.epoch });
     // The step sent no request, so the memo of its earlier runs still decides.
     if (attempt === 0 && context.memo) return begin(step, context);
@@ -54,7 +55,7 @@ export const step: Behavior<RemoteStep, StepState> = {
     if (limit !== undefined && context.at >= limit) return timeIsOver(step, local);
     return phase === 'refused'
       ? requestAttempt(step, generation + 1, attempt + 1, context, { newKey: true })
-      : requestAttempt(step, generation, attempt + 1, context, { input, limit });
+      : requestAttempt(step, generation, attempt + 1, context, { input, limit, reason });
   },
 
   replied(_, local, reply, context) {
@@ -129,8 +130,8 @@ export const inputChanged = (path: string): Fault =>
   );
 
 /**
- * Whether the supervisor counts it when it is overdue. It does not if the time for all attempts ends with this attempt:
- * then the step faults.
+ * Whether the supervisor counts the step as late when it is overdue. It does not if the time for all attempts ends with
+ * this attempt: then the step faults.
  */
 export const isCounted = ({ mode, completeBy, limit }: StepState): boolean =>
   mode === undefined && (limit === undefined || completeBy < limit);

@@ -1,5 +1,5 @@
 import type { ActivityBase } from '#core/definition/definition';
-import type { Behavior } from '#core/engine/behavior';
+import { type Behavior, noChildren } from '#core/engine/behavior';
 
 export interface Terminate extends ActivityBase {
   readonly activity: 'terminate';
@@ -7,7 +7,7 @@ export interface Terminate extends ActivityBase {
 
 /** Ends the order at once, without compensation. */
 export const terminate: Behavior<Terminate, never> = {
-  children: () => [],
+  children: noChildren,
   templates: () => [],
   execute: () => ({ verb: 'terminate' }),
 };

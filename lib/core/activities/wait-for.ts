@@ -1,7 +1,7 @@
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { isObject, type JsonObject } from '#core/data/json';
 import type { ActivityBase, Template } from '#core/definition/definition';
-import { type Behavior, type Context, close, type Next, raise, succeeded, wait } from '#core/engine/behavior';
+import { type Behavior, type Context, close, type Next, noChildren, raise, succeeded, wait } from '#core/engine/behavior';
 import { isLength, lengthWanted } from './delay.ts';
 
 export interface WaitFor extends ActivityBase {
@@ -20,7 +20,7 @@ export interface WaitForState {
 
 /** Waits for a signal from outside, or takes a kept one. Expressions read its payload as `steps.<name>`. */
 export const waitFor: Behavior<WaitFor, WaitForState> = {
-  children: () => [],
+  children: noChildren,
   answers: true,
   problems: ({ signal, withinSeconds }) => [
     ...(typeof signal === 'string' && signalName.test(signal)

@@ -24,7 +24,7 @@ import {
 export interface Place {
   readonly readable: Readable;
   /** The receiver of the value: `payment.charge`. */
-  readonly asker: string;
+  readonly receiver: string;
   /** A name for the expected value in messages: `a condition`. */
   readonly what?: string | undefined;
   readonly say: (message: string, severity?: 'error' | 'warning') => void;
@@ -89,12 +89,12 @@ function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Typ
   for (const [key, value] of Object.entries(template)) {
     const here = inside(pointer, key);
     const field = only ? typeOfInput(only, key) : typeInAny(objects, key);
-    if (!field) place.say(`${here}: ${place.asker} has no such input field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
+    if (!field) place.say(`${here}: ${place.receiver} has no such input field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
     fields.set(key, { type: typeOfTemplate(value, field ?? unknown, { ...place, what: undefined }, here), required: true });
   }
   for (const [name, { required, type }] of only?.fields ?? [])
     if (required && !Object.hasOwn(template, name))
-      place.say(`${inside(pointer, name)}: missing; ${place.asker} expects ${described(type)}.`);
+      place.say(`${inside(pointer, name)}: missing; ${place.receiver} expects ${described(type)}.`);
   return {
     kind: 'object',
     fields,

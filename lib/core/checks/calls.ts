@@ -21,14 +21,14 @@ export function callProblems(
         {
           workflow,
           path,
-          message: `It calls itself: ${[workflow, ...way].join(' → ')}. Such an order could never end.`,
+          message: `The workflow calls itself: ${[workflow, ...way].join(' → ')}. Such an order could never end. Remove one of these calls.`,
         },
       ];
     }),
   );
 }
 
-/** Whether any workflow calls another one. */
+/** Whether any of the workflows contains a call. */
 export const hasCalls = (workflows: readonly WorkflowDefinition[] = []): boolean =>
   workflows.some(({ root }) => JSON.stringify(root).includes('"activity":"call"'));
 
@@ -47,7 +47,7 @@ function* callsIn(part: unknown, path: string): Generator<CallPlace> {
   for (const each of Object.values(part)) yield* callsIn(each, here);
 }
 
-/** Returns the workflows whose orders may have called this one, at any depth. They may still compensate it. */
+/** Returns the workflows whose orders may have called an order of this workflow, at any depth. Such callers may still compensate it. */
 export function callersOf(called: WorkflowDefinition, workflows: readonly WorkflowDefinition[]): readonly WorkflowDefinition[] {
   const found = new Set<WorkflowDefinition>();
   const add = (name: string): void => {

@@ -50,7 +50,7 @@ export function check(definition: WorkflowDefinition, catalog?: Catalog): readon
   if (!root) return problems;
   const all = [...everyIn(root)];
   if (all.length > limits.activitiesMax)
-    report(rootPath, `${all.length} activities; a workflow has at most ${limits.activitiesMax}. Split it into several workflows.`);
+    report(rootPath, `The workflow has ${all.length} activities; the maximum is ${limits.activitiesMax}. Split it into several workflows.`);
   checkReads(root, report);
   checkTypes(all, definition.order, catalog, report);
   checkHandlers(root, [...(definition.toOperator ?? []), ...(definition.toCaller ?? [])], report);

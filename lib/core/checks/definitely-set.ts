@@ -1,4 +1,4 @@
-/** The names that are certainly set at some point of a definition, on top of an earlier point: `steps.charge`, `vars.left`. */
+/** The names that are certainly set at one point of a definition: `steps.charge`, `vars.left`. It adds its own names to those of an earlier point. */
 export class Certain {
   /** Whether this point is unreachable: a fault was raised, or the order has ended. */
   never = false;

@@ -12,7 +12,7 @@ type Leaving = ReadonlyMap<string, string>;
  */
 export function checkHandlers(root: Placed, escalated: readonly string[], report: Report): void {
   for (const [fault, path] of checkedLeaving(root, report, undefined)) {
-    // A workflow need not mention the engine's faults. Nor a transient one: its step is requested again at the deadline.
+    // A workflow need not mention faults of the engine. It need not mention transient faults either: the step is requested again at its deadline.
     if (isKindOf(fault, 'Engine') || isTransient(fault) || escalated.some((type) => isKindOf(fault, type))) continue;
     report(path, `"${fault}" is neither handled nor sent to an operator: name it in toOperator, or handle it.`, 'warning');
   }
@@ -42,7 +42,11 @@ function checkedLeaving(placed: Placed, report: Report, caught: Leaving | undefi
   const taken: Leaving[] = [];
   for (const { fault, do: body } of node.faultHandlers ?? []) {
     if (fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within))
-      report(`${path}/${body?.name}`, `No step inside ${path} declares or raises "${fault}".`, 'warning');
+      report(
+        `${path}/${body?.name}`,
+        `No step inside ${path} declares or raises "${fault}". Correct the name, or remove the handler.`,
+        'warning',
+      );
     taken.push(new Map([...unhandled].filter(([each]) => isKindOf(each, fault))));
     unhandled = new Map([...unhandled].filter(([each]) => !isKindOf(each, fault)));
   }
@@ -58,7 +62,7 @@ function checkShadows({ node, path }: Placed, report: Report): void {
     const earlier = handlers.slice(0, index).find((handler) => isKindOf(fault, handler.fault));
     if (!earlier) continue;
     const place = `${path}/${body?.name}`;
-    if (earlier.fault === fault) report(place, `A second handler for "${fault}": only the first of them can run.`);
+    if (earlier.fault === fault) report(place, `A second handler for "${fault}": only the first one can run. Remove one of the two.`);
     else
       report(
         place,
@@ -70,7 +74,7 @@ function checkShadows({ node, path }: Placed, report: Report): void {
 /** Checks the faults that a retry names. Engine faults may occur anywhere. */
 function checkFaultsOfRetry({ path }: Placed, { except = [], only = [] }: Retry, within: Leaving, report: Report): void {
   const isNowhere = (fault: string): boolean => fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within);
-  for (const fault of except.filter(isNowhere))
-    report(path, `No step inside declares or raises "${fault}", which "except" names.`, 'warning');
-  for (const fault of only.filter(isNowhere)) report(path, `No step inside declares or raises "${fault}", which "only" names.`, 'warning');
+  for (const [field, faults] of Object.entries({ except, only }))
+    for (const fault of faults.filter(isNowhere))
+      report(path, `No step inside declares or raises "${fault}", which "${field}" names. Correct the name, or remove it.`, 'warning');
 }

@@ -22,8 +22,8 @@ export function whyUncertain(step: Placed, reader: Placed, inTurn: boolean): { r
 
 const insideOf = (loop: Placed, readers: readonly Placed[]): string =>
   readers.some(({ part, around }) => part === 'handler' && around === loop)
-    ? 'a handler of it runs after it has failed'
-    : 'this is inside of it, and its list exists only after it is complete';
+    ? 'this is in a handler of that loop, which runs after the loop has failed'
+    : 'this is inside that loop, and the collected list exists only after the loop is complete';
 
 function whyApart(together: Placed, step: Placed, reader: Placed, outside: readonly Placed[]): string {
   const ofReader = partOf(together, reader);

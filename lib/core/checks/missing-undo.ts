@@ -2,14 +2,17 @@ import { isRemote } from '#core/definition/definition';
 import { didYouMean } from './suggest.ts';
 import { aroundOf, everyIn, isComposite, type Placed, type Report } from './tree.ts';
 
-/** Checks every compensation: it must name a known scope. Steps without an undo inside that scope get a warning (F-99). */
+/**
+ * Checks every `compensate`: it must name a known scope, unless it is in a handler and so means the scope that has the handler.
+ * Steps without an undo inside the scope get a warning (F-99).
+ */
 export function checkUndoing(root: Placed, report: Report): void {
   const all = [...everyIn(root)];
   const lasting = new Map<Placed, Placed>();
   for (const placed of all) {
     if (placed.node.activity !== 'compensate') continue;
     const { scope: name } = placed.node;
-    const scope = name === undefined ? handledAround(placed, report) : named(name, placed, all, report);
+    const scope = name === undefined ? handledScope(placed, report) : named(name, placed, all, report);
     if (scope) for (const step of lastingIn(scope)) if (!lasting.has(step)) lasting.set(step, scope);
   }
   for (const [step, scope] of lasting)
@@ -20,7 +23,8 @@ export function checkUndoing(root: Placed, report: Report): void {
     );
 }
 
-function handledAround(placed: Placed, report: Report): Placed | undefined {
+/** Returns the scope whose handler contains the `compensate`. */
+function handledScope(placed: Placed, report: Report): Placed | undefined {
   const handler = [placed, ...aroundOf(placed)].find(({ part }) => part === 'handler');
   if (!handler) report(placed.path, "Outside of a fault handler, compensate must name its scope: compensate('…').");
   return handler?.around;
@@ -35,12 +39,15 @@ function named(name: string, placed: Placed, all: readonly Placed[], report: Rep
   } else if (others.length > 0)
     report(
       placed.path,
-      `${found.length} activities are named "${name}" (${found.map(({ path }) => path).join(', ')}). Name one: .named('…').`,
+      `${found.length} activities are named "${name}" (${found.map(({ path }) => path).join(', ')}). Give all but one of them another name: .named('…').`,
     );
   else if (!isComposite(scope))
     report(placed.path, `"${name}" (${scope.path}) has no inner activities. Put it into a scope, and name that scope.`);
   else if (isInOtherTurn(scope, placed))
-    report(placed.path, `"${name}" (${scope.path}) is inside a loop, so it is not one scope but many.`);
+    report(
+      placed.path,
+      `"${name}" (${scope.path}) is inside a loop, so it is not one scope but many. Compensate it inside the loop, or name a scope around the loop.`,
+    );
   else if (mayStillRun(scope, placed))
     report(
       placed.path,
@@ -50,15 +57,18 @@ function named(name: string, placed: Placed, all: readonly Placed[], report: Rep
   return undefined;
 }
 
-/** Whether the scope may still run at the `compensate`: the scope encloses it, other than by a handler, or runs in a parallel branch. */
-function mayStillRun(scope: Placed, placed: Placed): boolean {
-  const here = [placed, ...aroundOf(placed)];
-  const there = [scope, ...aroundOf(scope)];
-  const together = there.find((each) => here.includes(each));
-  const ofPlaced = here.find(({ around }) => around === together);
-  const ofScope = there.find(({ around }) => around === together);
-  if (ofPlaced?.part !== 'child') return false;
-  return together === scope || (together?.node.activity === 'parallel' && ofScope?.part === 'child');
+/**
+ * Whether the scope may still run at the `compensate`: the scope contains it, but not in a handler, or the two are in different
+ * branches of a parallel activity.
+ */
+function mayStillRun(scope: Placed, compensate: Placed): boolean {
+  const aroundCompensate = [compensate, ...aroundOf(compensate)];
+  const aroundScope = [scope, ...aroundOf(scope)];
+  const common = aroundScope.find((each) => aroundCompensate.includes(each));
+  const branchOfCompensate = aroundCompensate.find(({ around }) => around === common);
+  const branchOfScope = aroundScope.find(({ around }) => around === common);
+  if (branchOfCompensate?.part !== 'child') return false;
+  return common === scope || (common?.node.activity === 'parallel' && branchOfScope?.part === 'child');
 }
 
 const isInOtherTurn = (scope: Placed, placed: Placed): boolean => {
@@ -68,11 +78,11 @@ const isInOtherTurn = (scope: Placed, placed: Placed): boolean => {
   );
 };
 
-/** Returns the steps whose effect stays. A handler does not undo its own work, so its steps do not count. */
+/** Returns the steps whose effect stays. A handler does not undo its own work, so the steps of a handler do not count. */
 const lastingIn = (scope: Placed): readonly Placed[] =>
   scope.inside
     .filter(({ part }) => part === 'child')
     .flatMap((child) => [...everyIn(child)])
-    // The undo of a composite replaces the undos of its parts.
+    // The undo of a composite inside the scope replaces the undos of its parts. An undo of the scope itself does not: `compensate` undoes the parts.
     .filter((each) => ![...aroundOf(each)].some(({ node, path }) => node.undo && path.startsWith(`${scope.path}/`)))
     .filter(({ node, part }) => isRemote(node) && part !== 'undo' && node.undo === undefined && !node.noUndo);

@@ -96,7 +96,12 @@ class Reader {
   private walkInTurn(children: readonly Placed[], certain: Certain): void {
     let isSaid = false;
     for (const child of children) {
-      if (certain.never && !isSaid) this.world.report(child.path, 'Unreachable: a fault is raised or the order ends before it.', 'warning');
+      if (certain.never && !isSaid)
+        this.world.report(
+          child.path,
+          'Unreachable: before this activity, a fault is raised or the order ends. Move or remove it.',
+          'warning',
+        );
       isSaid ||= certain.never;
       this.walk(child, certain);
     }
@@ -134,7 +139,7 @@ class Reader {
     if (!step) return `no step is named "${name}".${didYouMean(name, [...this.world.steps.keys()])}`;
     if (others.length > 0) {
       const paths = [step, ...others].map(({ path }) => path).join(', ');
-      return `${others.length + 1} steps are named "${name}" (${paths}). Name the one that is meant: .named('…').`;
+      return `${others.length + 1} steps are named "${name}" (${paths}). Give the one that is meant another name: .named('…').`;
     }
     if (certain.has(`steps.${name}`)) return undefined;
     const { why, whatever } = whyUncertain(step, reader, inTurn);
@@ -146,7 +151,7 @@ class Reader {
     const { variables } = this.world;
     if (!variables.has(name)) return `no activity sets the variable "${name}".${didYouMean(name, [...variables])}`;
     if (optional || certain.has(`vars.${name}`)) return undefined;
-    return `the variable "${name}" may not be set before ${reader.path}.`;
+    return `the variable "${name}" may not be set before ${reader.path}. Set it earlier, or give a default: orElse(vars.?${name}, …).`;
   }
 }
 

@@ -63,7 +63,7 @@ class Secrets {
     return named.some((node) => touches(this.pointersOf(node, root), root === 'steps' ? rest : []));
   }
 
-  /** Returns pointers to the secret parts of what others read of an activity. A value computed from a secret is a secret as a whole. */
+  /** Returns pointers to the secret parts of the values that other activities read from this one. A value computed from a secret is secret as a whole. */
   private pointersOf(node: Activity, root: string): readonly string[] {
     const whole = (template: Template | undefined) => (template !== undefined && this.readIn(template) !== undefined ? [''] : []);
     if (isRemote(node)) return root === 'steps' ? (node.secretOutput ?? []) : [];

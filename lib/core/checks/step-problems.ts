@@ -15,7 +15,7 @@ export function problems({
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
   const times = Object.entries({ completeWithinSeconds, withinSeconds, longestSeconds }).filter(([, seconds]) => seconds !== undefined);
   return [
-    ...nameless.map(([field]) => `It has no ${field}.`),
+    ...nameless.map(([field]) => `The field "${field}" must be a name, and not empty.`),
     ...times.flatMap(([field, seconds]) => secondsProblem(field, seconds, 'above 0') ?? []),
     ...(isObject(undo) && 'withinSeconds' in undo
       ? ['Its undo has a time limit: an undo is repeated until it succeeds. Leave out .within(…).']

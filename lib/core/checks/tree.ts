@@ -1,38 +1,31 @@
-import { type ActivityType, activityTypes, behaviorOf, isActivityType } from '#core/activities/index';
+import { activityTypes, behaviorOf, isActivityType } from '#core/activities/index';
 import { isObject } from '#core/data/json';
 import { type Activity, type FaultHandler, limits, rootPath } from '#core/definition/definition';
+import { noChildren } from '#core/engine/behavior';
 import { didYouMean } from './suggest.ts';
 
 /** An activity with its place in the tree. */
 export interface Placed {
   readonly node: Activity;
   readonly path: string;
-  /** Its role in the enclosing activity. */
+  /** The role of the activity in the enclosing one. */
   readonly part: 'child' | 'handler' | 'undo';
   readonly around: Placed | undefined;
   readonly inside: readonly Placed[];
-  /** Whether its own fields match its type. If they do not, the activities inside it are not checked. */
+  /** Whether the fields of the activity match its type. If they do not, the activities inside it are not checked. */
   readonly isWellFormed: boolean;
 }
 
 export type Report = (path: string, message: string, severity?: 'error' | 'warning') => void;
 
-/** Types without inner activities, except perhaps an undo. */
-const leaves: ReadonlySet<string> = new Set<ActivityType>([
-  'askOperator',
-  'assign',
-  'call',
-  'compensate',
-  'compute',
-  'delay',
-  'raise',
-  'rethrow',
-  'step',
-  'terminate',
-  'waitFor',
-]);
-export const isComposite = ({ node }: Pick<Placed, 'node'>): boolean =>
-  !leaves.has(node.activity) && !(node.activity.includes(':') && behaviorOf(node.activity).children(node).length === 0);
+/** Whether an activity may have inner activities besides its undo. */
+export function isComposite({ node }: Pick<Placed, 'node'>): boolean {
+  const { children } = behaviorOf(node.activity);
+  // The children of a custom activity are known from its fields alone.
+  return children !== noChildren && !(isCustom(node) && children(node).length === 0);
+}
+
+const isCustom = (node: Activity): boolean => node.activity.includes(':');
 
 /** Checks the shape of a definition and returns its tree. A definition may be written by hand, so its parts may not match their types. */
 export function treeOf(root: Activity, report: Report): Placed | undefined {
@@ -50,7 +43,7 @@ export function* aroundOf({ around }: Pick<Placed, 'around'>): Generator<Placed>
   for (let each = around; each; each = each.around) yield each;
 }
 
-/** Returns the loops of whose turns it is a part, nearest first. */
+/** Returns the forEach loops whose turns contain an activity, nearest first. */
 export function loopsAround(placed: Placed): readonly Placed[] {
   const loops: Placed[] = [];
   let from = placed;
@@ -78,7 +71,7 @@ interface Place {
 function placed(node: Activity, { path, part, around, depth }: Place, report: Report): Placed | undefined {
   if (!isActivity(node, path, report)) return undefined;
   if (depth > limits.depthMax) {
-    report(path, `More than ${limits.depthMax} levels deep. Split it into several workflows.`);
+    report(path, `This activity is more than ${limits.depthMax} levels deep. Split the workflow into several.`);
     return undefined;
   }
   const problems = problemsOf({ node, part, around });
@@ -91,7 +84,7 @@ function placed(node: Activity, { path, part, around, depth }: Place, report: Re
   for (const { child, part } of partsOf(node)) {
     const childPath = `${path}/${child?.name}`;
     checkName(child?.name, childPath, part, report);
-    if (names.has(childPath)) report(childPath, `Two activities have this path. Name one of them: .named('…').`);
+    if (names.has(childPath)) report(childPath, `Two activities have this path. Give one of them another name: .named('…').`);
     names.add(childPath);
     const found = placed(child, { path: childPath, part, around: here, depth: depth + 1 }, report);
     if (found) inside.push(found);
@@ -131,7 +124,9 @@ function loopNameProblems(here: Unread): readonly string[] {
   if (here.node.activity !== 'forEach') return [];
   const same = [...aroundOf(here)].find(({ node }) => node.activity === 'forEach' && node.name === here.node.name);
   return same
-    ? [`The forEach around it (${same.path}) has the same name, so their entries cannot be told apart. Name one of them: .named('…').`]
+    ? [
+        `The forEach around it (${same.path}) has the same name, so their entries cannot be told apart. Give one of them another name: .named('…').`,
+      ]
     : [];
 }
 

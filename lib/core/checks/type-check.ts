@@ -65,7 +65,7 @@ interface Wanted {
   readonly type: Type;
   /** The name of the expected value in messages, if not its type. */
   readonly what?: string;
-  readonly asker?: string;
+  readonly receiver?: string;
 }
 
 const condition: Wanted = { type: bool, what: 'a condition' };
@@ -76,7 +76,7 @@ function wantedBy(node: Activity, template: Template, catalog: Catalog | undefin
     case 'step':
     case 'call': {
       const type = typeOfSchema(catalog?.schemasOf(node.agent, node.operation)?.input);
-      return { type, asker: `${node.agent}.${node.operation}` };
+      return { type, receiver: `${node.agent}.${node.operation}` };
     }
     case 'choice':
     case 'while':
@@ -117,8 +117,8 @@ class World {
     this.catalog = catalog;
   }
 
-  typeOf(template: Template, placed: Placed, { type, what, asker = placed.path }: Wanted, say: Place['say']): Type {
-    return typeOfTemplate(template, type, { readable: this.readableAt(placed, template), asker, what, say });
+  typeOf(template: Template, placed: Placed, { type, what, receiver = placed.path }: Wanted, say: Place['say']): Type {
+    return typeOfTemplate(template, type, { readable: this.readableAt(placed, template), receiver, what, say });
   }
 
   private readableAt(placed: Placed, template: Template): Readable {

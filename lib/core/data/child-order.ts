@@ -1,7 +1,7 @@
 import type { Json } from './json.ts';
 import type { State } from './state.ts';
 
-/** The agent behind calls. The engine itself plays it: it starts, cancels and compensates called orders. */
+/** The agent of every call. No service is behind it: the role `child-orders` starts, cancels and compensates called orders. */
 export const workflowsAgent = 'workflows';
 
 /** Seconds after which a caller queries its called order. The reply normally arrives without a query, unless a message was lost. */

@@ -41,6 +41,8 @@ export const engineFaults = {
   outcomeUnknown: 'Engine/OutcomeUnknown',
   inputTooLarge: 'Engine/InputTooLarge',
   outputTooLarge: 'Engine/OutputTooLarge',
+  /** The code of an operation fails at the same place at each try. */
+  programmingError: 'Engine/ProgrammingError',
   stateTooLarge: 'Engine/StateTooLarge',
   /** A custom activity ran a child again without declaring that it may. */
   ranTwice: 'Engine/RanTwice',
@@ -51,7 +53,7 @@ export const engineFaults = {
   serviceUnavailable: 'Engine/ServiceUnavailable',
 } as const;
 
-/** The ancestor of all declared faults that may pass. */
+/** The ancestor of all declared faults that may be over by the next attempt. */
 export const transient = 'Transient';
 
 /** The root of all types. Every fault is a kind of it, declared or not. */

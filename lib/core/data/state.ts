@@ -37,9 +37,9 @@ export interface ActivityState {
   readonly ran?: readonly string[];
   /** The variables that a retry sets inside, as they were before its first run. */
   readonly vars?: Variables;
-  /** The newest page of the undo list when it started. That page and all below it hold nothing of this activity. */
+  /** The newest page of the undo list when the activity started. That page and all older ones hold nothing of this activity. */
   readonly above?: number;
-  /** How often a step was overdue. The count is dropped when the step succeeds. */
+  /** The number of times that a step was overdue. It is dropped when the step succeeds. */
   readonly late?: number;
   /** The earliest time at which a step over its failure limit is requested again: milliseconds since 1970. */
   readonly waitsUntil?: number;
@@ -49,25 +49,25 @@ export type Variables = { readonly [name: string]: Json };
 
 /** Work that was done, or may have been done, and can be undone. */
 export interface UndoEntry {
-  /** The path of the step that did it. */
+  /** The path of the step, or of the composite, that did the work. */
   readonly path: string;
   readonly generation: number;
-  /** The input of its undo; absent while its outcome is unknown. */
+  /** The input of the undo; absent while the outcome of the step is unknown. */
   readonly input?: Json;
-  /** The reason why its undo has no input. Such an undo is never requested. */
+  /** Why the input of the undo could not be evaluated. Such an undo is never requested. */
   readonly fault?: Fault;
-  /** If the outcome is unknown: the values that its undo reads besides its own output, as they were then. */
+  /** If the outcome is unknown: the values that the undo reads besides the step's own output. They may change or be gone later. */
   readonly reads?: UndoReads;
   /** If the outcome is unknown: the last attempt, and its input. */
   readonly attempt?: number;
   readonly requestInput?: Json;
   /** The last request may have its effect until then: milliseconds since 1970. */
   readonly until?: number;
-  /** The page from which it was paged in. */
+  /** The page from which the entry was paged in. */
   readonly from?: number;
 }
 
-/** The part of the undo list outside of the state. Its pages have rising numbers, and each names the one below it. */
+/** The part of the undo list outside of the state. Pages have rising numbers, and each page names the next older one. */
 export interface PagedUndo {
   /** The newest page. */
   readonly top: number;
@@ -150,13 +150,13 @@ export interface State {
   /** The results of steps inside a running retry, by path. */
   readonly memos?: { readonly [path: string]: StepMemo };
   readonly ending?: Ending;
-  /** The order was compensated by its own handler. */
+  /** A fault handler of the workflow compensated the whole order. */
   readonly compensated?: true;
-  /** Why the order does not complete: the fault that its handler compensated it for, or for which it was blocked when it was ended. */
+  /** The fault because of which the order does not complete. */
   readonly cause?: Fault;
   /** At least one step has been undone. */
   readonly undone?: true;
-  /** Present once closed. */
+  /** Present after the order has closed. */
   readonly outcome?: Outcome;
 }
 

@@ -1,13 +1,13 @@
 import type { Json } from './json.ts';
 
 interface StepAttempt {
-  /** The number of the effect. It rises when the effect gets a new idempotency key. */
+  /** The ordinal number of the effect, part of its idempotency key. A new effect of the step gets the next number. */
   readonly generation: number;
   readonly attempt: number;
-  /** The epoch of the claim under which it was requested. */
+  /** The epoch of the claim under which this attempt was requested. */
   readonly epoch: number;
   readonly completeBy: number;
-  /** When it was requested: `longestSeconds` counts from here. */
+  /** When this attempt was requested: `longestSeconds` counts from here. */
   readonly since: number;
   /** The input of the request, if a second evaluation could differ: one key has one input. */
   readonly input?: Json;
@@ -17,17 +17,20 @@ interface StepAttempt {
   readonly until?: number;
   /** An undo or a confirmation that has failed before. */
   readonly failed?: true;
-  /** How often a person was notified of the failing undo, and when the next reminder is due: milliseconds since 1970. */
+  /** The number of notifications about the failing undo, and when the next one is due: milliseconds since 1970. */
   readonly reminders?: { readonly times: number; readonly nextAt: number };
-  /** The effect of an earlier run with another input is confirmed and undone. Then the step starts again, unless it is canceled. */
+  /**
+   * An earlier run had another input. The engine first finds out whether that run had its effect, and undoes the effect. Then the
+   * step starts again, unless it was canceled meanwhile.
+   */
   readonly replacesFormer?: true;
-  /** The reason that the agent gave for "not now". */
+  /** The reason that the agent gave for its last "not now". It stays while the step is requested again. */
   readonly reason?: string;
   /** The agent of a canceled step has replied, but the outcome is unknown. */
   readonly agentStopped?: true;
-  /** When the time for all its attempts ends. */
+  /** When the time for all attempts of the step ends. */
   readonly limit?: number;
-  /** The first request under its key, although not the first of the step. No earlier request can have caused this effect. */
+  /** The first request under its idempotency key, although not the first of the step. No earlier request can have caused this effect. */
   readonly newKey?: true;
 }
 
@@ -44,18 +47,18 @@ interface Operating {
     | 'unknown';
 }
 
-/** The request of an undo. It is repeated until it succeeds. */
+/** The request of an undo: the state at the path of the undo step, such as `order/charge/undo`. It is repeated until it succeeds. */
 interface Undoing {
   readonly mode: 'undo';
   readonly phase:
     | 'requested'
     /** It failed, and is requested again at `completeBy`. */
     | 'waitingToRetry'
-    /** Its input could not be evaluated. It is never requested, and waits for a person. */
+    /** The input of the undo could not be evaluated. The undo is never requested, and waits for a person. */
     | 'impossible';
 }
 
-/** The request that finds out whether the step was done, under the same key. It is repeated until the answer is definite. */
+/** The request that finds out whether the step was done, under its idempotency key. It is repeated until the answer is definite. */
 interface Confirming {
   readonly mode: 'confirm';
   readonly phase:
@@ -64,12 +67,12 @@ interface Confirming {
     | 'waitingToRetry';
 }
 
-/** A canceled step. It sends no new request, but a reply may still come. */
+/** A step whose effect is not needed: it was canceled, or replaces the effect of an earlier run. It sends no new request itself. */
 interface Canceling {
   readonly mode: 'cancel';
-  readonly phase:
+  readonly phase: /** The step was canceled. Its agent may still reply. */
     | 'requested'
-    /** The step was done, although it was canceled or its input has changed. Its undo is running. */
+    /** The step was done after all, or in an earlier run. It waits for its undo, which runs at its own path with `mode: 'undo'`. */
     | 'undoing';
 }
 
@@ -85,17 +88,17 @@ export type StepState = OperatingStep | CompensatingStep | (StepAttempt & Cancel
 /** Whether a reply may still decide the present request. */
 export const awaitsReply = ({ phase }: StepState): boolean => phase === 'requested' || phase === 'failedForNow';
 
-/** The result of a step's earlier runs inside a retry. Its key shows which effect must not be repeated. */
+/** The result of a step's earlier runs inside a retry. `generation` names the effect that must not be repeated. */
 export interface StepMemo {
   readonly generation: number;
   readonly attempt: number;
   /** `open`: requested, without a definite reply. */
   readonly outcome: 'done' | 'refused' | 'undone' | 'open';
   readonly output?: Json;
-  /** If open: the input under its key. A key never gets a second input. */
+  /** If open: the input of the request. An idempotency key never gets a second input. */
   readonly input?: Json;
   /** If open: the last request may have its effect until then. */
   readonly until?: number;
-  /** If done: the fingerprint of its input. Another input is another effect. */
+  /** If done: the fingerprint of the input. Another input is another effect. */
   readonly inputHash?: string;
 }

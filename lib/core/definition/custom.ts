@@ -13,7 +13,7 @@ const registered = new Map<string, Behavior>();
 
 /** Registers the behavior of a custom activity. An app calls this while it is loaded. */
 export function registerActivity(type: string, behavior: Behavior): void {
-  if (registered.has(type)) throw new TypeError(`Two activities are called "${type}".`);
+  if (registered.has(type)) throw new TypeError(`Two activities are called "${type}". Give one of them another name.`);
   registered.set(type, behavior);
 }
 

@@ -87,7 +87,7 @@ export const limits = {
   itemsMax: 1000,
   /** Turns of a forEach at work at the same time, if it has no `maxConcurrency`. */
   concurrencyDefault: 20,
-  /** Activities that the loops of an order start in one event. This bounds the size of a write and how long it delays other orders. */
+  /** Activities that the loops of an order start in one event. The limit bounds the size of a write, and the time for which the event delays other orders. */
   portionMax: 200,
   /** Kept signals, which came before an activity waited for them. */
   signalsMax: 100,

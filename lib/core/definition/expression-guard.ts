@@ -22,7 +22,7 @@ export interface Findings {
   readonly lists: ASTNode[];
 }
 
-/** The guard: refuses what the library would run, but a stored definition must not make a scheduler do. */
+/** Refuses parts of an expression that the library would run, but that could keep a scheduler busy. Collects in `found` what the expression reads. */
 export function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { message: string; position: number } | undefined {
   const refuse = (message: string) => ({ message, position: node.range.start });
   let inside = inComprehension;
@@ -32,7 +32,8 @@ export function inspect(node: ASTNode, found: Findings, inComprehension: boolean
     if (name === 'matches') return refuse('matches() can take exponential time on a hostile text; use like(text, pattern)');
     if (name === 'bind') return refuse('cel.bind() is not part of this language; write the value where it is needed');
     if (comprehensions.has(name)) {
-      if (inComprehension) return refuse(`${name}() inside another of its kind: only one level is allowed`);
+      if (inComprehension)
+        return refuse(`${name}() is inside another map(), filter(), all(), exists() or exists_one(): only one level is allowed`);
       const [entry] = node.args[2];
       if (entry && isReserved(entry.args)) return refuse(`"${entry.args}" is a reserved name; choose another name for the entry`);
       found.lists.push(receiver);

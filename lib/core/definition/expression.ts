@@ -31,7 +31,7 @@ export interface Scope {
 
 export type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly fault: Fault };
 
-/** A parsed expression. Each text is parsed once. */
+/** A parsed expression. */
 export interface Expression {
   /** The steps whose outputs it reads. */
   readonly steps: readonly Read[];
@@ -108,7 +108,7 @@ function listIn(list: ParseResult, scope: Scope): unknown {
 
 const environment = createEnvironment();
 
-/** CEL's names of the types that operands of a probe may have. */
+/** CEL's names of the types that `resultOf` tries as operands. */
 export const operandTypes = [
   'bool',
   'double',

@@ -18,7 +18,7 @@ export type Computed = { readonly ok: true; readonly value: Json } | { readonly 
 /** Calls a function with a frozen copy of its input, so that it cannot change data outside. */
 export function compute(name: string, input: Json): Computed {
   const fn = functions.get(name);
-  if (!fn) return { ok: false, message: `Unknown function "${name}".` };
+  if (!fn) return { ok: false, message: `Unknown function "${name}". Deploy an app that still defines it: running orders need it.` };
   try {
     return { ok: true, value: fn(frozen(structuredClone(input))) };
   } catch (error) {

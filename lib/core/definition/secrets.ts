@@ -67,6 +67,7 @@ function textsAt(value: Json, [part, ...rest]: readonly string[]): readonly stri
   return Object.entries(value).flatMap(([key, entry]) => (part === '*' || part === key ? textsAt(entry as Json, rest) : []));
 }
 
+/** Returns the texts in a secret value. Texts of less than four characters are left out: they would match parts of ordinary words. */
 const textsWithin = (value: Json): readonly string[] => {
   if (typeof value === 'string') return value.length >= 4 ? [value] : [];
   if (typeof value === 'number') return String(value).length >= 4 ? [String(value)] : [];

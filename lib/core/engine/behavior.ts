@@ -20,16 +20,16 @@ interface NextOf<Verb extends string, S> {
   readonly verb: Verb;
   /** The new local state of the activity. */
   readonly state?: S;
-  /** Takes this kept signal. */
+  /** The kept signal that the activity takes. */
   readonly takeSignal?: KeptSignal;
-  /** The part of its state that is new and may be too large, and the state to use instead, given the fault. */
+  /** The new part of the state, which may be too large. `otherwise` returns the state to use in that case. */
   readonly collects?: { readonly value: Json; readonly otherwise: (fault: Fault) => S };
 }
 
 /** Starts children, in this order. */
 interface Run<S> extends NextOf<'run', S> {
   readonly run: readonly Start[];
-  /** Variables that its child sets are reset to their values before the first run. */
+  /** Whether the variables that the child sets get back the values that they had before the first run. */
   readonly resetsVariables?: boolean;
 }
 
@@ -47,7 +47,7 @@ interface Close<S> extends NextOf<'close', S> {
   readonly assign?: { readonly [variable: string]: Json };
 }
 
-/** Searches a handler for this fault at once. If none matches, the order is blocked as it is. */
+/** Raises a fault. If no handler matches, the order is blocked as it is. */
 interface Raise<S> extends NextOf<'raise', S> {
   readonly raise: Fault;
   /** Raises the fault only if something handles it. Otherwise the activity waits as before. */
@@ -73,16 +73,19 @@ export type Next<S> =
   | NextOf<'cancelChildren', S>
   /** Undoes the newest completed work in `state.scope`. If none is left, the activity continues with `undone`, or closes. */
   | NextOf<'undoNext', S>
-  /** The step has another input than in an earlier run. That run's effect is confirmed and undone, then the step starts again. */
+  /**
+   * The step has another input than in an earlier run. The engine finds out whether that run had its effect, and undoes the
+   * effect. Then the step starts again.
+   */
   | NextOf<'replaceFormer', S>
   /** Ends the order at once. */
   | NextOf<'terminate', S>;
 
-/** The view of a behavior beyond its activity and state: the time, and the values of expressions. */
+/** The values that a behavior may read besides its activity and its state: the time, and the values of expressions. */
 export interface Context {
   /** Milliseconds since 1970, from the event. */
   readonly at: number;
-  /** The number of activities that may still start in this event. A loop starts the others when it is woken. */
+  /** The number of activities that may still start in this event (`limits.portionMax`). A loop starts the others when it is woken. */
   readonly portion: number;
   /** The epoch of the current claim. */
   readonly epoch: number;
@@ -117,53 +120,57 @@ export type CleanUp = { readonly run: readonly Start[] } | undefined;
 
 /** The implementation of one activity type: small pure functions, each answering with one verb. */
 export interface Behavior<A extends ActivityBase = ActivityBase, S = unknown> {
-  /** Returns the inner activities, in order. A leaf has none. */
+  /** Returns the inner activities, in order. A leaf has `noChildren`. */
   readonly children: (activity: A) => readonly Activity[];
-  /** Whether expressions can read its output later as `steps.<name>`. */
+  /** Whether expressions can read the output of the activity as `steps.<name>`. */
   readonly answers?: boolean | ((activity: A) => boolean);
   /** Each child may run many times, with the number of its turn in its path. */
   readonly repeats?: boolean;
   /** Returns the problems of the activity's fields, one sentence each: a definition may be written by hand. */
   readonly problems?: (activity: A) => readonly string[];
-  /** Returns everything in it that holds expressions. `check` and the search for outputs that are read later need this. */
+  /** Returns all parts of the activity that may hold expressions. `check` and the search for outputs that are read later need this. */
   readonly templates: (activity: A) => readonly Template[];
   readonly execute: (activity: A, context: Context) => Next<S>;
   /**
-   * Repeats the same execution: it expired, was reset, or an operator resubmits it. Without this function the activity
-   * continues as it was.
+   * Executes the activity again: its request expired, the order was reset, or an operator resubmits the activity. Without
+   * this function the activity continues as it was.
    */
   readonly repeat?: (activity: A, state: S, context: Context) => Next<S>;
   /**
-   * It may run a child again at the same path. Steps inside that are done are kept, not requested again; `retries`
-   * implies this. Without it, running a child twice is a fault. Each turn of a loop (`repeats`) has a separate path.
+   * The activity may run a child again at the same path. Completed steps inside keep their results and are not requested
+   * again; `retries` implies this. Without this field, running a child twice is a fault. Each turn of a loop (`repeats`)
+   * has a separate path.
    */
   readonly reruns?: boolean;
-  /** Whether it handles a fault of its child itself, before any handler sees it. */
+  /** Whether the activity handles a fault of its child itself, before any fault handler does. */
   readonly retries?: (activity: A, state: S, fault: Fault) => boolean;
-  /** Whether it would run its child again after this fault, but has no run left: the last reply is final. */
+  /** Whether the activity would run its child again after this fault, but has no run left: the last reply is final. */
   readonly isUsedUp?: (activity: A, state: S, fault: Fault) => boolean;
-  /** Its child closed with a fault that it retries. */
+  /** Called when the child has closed with a fault for which `retries` is true. */
   readonly childFaulted?: (activity: A, state: S, fault: Fault, context: Context) => Next<S>;
-  /** Its scope has no work left to undo. Without this function the activity closes. */
+  /** Called when the scope that the activity undoes has no work left. Without this function the activity closes. */
   readonly undone?: (activity: A, state: S, context: Context) => Next<S>;
   /**
-   * Called once for each fault, its own or a child's (WF: HandleFault). The children it returns clean up: they start
-   * after the other children have closed, and end before any handler starts.
+   * Called one time for each fault of the activity or of a child (WF: HandleFault). The children that it returns clean
+   * up: they start after the other children have closed, and end before any handler starts.
    */
   readonly handleFault?: (activity: A, state: S, fault: Fault, context: Context) => CleanUp;
-  /** Called once when it is canceled. The children it returns clean up after the other children have closed. */
+  /** Called one time, when the activity is canceled. The children that it returns clean up after the other children have closed. */
   readonly cancel?: (activity: A, state: S, context: Context) => CleanUp;
   readonly childClosed?: (activity: A, state: S, closing: Closing, context: Context) => Next<S> | undefined;
-  /** A signal that it waits for has come. */
+  /** Called when a signal has come that the activity waits for. */
   readonly signaled?: (activity: A, state: S, payload: Json, context: Context) => Next<S> | undefined;
-  /** Time has passed. Called whenever this activity may be due, so it compares the time itself. */
+  /** Called whenever the activity may be due. The function itself compares the time. */
   readonly woken?: (activity: A, state: S, context: Context) => Next<S> | undefined;
   readonly replied?: (activity: A, state: S, reply: StepReply, context: Context) => Next<S> | undefined;
   /** Returns when `woken` should be called: milliseconds since 1970. */
   readonly wakeAt?: (state: S) => number | undefined;
-  /** Returns the state with its times moved by this much: the order was suspended. Without this function its times pass meanwhile. */
+  /** Returns the state with its times moved by the length of a suspension. Without this function the times pass during the suspension. */
   readonly postponed?: (state: S, byMs: number) => S;
 }
+
+/** The `children` of a leaf. */
+export const noChildren = (): readonly Activity[] => [];
 
 export const run = <S>(children: readonly Start[], state: S): Run<S> => ({ verb: 'run', state, run: children });
 export const wait = <S>(state: S): Wait<S> => ({ verb: 'wait', state });

@@ -9,7 +9,7 @@ import { runJobs } from './jobs.ts';
 import { noAnswer } from './no-answer.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** Blocks the order. It is in Error already, so a person decides, whatever its handlers say. */
+/** Blocks an order whose record is in Error already. A person decides then, even if a handler matches the fault. */
 export function exhaust(builder: TransitionBuilder, { path, fault }: Extract<Event, { type: 'exhausted' }>): void {
   const late =
     path !== undefined && builder.state.activities[path]

@@ -139,7 +139,7 @@ export function restartedAfterReplacing(builder: TransitionBuilder, path: string
   return true;
 }
 
-/** Undoes a step that turned out to be done after its cancellation. The step stays open until then. */
+/** Undoes a step that turned out to be done after its cancellation. The step stays open until it is undone. */
 export function undoLate(builder: TransitionBuilder, path: string, local: StepState, output: Json): void {
   noteDone(builder, path, local, output);
   builder.setStep(path, { ...local, mode: 'cancel', phase: 'undoing' });

@@ -1,7 +1,7 @@
 import type { RemoteStep } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import type { StepReply } from '#core/data/event';
-import type { Fault } from '#core/data/fault';
+import { engineFaults, type Fault } from '#core/data/fault';
 import type { Json } from '#core/data/json';
 import type { CompensatingStep, StepState } from '#core/data/step-state';
 import { type Context, close, type Next, succeeded, wait } from './behavior.ts';
@@ -42,9 +42,9 @@ const remindMs = { first: 3_600_000, longest: 86_400_000 };
  */
 export function pauseBeforeRetry(local: CompensatingStep, { at, jitter }: Context, fault?: Fault): Next<StepState> {
   const failures = local.attempt - (local.from ?? 1) + 1;
-  const growing = fault?.permanent
-    ? retryPauseMs.longest
-    : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
+  // A programming error may be mended within minutes, and no service has refused.
+  const isRefused = fault?.permanent === true && fault.type !== engineFaults.programmingError;
+  const growing = isRefused ? retryPauseMs.longest : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
   const pause = Math.round(growing * jitter(local.generation));
   const { times, nextAt } = local.reminders ?? { times: 0, nextAt: at };
   const stuck = at >= nextAt && (times > 0 || failures >= stuckAfter || fault?.permanent === true);

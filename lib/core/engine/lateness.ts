@@ -7,18 +7,22 @@ import type { TransitionBuilder } from './transition-builder.ts';
 /** An open step that may become overdue. */
 export interface WorkingStep {
   readonly path: string;
+  readonly agent: string;
   readonly local: StepState;
   readonly activity: ActivityState;
 }
 
-/** Returns the steps whose lateness counts. An undo and a canceled step have their own deadlines, which never count. */
-export function workingSteps(program: Program, { activities }: State): readonly WorkingStep[] {
-  return Object.entries(activities).flatMap(([path, activity]) => {
-    const node = nodeAt(program, path);
-    const local = node.activity === 'step' ? localOf(node, activity) : undefined;
-    return local && local.mode === undefined ? [{ path, local, activity }] : [];
-  });
+/** Returns a step whose lateness counts. An undo and a canceled step have their own deadlines, which never count. */
+export function workingStepAt(program: Program, path: string, activity: ActivityState): WorkingStep | undefined {
+  const node = nodeAt(program, path);
+  if (node.activity !== 'step') return undefined;
+  const local = localOf(node, activity);
+  return local && local.mode === undefined ? { path, agent: node.agent, local, activity } : undefined;
 }
+
+/** Returns the steps whose lateness counts. */
+export const workingSteps = (program: Program, { activities }: State): readonly WorkingStep[] =>
+  Object.entries(activities).flatMap(([path, activity]) => workingStepAt(program, path, activity) ?? []);
 
 /** Returns the highest late count of any working step. */
 export const mostLate = (program: Program, state: State): number =>

@@ -1,5 +1,5 @@
 import { behaviorOf, runsAgain } from '#core/activities/index';
-import { type Activity, isRemote } from '#core/definition/definition';
+import { type Activity, isRemote, rootPath } from '#core/definition/definition';
 import { childrenOf, nodeAt, parentOf } from '#core/definition/program';
 import { type Replay, undoneBy } from './replay.ts';
 import { isWithin } from './undo-pages.ts';
@@ -17,15 +17,25 @@ export interface Losses {
 
 /** Adds an unknown entry for every undoable step of which the remaining journal says nothing. */
 export function assumeRequested(replay: Replay, losses: Losses): void {
-  if (losses.resubmitted) replay.unclear.push('The order was in Error when its journal was lost: the keys of later requests are unknown.');
+  if (losses.resubmitted)
+    replay.unclear.push(
+      `The order was in Error when its journal was lost: the keys of later requests are unknown. ${searchFor(replay, `${rootPath}/`)}`,
+    );
   for (const [path, node] of replay.program.nodes) {
     if (!node.undo || undoneBy(replay.program, path) !== undefined) continue;
     for (const each of turnsOf(replay, path)) {
-      if (mayHaveNewKey(replay, each)) replay.unclear.push(`It is unknown how often ${each} was done: the retry around it uses new keys.`);
+      if (mayHaveNewKey(replay, each))
+        replay.unclear.push(
+          `The retry around ${each} may have used further idempotency keys, so it is unknown how many effects it had. ${searchFor(replay, `${each}/`)}`,
+        );
       else if (!isKnown(replay, each)) mayBeRequested(replay, each, losses);
     }
   }
 }
+
+/** Returns the remedy for effects under unknown keys: all keys of a path begin with the order and the path (`idempotencyKeyOf`). */
+const searchFor = ({ subject }: Replay, start: string): string =>
+  `Search the records of the service for keys that begin with "${subject.orderId}/${start}".`;
 
 function isKnown(replay: Replay, path: string): boolean {
   if (replay.entries.some((entry) => entry.path === path || isWithin(path, entry.path))) return true;
@@ -46,7 +56,7 @@ function isOver(replay: Replay, path: string): boolean {
   return replay.closed.has(path) || [...aroundOf(path)].some((each) => replay.closed.has(each));
 }
 
-/** Returns its paths in every turn of the loops around it. */
+/** Returns the paths of a step in every turn of the loops around it. */
 function turnsOf(replay: Replay, path: string): readonly string[] {
   let paths = [''];
   let at = '';
@@ -62,7 +72,7 @@ function turnsOf(replay: Replay, path: string): readonly string[] {
 function turnsAt(replay: Replay, path: string, loop: Activity): readonly string[] {
   const list = loop.activity === 'forEach' ? replay.filled(loop.list, path) : undefined;
   if (Array.isArray(list)) return list.map((_, index) => `${path}[${index}]`);
-  replay.unclear.push(`It is unknown how many turns ${path} has made.`);
+  replay.unclear.push(`It is unknown how many turns the loop ${path} has made. ${searchFor(replay, `${path}[`)}`);
   return [];
 }
 

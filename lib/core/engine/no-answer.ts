@@ -8,9 +8,16 @@ export function noAnswer({ atMostOnce = false }: Pick<RemoteStep, 'atMostOnce'>,
     return engineFault(engineFaults.outcomeUnknown, 'No reply came in time. The operation runs at most once, so its outcome is unknown.', {
       outcomeUnknown: true,
     });
-  const last = step?.reason === undefined ? '' : ` The last reply was "not now": ${step.reason}`;
-  return engineFault(engineFaults.deadlineExceeded, `No attempt was answered in time.${last}`, {
+  return engineFault(engineFaults.deadlineExceeded, `No attempt was answered in time. ${lastHeard(step)}`, {
     outcomeUnknown: true,
     permanent: false,
   });
+}
+
+/** Returns a sentence about the last failure that the agent has reported for a step. */
+export function lastHeard(step: Pick<StepState, 'phase' | 'reason'> | undefined): string {
+  if (step?.reason === undefined) return 'Nothing was heard from the agent.';
+  return step.phase === 'failedForNow'
+    ? `The last attempt failed: ${step.reason}`
+    : `The last failure that the agent reported: ${step.reason}`;
 }

@@ -1,4 +1,4 @@
-/** The index from each activity to those that wait for it. It is updated in place, because one event may cancel a thousand branches. */
+/** The index from each activity to its children, for which it waits. It is updated in place, because one event may cancel a thousand branches. */
 export class ChildIndex {
   private readonly children = new Map<string, Set<string>>();
 

@@ -44,8 +44,8 @@ const isTooEarly = ({ until }: CompensatingStep, { sentAt, clocksApartMs = 0, re
   until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
 
 /**
- * Returns the state of a step that repeats its lookup once the last request has had its time. If our clock already
- * shows that time, the agent's clock is behind: the step waits as long as the agent's clock still needs.
+ * Returns the state of a step that repeats its lookup after the last request has had its time. If the clock of this host
+ * already shows that time, the agent's clock is behind: the step waits as long as the agent's clock still needs.
  */
 function pausedUntil(local: CompensatingStep, at: number, { sentAt, clocksApartMs = 0 }: Replied): CompensatingStep {
   const dueAt = (local.until ?? local.completeBy) + clocksApartMs;
@@ -62,7 +62,7 @@ export function answer(builder: TransitionBuilder, path: string, reply: StepRepl
   runJobs(builder);
 }
 
-/** Hands the replies to their steps that came while the order was blocked or suspended. */
+/** Hands the replies that came while the order was blocked or suspended to their steps. */
 export function answerRecorded(builder: TransitionBuilder): void {
   for (const [path, { reply: recorded }] of Object.entries(builder.state.activities)) {
     if (recorded && builder.continues() && builder.activity(path)?.reply) answer(builder, path, recorded);
@@ -76,8 +76,8 @@ function requestedPath(builder: TransitionBuilder, requestId: string): string | 
   if (path === undefined || !activity || activity.reply) return undefined;
   const step = builder.stepAt(path);
   if (step?.phase !== 'requested') return undefined;
-  // A called order ends once, however often its caller has requested it: the reply belongs to the effect, not to one
-  // attempt.
+  // A called order ends one time, even if its caller has sent several requests: the reply belongs to the effect, not to
+  // one attempt.
   if (isCalled(builder, path)) return generationOf(requestId) === step.generation ? path : undefined;
   return step.epoch === builder.event.epoch && requestIdOf(builder.subject.orderId, path, step) === requestId ? path : undefined;
 }

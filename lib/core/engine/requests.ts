@@ -36,7 +36,7 @@ function send(builder: TransitionBuilder, path: string, attempt: Sent, input: Js
   builder.fact({ type: 'StepRequested', path, attemptId: attemptIdOf(attempt), completeBy: attempt.completeBy });
 }
 
-/** Tells the agent that the result of its request is no longer wanted. */
+/** Tells the agent that the order no longer needs the result of the request. */
 export function requestCancel(builder: TransitionBuilder, path: string, local: StepState): void {
   const node = builder.node(path);
   if (!isRemote(node)) return;

@@ -40,15 +40,15 @@ function saidBy(next: Next<unknown>): Fault | undefined {
   return next.verb === 'ask' ? next.question : undefined;
 }
 
-/** How often a fault or question is stored: at its activity, as the reason of the block, and in notifications. */
+/** The number of copies of a fault or question in one write: at its activity, as the reason of the block, and in notifications. */
 const copiesOfFault = 6;
-/** Its lines in the journal: raised, and blocked for. */
+/** The number of journal lines with a fault: one when it is raised, one when the order is blocked for it. */
 const linesOfFault = 2;
 
 function refusedFault(builder: TransitionBuilder, path: string, said: Fault, { state }: Next<unknown>): Next<unknown> | undefined {
   const value = { message: said.message, ...(said.data === undefined ? {} : { data: said.data }) };
   const bytes = utf8Bytes(value);
-  const added = { what: 'Its fault or question', value, bytes: copiesOfFault * bytes, said: linesOfFault * bytes };
+  const added = { what: 'The fault or question', value, bytes: copiesOfFault * bytes, said: linesOfFault * bytes };
   const fault = bytes <= smallMax ? undefined : tooLargeAt(builder, path, added);
   return fault && raise(fault, state);
 }
@@ -86,7 +86,7 @@ function addedBy(builder: TransitionBuilder, path: string, next: Next<unknown>):
   if (next.verb === 'close' && next.close.result === 'Succeeded' && next.close.output !== undefined && answersLater(node)) {
     const freed = takeSignal ? utf8Bytes(takeSignal.payload) : 0;
     const { kept, said } = bytesOfOutput(builder, path, next.close.output);
-    return { what: isRemote(node) ? 'The reply' : 'Its output', value: next.close.output, bytes: kept - freed, said };
+    return { what: isRemote(node) ? 'The reply' : 'The output', value: next.close.output, bytes: kept - freed, said };
   }
   // Each of them may send a request, and its state then counts as well.
   if (next.verb === 'run' && next.run.length > 1) {
@@ -97,7 +97,7 @@ function addedBy(builder: TransitionBuilder, path: string, next: Next<unknown>):
   if (state === undefined || !begins) return undefined;
   const value = state as Json;
   const grows = utf8Bytes(value) - utf8Bytes((builder.local(path) ?? null) as Json);
-  return grows <= smallMax ? undefined : { what: 'Its local state', value, bytes: grows };
+  return grows <= smallMax ? undefined : { what: 'The local state', value, bytes: grows };
 }
 
 /** Bytes of a requested activity, without its path. */
@@ -108,8 +108,8 @@ const lineBytes = 100;
 const linesOf = (path: string): number => 2 * (lineBytes + path.length);
 
 /**
- * Bytes that always fit: numbers and times that soon pass, and the work of a handler. Otherwise a handler could do
- * nothing about the fault.
+ * Bytes up to which an addition is not refused: numbers and times, which are soon removed, and the work of a handler.
+ * Otherwise a handler could do nothing about the fault.
  */
 const smallMax = 1024;
 

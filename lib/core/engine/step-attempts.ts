@@ -6,6 +6,7 @@ import type { OperatingStep, StepState } from '#core/data/step-state';
 import { limits } from '#core/definition/definition';
 import { mayChange } from '#core/definition/template';
 import { type Context, type Next, raise, request } from './behavior.ts';
+import { lastHeard } from './no-answer.ts';
 
 /** Returns the milliseconds that one attempt may take. */
 const timeOf = (
@@ -31,22 +32,25 @@ interface Before {
   /** The input of the earlier request under the same key. */
   readonly input?: Json | undefined;
   readonly newKey?: true;
-  /** When the time for all attempts ends, if it has started already. */
+  /** The failure that the agent reported last. */
+  readonly reason?: string | undefined;
+  /** When the time for all attempts of the step ends. Absent if that time starts with this attempt. */
   readonly limit?: number | undefined;
 }
 
-/** Requests the operation of a step. Raises a fault instead if its time is over or its input is missing or too large. */
+/** Requests the operation of a step. Raises a fault instead if the order's time is over, or if the input is missing or too large. */
 export const requestAttempt = (
   step: RemoteStep,
   generation: number,
   attempt: number,
   context: Context,
-  { input: before, limit: given, ...local }: Before = {},
+  { input: before, limit: given, reason, ...local }: Before = {},
 ): Next<StepState> => {
   const { at, epoch, endBy } = context;
   const kept = before === undefined ? {} : { input: before };
   const limit = given ?? (step.withinSeconds === undefined ? Infinity : at + step.withinSeconds * 1000);
-  const asked = { generation, attempt, epoch, since: at, ...kept, ...local, ...(limit === Infinity ? {} : { limit }) };
+  const carried = { ...kept, ...local, ...(reason === undefined ? {} : { reason }) };
+  const asked = { generation, attempt, epoch, since: at, ...carried, ...(limit === Infinity ? {} : { limit }) };
   const previous = { generation, attempt: attempt - 1, ...kept };
 
   if (endBy !== undefined && at >= endBy) return failWithoutRequest(deadlinePassed, previous, context);
@@ -63,7 +67,7 @@ export const requestAttempt = (
 
 /** Raises the fault of a step whose time for all attempts is over. Its outcome is unknown, so an undo confirms it first. */
 export const timeIsOver = ({ withinSeconds }: RemoteStep, local: OperatingStep): Next<StepState> => {
-  const message = `The step was not done within ${withinSeconds} seconds.`;
+  const message = `The step was not done within ${withinSeconds} seconds. ${lastHeard(local)}`;
   return raise(engineFault(engineFaults.deadlineExceeded, message, { outcomeUnknown: true }), { ...local, phase: 'unknown' });
 };
 

@@ -4,8 +4,14 @@ import { fits, type Json, utf8Bytes } from '#core/data/json';
 import { limits } from '#core/definition/definition';
 
 const reasonMax = 200;
+/** Types that say no more than the message. */
+const plainTypes: ReadonlySet<string> = new Set([engineFaults.serviceUnavailable, 'UnexpectedError']);
+
 /** Returns a fault in a few words, for the state of a step. */
-export const brief = ({ type, message }: Fault): string => `${shortType(type)}: ${message}`.slice(0, reasonMax);
+export const brief = ({ type, message }: Fault): string => {
+  const text = plainTypes.has(type) ? message : `${shortType(type)}: ${message}`;
+  return text.length > reasonMax ? `${text.slice(0, reasonMax)}…` : text;
+};
 
 /** Whether the reply proves that the operation was not done. Another request is then a new effect. */
 export const isDefiniteRefusal = (reply: StepReply): boolean =>

@@ -78,11 +78,11 @@ export class TransitionBuilder {
   /** Returns the local state of a step or call that is known to have one. */
   step(path: string): StepState {
     const step = this.stepAt(path);
-    if (!step) throw new Error(`${path} is no open step.`);
+    if (!step) throw new Error(`${path} is not an open step.`);
     return step;
   }
 
-  /** Returns the context of an activity. `reader`: the path at which its expressions are evaluated, if another. */
+  /** Returns the context of an activity. `reader`: the path at which expressions are evaluated, if it is not the path of the activity. */
   context(path: string, reader?: string): Context {
     return new ActivityContext(this, path, reader);
   }

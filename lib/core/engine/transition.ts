@@ -8,7 +8,7 @@ import type { UndoPages } from './undo-pages.ts';
 export interface Subject {
   readonly orderId: string;
   readonly order: Json;
-  /** The generation of its first effects; 1 by default. It keeps the keys different from those of an earlier order with the same id. */
+  /** The generation of the order's first effects; 1 by default. A higher one keeps the keys different from those of an earlier order with the same id. */
   readonly firstGeneration?: number | undefined;
 }
 

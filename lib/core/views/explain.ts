@@ -1,23 +1,50 @@
 import { localOf, stepOf } from '#core/activities/index';
-import { type Fault, isQuestion, shortType } from '#core/data/fault';
+import { engineFaults, type Fault, isQuestion, shortType } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
 import { isObject } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
 import { awaitsReply, type StepState } from '#core/data/step-state';
-import { isRemote } from '#core/definition/definition';
+import { isRemote, type RemoteActivity } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 
-/** Returns the id of the order that a call has started. */
-type ChildOf = (path: string, generation: number) => string;
+/** Facts outside of an order's own state that explain why it waits. */
+export interface Surroundings {
+  /** Returns the id of the order that a call has started. */
+  readonly childOf?: (path: string, generation: number) => string;
+  /** Returns the reason why the requests of an agent wait. */
+  readonly obstacleOf?: (agent: string) => Obstacle | undefined;
+  /** Returns the last failure that the agent of an open step reported. */
+  readonly lastAnswerOf?: (path: string) => Fault | undefined;
+  /** The host that has locked the instance. Times are milliseconds since 1970. */
+  readonly lock?: { readonly by: string; readonly until: number } | undefined;
+}
+
+/** The reason why the requests of an agent wait. Times are milliseconds since 1970. */
+export type Obstacle =
+  /** The circuit breaker is open. It closes once a probe succeeds. */
+  | { readonly kind: 'away'; readonly since: number; readonly nextProbeAt: number }
+  /** The service is back, and the waiting requests are released one after another. */
+  | { readonly kind: 'recovering'; readonly since: number }
+  | { readonly kind: 'closed-channel'; readonly since: number; readonly by: string; readonly reason: string };
+
+/** The times and facts with which a text is written. */
+interface Around extends Surroundings {
+  readonly now: number | undefined;
+}
 
 /** Explains an order's current state in one sentence for a person. Times are UTC; with `now` they are as short as possible. */
-export function explain(program: Program, state: State, now?: number, childOf?: ChildOf): string {
+export function explain(program: Program, state: State, now?: number, around: Surroundings = {}): string {
+  const lock = around.lock ? ` ${around.lock.by} has locked it until ${timeText(around.lock.until, now)}.` : '';
+  return `${reasonFor(program, state, { ...around, now })}${lock}`;
+}
+
+function reasonFor(program: Program, state: State, around: Around): string {
   if (state.phase === 'initialized') return 'Waits to be started.';
   if (state.phase === 'closed') return endings[state.outcome ?? 'completed'];
   if (state.blocked) return blockedText(state, state.blocked);
-  if (state.suspendedAt !== undefined) return suspendedText(state, timeText(state.suspendedAt, now));
+  if (state.suspendedAt !== undefined) return suspendedText(state, timeText(state.suspendedAt, around.now));
 
-  const waits = Object.keys(state.activities).flatMap((path) => waitOf(program, state, path, now, childOf) ?? []);
+  const waits = Object.keys(state.activities).flatMap((path) => waitOf(program, state, path, around) ?? []);
   const shown = waits.slice(0, shownMax);
   const more = waits.length - shown.length;
   const text = [...shown, ...(more > 0 ? [`${more} more like these`] : [])].join('; ');
@@ -53,7 +80,14 @@ function blockedText({ activities }: State, { path, fault }: NonNullable<State['
       ? `Waits for a person to answer ${path}: ${fault.message}`
       : `Waits for a person to answer: ${fault.message} (${path})${after}.`;
   const unknown = fault.outcomeUnknown ? '; its outcome is unknown' : '';
-  return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.`;
+  return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.${causeText(fault, activities[path])}`;
+}
+
+/** Returns the error of the app's or the service's code behind a fault. The type of any other fault says enough. */
+function causeText({ class: faultClass, type, message }: Fault, activity: ActivityState | undefined): string {
+  const { reason } = (activity?.local ?? {}) as Partial<StepState>;
+  const isLate = type === engineFaults.deadlineExceeded && reason !== undefined;
+  return faultClass === 'application-failure' || faultClass === 'unexpected' || isLate ? ` ${message}` : '';
 }
 
 /** Returns the reason why a blocked activity waits for a person. */
@@ -61,12 +95,16 @@ const reasonText = (fault: Fault | undefined): string =>
   fault === undefined ? 'a fault' : isQuestion(fault) ? 'an answer' : shortType(fault.type);
 
 /** Returns what one activity waits for; undefined if other activities have to continue first. */
-function waitOf(program: Program, state: State, path: string, now: number | undefined, childOf?: ChildOf): string | undefined {
+function waitOf(program: Program, state: State, path: string, around: Around): string | undefined {
+  const { now } = around;
   const activity = state.activities[path];
   const node = nodeAt(program, path);
   const step = stepOf(node, activity);
-  if (node.activity === 'call' && step && step.mode === undefined && awaitsReply(step)) return callText(node, path, step, childOf);
-  if (isRemote(node)) return step && stepText(node, state, path, step, now);
+  if (isRemote(node)) {
+    const isCall = node.activity === 'call' && step && step.mode === undefined && awaitsReply(step);
+    const text = isCall ? callText(node, path, step, around) : step && stepText(node, state, path, step, now);
+    return text === undefined ? undefined : `${text}${obstacleText(node, around)}${answerText(path, around)}`;
+  }
   if (node.activity === 'waitFor') {
     const local = localOf(node, activity);
     return (
@@ -80,6 +118,30 @@ function waitOf(program: Program, state: State, path: string, now: number | unde
   return `waits ${lengthText(until, now)} before it runs ${path} once more, after ${attempt === 1 ? 'one failure' : `${attempt} failures`}`;
 }
 
+/** Returns why the requests of an agent wait, and what ends that. */
+function obstacleText({ agent }: RemoteActivity, { obstacleOf, now }: Around): string {
+  const obstacle = obstacleOf?.(agent);
+  if (!obstacle) return '';
+  const since = timeText(obstacle.since, now);
+  switch (obstacle.kind) {
+    case 'away':
+      return `, but the service of ${agent} is away since ${since} (its circuit breaker is open): requests continue when a probe succeeds, the next one at ${timeText(obstacle.nextProbeAt, now)}`;
+    case 'recovering':
+      return `, and the service of ${agent} is back since ${since}: the waiting requests are released one after another`;
+    case 'closed-channel':
+      return `, but ${obstacle.by} closed the channel ${agent} at ${since} (${obstacle.reason}): requests continue when an operator opens it`;
+  }
+}
+
+const answerMax = 300;
+
+function answerText(path: string, { lastAnswerOf }: Around): string {
+  const fault = lastAnswerOf?.(path);
+  if (!fault) return '';
+  const text = `${shortType(fault.type)}${fault.message === '' ? '' : `: ${fault.message}`}`;
+  return ` (last answer: ${text.length > answerMax ? `${text.slice(0, answerMax)}…` : text.replace(/\.$/, '')})`;
+}
+
 /** Returns the end of a pause, which a built-in or a custom activity keeps as `until`. */
 function untilOf(activity: ActivityState | undefined): number | undefined {
   const until = isObject(activity?.local) ? activity.local['until'] : undefined;
@@ -87,11 +149,11 @@ function untilOf(activity: ActivityState | undefined): number | undefined {
 }
 
 /** A called order may take any time, so the text omits the caller's next query. */
-const callText = ({ operation }: { readonly operation: string }, path: string, { generation }: StepState, childOf?: ChildOf): string =>
+const callText = ({ operation }: RemoteActivity, path: string, { generation }: StepState, { childOf }: Around): string =>
   `waits for ${childOf ? `the order ${childOf(path, generation)}` : 'an order'} of ${operation} at ${path}`;
 
 function stepText(
-  { agent, operation }: { readonly agent: string; readonly operation: string },
+  { agent, operation }: RemoteActivity,
   { undo = [], pagedUndo }: State,
   path: string,
   local: StepState,

@@ -14,7 +14,7 @@ export interface FaultPath {
   /** The type with its ancestors: `Refused/CardDeclined`; `silence` if no reply comes. */
   readonly fault: string;
   readonly origin: 'declared' | 'raised' | 'engine';
-  /** The retries that run it again while they have runs left, innermost first. */
+  /** The retries that run the activity again while they have runs left, innermost first. */
   readonly retries: readonly RetryTaken[];
   /** Whether the step is then requested again as overdue, up to the failure limit. */
   readonly askedAgain: boolean;
@@ -81,7 +81,7 @@ const declaredFault = (type: string): Raised => ({ type, permanent: !isTransient
 
 /**
  * Returns the path of one fault, by the same rules as the engine: `isHandled` in `fault-routing.ts`, `childrenClosed`
- * in `fault-propagation.ts`.
+ * in `jobs.ts`.
  */
 export function faultPathOf(program: Program, path: string, fault: Raised, origin: FaultPath['origin']): FaultPath {
   const { retries, end } = wayOf(program, path, fault);
@@ -135,13 +135,14 @@ function stepFaultPaths(
   { withinSeconds }: Step,
   engine: (type: string, permanent?: boolean) => FaultPath,
 ): readonly FaultPath[] {
-  const { deadlineExceeded, invalidReply, serviceUnavailable } = engineFaults;
+  const { deadlineExceeded, invalidReply, programmingError, serviceUnavailable } = engineFaults;
   return [
     withinSeconds === undefined
       ? afterSilence(program, { path, fault: silence, origin: 'engine', retries: [] })
       : { ...engine(deadlineExceeded), fault: silence, askedAgain: true },
     engine(serviceUnavailable, false),
     engine(invalidReply, true),
+    engine(programmingError, true),
     ...(program.definition.completeWithinSeconds === undefined && withinSeconds === undefined ? [] : [engine(deadlineExceeded, true)]),
   ];
 }
@@ -182,7 +183,7 @@ function routeOf(program: Program, source: string, fault: Raised, used: Readonly
     // A fault inside a handler propagates further up. The composite's other handlers do not catch it, nor does its
     // retry.
     if (!node || isHandler(node, path, child)) continue;
-    // While the retry directly around it will run it again, its handlers are skipped.
+    // While the retry directly around an activity will run it again, the handlers of the activity are skipped.
     const again = runsAgain(path, child) ?? runsAgain(parentOf(path), path);
     if (again) return again;
     const handler = node.faultHandlers?.find((each) => isKindOf(fault.type, each.fault));

@@ -8,11 +8,14 @@ import type { Telemetry } from '#ports/telemetry';
 import { type Backoff, backoffMs } from '#ports/util/backoff';
 import { CircuitGuard } from './circuit-guard.ts';
 import { startDeadline } from './deadline.ts';
+import { createErrorRepeats } from './error-repeats.ts';
 import { type ExecuteTools, execute, notHere } from './execute.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { type AtWork, createRequestsAtWork, type RequestsAtWork } from './requests-at-work.ts';
-import type { Result } from './results.ts';
-import { busy, type Work } from './retry.ts';
+import { isRefusedByAgent, type Result } from './results.ts';
+import { busy, calledFor, type Work } from './retry.ts';
+import { withoutInputSecrets } from './secrets.ts';
+import type { ReportTrouble } from './trouble.ts';
 
 export interface AgentOptions {
   readonly queues: Pick<Queues, 'send'>;
@@ -22,6 +25,8 @@ export interface AgentOptions {
   readonly telemetry: Telemetry;
   /** A number from 0 to 1, for jitter. */
   readonly random?: () => number;
+  /** Receives errors of the operations. */
+  readonly report?: ReportTrouble;
 }
 
 interface ServeOptions {
@@ -45,11 +50,11 @@ const requeueMs: Backoff = { first: 1_000, longest: 30_000, jitter: [0.5, 1.5] }
 /** Returns an agent that runs a user's operations: with deadlines, retries of transient failures, schema checks and one reply. */
 export function createAgent(
   { name, operations }: AgentDefinition,
-  { queues, store, clock, telemetry, random = Math.random }: AgentOptions,
+  { queues, store, clock, telemetry, random = Math.random, report = () => {} }: AgentOptions,
 ): Agent {
   const guard = new CircuitGuard(name, { breakers: store, clock, telemetry, random });
-  const tools: ExecuteTools = { intents: store, guard, clock, telemetry, random };
-  const atWork = createRequestsAtWork({ clock, telemetry });
+  const tools: ExecuteTools = { intents: store, guard, clock, telemetry, random, repeats: createErrorRepeats(), report };
+  const atWork = createRequestsAtWork({ clock, telemetry, report });
 
   function begin(request: Request, operation: Work['operation'], { signal: stopping, redelivered = false, group }: ServeOptions): AtWork {
     const canceling = atWork.cancelingOf(request.requestId);
@@ -57,7 +62,18 @@ export function createAgent(
     const { longestSeconds, heartbeats } = operation;
     const beating = { isAutomatic: heartbeats !== 'manual', agent: name, queues: inGroup(queues, group), clock };
     const heartbeat = longestSeconds === undefined ? undefined : startHeartbeat(request, deadline, { ...beating, longestSeconds });
-    const work = { agent: name, request, operation, deadline, heartbeat, redelivered, stopping, canceling, canceled: canceling.signal };
+    const work = {
+      agent: name,
+      request,
+      operation,
+      client: group,
+      deadline,
+      heartbeat,
+      redelivered,
+      stopping,
+      canceling,
+      canceled: canceling.signal,
+    };
     atWork.add(work);
     return work;
   }
@@ -82,13 +98,16 @@ export function createAgent(
     const work = begin(request, operation, options);
     const { deadline, heartbeat } = work;
     try {
-      const result = !guard.isClosed && (await guard.isShut()) ? busy : await execute(work, tools);
+      const result = !guard.isClosed && (await guard.isShut(calledFor(work))) ? busy : await execute(work, tools);
       // The agent does not reply after the deadline: another request may be at work by now, and only its reply counts (SAS).
       if (deadline.isOver()) {
         telemetry.count('expired');
         telemetry.log('info', 'stopped expired request without a reply', { orderId, requestId, agent: name });
       } else if (result === busy) await requeue(request, to);
-      else if (result) await reply(request, result, to);
+      else if (result) {
+        if (isRefusedByAgent(result)) report({ agent: name, operation, request, what: 'was refused', result });
+        await reply(request, withoutInputSecrets(result, work), to);
+      }
     } finally {
       atWork.remove(work);
       deadline.stop();

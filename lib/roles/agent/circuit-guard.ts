@@ -1,8 +1,9 @@
-import { type Breaker, type Breakers, closed, opened, phaseOf, probing, restedMs } from '#ports/circuit-breaker';
+import { type Breaker, type Breakers, closed, mayProbe, opened, phaseOf, probing, restedMs } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
 import { isFatal } from '#ports/errors';
 import type { Telemetry } from '#ports/telemetry';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
+import { type CalledFor, Outcomes } from './outcomes.ts';
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts';
 
 /** Permission for one call of the service. The caller reports the result through exactly one of its methods. */
@@ -10,7 +11,7 @@ export interface Permit {
   /** The service answered, with a success or a permanent failure. */
   answered(): Promise<void>;
   /** The service did not answer, or is temporarily unavailable. */
-  failed(orderId: string): Promise<void>;
+  failed(): Promise<void>;
   /** The agent gave up the call, so the result says nothing about the service. */
   release(): void;
 }
@@ -22,8 +23,6 @@ export interface GuardOptions {
   readonly random: () => number;
 }
 
-/** Failures in a row that open the breaker. They must come from more than one order: a single bad order must not stop the others. */
-const failuresInRow = 5;
 /** A breaker that was read longer ago than this is read again, because another instance may have changed it. */
 const freshMs = 2_000;
 /** A probe that takes this many times the usual duration shows that the service has not recovered yet. */
@@ -45,7 +44,7 @@ export class CircuitGuard {
   private readAt = Number.NEGATIVE_INFINITY;
   private calledAt = Number.NEGATIVE_INFINITY;
   private looking: Promise<void> | undefined;
-  private readonly failures: string[] = [];
+  private readonly outcomes = new Outcomes();
   /** Moving average of the duration of an answered call. */
   private usualMs: number | undefined;
   private atWork = 0;
@@ -73,29 +72,29 @@ export class CircuitGuard {
   }
 
   /** Returns a permit for a healthy service. */
-  enter(): Permit {
-    return this.permit(false);
+  enter(call: CalledFor): Permit {
+    return this.permit(call, false);
   }
 
-  /** Whether no instance may call the service now. */
-  async isShut(): Promise<boolean> {
+  /** Whether nobody may call the service for this client now. */
+  async isShut(call: CalledFor): Promise<boolean> {
     const { clock } = this.options;
     if (this.hasRested || (this.known && clock.now() - this.readAt >= freshMs)) await this.look();
-    return this.phaseNow() === 'open' && clock.now() < (this.known?.probeAt ?? 0);
+    return this.phaseNow() === 'open' && !mayProbe(this.known, call.client, clock.now());
   }
 
   /** Returns a permit, or undefined if the service may not be called now. A retry uses up budget. */
-  async acquirePermit({ repeated }: { readonly repeated: boolean }): Promise<Permit | undefined> {
-    if (await this.isShut()) return undefined;
+  async acquirePermit(call: CalledFor, { repeated }: { readonly repeated: boolean }): Promise<Permit | undefined> {
+    if (await this.isShut(call)) return undefined;
     const phase = this.phaseNow();
-    if (phase === 'open') return (await this.probes()) ? this.permit(true) : undefined;
+    if (phase === 'open') return (await this.probes(call)) ? this.permit(call, true) : undefined;
     if (phase === 'half-open' && !this.limit.allows(this.atWork)) return undefined;
     if (phase === 'closed') this.known = undefined;
     if (repeated && phase === 'closed' && !this.retries.spend()) return undefined;
-    return this.permit(false);
+    return this.permit(call, false);
   }
 
-  private permit(isProbe: boolean): Permit {
+  private permit(call: CalledFor, isProbe: boolean): Permit {
     const { clock } = this.options;
     const startedAt = clock.now();
     this.calledAt = startedAt;
@@ -110,17 +109,17 @@ export class CircuitGuard {
     this.atWork += 1;
     return {
       answered: async () => {
-        if (once()) await this.answered(clock.now() - startedAt, isProbe);
+        if (once()) await this.answered(call, clock.now() - startedAt, isProbe);
       },
-      failed: async (orderId) => {
-        if (once()) await this.failed(orderId, isProbe);
+      failed: async () => {
+        if (once()) await this.failed(call, isProbe);
       },
       release: () => void once(),
     };
   }
 
-  private async answered(ms: number, isProbe: boolean): Promise<void> {
-    this.failures.length = 0;
+  private async answered(call: CalledFor, ms: number, isProbe: boolean): Promise<void> {
+    this.outcomes.answered(call, this.options.clock.now());
     this.retries.answered();
     if (this.phaseNow() === 'half-open') this.limit.raise();
     if (!this.known) this.usualMs = this.usualMs === undefined ? ms : 0.9 * this.usualMs + 0.1 * ms;
@@ -128,24 +127,23 @@ export class CircuitGuard {
     if (isProbe && isWell && this.known?.closedAt === null) await this.close(this.known);
   }
 
-  private async failed(orderId: string, isProbe: boolean): Promise<void> {
-    this.failures.push(orderId);
-    this.failures.splice(0, this.failures.length - failuresInRow);
+  private async failed(call: CalledFor, isProbe: boolean): Promise<void> {
+    const { clock } = this.options;
+    this.outcomes.failed(call);
     // A probe wrote the time of the next probe when it began. Calls that were under way when the breaker opened add no information.
     if (isProbe || this.phaseNow() === 'open') return;
     // A single failure is normal, so the guard reads the breaker only after the second one.
-    if (this.failures.length > 1 && this.options.clock.now() - this.readAt >= freshMs) await this.look();
-    if (this.phaseNow() === 'open') return;
-    const isMany = this.failures.length >= failuresInRow && new Set(this.failures).size > 1;
+    if (this.outcomes.failuresInRow > 1 && clock.now() - this.readAt >= freshMs) await this.look();
+    if (this.phaseNow() === 'open' || this.outcomes.isOfOneClient(clock.now())) return;
     // An overloaded service first receives fewer concurrent calls; the breaker opens only if that does not help.
     if (this.phaseNow() === 'half-open' && this.limit.canLower()) {
-      if (this.limit.lower()) this.failures.length = 0;
-    } else if (isMany) await this.open();
+      if (this.limit.lower()) this.outcomes.forgetFailures();
+    } else if (this.outcomes.isOutage(clock.now())) await this.open();
   }
 
   private async open(): Promise<void> {
     const { clock, random, telemetry } = this.options;
-    const breaker = opened(this.agent, this.known ?? this.last, clock.now(), random());
+    const breaker = opened(this.agent, this.known ?? this.last, clock.now(), random(), this.outcomes.onlyClient);
     if (!(await this.write(breaker))) return;
     telemetry.count('breakerOpened');
     telemetry.count('serviceAway');
@@ -162,12 +160,12 @@ export class CircuitGuard {
   }
 
   /** Whether this instance makes the probe: only one of all instances does. */
-  private async probes(): Promise<boolean> {
+  private async probes({ client }: CalledFor): Promise<boolean> {
     const { clock, random, telemetry } = this.options;
-    if (this.known?.closedAt !== null || clock.now() < this.known.probeAt) return false;
-    const mayProbe = await this.write(probing(this.known, clock.now(), random()));
-    if (mayProbe) telemetry.count('serviceAway');
-    return mayProbe;
+    if (this.known?.closedAt !== null || !mayProbe(this.known, client, clock.now())) return false;
+    const isProbe = await this.write(probing(this.known, client, clock.now(), random()));
+    if (isProbe) telemetry.count('serviceAway');
+    return isProbe;
   }
 
   /** Reads the breaker. Concurrent callers share one read. */
@@ -207,6 +205,6 @@ export class CircuitGuard {
     this.last = breaker;
     this.known = phaseOf(breaker, clock.now()) === 'closed' ? undefined : breaker;
     if (before !== 'half-open' && this.phaseNow() === 'half-open') this.limit.reset();
-    if (before === 'open' && this.phaseNow() !== 'open') this.failures.length = 0;
+    if (before === 'open' && this.phaseNow() !== 'open') this.outcomes.forgetFailures();
   }
 }

@@ -1,9 +1,10 @@
 import { PermanentFailure, TransientFailure, UnprocessableMessage } from '#authoring/fault';
+import { isProgrammingError, reasonOf } from '#core/data/thrown';
 import type { Request } from '#ports/messages';
 import type { IntentLog } from '#ports/store';
 import type { Permit } from './circuit-guard.ts';
-import { failed, givenUp, isBusy, issuesOf, messageOf, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
-import { type busy, callOf, inTime, mayBeDone, type Tools, type Work, withRetries } from './retry.ts';
+import { failed, givenUp, isBusy, issuesOf, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
+import { type busy, callOf, inTime, mayBeDone, reportError, type Tools, type Work, withRetries } from './retry.ts';
 
 export interface ExecuteTools extends Tools {
   readonly intents: IntentLog;
@@ -95,12 +96,13 @@ async function once(work: Work, run: Run | Result, tools: ExecuteTools): Promise
       if (error instanceof UnprocessableMessage || (error instanceof TransientFailure && error.nothingSent)) sent = false;
       if (!sent || error instanceof PermanentFailure) throw error;
       const isStopped = stopping?.aborted === true;
-      if (isStopped || canceled.aborted) permit.release();
-      else await permit.failed(request.orderId);
+      if (isStopped || canceled.aborted || isProgrammingError(error)) permit.release();
+      else await permit.failed();
       // A host that stops leaves the operation at work, so the agent must not answer that it was canceled.
-      return canceled.aborted && !isStopped
-        ? givenUp
-        : outcomeUnknown(`${messageOf(error)} This may have been done, so it is not tried again.`);
+      if (canceled.aborted && !isStopped) return givenUp;
+      const result = outcomeUnknown(`${reasonOf(error)} This may have been done, so it is not tried again.`);
+      if (!isStopped) reportError(error, work, { does: 'replies', result }, tools);
+      return result;
     }
   };
   try {

@@ -2,6 +2,7 @@ import type { Clock } from '#ports/clock';
 import type { Cancel } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
 import { callOf, kindOf, type Work } from './retry.ts';
+import type { ReportTrouble } from './trouble.ts';
 
 /** A request at work in this process, with the controller that cancels it. */
 export interface AtWork extends Work {
@@ -21,7 +22,13 @@ export interface RequestsAtWork {
 /** Number of cancellations that a process remembers, for requests that are delivered later. */
 const canceledKept = 1_000;
 
-export function createRequestsAtWork({ clock, telemetry }: { readonly clock: Clock; readonly telemetry: Telemetry }): RequestsAtWork {
+export interface RequestsAtWorkOptions {
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly report: ReportTrouble;
+}
+
+export function createRequestsAtWork({ clock, telemetry, report }: RequestsAtWorkOptions): RequestsAtWork {
   const atWork = new Map<string, AtWork>();
   /** Ids of canceled requests, oldest first. */
   const canceled = new Set<string>();
@@ -45,6 +52,7 @@ export function createRequestsAtWork({ clock, telemetry }: { readonly clock: Clo
       const { orderId, requestId } = request;
       const about = { orderId, requestId, agent, operation: request.operation, kind: kindOf(error) };
       telemetry.log('warn', 'failed to cancel operation', about);
+      report({ agent, operation, request, what: 'failed to cancel', error });
     } finally {
       over.abort();
     }

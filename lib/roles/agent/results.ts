@@ -2,6 +2,7 @@ import type { AnyOperation } from '#authoring/agent';
 import { type Failed, type FaultType, type PermanentFailure, TransientFailure } from '#authoring/fault';
 import { isTransient } from '#core/data/fault';
 import { isObject, type Json } from '#core/data/json';
+import { reasonOf } from '#core/data/thrown';
 import { limits } from '#core/definition/definition';
 import { faultName, type Reply } from '#ports/messages';
 
@@ -52,6 +53,11 @@ export function resultOf(returned: unknown, operation: AnyOperation): Result {
   });
 }
 
+const refusedByAgent: ReadonlySet<string> = new Set(['InvalidReply', 'OutputTooLarge', 'RequestRefused']);
+
+/** Whether the input or the output of an operation does not fit. */
+export const isRefusedByAgent = (result: Result): boolean => result.status === 'failed' && refusedByAgent.has(result.fault.type);
+
 /** Whether a result is a transient fault that the operation declares. */
 export const isBusy = (result: Result): boolean => result.status === 'failed' && !result.fault.permanent;
 
@@ -68,14 +74,16 @@ export const refusalOf = (error: PermanentFailure, { outcomeUnknown }: { readonl
 export const exhausted = (error: unknown, { faults = [] }: AnyOperation): Result =>
   failed({
     type: error instanceof TransientFailure ? (declaredIn(error, faults) ?? 'ServiceUnavailable') : 'UnexpectedError',
-    message: messageOf(error),
+    message: reasonOf(error),
     permanent: false,
   });
 
+/** Returns the result for a programming error that keeps coming. The operation may have failed after its effect. */
+export const programmingError = (error: unknown): Result =>
+  failed({ type: 'ProgrammingError', message: reasonOf(error), permanent: true, outcomeUnknown: true });
+
 const declaredIn = ({ fault }: TransientFailure, faults: readonly FaultType[]): string | undefined =>
   faults.find(({ path }) => path === fault?.path)?.name;
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export const issuesOf = ({ issues }: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): string =>
   issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`).join('; ');

@@ -1,20 +1,26 @@
 import type { AnyOperation, Call } from '#authoring/agent';
 import { type Failed, type FaultType, PermanentFailure, TransientFailure, UnprocessableMessage } from '#authoring/fault';
 import type { JsonObject } from '#core/data/json';
+import { isProgrammingError } from '#core/data/thrown';
 import type { Clock } from '#ports/clock';
 import { isRepeated, type Request } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
 import { type Backoff, backoffMs } from '#ports/util/backoff';
 import type { CircuitGuard, Permit } from './circuit-guard.ts';
 import type { Deadline } from './deadline.ts';
+import type { ErrorRepeats } from './error-repeats.ts';
 import type { Heartbeat } from './heartbeat.ts';
-import { exhausted, givenUp, nobodyWaits, type Result, refusalOf } from './results.ts';
+import type { CalledFor } from './outcomes.ts';
+import { exhausted, givenUp, nobodyWaits, programmingError, type Result, refusalOf } from './results.ts';
+import type { AfterError, ReportTrouble } from './trouble.ts';
 
 /** A request that the agent is serving. */
 export interface Work {
   readonly agent: string;
   readonly request: Request;
   readonly operation: AnyOperation;
+  /** The client of the order, as its message group. */
+  readonly client: string | undefined;
   readonly deadline: Deadline;
   /** Undefined if the operation has no longest time. */
   readonly heartbeat: Heartbeat | undefined;
@@ -32,12 +38,16 @@ export interface Tools {
   readonly telemetry: Telemetry;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
+  readonly repeats: ErrorRepeats;
+  readonly report: ReportTrouble;
 }
 
 /** The agent may not call the service now: there is no reply, and the request is requeued. */
 export const busy = Symbol('not now');
 
 const attemptsMaxDefault = 8;
+/** A programming error that comes this often alike will come again. */
+const alikeMax = 3;
 const pauseMs: Backoff = { first: 100, longest: 5_000, jitter: [0, 1] };
 
 /** Whether the effect may exist under the idempotency key already. */
@@ -47,17 +57,17 @@ export const mayBeDone = ({ request, redelivered }: Work): boolean => redelivere
 export async function withRetries(
   work: Work,
   tryOnce: (permit: Permit, repeated: boolean) => Promise<Result>,
-  { guard, clock, telemetry, random }: Tools,
+  tools: Tools,
 ): Promise<Result | typeof busy> {
-  const { agent, request, operation, deadline, stopping, canceled } = work;
-  const attemptsMax = operation.attemptsMax ?? attemptsMaxDefault;
+  const { agent, request, deadline, stopping, canceled } = work;
+  const { guard, clock, telemetry } = tools;
   let wasSent = mayBeDone(work);
   for (let tried = 1; ; tried++) {
     if (canceled.aborted) return givenUp;
     if (deadline.isOver()) return nobodyWaits;
     stopping?.throwIfAborted();
     const repeated = tried > 1 || request.requeued !== undefined;
-    const permit = guard.isClosed && !repeated ? guard.enter() : await guard.acquirePermit({ repeated });
+    const permit = guard.isClosed && !repeated ? guard.enter(calledFor(work)) : await guard.acquirePermit(calledFor(work), { repeated });
     if (!permit) return busy;
     // While the guard read the store, the deadline may have passed or a cancellation may have arrived.
     if (deadline.signal.aborted) {
@@ -68,6 +78,7 @@ export async function withRetries(
     try {
       const result = await tryOnce(permit, wasSent);
       await permit.answered();
+      tools.repeats.forget(request.idempotencyKey);
       return result;
     } catch (error) {
       const isStopped = stopping?.aborted === true;
@@ -79,18 +90,46 @@ export async function withRetries(
       const { orderId, requestId } = request;
       // The service's message may quote secrets of its input, so the log has only the kind. The journal redacts the message.
       telemetry.log('debug', 'attempt failed', { orderId, requestId, agent, operation: request.operation, tried, kind: kindOf(error) });
-      if (error instanceof PermanentFailure || error instanceof UnprocessableMessage) await permit.answered();
+      await settle(permit, error);
+      const next = afterError(error, work, tried, tools);
+      reportError(error, work, next, tools);
+      if (next.does === 'replies') return next.result;
       // The message itself is at fault. It is redelivered, and the failure policy counts the failures.
-      if (error instanceof UnprocessableMessage) throw error;
-      if (error instanceof PermanentFailure) return refusalOf(error);
-      await permit.failed(orderId);
+      if (next.does === 'gives the message back') throw error;
       wasSent ||= !(error instanceof TransientFailure && error.nothingSent);
-      if (tried >= attemptsMax) return exhausted(error, operation);
-
-      const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
-      await clock.sleep(Math.round(Math.max(asked ?? 0, backoffMs(pauseMs, tried - 1, random()))), deadline.signal);
+      await clock.sleep(next.pauseMs, deadline.signal);
     }
   }
+}
+
+/** Decides what follows an error of an operation. */
+function afterError(error: unknown, { request, operation }: Work, tried: number, { repeats, random }: Tools): AfterError {
+  if (error instanceof UnprocessableMessage) return { does: 'gives the message back' };
+  if (error instanceof PermanentFailure) return { does: 'replies', result: refusalOf(error) };
+  const key = request.idempotencyKey;
+  if (!isProgrammingError(error)) repeats.forget(key);
+  else if (repeats.add(key, error) >= alikeMax) return { does: 'replies', result: programmingError(error) };
+  if (tried >= (operation.attemptsMax ?? attemptsMaxDefault)) return { does: 'replies', result: exhausted(error, operation) };
+  const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
+  return { does: 'tries again', pauseMs: Math.round(Math.max(asked ?? 0, backoffMs(pauseMs, tried - 1, random()))) };
+}
+
+/** Returns the order and the client for which the service is called. */
+export const calledFor = ({ request: { orderId }, client }: Pick<Work, 'request' | 'client'>): CalledFor => ({ orderId, client });
+
+/** Reports an error of an operation to its developer. */
+export function reportError(error: unknown, work: Work, next: AfterError, { report }: Pick<Tools, 'report'>): void {
+  const { agent, request, operation, deadline } = work;
+  const where = request.confirming && operation.lookup ? 'lookup' : 'run';
+  const isLate = deadline.isOver();
+  report({ agent, operation, request, ...(isLate ? { what: 'was silent' } : { what: 'threw', in: where, error, next }) });
+}
+
+/** Reports a failed try to the circuit breaker. A programming error says nothing about the service. */
+async function settle(permit: Permit, error: unknown): Promise<void> {
+  if (error instanceof PermanentFailure || error instanceof UnprocessableMessage) await permit.answered();
+  else if (isProgrammingError(error)) permit.release();
+  else await permit.failed();
 }
 
 export const kindOf = (error: unknown): string => (error instanceof Error ? error.constructor.name : typeof error);

@@ -18,7 +18,7 @@ export interface ChannelState {
   /** `engine`, or the id of the operator who changed the state. */
   readonly by: string;
   readonly reason: string;
-  /** Its queues that are not consumed while it is closed. */
+  /** The queues of the channel that are not consumed while it is closed. */
   readonly queues: readonly string[];
   /** When the outage began for the requests that still wait; in an open channel, when it had been closed. Null: never closed. */
   readonly closedAt: number | null;
@@ -104,7 +104,7 @@ export const opened = (before: ChannelState, { by, reason, now }: ChannelChange,
   unannounced: false,
 });
 
-/** Returns the state after a failure, closed once the limit is reached; undefined if nothing changes. */
+/** Returns the state after a failure: closed if the limit is reached; undefined if nothing changes. */
 export function failed(
   before: ChannelState | undefined,
   { channel, queue, now, closesAfter, succeededAt }: FailureReport,

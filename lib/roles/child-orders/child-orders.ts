@@ -65,7 +65,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
     if (request.confirming) await cancel(child.order.orderId);
   }
 
-  /** Cancels a child. A finished or ending one needs no cancellation. */
+  /** Cancels a child. A child that has ended, or is being undone, needs no cancellation. */
   async function cancel(orderId: string): Promise<void> {
     const reason = 'The calling order canceled it.';
     const instructed = await scheduler.instruct(orderId, { kind: 'cancel', by: 'workflows', reason }, { id: `cancel@${orderId}` });
@@ -76,11 +76,11 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
   async function undo(request: Request): Promise<void> {
     const orderId = childIdOf(keyOfUndone(request.idempotencyKey));
     const child = await store.load(orderId);
-    const message = `The called order ${orderId} is no longer stored.`;
+    const message = `The called order ${orderId} is no longer stored, so it cannot be undone. Undo its effects in the services, then mark this undo as done.`;
     if (!child) return replies.fail(request, { type: 'ChildUnknown', message, permanent: true });
     const { outcome } = child.state;
     if (outcome === 'completed') return scheduler.accept(orderId, [{ id: request.requestId, type: 'compensate' }], []);
-    // Any other end means that its effects are undone, or that an operator decided to keep them.
+    // Any other outcome means that the child's effects are undone, or that an operator decided to keep them.
     if (outcome !== null) await replies.succeed(request);
   }
 
@@ -88,7 +88,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
   async function replyLost(request: Request, orderId: string): Promise<void> {
     const head = await store.head(orderId);
     if (head?.processState !== 'Processed') return;
-    const message = `The called order ${orderId} ended as ${head.outcome}, but its record cannot be read: its reply is lost.`;
+    const message = `The called order ${orderId} ended as ${head.outcome}, but its record cannot be read, and the reply is lost. Check in the services what the order did.`;
     await replies.fail(request, unknownOutcome(message));
   }
 
@@ -126,5 +126,5 @@ async function mayBeForgotten(
 
 const forgotten = ({ idempotencyKey }: Request) =>
   unknownOutcome(
-    `The called order ${childIdOf(idempotencyKey)} may have been deleted after its retention time. It is unknown whether it completed.`,
+    `The called order ${childIdOf(idempotencyKey)} may have been deleted after its retention time. It is unknown whether it completed. Check in the services what it did.`,
   );

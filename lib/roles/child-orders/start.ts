@@ -36,7 +36,7 @@ export async function startChild(request: Request, { store, clock, scheduler, de
   // The version that sent the request has this workflow.
   if (!definition) throw new NewerMessageError(`The workflow ${request.operation} is not part of this app.`);
   const refuse = (message: string): Promise<void> => replies.fail(request, { type: 'RequestRefused', message, permanent: true });
-  if (!parent) return refuse(`There is no order ${request.orderId}.`);
+  if (!parent) return refuse(`The calling order ${request.orderId} is not stored, so no order is started for its call.`);
 
   const problems = bodyProblems(validatorOf(definition.order), request.input, '');
   if (problems.length > 0) {

@@ -1,6 +1,5 @@
-import { AssertionError } from 'node:assert';
-import { ZodError } from 'zod';
 import { UnprocessableMessage } from '#authoring/fault';
+import { isProgrammingError } from '#core/data/thrown';
 import { NewerMessageError, StoreRefusesError, UnreadableMessageError } from '#ports/errors';
 
 /**
@@ -9,17 +8,12 @@ import { NewerMessageError, StoreRefusesError, UnreadableMessageError } from '#p
  */
 export type Failure = 'unreadable' | 'content' | 'newer' | 'passing';
 
-const slips = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError, URIError, AssertionError, ZodError];
-
 export function failureOf(error: unknown): Failure {
   if (error instanceof UnreadableMessageError) return 'unreadable';
   if (error instanceof NewerMessageError) return 'newer';
   if (error instanceof UnprocessableMessage || error instanceof StoreRefusesError) return 'content';
-  return slips.some((kind) => error instanceof kind) && !isFromOutside(error as Error) ? 'content' : 'passing';
+  return isProgrammingError(error) ? 'content' : 'passing';
 }
-
-/** Whether an error comes from `fetch` or the SDK. Both also throw built-in error types, but with a cause or the response. */
-const isFromOutside = (error: Error): boolean => error.cause !== undefined || '$metadata' in error || '$response' in error;
 
 /** Returns the name of an error for logs: its text may quote the message. */
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

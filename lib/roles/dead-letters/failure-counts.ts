@@ -74,7 +74,7 @@ export function createFailureCounts({ store, clock }: { readonly store: Document
         found = storedCountIn(answer.current ?? undefined, now);
         return 'lost';
       }, racesMax);
-      if (changed === 'lost') throw new Error('Too many concurrent writes of one failure count.');
+      if (changed === 'lost') throw new Error('Other writes of the same failure count won all races. The message is redelivered.');
       return changed;
     },
   };

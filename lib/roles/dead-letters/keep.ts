@@ -35,7 +35,7 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
   async function redriven({ senderId, body, messageId, sentAt }: Delivery, queue: string): Promise<Poison> {
     const { count } = await counts.read({ queue, messageId, body });
     const { attempts = [], failures = 0 } = count ?? {};
-    const reason = waitedProblem(body) ?? (count ? failuresText(count) : 'The queue delivered it too often without success.');
+    const reason = waitedProblem(body) ?? (count ? failuresText(count) : 'The queue delivered the message too many times without success.');
     return { queue, messageId, sentAt, body, reason, attempts, failures, ...(senderId === undefined ? {} : { senderId }) };
   }
 
@@ -47,7 +47,7 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     return message;
   }
 
-  /** Whether to alert for a message that only met an outage. There may be many, so it is true once an hour for each queue. */
+  /** Whether to alert for a message that only met an outage. There may be many such messages, so one alert an hour is sent for each queue. */
   async function isFirst({ id: by, queue }: DeadLetter): Promise<boolean> {
     const now = clock.now();
     const id = `#told/${queue}/${Math.floor(now / announceEveryMs)}`;

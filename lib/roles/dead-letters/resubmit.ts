@@ -92,7 +92,7 @@ const orderOf = ({ queue, orderId }: DeadLetter): string | undefined => (queue =
 function busyReason(handling: Handling | undefined, { action, again }: Treatment, now: number): string | undefined {
   if (!handling) return undefined;
   const { by, at } = handling;
-  const began = `${by} began to ${handling.action} it at ${timeText(at)}`;
+  const began = `${by} began to ${handling.action} this message at ${timeText(at)}`;
   if (now < at + handlingMs) return `${began}. Try again in half a minute.`;
   if (action === 'discard' || handling.action === 'discard' || again) return undefined;
   return `${began}, and the message may have been sent. Resubmit it with again: true, or discard it.`;

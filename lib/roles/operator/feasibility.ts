@@ -69,7 +69,10 @@ const suspensionReasons = ({ suspended, processState }: Decided['record']): read
   ...(processState === 'Error' ? ['The order is in Error, where no new work begins: there is nothing to suspend.'] : []),
 ];
 
-/** Returns the reasons for an order that is being undone. In Error, only a resubmission is feasible, and continues the undo. */
+/**
+ * Returns the reasons against a decision about an order that is being undone. The caller has already judged terminate, suspend,
+ * resume and mark-compensated. Among the others only a resubmission is feasible, if the order is in Error: it continues the undo.
+ */
 function undoingReasons(outcome: string, processState: string, decision: Decision): readonly string[] {
   if (processState !== 'Error') return [`The order is already being undone, and will end as ${outcome}.`];
   if (decision.kind !== 'resubmit') return [`The order is in Error while being undone, to end as ${outcome}. Resubmit it to continue.`];
@@ -121,7 +124,7 @@ function resubmissionReasons({ blocked, endBy }: State, { answer, completeWithin
   ];
 }
 
-/** Returns the step whose undo is meant: `path` names the step or its undo. Without a path, it is the only failing one. */
+/** Returns the step whose undo is meant: `path` names the step or its undo. Without a path, the undo must be the only failing one. */
 export function stepToMark(program: Program, state: State, path: string | undefined): string | undefined {
   const failing = failingUndos(program, state);
   if (path === undefined) return failing.length === 1 ? failing[0] : undefined;
@@ -157,6 +160,6 @@ export const instructionPlan = ({ record, requests }: PlannedWrite): Instruction
   remainingSeconds: remainingSecondsOf(record),
 });
 
-/** Returns the time that is left, in seconds; null for records of older versions, which do not have it. */
+/** Returns the time that a suspended order has left, in seconds; null for other orders. Old records may lack the field. */
 export const remainingSecondsOf = ({ remainingMs }: Pick<StateHead, 'remainingMs'>): number | null =>
   typeof remainingMs === 'number' ? Math.ceil(remainingMs / 1000) : null;

@@ -26,7 +26,7 @@ export function withKey(instance: Instance, key: string | undefined): Instance {
   return { ...instance, keys: keys.slice(-keysKept), ...(keys.length > keysKept ? { pagedKeys: true } : {}) };
 }
 
-/** The least time for which a repeated call is recognized (api.md). */
+/** The least time for which a repeated call is recognized. */
 export const keyKeptMs = 24 * 3_600_000;
 
 type Found = ReturnType<typeof callBefore>;

@@ -79,7 +79,11 @@ export function createInstructing(
     const { orderId, rev } = loaded.record;
     const incoming = [incomingOf(decision, id, key)];
     const planned = await orders.planOf(loaded, incoming, now);
-    if (!planned) return { outcome: 'infeasible', reasons: ['The order would not change.'] };
+    if (!planned)
+      return {
+        outcome: 'infeasible',
+        reasons: ['The order has already done what this asks for, so nothing would change. Look at its present state.'],
+      };
     if (dryRun) return { outcome: 'planned', plan: instructionPlan(planned) };
     if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
     const replan = (byteBudget: ByteBudget) => orders.planOf(loaded, incoming, now, byteBudget);
@@ -90,7 +94,7 @@ export function createInstructing(
   async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
     const instructed = await onOrder(decision, orders, (find) => compareAndSet(() => decideOnce(find, orderId, decision, how)));
     return instructed === 'lost'
-      ? { outcome: 'infeasible', reasons: ['Other writes to this order won every race. Try again.'] }
+      ? { outcome: 'infeasible', reasons: ['Other writes changed the order at the same time, several times in a row. Try again.'] }
       : instructed;
   }
 

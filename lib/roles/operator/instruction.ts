@@ -14,9 +14,9 @@ export type Instruction = {
     }
   /** Cancels running activities and undoes completed ones, newest first. A client may cancel, too. */
   | { readonly kind: 'cancel' }
-  /** Does the same for an order in Error, which then ends as compensated. */
+  /** Cancels and undoes an order in Error, which then ends as compensated. */
   | { readonly kind: 'compensate' }
-  /** Records that a failing undo was done by hand. `path`: the step or its undo; optional if only one undo fails. */
+  /** Records that a failing undo was done by hand. `path`: the path of the step or of its undo; optional if only one undo fails. */
   | { readonly kind: 'mark-compensated'; readonly path?: string }
   /** Stops the order's time until it is resumed. Replies still count, but no new activity begins. */
   | { readonly kind: 'suspend' }

@@ -57,10 +57,14 @@ export function rebuild(
         lastAt: updatedAt,
       });
   const gap = entries.find(({ seq }, index) => seq !== index + 1);
-  const holes = gap ? [`The journal has a gap before line ${gap.seq}: it is unknown what was done until then.`] : [];
+  const holes = gap
+    ? [
+        `The journal has a gap before line ${gap.seq}: it is unknown what was done until then. Search the records of the services for keys that begin with "${order.orderId}/".`,
+      ]
+    : [];
   const blocked = {
     path: rootPath,
-    fault: engineFault(fault?.type ?? unreadable, fault?.message ?? 'Its record is damaged.'),
+    fault: engineFault(fault?.type ?? unreadable, fault?.message ?? 'The record of the order is damaged.'),
     at: now,
   };
   const known: Instance = {

@@ -1,7 +1,8 @@
 import { isCounted } from '#core/activities/step';
 import type { State } from '#core/data/state';
-import { nodeAt, type Program, wakeAtOf } from '#core/definition/program';
-import { type WorkingStep, workingSteps } from '#core/engine/lateness';
+import { type Program, wakeAtOf } from '#core/definition/program';
+import { type WorkingStep, workingStepAt } from '#core/engine/lateness';
+import { lastHeard } from '#core/engine/no-answer';
 import type { DueFor, OutboxEntry, StateRecord } from '#ports/records';
 
 /** Shortest pause before an outbox is sent again. */
@@ -18,6 +19,9 @@ export interface Deadline {
   readonly for: DueFor;
 }
 
+/** Returns a sentence about the last failure that the agent of a late step has reported. */
+export const heardOf = (due: DueFor | null): string => due?.heard ?? lastHeard(undefined);
+
 interface Outstanding extends Deadline {
   readonly counts: boolean;
   /** When the reply is due, if the step is examined again at another time. */
@@ -27,34 +31,30 @@ interface Outstanding extends Deadline {
 /** Returns every deadline and timer of the active activities. */
 function outstanding(program: Program, state: State): readonly Outstanding[] {
   if (state.phase !== 'running' && state.phase !== 'suspended') return [];
-  const steps = workingSteps(program, state);
-  const counted = new Set(steps.map(({ path }) => path));
-  const timers = Object.entries(state.activities).flatMap(([path, activity]): readonly Outstanding[] => {
-    const at = counted.has(path) ? undefined : wakeAtOf(program, path, activity);
+  return Object.entries(state.activities).flatMap(([path, activity]): readonly Outstanding[] => {
+    const step = workingStepAt(program, path, activity);
+    if (step) return [deadlineOf(step)];
+    const at = wakeAtOf(program, path, activity);
     return at === undefined ? [] : [{ at, for: { kind: 'timer', path }, counts: false }];
   });
-  return [...steps.map((step) => deadlineOf(program, step)), ...timers];
 }
 
-function deadlineOf(program: Program, { path, local, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
+function deadlineOf({ path, agent, local, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
   const { completeBy, limit = Infinity } = local;
   if (waitsUntil !== undefined) return { at: Math.min(waitsUntil, limit), for: { kind: 'timer', path }, counts: false, completeBy };
   // At its limit the step fails, instead of being late.
   if (!isCounted(local)) return { at: limit, for: { kind: 'timer', path }, counts: false, completeBy };
-  const node = nodeAt(program, path);
-  const agent = node.activity === 'step' ? { agent: node.agent } : {};
-  return { at: completeBy, for: { kind: 'step', path, ...agent, ...(late ? { failures: late } : {}) }, counts: true };
+  const before = { ...(late ? { failures: late } : {}), ...(local.reason === undefined ? {} : { heard: lastHeard(local) }) };
+  return { at: completeBy, for: { kind: 'step', path, agent, ...before }, counts: true };
 }
 
 /** Returns when the last active step or timer is due; null if there is none. */
-function completeByOf(program: Program, state: State): number | null {
-  const deadlines = outstanding(program, state);
-  return deadlines.length === 0 ? null : Math.max(...deadlines.map(({ at, completeBy = at }) => completeBy));
-}
+const latestOf = (deadlines: readonly Outstanding[]): number | null =>
+  deadlines.length === 0 ? null : Math.max(...deadlines.map(({ at, completeBy = at }) => completeBy));
 
 /** Returns the record's due time; for a suspended order, the time that remains. */
 export function timesOf(program: Program, state: State): Pick<StateRecord, 'completeBy' | 'remainingMs'> {
-  const completeBy = completeByOf(program, state);
+  const completeBy = latestOf(outstanding(program, state));
   const { suspendedAt } = state;
   if (suspendedAt === undefined) return { completeBy, remainingMs: null };
   return { completeBy: null, remainingMs: completeBy === null ? null : Math.max(0, completeBy - suspendedAt) };
@@ -71,9 +71,14 @@ export function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): numb
  * because an outage of that agent delays the order. Its failure count is the highest of all steps.
  */
 function claimOf(steps: readonly Deadline[]): DueFor {
-  const { agent } = steps.reduce((latest, each) => (each.at > latest.at ? each : latest)).for;
+  const { agent, heard } = steps.reduce((latest, each) => (each.at > latest.at ? each : latest)).for;
   const failures = Math.max(...steps.map((step) => step.for.failures ?? 0));
-  return { kind: 'claim', ...(agent === undefined ? {} : { agent }), ...(failures === 0 ? {} : { failures }) };
+  return {
+    kind: 'claim',
+    ...(agent === undefined ? {} : { agent }),
+    ...(failures === 0 ? {} : { failures }),
+    ...(heard === undefined ? {} : { heard }),
+  };
 }
 
 /** Returns until when a counted expiry must not count again. Other writes keep it until the step is requested again. */
@@ -107,9 +112,10 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
       ? undefined
       : { at: now + outboxPauseMs(record.outbox, now), for: { ...frozenDue(record), kind: 'outbox' } };
   // A reset voids every request: until the order is claimed again, no step can be late.
-  const waiting = record.processState === 'Processing' ? outstanding(program, state) : [];
+  const active = outstanding(program, state);
+  const waiting = record.processState === 'Processing' ? active : [];
   const steps = waiting.filter(({ counts }) => counts);
-  const completeBy = completeByOf(program, state);
+  const completeBy = latestOf(active);
   const expiries =
     record.recover === 'step' || completeBy === null || steps.length === 0
       ? steps

@@ -24,8 +24,9 @@ export interface Draft {
   readonly commands: readonly Command[];
   /** Entries that this transition adds to the record's outbox. */
   readonly outbox: readonly OutboxEntry[];
-  /** Ids of the messages that changed something, and ids of wake-ups. */
+  /** Ids of the messages that changed the order. */
   readonly taken: readonly string[];
+  /** Ids of the wake-ups among the messages. */
   readonly wakeUps: readonly string[];
   /** Whether the order must be written. */
   readonly changed: boolean;
@@ -130,5 +131,5 @@ export const current = ({ loaded, record, instance }: Draft): Loaded => ({ ...lo
 /** Returns a fault for the record and its alerts, without secrets. */
 export const summaryIn = (draft: Draft, fault: Fault): FaultSummary => summaryOf(withoutSecrets(fault, secretsOf(current(draft))));
 
-/** Returns how often the step that failed most often was late. */
+/** Returns the largest number of missed deadlines of one step. */
 export const failureCountOf = ({ loaded, instance }: Draft): number => mostLate(loaded.program, instance.state);

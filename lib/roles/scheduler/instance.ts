@@ -34,11 +34,11 @@ export interface Instance {
   readonly lastRequested: readonly string[];
   /** Keys of the last API calls with an idempotency key, oldest first: see `callKey`. */
   readonly keys?: readonly string[];
-  /** Set once older keys are stored outside of the state: see `CallKeys`. */
+  /** Set as soon as older keys are stored outside of the state: see `CallKeys`. */
   readonly pagedKeys?: true;
 }
 
-/** Number of idempotency keys that the state itself keeps. */
+/** Number of idempotency keys of API calls that the state itself keeps. Every write of the order is billed for them. */
 export const keysKept = 20;
 
 export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastRequested: [] };

@@ -11,7 +11,8 @@ import type { Loaded, PlannedWrite, Settings } from './types.ts';
 export function newOrder(definitions: Definitions, order: OrderRecord, pinned: Pinned): Loaded {
   const { name, version } = order.workflow;
   const program = definitions.program(name, version);
-  if (!program) throw new Error(`The workflow ${workflowRef(order.workflow)} is not part of this app.`);
+  if (!program)
+    throw new Error(`The workflow ${workflowRef(order.workflow)} is not part of this app. Add it to the workflows of defineApp.`);
   const record = newRecord(order, program.definition, { ...pinned, hash: hashOf(program.definition) });
   return { program, order, record, instance: decodeInstance(record) };
 }

@@ -8,7 +8,7 @@ export const attemptsMax = 5;
 /** Returns the pause before an attempt, counted from 1: up to 10, 40, 160, 640 ms from the second on. */
 export const pauseMs = (name: string, attempt: number): number => hashOf(`${name}/${attempt}`) % (10 * 4 ** (attempt - 2));
 
-/** Replies that are received as one batch: those for one order share a write. */
+/** The number of replies that are received as one batch. Replies to one order share a write. */
 const togetherMax = 10;
 const slotMs = 1000;
 const slotsMax = 60;

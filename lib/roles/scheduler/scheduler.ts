@@ -12,7 +12,7 @@ import type { Pinned } from './instance.ts';
 import type { LockPolicy } from './lease.ts';
 import { newOrder, plannedStart } from './new-order.ts';
 import { createOrders } from './orders.ts';
-import type { Settings } from './types.ts';
+import type { Loaded, Settings } from './types.ts';
 import { createWriter } from './writer.ts';
 
 export interface SchedulerOptions {
@@ -30,6 +30,8 @@ export interface SchedulerOptions {
   readonly lockPolicy?: LockPolicy;
   /** Called for each order that is blocked by an unhandled fault. The scheduler logs its errors. */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
+  /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
+  readonly onRest?: (loaded: Loaded) => void;
   /** Called for each order whose record cannot be processed. The scheduler logs its errors. */
   readonly onServiceException?: (orderId: string, error: Error) => void;
 }

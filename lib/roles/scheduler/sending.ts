@@ -21,7 +21,7 @@ export interface Prepared {
   readonly outbox: readonly OutboxEntry[];
   /** What the store sends and adds in the same transaction. */
   readonly sentWithWrite: SentWithWrite;
-  /** Sends the rest once the write is stored. If it rejects, the messages of the write must be sent again. */
+  /** Sends the other messages of the write after the write is stored. If it rejects, the messages of the write must be sent again. */
   send(saved: Loaded): Promise<void>;
 }
 

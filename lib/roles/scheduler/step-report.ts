@@ -1,17 +1,14 @@
 import { isUndoPath, undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { Result, State, Status } from '#core/data/state';
-import { isRemote } from '#core/definition/definition';
-import { definitionPath, type Program } from '#core/definition/program';
+import { type Activity, isRemote } from '#core/definition/definition';
+import { definitionPath, type Program, wakeAtOf } from '#core/definition/program';
+import { isFollowed, questionIn, type Wait, waitOf } from '#core/views/waits';
 import type { Page } from '#ports/store';
 import type { JournalEntry } from './instance.ts';
 
-/** The progress of one step. Times are milliseconds since 1970. */
-export interface StepReport {
-  readonly path: string;
-  readonly name: string;
-  readonly agent: string;
-  readonly operation: string;
+/** The progress of one activity. Times are milliseconds since 1970. */
+interface Progress {
   readonly status: Status;
   readonly result: Result | null;
   /** Number of requests to the agent. */
@@ -19,7 +16,30 @@ export interface StepReport {
   readonly completeBy: number | null;
   readonly startedAt: number | null;
   readonly closedAt: number | null;
+  /** When it was first requested; after a person has resubmitted it, the first request since then. */
+  readonly requestedAt: number | null;
+  /** When its answer arrived. The step closes later if the order was blocked or suspended at that time. */
+  readonly answeredAt: number | null;
   readonly output: Json;
+}
+
+/** The progress of one step. */
+export interface StepReport extends Progress {
+  readonly path: string;
+  readonly name: string;
+  readonly agent: string;
+  readonly operation: string;
+}
+
+/** The progress of a step or of a wait. A wait has no agent, and its `completeBy` is the end of its time. */
+export interface ActivityReport extends Progress {
+  readonly path: string;
+  readonly name: string;
+  readonly activity: Activity['activity'];
+  readonly agent: string | null;
+  readonly operation: string | null;
+  /** Null for a step, which waits for its agent. */
+  readonly waitsFor: Wait | null;
 }
 
 /** Returns the whole journal, oldest first. A page may repeat entries of another page or of the tail. */
@@ -34,7 +54,70 @@ export function wholeJournal(pages: readonly Page[], tail: readonly JournalEntry
  * Returns the progress of each step in the order of the definition, from the journal and the state. Includes steps that
  * have not started; a step in a loop is listed once for each iteration.
  */
-export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], state: State | undefined): readonly StepReport[] {
+export const stepsOf = (program: Program, journal: readonly JournalEntry[], state: State | undefined): readonly StepReport[] =>
+  listed(program, journal, state, isRemote).flatMap(({ path, name, node, progress }) =>
+    isRemote(node) ? [{ path, name, agent: node.agent, operation: node.operation, ...progress }] : [],
+  );
+
+/** Returns the progress of each step and of each wait, as `stepsOf` does. `childOf` returns the id of a called order. */
+export const followedOf = (
+  program: Program,
+  journal: readonly JournalEntry[],
+  state: State | undefined,
+  childOf: (path: string) => string | null,
+): readonly ActivityReport[] =>
+  listed(program, journal, state, isFollowed).map(({ path, name, node, progress, question }) => {
+    const { agent, operation } = isRemote(node) ? node : { agent: null, operation: null };
+    const activity = state?.activities[path];
+    const until = isRemote(node) || !activity ? undefined : wakeAtOf(program, path, activity);
+    return {
+      path,
+      name,
+      activity: node.activity,
+      agent,
+      operation,
+      waitsFor: waitOf(node, { question, orderId: progress.attempts > 0 ? childOf(path) : null }) ?? null,
+      ...progress,
+      ...(until === undefined ? {} : { completeBy: until }),
+    };
+  });
+
+interface Listed {
+  readonly path: string;
+  readonly name: string;
+  readonly node: Activity;
+  readonly progress: Progress;
+  readonly question: string | null;
+}
+
+function listed(
+  { nodes }: Program,
+  journal: readonly JournalEntry[],
+  state: State | undefined,
+  isListed: (node: Activity) => boolean,
+): readonly Listed[] {
+  const courses = coursesIn(journal);
+  const turns = Map.groupBy(courses.keys(), definitionPath);
+  return [...nodes].flatMap(([nodePath, node]) => {
+    if (!isListed(node)) return [];
+    // An undo is listed once the journal mentions it.
+    const done = isUndoPath(nodePath) ? nodes.get(undonePath(nodePath)) : undefined;
+    return (turns.get(nodePath) ?? (done ? [] : [nodePath])).map((path) => {
+      const { question, wasBlocked: _, ...course } = alive(courses.get(path) ?? notStarted, state?.activities[path]?.status);
+      const progress = { ...course, answeredAt: course.answeredAt ?? answerTimeOf(course) };
+      return { path, name: done ? `undo of ${done.name}` : node.name, node, progress, question };
+    });
+  });
+}
+
+/** The progress so far, while the journal is read. */
+interface Course extends Progress {
+  /** The order was blocked here since the last request. */
+  readonly wasBlocked: boolean;
+  readonly question: string | null;
+}
+
+function coursesIn(journal: readonly JournalEntry[]): ReadonlyMap<string, Course> {
   const courses = new Map<string, Course>();
   for (const entry of journal) {
     if (!('path' in entry) || entry.path === undefined) continue;
@@ -44,23 +127,8 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
     const done = courses.get(undonePath(path));
     if (done) courses.set(undonePath(path), { ...done, result: 'Compensated' });
   }
-  const turns = Map.groupBy(courses.keys(), definitionPath);
-  return [...nodes].flatMap(([nodePath, node]) => {
-    if (!isRemote(node)) return [];
-    const { name, agent, operation } = node;
-    // An undo is listed once the journal mentions it.
-    const done = isUndoPath(nodePath) ? nodes.get(undonePath(nodePath)) : undefined;
-    return (turns.get(nodePath) ?? (done ? [] : [nodePath])).map((path) => ({
-      path,
-      name: done ? `undo of ${done.name}` : name,
-      agent,
-      operation,
-      ...alive(courses.get(path) ?? notStarted, state?.activities[path]?.status),
-    }));
-  });
+  return courses;
 }
-
-type Course = Omit<StepReport, 'path' | 'name' | 'agent' | 'operation'>;
 
 const notStarted: Course = {
   status: 'Initialized',
@@ -69,7 +137,11 @@ const notStarted: Course = {
   completeBy: null,
   startedAt: null,
   closedAt: null,
+  requestedAt: null,
+  answeredAt: null,
   output: null,
+  wasBlocked: false,
+  question: null,
 };
 
 function after(course: Course, entry: JournalEntry): Course {
@@ -78,25 +150,43 @@ function after(course: Course, entry: JournalEntry): Course {
     case 'ActivityStarted':
       return { ...begun(course, at), status: 'Executing' };
     case 'StepRequested':
-      return { ...begun(course, at), status: 'Executing', attempts: course.attempts + 1, completeBy: entry.completeBy };
+      return { ...requested(begun(course, at), at), completeBy: entry.completeBy };
     case 'StepExtended':
       return { ...course, completeBy: entry.completeBy };
+    case 'ReplyRecorded':
+      return { ...course, answeredAt: at };
     case 'ActivityClosed':
       return { ...course, status: 'Closed', result: entry.result, closedAt: at, output: entry.output ?? null };
+    case 'FaultRaised':
+      return { ...course, question: questionIn(entry.fault) ?? course.question };
     case 'OrderBlocked':
-      return { ...course, status: 'Faulting' };
+      return { ...course, status: 'Faulting', wasBlocked: true, question: questionIn(entry.fault) ?? course.question };
     case 'OrderUnblocked':
       return { ...course, status: 'Executing' };
   }
   return course;
 }
 
-/** Starts a step. If it was closed before, its old result no longer counts. */
+/** Starts an activity. If it was closed before, its old result no longer counts. */
 const begun = (course: Course, at: number): Course =>
   course.status === 'Closed'
     ? { ...notStarted, attempts: course.attempts, startedAt: at }
     : { ...course, startedAt: course.startedAt ?? at };
 
-/** Sets the status of an active step, which is newer than the journal. */
+/** Counts a request. The time that a person needed to resubmit the step is not a part of its duration. */
+const requested = (course: Course, at: number): Course => ({
+  ...course,
+  status: 'Executing',
+  attempts: course.attempts + 1,
+  requestedAt: course.wasBlocked ? at : (course.requestedAt ?? at),
+  answeredAt: null,
+  wasBlocked: false,
+});
+
+/** Returns the time of an answer that closed the step at once. */
+const answerTimeOf = ({ requestedAt, closedAt, result }: Progress): number | null =>
+  requestedAt !== null && (result === 'Succeeded' || result === 'Compensated') ? closedAt : null;
+
+/** Sets the status of an active activity, which is newer than the journal. */
 const alive = (course: Course, status: Status | undefined): Course =>
   status === undefined ? course : { ...course, status, result: null, closedAt: null };

@@ -56,7 +56,7 @@ function dealWithExhaustion(draft: Draft): Draft {
   return exhausted.reduce((each, { path }) => applyEvent(each, { type: 'overdue', path }), draft);
 }
 
-/** Tells the core the time, so that activities whose time has come continue. */
+/** Passes the present time to the core, so that activities that are due continue. */
 export const wake = (draft: Draft): Draft => (draft.record.processState === 'Processing' ? applyEvent(draft, { type: 'woken' }) : draft);
 
 const isExpiry = (note: Note): note is ExpiryNote =>

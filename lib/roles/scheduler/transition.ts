@@ -40,7 +40,7 @@ export function withNotes(loaded: Loaded, now: number, settings: Settings): Pick
   return { record: { ...draft.record, failureCount: failureCountOf(draft) }, instance: draft.instance };
 }
 
-/** Sets the deadline and the worklist entry of a record. Its outbox must be complete, because it may be due, too. */
+/** Sets the deadline and the worklist entry of a record. The outbox must be complete, because sending it may be what is due. */
 export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {
   const deadline = nextDeadline(program, instance.state, record, now);
   const dueFor = deadline?.for ?? (isStopped(record) ? frozenDue(record) : null);

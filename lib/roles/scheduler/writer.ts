@@ -19,6 +19,8 @@ export interface WriterOptions extends SendingPorts {
   readonly telemetry: Telemetry;
   readonly hostId: string;
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
+  /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
+  readonly onRest?: (loaded: Loaded) => void;
 }
 
 /** Plans the same messages within a byte budget. */
@@ -28,7 +30,7 @@ export interface SaveOptions {
   /** Plans again if the write is too large. */
   readonly replan?: Replan;
   /**
-   * Leaves failed sends to the supervisor's wake-up: an API call succeeds once its write is stored. Messages do not need this,
+   * Leaves failed sends to the supervisor's wake-up: an API call succeeds as soon as its write is stored. Messages do not need this,
    * because the queue redelivers them.
    */
   readonly leavesUnsent?: boolean;
@@ -48,7 +50,7 @@ const writeIdsKept = 4;
 
 export function createWriter(options: WriterOptions): Writer {
   const { store, clock, telemetry, hostId } = options;
-  // SQLite has its queues in the same transaction; DynamoDB and SQS share none.
+  // SQLite writes orders and queues in one transaction. DynamoDB and SQS have no transaction in common.
   const sending = store.writesAndSendsAtomically ? sendWithWrite : outboxThenSend(options);
   let writes = 0;
 
@@ -116,11 +118,15 @@ export function createWriter(options: WriterOptions): Writer {
   };
 }
 
-/** Logs the new journal lines. Reports each fault that blocks the order once, also if the supervisor moved the order to Error. */
-function report({ telemetry, onTerminated }: WriterOptions, { order, record, instance }: Loaded, before: Loaded | undefined): void {
+/** Logs the new journal lines. Reports each fault that blocks the order one time, even if the supervisor moved the order to Error. */
+function report({ telemetry, onTerminated, onRest }: WriterOptions, saved: Loaded, before: Loaded | undefined): void {
+  const { order, record, instance } = saved;
   const { orderId } = order;
   logJournal(telemetry, orderId, instance, before?.instance.seq ?? 0);
   const { blocked } = instance.state;
   if (blocked && !isQuestion(blocked.fault) && blocked !== before?.instance.state.blocked)
     callHook(telemetry, orderId, () => onTerminated?.(orderId, record));
+  const isBlocked = blocked !== undefined && blocked !== before?.instance.state.blocked;
+  const hasEnded = record.processState === 'Processed' && before?.record.processState !== 'Processed';
+  if (onRest && (isBlocked || hasEnded)) callHook(telemetry, orderId, () => onRest(saved));
 }

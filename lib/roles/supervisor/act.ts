@@ -35,7 +35,7 @@ type Wakable = Whose & Pick<StateHead, 'stepMs'>;
 export interface Actions {
   /** Starts a new pass. */
   begin(): void;
-  /** Resolves to false if another write of the order was first. Its fence is the observed `rev`, so each expiry counts once. */
+  /** Resolves to false if another write of the order was first. The write requires the `rev` that was read, so each expiry counts one time. */
   act(head: StateHead, decision: Decision, counts: Counts): Promise<boolean>;
   /** Wakes an order unless it was woken recently for this deadline. */
   wakeOnce(order: Wakable, deadline: string, counts: Counts): Promise<void>;

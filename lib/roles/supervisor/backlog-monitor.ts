@@ -19,7 +19,7 @@ export interface BacklogMonitorOptions {
 
 /** Decides from one pass whether late steps are due to a backlog of the system. */
 export interface BacklogMonitor {
-  /** Starts a new pass, and forgets what the previous one has seen. */
+  /** Starts a new pass, and forgets what the previous pass has seen. */
   begin(): void;
   /** Records a late step. */
   saw(lateByMs: number): void;
@@ -27,7 +27,7 @@ export interface BacklogMonitor {
   behindWith(head: StateHead, waitingSince: number): Promise<Backlog | undefined>;
 }
 
-/** Longest gap between two reads of a queue. After a longer one, we cannot say how long the queue has been full. */
+/** Longest gap between two reads of a queue. After a longer gap, it is unknown how long the queue has been full. */
 const lookedMs = 30_000;
 
 interface Seen extends QueueDepth {
@@ -73,7 +73,7 @@ export function createBacklogMonitor({ depth, replyQueues, periodMs, clock, tele
       const found = (await depths()).get(nextDueFor?.agent ?? '');
       if (found && isBackedUp(found, found.fullForMs, stepMs) && isCoveredByOutage(waitingSince, stepMs, clock.now()))
         return { source: found.queue, reason: `the queue ${found.queue} is backed up` };
-      // This reason holds once for each step: a step that is late again has already had more than its timeout.
+      // This reason excuses each step one time only: a step that is late again has already had more than its timeout.
       if (nextDueFor?.waitingSince === undefined && isBehind(tally))
         return { source: 'deadlines', reason: 'most late deadlines were not seen in time' };
       return undefined;

@@ -2,10 +2,14 @@ import type { QueueDepth } from '#ports/queues';
 import type { OutboxEntry } from '#ports/records';
 import { alertEntryOf } from '#ports/util/alert';
 
-/** Smallest backlog. The next batches empty a smaller one, and a single old message may be one that is often redelivered. */
+/**
+ * The fewest waiting messages, or late steps, that count as a backlog. The next batches clear a smaller one, and a single old message
+ * may be one that is redelivered again and again.
+ */
 const manyMin = 20;
 /** Share of a step's timeout. A reply that has waited longer leaves its step too little time. */
 const shareOfStep = 0.5;
+/** A backlog excuses a step for this many step timeouts, and at least for `coveredMinMs`. */
 const coveredSteps = 10;
 const coveredMinMs = 600_000;
 /** Interval between alerts while a backlog lasts. */
@@ -55,6 +59,6 @@ export function backlogAlert({ source, reason }: Backlog, now: number): OutboxEn
     source,
     before: 'running',
     after: 'running',
-    message: `The system is behind: ${reason}. Late steps get more time, and count no failures for a while.`,
+    message: `The system is behind: ${reason}. Late steps get more time, and count no failures for a while. The runbook says what to do: QueueBackedUp.`,
   });
 }

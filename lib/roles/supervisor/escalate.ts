@@ -1,13 +1,13 @@
 import { announcedAs, type Note, type StateHead } from '#ports/records';
 import { alertEntryOf } from '#ports/util/alert';
-import { outboxMs } from '#roles/scheduler/deadlines';
+import { heardOf, outboxMs } from '#roles/scheduler/deadlines';
 
 /** Moves an order without replies to Error. The alert is part of the same write. */
 export function escalate(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
   const errorGen = head.errorGen + 1;
   const id = `${announcedAs(head)}#${errorGen}`;
   const source = head.nextDueFor?.path;
-  const message = `No reply arrived in time. Expired deadlines: ${failureCount}.`;
+  const message = `No reply arrived in time. Expired deadlines: ${failureCount}. ${heardOf(head.nextDueFor)}`;
   const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: false, ...(source ? { source } : {}) };
   const { orderId, processState: before } = head;
   const alert = alertEntryOf('Order In Error', { ...fault, id, orderId, at: now, before, after: 'Error', failureCount });

@@ -33,6 +33,7 @@ interface Late {
   readonly foundAt: number;
 }
 
+/** The number of late steps after which they are judged. So many of them show whether the system is behind. */
 const judgedMax = 100;
 
 export function createLateSteps({ outages, actions, backlog, clock, telemetry }: LateStepsOptions): LateSteps {

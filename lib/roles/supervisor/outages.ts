@@ -41,7 +41,7 @@ export function createOutages(store: Pick<Store, 'breaker' | 'document' | 'docum
       const shut = [agent, queueNames.wakeUps].flatMap((name) => (name === undefined ? [] : (states.get(name) ?? [])));
       const outages = [
         ...shut.map((state) => ({ record: outageOf(state, now), reason: `the channel ${state.channel} is closed` })),
-        ...(breaker ? [{ record: breaker, reason: `the service behind ${breaker.agent} is away` }] : []),
+        ...(breaker ? [{ record: breaker, reason: `the service of the agent ${breaker.agent} is unavailable` }] : []),
       ].filter(({ record }) => coversLateStep(record, dueAt, stepMs, now));
       return outages.find(({ record }) => phaseOf(record, now) === 'open') ?? outages[0];
     },

@@ -25,7 +25,7 @@ export interface SupervisorOptions {
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** Each pass opens and closes them as the channels' records say. */
+  /** The consumers of all channels. Each pass opens and closes them as the channels' records say. */
   readonly consumers?: Consumers | undefined;
   /** How late a deadline must be before it counts, in milliseconds. */
   readonly clockToleranceMs?: number;
@@ -44,12 +44,12 @@ export interface Supervisor {
   sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
 }
 
-/** Assumed step timeout of an order whose record cannot be read. */
+/** Assumed step timeout of an order whose record cannot be read. It sets the pause between two wake-ups. */
 const unreadableMs = 30_000;
 
 /**
- * Creates a supervisor: it finds orders that are due, judges each one, and acts. It asks schedulers to recover orders; it recovers
- * none itself and restarts no process.
+ * Creates a supervisor: it finds orders that are due, judges each one, and acts. It wakes a scheduler, which recovers the order. The
+ * supervisor itself recovers no order and restarts no process.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { store, clock, pageSize = 100 } = options;

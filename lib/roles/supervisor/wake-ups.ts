@@ -22,7 +22,7 @@ export interface WakeUps<Order> {
   once(order: Order, deadline: string): Promise<boolean>;
 }
 
-/** Number of orders that are remembered. Wake-ups of other orders follow from the time alone. */
+/** Number of orders whose last wake-up is remembered, to bound the memory. For other orders, `isTurn` decides from the time alone. */
 const rememberedUsual = 10_000;
 const pauseMs = {
   /** Longest pause before a lost wake-up is sent again, while schedulers run. */

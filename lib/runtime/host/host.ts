@@ -8,7 +8,7 @@ import type { Lease } from '#roles/scheduler/lease';
 import { createAppServices } from '#runtime/app-services';
 import type { Config } from '#runtime/config';
 import type { LoadFunction } from '#runtime/function';
-import { createSystem, type Emit, newHostId, type Ports, type System, type SystemEvents } from '#runtime/system';
+import { createSystem, type Emit, newHostId, type OnRest, type Ports, type System, type SystemEvents } from '#runtime/system';
 import { topologyOf } from '#runtime/topology';
 import { type HostFunctions, startFunctions } from './functions.ts';
 import { createGate, type Gate } from './gate.ts';
@@ -43,6 +43,8 @@ export interface HostOptions {
   /** The address of the API; without it, there is no HTTP server. */
   readonly http?: { readonly port: number; readonly host: string };
   readonly hostId?: string;
+  /** Called for each order that a write of this host blocks or ends. */
+  readonly onRest?: OnRest | undefined;
   /** Definitions loaded earlier, for a process that starts several hosts. */
   readonly definitions?: Definitions;
   /** Functions to leave out, for tests that read a queue themselves. */
@@ -53,11 +55,16 @@ const drainMs = 8_000;
 const housekeepingMs = 60_000;
 
 export async function startHost(options: HostOptions): Promise<Host> {
-  const { app, config, ports, load, services = [], http, hostId = newHostId(), definitions, without = [] } = options;
+  const { app, config, ports, load, services = [], http, hostId = newHostId(), onRest, definitions, without = [] } = options;
   const { clock, telemetry, store } = ports;
   const events = new EventEmitter();
   const appServices = createAppServices({ app, services, hostId, role: 'local', ports, emit: emitterOf(events, telemetry) });
-  const system = createSystem(app, config, ports, { hostId, emit: appServices.emit, ...(definitions ? { definitions } : {}) });
+  const system = createSystem(app, config, ports, {
+    hostId,
+    emit: appServices.emit,
+    ...(onRest ? { onRest } : {}),
+    ...(definitions ? { definitions } : {}),
+  });
   const leases = createLeases({ store, clock, telemetry, holder: hostId, policy: config.lockPolicy });
   const gate = createGate(store, clock, telemetry);
   const stopping = new AbortController();

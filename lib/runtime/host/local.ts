@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Issuer } from '#api/authentication';
 import { readIssuer } from '#api/configured-issuer';
 import { openLocalIssuer } from '#api/local-issuer';
+import { onFunctionError } from '#authoring/function-errors';
 import type { App, LocalTrial } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import { systemClock } from '#ports/clock';
@@ -16,7 +17,10 @@ import { onlyWorkflowOf } from '#runtime/default-workflow';
 import { topologyOf } from '#runtime/topology';
 import { type Host, startHost } from './host.ts';
 import { loadFunction } from './load.ts';
+import { createOrderLines } from './order-lines.ts';
 import { openPorts } from './ports.ts';
+import { placeOf } from './stack.ts';
+import { createTroublePrinter, functionErrorPrinter } from './trouble-printer.ts';
 
 /** The app of `npm start` and `redress start` without a module. */
 const sampleApp = new URL('../../../examples/orders/app.ts', import.meta.url);
@@ -56,7 +60,7 @@ interface RunOptions {
 
 async function run(app: App, { config, issuer, environment, startedAt }: RunOptions): Promise<void> {
   const clock = systemClock;
-  const telemetry = createTelemetry({ level: config.logLevel });
+  const telemetry = createTelemetry({ level: config.logLevel, placeOf });
   // A signal during the start ends the process at once: there is nothing to drain yet.
   let stop = async (code: number): Promise<void> => process.exit(code);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
@@ -77,13 +81,21 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   const definitions = loadDefinitions(app);
   const replaced = await recordDefinitions(app.workflows, store, { mayReplace: config.adapters === 'embedded' });
   for (const line of replaced) say(`note  ${line}`);
-  const host = await startHost({ app, config, definitions, ports, load: loadFunction, http: { port: config.port, host: config.host } });
+  const address = { port: config.port, host: config.host };
+  let url: string | undefined;
+  const getCommand = (orderId: string): string => getCommandFor(orderId, config, url);
+  const lines = isScreened(config, environment) ? createOrderLines({ say, clock, getCommand }) : undefined;
+  const host = await startHost({ app, config, definitions, ports, load: loadFunction, http: address, onRest: lines?.show });
+  url = host.url;
   const names = topologyOf(app).map(({ name }) => name);
   good('functions', names.join(', '));
   for (const warning of host.system.definitions.warnings) say(`warn  ${warning}`);
 
+  if (telemetry.logs('warn')) showErrors(host, (text) => void process.stderr.write(`${text}\n`));
+
   stop = stopOnce(async () => {
     await host.stop();
+    lines?.stop();
     await services?.close();
     await opened.close();
   });
@@ -91,7 +103,15 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
 
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   say(`ready ${host.url}`);
-  if (opened.isNew && config.samples && app.local?.samples) await showSamples(app.local.samples, host);
+  if (opened.isNew && config.samples && app.local?.samples) await submitSamples(app.local.samples, host);
+}
+
+/** Shows errors of the app's code to its developer. */
+function showErrors(host: Host, print: (text: string) => void): void {
+  const { store, definitions } = host.system;
+  const showTrouble = createTroublePrinter({ store, definitions, print });
+  host.on('operationFailed', ({ trouble }) => showTrouble(trouble));
+  onFunctionError(functionErrorPrinter(print));
 }
 
 async function startServices(local: LocalTrial | undefined, config: Config, environment: Environment, isHere: boolean) {
@@ -123,43 +143,36 @@ function stopOnce(drain: () => Promise<void>): (code: number) => Promise<void> {
   };
 }
 
-/** Submits the sample orders and prints how each ends. */
-async function showSamples(folder: URL, host: Host): Promise<void> {
-  const { submit, store, clock } = host.system;
+/** Whether a person watches this process: it prints a line for each order. Production and log collectors have their own figures. */
+const isScreened = ({ adapters, quiet }: Config, environment: Environment): boolean =>
+  adapters === 'embedded' && !quiet && environment['LOG_FORMAT'] !== 'json';
+
+/** Returns the command that shows an order of this process. */
+function getCommandFor(orderId: string, { dataFolder }: Config, url: string | undefined): string {
+  const place = url === undefined || url === 'http://127.0.0.1:3000' ? [] : [`--url ${url}`];
+  const data = dataFolder === '.redress' ? [] : [`--data ${dataFolder}`];
+  return [`npx redress order get ${orderId}`, ...place, ...data].join(' ');
+}
+
+/** Submits the sample orders. A sample without a reference gets the name of its file. */
+async function submitSamples(folder: URL, { system: { submit } }: Host): Promise<void> {
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
     .sort();
   say(`    submitting ${files.length} sample orders (set REDRESS_SAMPLES=off to skip them)`);
-  const orders = await Promise.all(
-    files.map(async (file) => {
-      const { order, workflow, reference } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as {
-        order: Json;
-        workflow?: string;
-        reference?: string;
-      };
-      const submitted = await submit({
-        client: 'samples',
-        idempotencyKey: file,
-        order,
-        ...(workflow ? { workflow } : {}),
-        ...(reference ? { reference } : {}),
-      });
-      if (submitted.outcome === 'invalid') say(`    ${file.padEnd(24)} refused: ${submitted.problems[0]?.detail}`);
-      return { file, orderId: submitted.outcome === 'accepted' ? submitted.order.orderId : undefined };
-    }),
-  );
-  const open = new Map(orders.flatMap(({ file, orderId }) => (orderId ? [[orderId, file] as const] : [])));
-  for (let looks = 0; open.size > 0 && looks < 300; looks++) {
-    await clock.sleep(100);
-    for (const [orderId, file] of open) {
-      const head = await store.head(orderId);
-      if (head?.processState !== 'Processed' && head?.processState !== 'Error') continue;
-      open.delete(orderId);
-      const end =
-        head.processState === 'Processed'
-          ? `Processed (${head.outcome})`
-          : `Error: ${head.fault?.type} at ${head.fault?.source}, waits for an operator`;
-      say(`    ${file.padEnd(24)} ${end}   ${orderId.slice(0, 12)}…`);
-    }
+  for (const file of files) {
+    const {
+      order,
+      workflow,
+      reference = file.replace(/\.json$/, ''),
+    } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as { order: Json; workflow?: string; reference?: string };
+    const submitted = await submit({
+      client: 'samples',
+      idempotencyKey: file,
+      order,
+      reference,
+      ...(workflow ? { workflow } : {}),
+    });
+    if (submitted.outcome === 'invalid') say(`    ${file.padEnd(24)} refused: ${submitted.problems[0]?.detail}`);
   }
 }

@@ -1,7 +1,7 @@
 import { isForged, type Law, on, type Setting } from './law.ts';
 
 /** Faults that an agent may report itself, without its service. */
-const agentFaultTypes = ['NotDone', 'OutcomeUnknown', 'Canceled', 'ServiceUnavailable', 'RequestRefused'];
+const agentFaultTypes = ['NotDone', 'OutcomeUnknown', 'Canceled', 'ServiceUnavailable', 'RequestRefused', 'ProgrammingError'];
 
 interface Reply {
   readonly type: string;

@@ -1,3 +1,4 @@
+import { engineFaults } from '#core/data/fault';
 import type { CoreFact } from '#core/data/journal';
 import type { StepState } from '#core/data/step-state';
 import { delayMaxMs } from '#ports/queues';
@@ -42,7 +43,8 @@ function wrongPause(orderId: string, { path, attemptId, at, fault }: UndoFailed,
   const local = history.orders.get(orderId)?.instance.state.activities[path]?.local as StepState | undefined;
   if (local?.phase !== 'waitingToRetry' || !attemptId.endsWith(`.${local.attempt}`)) return undefined;
   const growing = undoMs.first * 2 ** (local.attempt - (local.from ?? 1));
-  const usual = fault?.permanent ? undoMs.longest : Math.min(undoMs.longest, growing);
+  const isRefused = fault?.permanent === true && fault.type !== engineFaults.programmingError;
+  const usual = isRefused ? undoMs.longest : Math.min(undoMs.longest, growing);
   const pause = local.completeBy - at;
   return pause >= 0.8 * usual - 1 && pause <= 1.2 * usual + 1
     ? undefined

@@ -130,7 +130,9 @@ class Process {
     if (pause < 0.74 || pause > 1.26) return `schedules the next probe in ${probeAt - now} ms after ${failedProbes} failed probes`;
     if (known && phaseOf(known, now) === 'open') {
       this.probing.add(breaker.rev);
-      if (now < known.probeAt) return `probes ${known.probeAt - now} ms too early`;
+      // If calls of one client alone have failed, the first call of another client may probe at once. It ends this exception.
+      const isOfOtherClient = known.onlyClient !== undefined && breaker.onlyClient === undefined;
+      if (now < known.probeAt && !isOfOtherClient) return `probes ${known.probeAt - now} ms too early`;
       return failedProbes === known.failedProbes + 1 && openedAt === known.openedAt
         ? undefined
         : 'loses the start of the outage or the count of failed probes';

@@ -75,8 +75,25 @@ function reportOf(path: string, { journal, instance }: Tracked, program: Program
     completeBy: timed && 'completeBy' in timed ? Number(timed.completeBy) : null,
     startedAt: lastRun.find(isBegin)?.at ?? null,
     closedAt: end?.at ?? null,
+    ...answerOf(lastRun, end, isUndone),
     output: (closed?.type === 'ActivityClosed' ? closed.output : undefined) ?? null,
   };
+}
+
+/** Returns when a step was requested and answered. Requests before a person resubmitted the step do not count. */
+function answerOf(
+  facts: readonly JournalEntry[],
+  end: JournalEntry | undefined,
+  isUndone: boolean | undefined,
+): Pick<StepReport, 'requestedAt' | 'answeredAt'> {
+  const requests = facts.filter(({ type }) => type === 'StepRequested');
+  const last = requests.at(-1)?.seq ?? 0;
+  const blocked = facts.findLast(({ type, seq }) => type === 'OrderBlocked' && seq < last)?.seq ?? 0;
+  const request = requests.find(({ seq }) => seq > blocked);
+  const recorded = facts.findLast(({ type, seq }) => type === 'ReplyRecorded' && seq > last);
+  const isAnswer =
+    request !== undefined && end?.type === 'ActivityClosed' && (end.result === 'Succeeded' || end.result === 'Compensated' || isUndone);
+  return { requestedAt: request?.at ?? null, answeredAt: recorded?.at ?? (isAnswer ? end.at : null) };
 }
 
 const isBegin = ({ type }: JournalEntry): boolean => type === 'ActivityStarted' || type === 'StepRequested';

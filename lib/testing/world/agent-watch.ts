@@ -1,4 +1,5 @@
 import { PermanentFailure } from '#authoring/fault';
+import { isProgrammingError } from '#core/data/thrown';
 import type { Breaker, Breakers } from '#ports/circuit-breaker';
 import { agentOfReplies, agentOfRequests } from '#ports/messages';
 import { RequestCanceled } from '#roles/agent/deadline';
@@ -92,7 +93,9 @@ export class AgentWatch {
       return answer;
     } catch (error) {
       const isAbandoned = isTooLate() || (signal.aborted && !(error instanceof PermanentFailure));
-      hears(isAbandoned ? 'abandoned' : error instanceof PermanentFailure ? 'answered' : 'failed');
+      // A programming error says nothing about the service either.
+      if (isAbandoned || isProgrammingError(error)) hears('abandoned');
+      else hears(error instanceof PermanentFailure ? 'answered' : 'failed');
       throw error;
     }
   }

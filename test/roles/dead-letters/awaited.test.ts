@@ -71,7 +71,7 @@ describe('a dead letter is sent again while an order still waits for it', () => 
     assert.match(await tried(desk, 'till-requests', { ...cancel, path: `${path}/undo` }), /contradiction/);
   });
 
-  test('a request is not sent once its step is canceled or its order is finished', async (context) => {
+  test('a request is not sent after its step is canceled or its order is finished', async (context) => {
     const desk = opened(context);
     const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
     const request = await confirming(desk);
@@ -82,7 +82,7 @@ describe('a dead letter is sent again while an order still waits for it', () => 
     assert.match(await tried(desk, 'till-requests', request), /the order is finished \(terminated\)/);
   });
 
-  test('the reply of a called order counts, however often it was requested', async (context) => {
+  test('the reply of a called order counts, even if it was requested several times', async (context) => {
     const desk = opened(context);
     await submitted(desk, { item: 'tea' });
     const [sent] = (await desk.take('workflows-requests')) as unknown as readonly Request[];

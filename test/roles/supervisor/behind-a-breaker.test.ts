@@ -87,7 +87,7 @@ test('X-45: when the service is back, the order that waited longest goes first, 
   assert.equal((await system.state(orderId)).failureCount, 0);
 });
 
-test('X-45: an expiry counts again once all waiting orders have had their turn', async (t) => {
+test('X-45: an expiry counts again after all waiting orders have had their turn', async (t) => {
   const { system, orderId, close } = await behind(t);
   await passes(system, 6);
   await close();

@@ -80,7 +80,7 @@ test('F-108: when the channel closes again before all orders had their turn, the
   assert.deepEqual([nextDueFor?.waitingSince, failureCount], [closedAt, 0]);
 });
 
-test('F-108: an expiry counts again once all waiting orders have had their turn', async (t) => {
+test('F-108: an expiry counts again after all waiting orders have had their turn', async (t) => {
   const { system, orderId, open } = await behind(t);
   await passes(system, 6);
   await open();

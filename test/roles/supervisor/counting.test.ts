@@ -103,7 +103,7 @@ test('F-48: the host passes CLOCK_TOLERANCE_MS to its supervisor', async (t) => 
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
-test('F-49: each expiry counts once, however often the supervisor passes before the next attempt', async (t) => {
+test('F-49: each expiry counts once, even if the supervisor passes several times before the next attempt', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   const supervisor = supervisorOf(system);

@@ -53,21 +53,21 @@ const next = (decision: Decision): StateHead => {
 };
 
 describe('an order whose id is on the worklist', () => {
-  test('F-48: it is late only after its deadline and the tolerance for clocks', () => {
+  test('F-48: the order is late only after its deadline and the tolerance for clocks', () => {
     assert.equal(due(order(), now + 1_999).kind, 'leave');
     assert.equal(due(order(), now + 2_000).kind, 'late');
   });
 
-  test('its entry moves if the record says that it is due later', () => {
+  test('the entry moves if the record says that the order is due later', () => {
     assert.equal(next(due(order({ nextDueAt: now + 5_000 }))).worklistAt, now + 5_000);
   });
 
-  test('its deadline moves to the end of the lease while a scheduler holds it', () => {
+  test('the deadline moves to the end of the lease while a scheduler holds the order', () => {
     const moved = next(due(order({ heldBy: 'host-2', heldUntil: now + 3_000 }), now + 2_500));
     assert.deepEqual([moved.nextDueAt, moved.failureCount], [now + 3_000, 0]);
   });
 
-  test('it is left alone while it is suspended, unless it has messages to send', () => {
+  test('the order is left alone while it is suspended, unless it has messages to send', () => {
     assert.equal(due(order({ suspended: true }), now + 2_000).kind, 'leave');
     assert.equal(due(order({ suspended: true, nextDueFor: { kind: 'outbox' } }), now + 2_000).kind, 'wake');
   });
@@ -82,7 +82,7 @@ describe('an order whose id is on the worklist', () => {
 });
 
 describe('a deadline that has expired', () => {
-  test('F-49, F-52: it counts one failure, and the step is requested again after one step timeout', () => {
+  test('F-49, F-52: the expiry counts one failure, and the step is requested again after one step timeout', () => {
     const { next: head, wakes } = judgeExpiry(order(), now);
     assert.deepEqual([head.failureCount, head.nextDueFor?.kind, head.nextDueAt, wakes], [1, 'request', now + stepMs, true]);
   });
@@ -122,7 +122,7 @@ describe('a late step while its service is away', () => {
     assert.equal(decision.kind === 'postpone' && decision.wakes, false);
   });
 
-  test('an order notes the reason once, however often its deadline moves', () => {
+  test('an order notes the reason once, although its deadline moves several times', () => {
     const once = next(judgeOutage(order(), outage, { now, isProbed: true }));
     const twice = next(judgeOutage({ ...once, rev: 8 }, outage, { now: now + stepMs, isProbed: true }));
     assert.equal(twice.notes.length, 1);

@@ -85,7 +85,7 @@ test('F-108: when the process survives, it announces the closing itself, and no 
   assert.deepEqual([passes, announced], [2, 0]);
 });
 
-test('F-108: when the event bus fails, the pass still handles its orders, and the closing is announced once the bus is back', async (t) => {
+test('F-108: when the event bus fails, the pass still handles its orders, and the closing is announced after the bus is back', async (t) => {
   const { system, alerts, isUnannounced } = await closedBy(t, () => ({ publish: async (all) => ({ failed: all.map(({ id }) => id) }) }));
   await system.clock.advance(outboxMs);
   const away: Publisher = { publish: () => Promise.reject(new Error('The bus is away.')) };

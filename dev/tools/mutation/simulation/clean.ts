@@ -15,7 +15,7 @@ export interface CleanWorld {
 /** The results of all worlds without any change. */
 export interface Clean {
   readonly worlds: readonly CleanWorld[];
-  /** Mutant -> how often each world passes its place, in the order of the worlds. */
+  /** By mutant: the number of times that each world runs the code which the mutant changes, in the order of the worlds. */
   readonly passes: { readonly [mutant: string]: readonly number[] };
   readonly atLoading: readonly string[];
 }

@@ -36,7 +36,8 @@ export async function mutateUnderSimulation(args: readonly string[]): Promise<vo
   const plan = await makePlan();
   const inFiles = plan.mutants.filter(({ file }) => positionals.length === 0 || positionals.includes(file));
   const wanted = shuffled(inFiles, number('seed')).slice(0, values.sample === undefined ? undefined : number('sample'));
-  if (wanted.length === 0) throw new Error(`There is nothing to change in ${positionals.join(', ')}.`);
+  if (wanted.length === 0)
+    throw new Error(`There is nothing to change in ${positionals.join(', ')}. Name files in lib/roles, lib/adapters/sqlite or functions.`);
   say(`${wanted.length} of ${plan.mutants.length} changes`);
   const clean = await cleanWorlds(plan, number('worlds'), say);
   const limits = { worldsMax: number('worlds'), unseenMax: number('unseen') };

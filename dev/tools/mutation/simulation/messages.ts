@@ -9,14 +9,14 @@ export interface Played {
   readonly periodMs: number;
   /** A hash of everything that an observer can see from outside. */
   readonly print: string;
-  /** `outcome completed` -> how often. */
+  /** Counts by event, such as `outcome completed`. */
   readonly happened: { readonly [what: string]: number };
-  /** Mutant -> how often its place was passed; only on request. */
+  /** By mutant: the number of times that the code which it changes ran; only on request. */
   readonly hits: { readonly [mutant: string]: number };
 }
 
 /** A request to a worker: play a world with one change, or without one and count the places that it passes. */
-export interface Ask {
+export interface PlayRequest {
   readonly seed: number;
   readonly mutant: string | undefined;
 }

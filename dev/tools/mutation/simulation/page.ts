@@ -111,6 +111,6 @@ export function writePage(text: string): void {
   const whole = readFileSync(page, 'utf8');
   const from = whole.indexOf(begin);
   const to = whole.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`${page} has no room for it: ${begin} … ${end}.`);
+  if (from < 0 || to < from) throw new Error(`${page} lacks the marks between which the result belongs. Add ${begin} and ${end}.`);
   writeFileSync(page, `${whole.slice(0, from + begin.length)}\n\n${text}\n\n${whole.slice(to)}`);
 }

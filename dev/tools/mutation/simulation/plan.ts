@@ -10,7 +10,7 @@ export const sourcesFile = `${place}sources.json`;
 
 /** Roles, the functions that run them, and the embedded implementations of the ports. */
 const folders = ['lib/roles/**/*.ts', 'lib/adapters/sqlite/*.ts', 'functions/!(api).ts'];
-const changed: readonly string[] = globSync(folders, { cwd: root }).sort();
+const mutatedFiles: readonly string[] = globSync(folders, { cwd: root }).sort();
 
 /** A change with a key that stays the same as long as its file does. */
 export interface Mutant extends Change {
@@ -23,13 +23,13 @@ export interface Mutant extends Change {
 
 export interface Plan {
   readonly mutants: readonly Mutant[];
-  /** A hash of the changed code and of the code that plays it. */
+  /** A hash of the code that is mutated and of the code that judges the mutants. Results of another hash do not count. */
   readonly code: string;
 }
 
 /** Makes every change, writes the sources for the workers, and returns the plan. */
 export async function makePlan(): Promise<Plan> {
-  const files = changed.map((name) => ({ name, content: readFileSync(`${root}${name}`, 'utf8') }));
+  const files = mutatedFiles.map((name) => ({ name, content: readFileSync(`${root}${name}`, 'utf8') }));
   const { sources, mutants } = await instrument(files);
   mkdirSync(place, { recursive: true });
   writeFileSync(sourcesFile, JSON.stringify(sources));
@@ -58,7 +58,7 @@ function hashOfCode(): string {
 const hash = (parts: readonly string[]): string =>
   parts.reduce((sum, part) => sum.update(part).update('\0'), createHash('sha256')).digest('hex');
 
-/** Returns the same order for the same seed, so that an interrupted run has tried a sample of all mutants. */
+/** Returns the mutants in a random order, so that an interrupted run has tried a sample of them all. The seed determines the order. */
 export function shuffled(mutants: readonly Mutant[], seed: number): readonly Mutant[] {
   const random = chanceOf(seed);
   const lots = mutants.map((mutant) => ({ mutant, lot: random.next() }));

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { root } from '../../run.ts';
-import { type Ask, type Loaded, type Played, sign } from './messages.ts';
+import { type Loaded, type Played, type PlayRequest, sign } from './messages.ts';
 
 const file = fileURLToPath(new URL('worker.ts', import.meta.url));
 /** Maximum time between two signs of a running world. They normally come ten times a second. */
@@ -25,7 +25,7 @@ export class Player {
     this.mutant = mutant;
   }
 
-  async play(ask: Ask): Promise<Played> {
+  async play(ask: PlayRequest): Promise<Played> {
     if (++this.worlds % worldsMax === 0) this.stop();
     await this.start();
     const played = this.answer<Played>();
@@ -59,7 +59,7 @@ export class Player {
           this.stop();
           reject(new WorkerLost(why));
         });
-      const timer = setTimeout(() => lose(`nothing more came of it, for ${patienceMs / 1000} s`), patienceMs);
+      const timer = setTimeout(() => lose(`the worker sent nothing for ${patienceMs / 1000} s`), patienceMs);
       child?.once('exit', (code, signal) => lose(`the process ended with ${code ?? signal}`));
       child?.on('message', (message) => {
         if (message === sign) timer.refresh();

@@ -4,7 +4,7 @@ import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { Observation } from '../../../../lib/testing/world/observation.ts';
 import { root } from '../../run.ts';
-import { type Ask, type Played, sign } from './messages.ts';
+import { type Played, type PlayRequest, sign } from './messages.ts';
 import { sourcesFile } from './plan.ts';
 
 /**
@@ -79,7 +79,7 @@ process.on('unhandledRejection', (error) => {
 /** Processor time of this process: on a shared machine the clock says little. */
 const cpuMs = (): number => process.cpuUsage().user / 1000;
 
-async function play({ seed, mutant }: Ask): Promise<Played> {
+async function play({ seed, mutant }: PlayRequest): Promise<Played> {
   seen = createHash('sha256');
   passed = 0;
   thrown = undefined;
@@ -110,6 +110,6 @@ function wrongIn(broken: readonly string[]): string | undefined {
   return thrown instanceof Error && thrown.message === silence ? silence : `thrown: ${thrown}`;
 }
 
-process.on('message', (ask: Ask) => void play(ask).then((played) => process.send?.(played)));
+process.on('message', (ask: PlayRequest) => void play(ask).then((played) => process.send?.(played)));
 process.on('disconnect', () => process.exit());
 process.send?.({ atLoading });

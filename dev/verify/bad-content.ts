@@ -1,0 +1,28 @@
+import { noisyClient } from '../../test/overload/noisy-client.ts';
+import { type Figure, measured } from './figure.ts';
+
+/** A second more than the pauses of one attempt, in milliseconds: below it, ratios of short times say nothing. */
+const noticeableMs = 1_000;
+
+/** One client sends content on which the service always fails, beside ten others (X-45, L8). */
+export const figure: Figure = {
+  shows:
+    'one client sends content on which the service always fails: the p99 of ten others is at most 1.5 times as long (simulated time; X-45)',
+  async measure({ form, seed, progress }) {
+    const [seeds, loadMs] = form === 'full' ? [10, 120_000] : [2, 30_000];
+    const short: string[] = [];
+    const worlds: object[] = [];
+    for (let each = seed; each < seed + seeds; each++) {
+      const alone = await noisyClient({ seed: each, loadMs, isNoisy: false, isFair: true });
+      const beside = await noisyClient({ seed: each, loadMs, isNoisy: false, isFair: true, hasBadContent: true });
+      const ratio = Math.round((100 * beside.p99) / Math.max(noticeableMs, alone.p99)) / 100;
+      worlds.push({ seed: each, ratio, alone, beside });
+      if (ratio > 1.5) short.push(`seed ${each}: the others' p99 is ${ratio} times what it is without that client`);
+      const open = beside.quiet - beside.quietCompleted;
+      if (open > 0) short.push(`seed ${each}: ${open} of ${beside.quiet} orders of the others were not completed`);
+      progress(`${each - seed + 1} of ${seeds} worlds`);
+    }
+    const ratios = worlds.map((world) => (world as { ratio: number }).ratio);
+    return measured(short, { seeds, worst: Math.max(...ratios), worlds });
+  },
+};

@@ -1,0 +1,72 @@
+import { idempotencyKeyOf } from '#core/data/ids';
+import { definitionPath, type Program } from '#core/definition/program';
+import { withoutTexts } from '#core/definition/secrets';
+import { explain, type Surroundings } from '#core/views/explain';
+import type { OrderRecord, StateRecord } from '#ports/records';
+import type { Instance, JournalEntry } from '#roles/scheduler/instance';
+import { outputWithoutSecrets, secretsOf } from '#roles/scheduler/redaction';
+import { type ActivityReport, followedOf } from '#roles/scheduler/step-report';
+import { childIdOf } from '#roles/submission/submission';
+import { readJournal } from './history.ts';
+import type { Followed } from './order-waits.ts';
+import type { Call } from './route.ts';
+import { surroundingsOf } from './surroundings.ts';
+import type { ReadOrder } from './views.ts';
+
+/** Reads the steps, the output and, for operators, the explanation of an order from its instance and its journal. */
+export async function readOrder(
+  api: Pick<Call['api'], 'store' | 'clock' | 'definitions'>,
+  { order, state }: { readonly order: OrderRecord; readonly state: StateRecord },
+  isForOperators: boolean,
+): Promise<ReadOrder> {
+  const program = api.definitions.programOf(state);
+  const { journal, instance } = await readJournal(api.store, state);
+  const endBy = instance?.state.endBy;
+  if (!program) return { program, endBy, followed: [], explanation: null, output: undefined };
+
+  const childOf = (path: string, generation: number): string => childIdOf(idempotencyKeyOf(order.orderId, path, generation));
+  const followed = followedOf(program, journal, instance?.state, (path) => calledBy(journal, path, childOf));
+  if (!instance) return { program, endBy, followed, explanation: null, output: undefined };
+  const output = outputWithoutSecrets({ program, order, instance });
+  if (!isForOperators) return { program, endBy, followed, explanation: null, output };
+  const around = await surroundingsOf(api, { program, state, instance, journal }, childOf);
+  return {
+    program,
+    endBy,
+    followed: followed.map((each) => withOutage(each, around)),
+    explanation: explanationOf(program, { order, state }, instance, around),
+    output,
+  };
+}
+
+/**
+ * Explains the order's state. Contains no clock time, but names outages and failures as of now: they may change without a new ETag. Null
+ * for quarantined orders. Masks secrets, because messages of faults may quote them.
+ */
+function explanationOf(
+  program: Program,
+  { order, state }: { readonly order: OrderRecord; readonly state: StateRecord },
+  instance: Instance,
+  around: Surroundings,
+): string | null {
+  const { processState, suspended } = state;
+  if (processState === 'Error' && instance.state.phase !== 'blocked') return null;
+  if (suspended && instance.state.phase === 'initialized') return 'Suspended by an operator: the order does not start until it is resumed.';
+  const isOfProgram = Object.keys(instance.state.activities).every((path) => program.nodes.has(definitionPath(path)));
+  return isOfProgram ? withoutTexts(explain(program, instance.state, undefined, around), secretsOf({ program, order, instance })) : null;
+}
+
+/** Returns the order that the last request of a call has started. */
+function calledBy(journal: readonly JournalEntry[], path: string, childOf: (path: string, generation: number) => string): string | null {
+  const last = journal.findLast((entry) => entry.type === 'StepRequested' && entry.path === path);
+  return last?.type === 'StepRequested' ? childOf(path, Number.parseInt(last.attemptId, 10)) : null;
+}
+
+/** A step whose agent cannot work waits like any other wait, since its request or the outage: whichever came later. */
+function withOutage(report: ActivityReport, { obstacleOf }: Surroundings): Followed {
+  const { agent, status, activity } = report;
+  const isAtWork = activity === 'step' && agent !== null && status !== 'Initialized' && status !== 'Closed';
+  const obstacle = isAtWork ? obstacleOf?.(agent) : undefined;
+  if (!obstacle || agent === null) return report;
+  return { ...report, waitsFor: { kind: 'outage', agent, since: Math.max(obstacle.since, report.requestedAt ?? 0) } };
+}

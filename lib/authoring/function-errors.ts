@@ -1,0 +1,20 @@
+/** Receives an exception of a function that runs inside the engine. Its message may quote secrets. */
+export type FunctionErrorListener = (where: string, error: unknown) => void;
+
+const listeners = new Set<FunctionErrorListener>();
+
+/** Calls the listener for each exception of a `compute` function or of an activity of the app. Returns a function that ends this. */
+export function onFunctionError(listener: FunctionErrorListener): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+/** Calls a function of the app, and passes its exception on: to the listeners and to the caller. */
+export function reportingErrors<T>(where: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    for (const listener of listeners) listener(where, error);
+    throw error;
+  }
+}

@@ -1,0 +1,30 @@
+import { everyObject } from './deployed-text.ts';
+import type { Rule, Violation } from './template.ts';
+
+/**
+ * Finds references to a rule of a custom bus as if they were its name. CloudFormation answers them with `bus|rule`, so metrics with
+ * this dimension stay empty.
+ */
+export const ruleReferences: Rule = (template) => {
+  const ofBuses = new Set(
+    Object.entries(template.Resources).flatMap(([id, { Type, Properties = {} }]) =>
+      Type === 'AWS::Events::Rule' && Properties['EventBusName'] !== undefined ? [id] : [],
+    ),
+  );
+  return Object.entries(template.Resources).flatMap(([resource, { Properties }]) => plainReferences(resource, Properties, ofBuses));
+};
+
+function plainReferences(resource: string, properties: unknown, ids: ReadonlySet<string>): readonly Violation[] {
+  const found: Violation[] = [];
+  everyObject(properties, ({ Ref }, within) => {
+    if (typeof Ref !== 'string' || !ids.has(Ref) || within.includes('Fn::Split')) return;
+    found.push({
+      rule: 'RuleReference',
+      resource,
+      property: within.join('/'),
+      problem: `It refers to the rule ${Ref} of a custom event bus. CloudFormation answers with "bus|rule".`,
+      remedy: 'Take the second part: Fn.select(1, Fn.split("|", rule.ruleName)).',
+    });
+  });
+  return found;
+}

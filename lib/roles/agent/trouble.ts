@@ -1,0 +1,27 @@
+import type { AnyOperation } from '#authoring/agent';
+import type { Request } from '#ports/messages';
+import type { Result } from './results.ts';
+
+/** What the agent does after an error of an operation. */
+export type AfterError =
+  | { readonly does: 'tries again'; readonly pauseMs: number }
+  | { readonly does: 'replies'; readonly result: Result }
+  /** The message is delivered again. */
+  | { readonly does: 'gives the message back' };
+
+/** Trouble with the code of an operation, for its developer. It may quote secrets of the order and of the request. */
+export type Trouble = {
+  readonly agent: string;
+  readonly operation: AnyOperation;
+  readonly request: Request;
+} & (
+  | { readonly what: 'threw'; readonly in: 'run' | 'lookup'; readonly error: unknown; readonly next: AfterError }
+  | { readonly what: 'failed to cancel'; readonly error: unknown }
+  /** The agent refused the input or the output, which does not fit the operation's schema. */
+  | { readonly what: 'was refused'; readonly result: Result }
+  /** It gave no answer before the deadline. */
+  | { readonly what: 'was silent' }
+);
+
+/** Receives troubles. It must not throw. */
+export type ReportTrouble = (trouble: Trouble) => void;

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from '@jest/globals';
+import { App, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { defineAgent, defineApp, operation } from 'redress';
+import * as z from 'zod';
+import type { OrderProcessingProps } from '#infrastructure/order-processing';
+import { OrderStack } from '#infrastructure/stack';
+import { violationsIn } from '#infrastructure/template-limits/index';
+import type { Template, Violation } from '#infrastructure/template-limits/template';
+import orders from './app.ts';
+import { entry } from './support.ts';
+
+const Note = z.object({ note: z.string() });
+const work = operation({ input: Note, output: Note, run: (note) => note });
+const agents = (count: number, length: number) =>
+  defineApp({ workflows: [], agents: Array.from({ length: count }, (_, index) => defineAgent(`a${index}`.padEnd(length, 'x'), { work })) });
+
+type Props = Partial<OrderProcessingProps>;
+
+/** Returns the template of a stack with these properties. */
+function templateOf(props: Props, region = 'eu-central-1'): Template {
+  const outdir = mkdtempSync(join(tmpdir(), 'redress-limits-'));
+  const app = new App({ outdir, analyticsReporting: false, context: { '@aws-cdk/core:failSynthOnValidationErrors': false } });
+  new OrderStack(app, 'Redress', { env: { region }, orders: { app: orders, entry, ...props } });
+  const template = app.synth().getStackByName('Redress').template as Template;
+  rmSync(outdir, { recursive: true });
+  return template;
+}
+
+const clients = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `client-${index}`);
+const issuer = { issuer: 'https://issuer.example', audience: 'orders' };
+
+/** Deployments as users may choose them: sizes, names, alarms, schedules and issuers. */
+const configurations: readonly Props[] = [
+  {},
+  ...[1, 5, 10, 15].map((count) => ({ app: agents(count, 8) })),
+  ...[1, 10, 23].map((count) => ({ app: agents(count, 8), agents: 'together' as const })),
+  { app: agents(24, 37), alarms: false },
+  { app: agents(33, 37), agents: 'together', alarms: false },
+  { app: agents(15, 26), name: 'a'.repeat(39) },
+  { app: agents(23, 26), agents: 'together', name: 'a'.repeat(39) },
+  ...['redress', 'staging', 'a', 'orders-2', 'a'.repeat(39)].map((name) => ({ name, issuer })),
+  ...[0, 1, 40].map((count) => ({ clients: clients(count) })),
+  ...[1, 5, 15, 60].map((minutes) => ({ supervisorEvery: Duration.minutes(minutes) })),
+  { alarms: false },
+  { alarms: { QueueBackedUp: 600 } },
+  { issuer },
+  { issuer: { ...issuer, keys: JSON.stringify({ keys: [] }) } },
+  { removalPolicy: RemovalPolicy.DESTROY, retention: Duration.days(30), logRetention: RetentionDays.ONE_WEEK },
+  { tracing: true, sweepEvery: Duration.days(1), throttle: { rateLimit: 10, burstLimit: 20 } },
+  { functions: { scheduler: { reservedConcurrency: 40, memorySize: 1024 } }, variables: { MAX_FAILURES: '5' } },
+];
+
+test('AWS refuses nothing in thirty deployments of different sizes, names, alarms and schedules', () => {
+  assert.ok(configurations.length >= 30);
+  for (const [index, props] of configurations.entries()) assert.deepEqual(violationsIn(templateOf(props)), [], `configuration ${index}`);
+});
+
+describe('the synthesis finds what AWS would refuse', () => {
+  const found = (template: Template): readonly string[] => [...new Set(violationsIn(template).map(({ rule }) => rule))];
+
+  /** Returns the default template with some text replaced. */
+  const changed = (change: (text: string) => string): Template => {
+    const text = JSON.stringify(templateOf({}));
+    const after = change(text);
+    assert.notEqual(after, text);
+    return JSON.parse(after) as Template;
+  };
+
+  test('a policy with all queues in one statement, above the size that IAM allows', () => {
+    const template = templateOf({ app: agents(33, 37), agents: 'together', alarms: false });
+    const merged = Object.entries(template.Resources).map(([id, resource]) => [id, withOneStatement(resource)] as const);
+    assert.deepEqual(found({ Resources: Object.fromEntries(merged) }), ['PolicyTooLarge']);
+  });
+
+  test('an alarm on a metric without the deployment, which other deployments of the account raise', () => {
+    assert.deepEqual(found(changed((text) => text.replace('{"Name":"deployment","Value":"redress"},', ''))), ['SharedMetric']);
+  });
+
+  test('a queue whose name is too long, because the deployment and an agent have long names', () => {
+    const [first] = violationsIn(templateOf({ app: agents(1, 37), name: 'a'.repeat(39) }));
+    assert.deepEqual([first?.rule, first?.property], ['InvalidName', 'QueueName']);
+  });
+
+  test('sixty clients in the environment of one function', () => {
+    const [{ rule, problem, remedy } = {} as Violation] = violationsIn(templateOf({ clients: clients(60) }));
+    assert.equal(rule, 'EnvironmentTooLarge');
+    assert.match(
+      problem,
+      /^The variables of the function would have \d+ bytes, but Lambda allows 4096\. The largest one is REDRESS_\w+\.$/,
+    );
+    assert.match(remedy, /PUT \/clients/);
+  });
+
+  test.each(['my_orders', 'Orders', 'aws-orders', 'a'.repeat(64)])('the name %s for the domain of a user pool', (domain) => {
+    const [[id, resource] = ['', undefined]] = Object.entries(templateOf({}).Resources).filter(
+      ([, { Type }]) => Type === 'AWS::Cognito::UserPoolDomain',
+    );
+    const Resources = { [id]: { ...resource, Type: 'AWS::Cognito::UserPoolDomain', Properties: { Domain: domain } } };
+    assert.deepEqual(found({ Resources }), ['InvalidName']);
+  });
+
+  test('a reference to a rule of a custom bus, which CloudFormation answers with "bus|rule"', () => {
+    const id = Object.entries(templateOf({}).Resources).find(
+      ([, { Type, Properties }]) => Type === 'AWS::Events::Rule' && Properties?.['EventBusName'],
+    )?.[0];
+    assert.ok(id);
+    const split = `{"Fn::Select":[1,{"Fn::Split":["|",{"Ref":"${id}"}]}]}`;
+    assert.deepEqual(found(changed((text) => text.replace(split, `{"Ref":"${id}"}`))), ['RuleReference']);
+  });
+
+  test('a dashboard without its region, which a second region would refuse', () => {
+    assert.deepEqual(found(changed((text) => text.replace('"redress-eu-central-1"', '"redress"'))), ['GlobalName']);
+  });
+
+  test('an alarm about silence that fires between two runs of its function', () => {
+    assert.deepEqual(found(changed((text) => text.replace('"rate(1 minute)"', '"rate(15 minutes)"'))), ['AlarmBetweenRuns']);
+  });
+});
+
+/** Merges the statements of a policy that have the same actions, as before they were split. */
+function withOneStatement(resource: Template['Resources'][string]): Template['Resources'][string] {
+  const document = resource.Properties?.['PolicyDocument'] as { Statement: readonly { Action: unknown; Resource: unknown }[] } | undefined;
+  if (resource.Type !== 'AWS::IAM::ManagedPolicy' || !document) return resource;
+  const [first] = document.Statement;
+  const resources = document.Statement.flatMap(({ Resource }) => Resource);
+  const all = [...resources, ...resources, ...resources];
+  return { ...resource, Properties: { ...resource.Properties, PolicyDocument: { ...document, Statement: [{ ...first, Resource: all }] } } };
+}
