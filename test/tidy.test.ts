@@ -157,6 +157,21 @@ describe('the repository is tidy', () => {
     assert.deepEqual(broken, []);
   });
 
+  test('links in the documents of the package lead to files of the package', () => {
+    const shipped = (JSON.parse(read('package.json')) as { files: readonly string[] }).files;
+    const isShipped = (path: string): boolean => shipped.some((each) => path === each || path.startsWith(`${each}/`));
+    const broken = files
+      .filter((file) => file.endsWith('.md') && isShipped(file))
+      .flatMap((page) =>
+        [...read(page).matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+          .map(([, target = '']) => target)
+          .filter((target) => !/^[a-z]+:/.test(target))
+          .filter((target) => !isShipped(new URL(target, `file:///${page}`).pathname.slice(1).replace(/\/$/, '')))
+          .map((target) => `${page}: ${target}`),
+      );
+    assert.deepEqual(broken, []);
+  });
+
   for (const folder of ['', 'dev/tools/mutation/', 'dev/tools/user-projects/']) {
     test(`versions in ${folder}package.json are exact, and its lockfile names only the public registry`, () => {
       const { dependencies, devDependencies } = JSON.parse(read(`${folder}package.json`)) as { [key: string]: { [name: string]: string } };
