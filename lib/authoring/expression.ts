@@ -60,7 +60,11 @@ export const fieldOf = (path: string, name: string): string =>
 export const celOf = (hole: unknown): string => {
   const text = isObject(hole) ? (hole as { readonly [source]?: string })[source] : undefined;
   if (text === undefined)
-    throw new TypeError(`Expected an expression (a path such as order.total, or cel\`…\`), got ${String(JSON.stringify(hole))}.`);
+    throw new TypeError(
+      `Expected an expression (a path such as order.total, or cel\`…\`), got ${String(JSON.stringify(hole))}.${
+        typeof hole === 'boolean' ? ' JavaScript compares paths when the workflow is defined: write equals(order.kind, "gift").' : ''
+      }`,
+    );
   return text;
 };
 
