@@ -87,11 +87,9 @@ if (failures.length > 0) process.exitCode = 1;
 /** Runs the tests of the project in a folder of their own, with the `test` function of the runner. */
 async function runner(title: string, source: string, type: string, execPath: string, args: (at: string) => readonly string[]) {
   const at = mkdtempSync(join(folder, 'runner-'));
-  const jest = {
-    testTimeout: 60_000,
-    transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022' } }] },
-    ...(type === 'module' ? { extensionsToTreatAsEsm: ['.ts'] } : {}),
-  };
+  // The settings that docs/guides/your-own-project.md shows.
+  const settings = JSON.parse(readFileSync(`${template}onboarding/jest.config.json`, 'utf8')) as object;
+  const jest = { ...settings, ...(type === 'module' ? { extensionsToTreatAsEsm: ['.ts'] } : {}) };
   writeFileSync(join(at, 'package.json'), JSON.stringify({ type }));
   writeFileSync(join(at, 'jest.config.json'), JSON.stringify(jest));
   copyFileSync(`${template}workflow.ts`, join(at, 'workflow.ts'));

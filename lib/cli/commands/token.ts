@@ -17,7 +17,9 @@ export const token: CliCommand<{ role: Role; client?: string; expires: number; s
       .addOption(new Option('--role <role>', 'role of the bearer').choices(roles).makeOptionMandatory())
       .option('--client <id>', 'client to submit orders as; required for the role client')
       .option('--subject <name>', 'name of the bearer in histories (the client or the role)')
-      .option('--expires <span>', 'lifetime of the token: 30s, 15m, 12h, 7d', spanOption, twelveHoursMs),
+      .addOption(
+        new Option('--expires <span>', 'lifetime of the token: 30s, 15m, 12h, 7d').argParser(spanOption).default(twelveHoursMs, '12h'),
+      ),
 
   async run(cli, { role, client, expires, subject }) {
     if (role === 'client' && client === undefined) throw new UsageError('The role client requires a client id, such as --client acme.');
