@@ -1,6 +1,7 @@
 import { isObject } from '#core/data/json';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type Composite, composite } from './composite.ts';
+import { expectFunction } from './definition-error.ts';
 import { celOf, type Expr, expression, fieldOf, type Ref, type ValueOf } from './expression.ts';
 import { recordingPart } from './origin.ts';
 
@@ -50,6 +51,7 @@ export function forEach<const L extends List, F extends string = never, const C 
   turn: TurnOf<EntryOf<L>, F, C>,
   options: ForEachOptions = {},
 ): [C] extends [never] ? Composite<F> : Collecting<F, ValueOf<C>> {
+  expectFunction(turn, 'forEach(order.items, (item) => …)');
   const recordTurn = (name: string): Shape => {
     const each = fieldOf('each', name);
     const body = turn(expression<EntryOf<L>>(`${each}.item`), expression<number>(`${each}.index`));

@@ -41,7 +41,8 @@ function loadError(path: string, error: unknown): SetupError {
     );
   }
   const place = message.includes('\n  at ') ? undefined : placeOf(error);
-  return new SetupError(`Cannot load ${path}: ${message}${place ? `\n  at ${place}` : ''}`, remedyFor(code, message));
+  const ended = place || /[.!?]$|\n/.test(message) ? message : `${message}.`;
+  return new SetupError(`Cannot load ${path}: ${ended}${place ? `\n  at ${place}` : ''}`, remedyFor(code, message));
 }
 
 /** Says how to write an import whose file does not exist. Node.js, unlike a bundler, adds no file extension. */
@@ -57,6 +58,8 @@ function remedyFor(code: string | undefined, message: string): string {
     return 'Node.js only removes types. Use a const object instead of an enum, and fields instead of parameter properties.';
   if (code === 'ERR_IMPORT_ATTRIBUTE_MISSING')
     return "Import JSON with an attribute: import data from './data.json' with { type: 'json' }.";
+  if (/before initialization$/.test(message))
+    return 'Modules that import each other are not ready while they load. Move the shared part into a module of its own.';
   if (/does not provide an export named/.test(message)) return 'Correct the name. If it is a type, write import type { … }.';
   if (/import statement outside a module|Unexpected token 'export'/.test(message)) return 'Set "type": "module" in package.json.';
   return 'Correct it, then start again.';

@@ -5,7 +5,7 @@ import { type App, placeAt } from '#authoring/workflow';
 import { callProblems } from '#core/checks/calls';
 import { check, type Problem } from '#core/checks/check';
 import type { Catalog } from '#core/definition/catalog';
-import type { WorkflowDefinition } from '#core/definition/definition';
+import { rootPath, type WorkflowDefinition } from '#core/definition/definition';
 import { type Program, programOf } from '#core/definition/program';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
@@ -63,7 +63,10 @@ function warningsOf(workflows: readonly WorkflowDefinition[], catalog: Catalog):
       .filter(({ problem }) => problem.severity === 'error')
       .map(({ definition, problem: { path, message } }) => `${workflowRef(definition)} ${path}: ${message}${placeAt(definition, path)}`),
     ...callProblems(workflows).map(({ workflow, path, message }) => `${workflow} ${path}: ${message}`),
-    ...[...twice].map((name) => `Two workflows are called ${name}. Give one of them another name or version.`),
+    ...[...twice].map((name) => {
+      const places = new Set(workflows.filter((each) => workflowRef(each) === name).map((each) => placeAt(each, rootPath)));
+      return `Two workflows are called ${name}. Give one of them another name or version.${[...places].join('')}`;
+    }),
   ];
   if (wrong.length > 0)
     throw new SetupError(
