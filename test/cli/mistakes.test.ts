@@ -5,6 +5,7 @@ import { join, relative } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { tokenFor } from '#cli/access';
+import { runningSystem } from './support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 // Inside the repository, so that apps can import `redress`.
@@ -294,6 +295,30 @@ test('a developer who takes a version out of the app while an order is on it see
   await run('first.ts', waits(1), { data: 'data-missing', order: { n: 1 } });
   const seen = await run('second.ts', waits(2), { data: 'data-missing' });
   assert.match(seen, /^warn {2}w@1 is not part of this app, and an order needs it\. Put that version back into workflows; until then/m);
+});
+
+test('a person who submits a wrong order, or sends a wrong signal, sees the field and the name', async (t) => {
+  const { defineAgent, defineApp, defineWorkflow, operation, sequence, waitFor } = await import('redress');
+  const z = await import('zod');
+  const nothing = z.object({});
+  const a = defineAgent('a', { one: operation({ input: nothing, output: nothing, run: () => ({}) }) });
+  const paid = waitFor('paid', z.object({ amount: z.number() }));
+  const w = defineWorkflow('fulfil-order', { version: 1, order: z.object({ n: z.number() }) }, () => sequence(paid, a.one({}).noUndo()));
+  const system = await runningSystem(defineApp({ workflows: [w], agents: [a] }));
+  t.after(() => system.stop());
+
+  const wrong = await system.redress(['order', 'submit', '-'], { input: '{"n":"1","m":2}' });
+  assert.equal(wrong.exitCode, 1);
+  assert.match(
+    wrong.err,
+    /- \/order\/n {2}Invalid input: expected number, received string\n {2}- \/order\/m {2}The schema has no such field\./,
+  );
+
+  const { json } = await system.redress(['order', 'submit', '-', '--json'], { input: '{"n":1}' });
+  const signal = async (...args: readonly string[]) => (await system.redress(['order', 'signal', json.orderId, ...args])).err;
+  assert.match(await signal('payed', '--data', '{"amount":1}'), /will not wait for the signal "payed"\. It may still wait for: paid\./);
+  assert.match(await signal('paid', '--data', '{"amount":"1"}'), /- \/amount {2}Invalid input: expected number, received string/);
+  assert.equal(await signal('paid', '{"amount":1}'), `redress: The payload is an option: --data '{"amount":1}'.\n`);
 });
 
 test('an order that names no workflow is refused in an app with several, and the refusal lists them', async (t) => {
