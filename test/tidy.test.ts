@@ -123,16 +123,23 @@ describe('the repository is tidy', () => {
     );
   });
 
-  test('code in the README is code of the example', () => {
-    const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
-    const example = under('examples/').map((file) => squeezed(read(file)));
-    const blocks = [...read('README.md').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));
-    assert.ok(blocks.length > 0);
-    assert.deepEqual(
-      blocks.filter((block) => !example.some((code) => code.includes(block))),
-      [],
-    );
-  });
+  // dev/tools/package-check.ts compiles and tests the project of a user, and runs the commands of its page.
+  for (const [page, folder] of [
+    ['README.md', 'examples/'],
+    ['docs/guides/your-own-project.md', 'dev/tools/user-projects/onboarding/'],
+    ['docs/guides/agents.md', 'dev/tools/user-projects/onboarding/'],
+    ['docs/reference/configuration.md', 'dev/tools/user-projects/onboarding/'],
+  ] as const)
+    test(`code in ${page} is code of ${folder}`, () => {
+      const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+      const sources = files.filter((file) => file.startsWith(folder)).map((file) => squeezed(read(file)));
+      const blocks = [...read(page).matchAll(/```(?:ts|json)\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));
+      assert.ok(blocks.length > 0);
+      assert.deepEqual(
+        blocks.filter((block) => !sources.some((code) => code.includes(block))),
+        [],
+      );
+    });
 
   test('links in the documents lead to a file, and to a heading in it', () => {
     const pages = files.filter((file) => /^(docs\/.*|lib\/.*|[A-Z]+)\.md$/.test(file));
@@ -154,6 +161,21 @@ describe('the repository is tidy', () => {
       }),
     );
     assert.ok(pages.length > 40);
+    assert.deepEqual(broken, []);
+  });
+
+  test('links in the documents of the package lead to files of the package', () => {
+    const shipped = (JSON.parse(read('package.json')) as { files: readonly string[] }).files;
+    const isShipped = (path: string): boolean => shipped.some((each) => path === each || path.startsWith(`${each}/`));
+    const broken = files
+      .filter((file) => file.endsWith('.md') && isShipped(file))
+      .flatMap((page) =>
+        [...read(page).matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+          .map(([, target = '']) => target)
+          .filter((target) => !/^[a-z]+:/.test(target))
+          .filter((target) => !isShipped(new URL(target, `file:///${page}`).pathname.slice(1).replace(/\/$/, '')))
+          .map((target) => `${page}: ${target}`),
+      );
     assert.deepEqual(broken, []);
   });
 

@@ -5,20 +5,45 @@ import { join } from 'node:path';
 import { installed, root } from './run.ts';
 import { oneOrder, startSystem } from './start-system.ts';
 
-/** Installs the packed package as a user would: in an empty folder beside a copy of the example, type-checked and started there. */
+/**
+ * Installs the packed package as a user would. The sample app starts from the package; a copy of the example compiles and runs; and a
+ * project from an empty folder works as docs/guides/your-own-project.md says, command by command.
+ */
 const folder = mkdtempSync(join(tmpdir(), 'redress-package-'));
 const node = `${root}node_modules/node/bin`;
 const env = { ...process.env, PATH: `${node}:${process.env['PATH']}`, PORT: '0', REDRESS_SAMPLES: 'off' };
-const inFolder = { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] as ['ignore', 'pipe', 'inherit'] };
+const quietly = ['--no-audit', '--no-fund', '--loglevel=error'];
+const command = join(folder, 'node_modules/.bin/redress');
+const sample = join(folder, 'node_modules/redress/examples/orders/samples/ok.json');
 
 try {
-  execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], { ...inFolder, cwd: root });
-  const [tarball] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
-  const project = { name: 'orders', private: true, type: 'module' };
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(project));
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', `./${tarball}`], inFolder);
-  for (const name of ['orders', 'shop']) cpSync(`${root}examples/${name}`, join(folder, name), { recursive: true });
+  execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'orders', private: true, type: 'module' }));
+  run('npm', ['install', ...quietly, `./${tarball}`]);
+  report({ package: tarball, sample: await orderIn([]) });
 
+  for (const name of ['orders', 'shop']) cpSync(`${root}examples/${name}`, join(folder, name), { recursive: true });
+  compileExample();
+  report({ types: 'good', example: await orderIn(['orders/app.ts']) });
+
+  report({ ownProject: await ownProject(tarball) });
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Starts an app of the package's user, and returns the outcome of one order. */
+async function orderIn(app: readonly string[]): Promise<string | null> {
+  const data = mkdtempSync(join(folder, 'data-'));
+  const system = await startSystem(command, ['start', ...app, '--data', data], { cwd: folder, env });
+  const token = run(command, ['token', '--role', 'client', '--client', 'user', '--data', data]).trim();
+  const order = await oneOrder(system.url, token, JSON.parse(readFileSync(sample, 'utf8')));
+  const code = await system.end();
+  if (order.processState !== 'Processed' || code !== 0) throw new Error(system.output());
+  return order.outcome;
+}
+
+function compileExample(): void {
   const types = join(folder, 'node_modules/@types');
   mkdirSync(types, { recursive: true });
   for (const name of ['node', 'aws-lambda']) cpSync(`${root}node_modules/@types/${name}`, join(types, name), { recursive: true });
@@ -29,14 +54,45 @@ try {
     join(folder, 'tsconfig.json'),
     JSON.stringify({ compilerOptions: options, include: ['orders', 'shop'], exclude: ['**/*.test.ts'] }),
   );
-  execFileSync(installed('tsc'), ['-p', folder], { ...inFolder, stdio: 'inherit' });
+  run(installed('tsc'), ['-p', folder]);
+}
 
-  const system = await startSystem(join(folder, 'node_modules/.bin/redress'), ['start', 'orders/app.ts'], { cwd: folder, env });
-  const token = execFileSync('npx', ['redress', 'token', '--role', 'client', '--client', 'user'], inFolder).toString().trim();
-  const order = await oneOrder(system.url, token, JSON.parse(readFileSync(join(folder, 'orders/samples/ok.json'), 'utf8')));
-  const code = await system.end();
-  process.stdout.write(`${JSON.stringify({ package: tarball, types: 'good', order: order.outcome, exitCode: code })}\n`);
-  if (order.processState !== 'Processed' || code !== 0) throw new Error(system.output());
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+/** Runs the commands of the page in the project whose files it shows: those before the start, the start, and those after it. */
+async function ownProject(tarball: string): Promise<string> {
+  const project = mkdtempSync(join(tmpdir(), 'redress-own-'));
+  try {
+    const files = `${root}dev/tools/user-projects/onboarding`;
+    // The stack comes last, as on the page: it compiles only with the packages of the CDK.
+    cpSync(files, project, { recursive: true, filter: (file) => !file.endsWith('stack.ts') });
+    cpSync(join(folder, tarball), join(project, tarball));
+    const page = readFileSync(`${root}docs/guides/your-own-project.md`, 'utf8');
+    const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+    const start = blocks.findIndex((block) => block.trim() === 'npm start');
+    const bash = (parts: readonly string[], url = '') =>
+      execFileSync('bash', ['-euo', 'pipefail', '-c', parts.join('\n').replaceAll('http://127.0.0.1:3000', url)], {
+        cwd: project,
+        env: { ...env, REDRESS_URL: url, npm_config_audit: 'false', npm_config_fund: 'false', npm_config_loglevel: 'error' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }).toString();
+
+    bash(blocks.slice(0, start));
+    const system = await startSystem('npm', ['start'], { cwd: project, env });
+    cpSync(join(files, 'stack.ts'), join(project, 'stack.ts'));
+    const output = bash([...blocks.slice(start + 1), 'npm run check'], system.url);
+    const code = await system.end();
+    for (const seen of [/Waits for the signal approval/, /"desk":"desk-3"|desk-3/, /"orderId":"ord_/])
+      if (!seen.test(output)) throw new Error(`The page does not do what it says: ${seen} is missing in\n${output}`);
+    if (code !== 0) throw new Error(system.output());
+    return `${blocks.length} blocks of commands ran`;
+  } finally {
+    rmSync(project, { recursive: true, force: true });
+  }
+}
+
+function run(file: string, args: readonly string[]): string {
+  return execFileSync(file, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] }).toString();
+}
+
+function report(seen: object): void {
+  process.stdout.write(`${JSON.stringify(seen)}\n`);
 }

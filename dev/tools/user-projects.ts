@@ -143,11 +143,9 @@ function compile({ compiler, module, kind, hasStack }: Setting, source: string, 
 /** Runs tests in a project of their own, with the `test` function of the runner. */
 async function test(title: string, { source, type, args }: Runner, files: readonly string[], execPath: string, nodeOptions = '') {
   const at = mkdtempSync(join(folder, 'runner-'));
-  const jestConfig = {
-    testTimeout: 60_000,
-    transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022' } }] },
-    ...(type === 'module' ? { extensionsToTreatAsEsm: ['.ts'] } : {}),
-  };
+  // The settings that docs/guides/your-own-project.md shows.
+  const settings = JSON.parse(readFileSync(`${template}onboarding/jest.config.json`, 'utf8')) as object;
+  const jestConfig = { ...settings, testTimeout: 60_000, ...(type === 'module' ? { extensionsToTreatAsEsm: ['.ts'] } : {}) };
   writeFileSync(join(at, 'package.json'), JSON.stringify({ type }));
   writeFileSync(join(at, 'jest.config.json'), JSON.stringify(jestConfig));
   for (const file of files) {

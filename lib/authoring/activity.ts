@@ -34,12 +34,18 @@ export const recordedIn = (activity: Activity<string>): Recorded => {
   const found = (activity as { readonly [recorded]?: Recorded } | undefined | null)?.[recorded];
   if (!found)
     throw new TypeError(
-      `Expected an activity: a step such as payment.charge({…}), sequence(…), parallel(…) or delay(…); got ${
-        activity === undefined ? 'undefined. A function in braces needs a return' : `${typeof activity}`
-      }.`,
+      `Expected an activity: a step such as payment.charge({…}), sequence(…), parallel(…) or delay(…); got ${described(activity)}.`,
     );
   return found;
 };
+
+/** Describes a value that is not an activity, with the usual mistake behind it. */
+function described(value: unknown): string {
+  if (value === undefined) return 'undefined. A function in braces needs a return';
+  if (value instanceof Promise) return 'a promise. The function must not be async';
+  if (Array.isArray(value)) return 'an array. Write its activities as arguments: sequence(...activities)';
+  return typeof value === 'function' ? 'a function. Call it with its input' : typeof value;
+}
 
 /** Creates an activity without children. */
 export const leaf = <F extends string>(recorded: Shape, fixed = false): Activity<F> => {

@@ -3,8 +3,10 @@ import { workflowsAgent } from '#core/data/child-order';
 import { engineFaults, shortType } from '#core/data/fault';
 import type { Json, JsonObject } from '#core/data/json';
 import { secretPointers } from '#core/definition/secrets';
+import { expectFunction } from './definition-error.ts';
 import type { In } from './expression.ts';
 import type { Failed, FaultType } from './fault.ts';
+import { checkSchema } from './schema.ts';
 import { recordStep, type StepActivity } from './step.ts';
 
 /** The context of one call of an operation. */
@@ -126,7 +128,10 @@ export function defineAgent<const Ops extends { readonly [name: string]: AnyOper
       `Invalid agent name "${name}": begin with a lowercase letter, and use at most 40 lowercase letters, digits and "-".`,
     );
   if (name === workflowsAgent) throw new TypeError(`"${name}" is reserved for calls of other workflows. Choose another agent name.`);
-  for (const [operation, { faults = [], heartbeats, longestSeconds }] of Object.entries(operations)) {
+  for (const [operation, { run, input, output, faults = [], heartbeats, longestSeconds }] of Object.entries(operations)) {
+    checkSchema(input, `${name}.${operation} input`);
+    checkSchema(output, `${name}.${operation} output`);
+    expectFunction(run, `${name}.${operation} with run: (input, call) => …`);
     if (heartbeats !== undefined && longestSeconds === undefined)
       throw new TypeError(`${name}.${operation} has heartbeats but no upper limit. Set longestSeconds to the longest time of one attempt.`);
     const alike = faults.find(({ name: fault }, index) => faults.findIndex((each) => each.name === fault) !== index);

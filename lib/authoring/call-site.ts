@@ -7,7 +7,9 @@ const ownFolder = fileURLToPath(new URL('../', import.meta.url));
 /** Returns the first place of a stack trace in the user's code, such as `app.ts:12:5`; undefined if it has none. */
 export function placeIn(stack: string | undefined): string | undefined {
   // Frames of ES modules have file URLs; frames of CommonJS and of some test runners have paths.
-  for (const [, place = '', at = ''] of (stack ?? '').matchAll(/^\s+at .*?\(?((?:file:\/\/|\/|[A-Z]:\\)[^()]*?):(\d+:\d+)\)?$/gm)) {
+  for (const [, place = '', at = ''] of (stack ?? '').matchAll(
+    /^\s+at (?:async )?(?:.*?\()?((?:file:\/\/|\/|[A-Z]:\\)[^()]*?):(\d+:\d+)\)?$/gm,
+  )) {
     const path = place.startsWith('file:') ? fileURLToPath(place) : place;
     if (!path.startsWith(ownFolder) && !/[/\\]node_modules[/\\]/.test(path)) return `${shortPath(path)}:${at}`;
   }

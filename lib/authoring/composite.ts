@@ -1,8 +1,10 @@
 import type { Json } from '#core/data/json';
 import { type Activity, type FaultsOf, record, recordedIn, type Shape } from './activity.ts';
 import { compensate, rethrow } from './basic-activities.ts';
+import { expectFunction } from './definition-error.ts';
 import { expression, fieldOf, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
+import { withPlace } from './origin.ts';
 import type { StepActivity } from './step.ts';
 
 /** The faults of F that are P or extend it. Every fault extends the root, `AnyFault`. */
@@ -62,13 +64,15 @@ export type CompositeOf<Children extends readonly Activity<string>[]> = Composit
 type Rename = (name: string) => Shape;
 
 export const composite = <F extends string>(
-  shape: Shape,
-  { fixed = false, renamed = (name) => ({ ...shape, name }) }: { fixed?: boolean; renamed?: Rename } = {},
-): Composite<F> =>
-  record(shape, fixed, {
+  recorded: Shape,
+  { fixed = false, renamed = (name) => ({ ...recorded, name }) }: { fixed?: boolean; renamed?: Rename } = {},
+): Composite<F> => {
+  const shape = withPlace(recorded);
+  return record(shape, fixed, {
     ...(shape['collect'] === undefined ? {} : { output: expression(fieldOf('steps', shape.name)) }),
     named: (name: string) => composite(renamed(name), { fixed: true, renamed }),
     on(fault: FaultType, handler: (caught: Caught<string>) => Activity<string>) {
+      expectFunction(handler, '.on(Fault, ({ fault, compensate }) => …)');
       const before = (shape['faultHandlers'] ?? []) as readonly Handler[];
       const faultHandlers = [
         ...before,
@@ -81,6 +85,7 @@ export const composite = <F extends string>(
       return composite({ ...shape, undo }, { fixed, renamed: (name) => ({ ...renamed(name), undo }) });
     },
   }) as Composite<F>;
+};
 
 export const isComposite = (activity: Activity<string>): boolean => 'on' in activity;
 

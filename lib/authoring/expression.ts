@@ -60,7 +60,11 @@ export const fieldOf = (path: string, name: string): string =>
 export const celOf = (hole: unknown): string => {
   const text = isObject(hole) ? (hole as { readonly [source]?: string })[source] : undefined;
   if (text === undefined)
-    throw new TypeError(`Expected an expression (a path such as order.total, or cel\`…\`), got ${String(JSON.stringify(hole))}.`);
+    throw new TypeError(
+      `Expected an expression (a path such as order.total, or cel\`…\`), got ${String(JSON.stringify(hole))}.${
+        typeof hole === 'boolean' ? ' JavaScript compares paths when the workflow is defined: write equals(order.kind, "gift").' : ''
+      }`,
+    );
   return text;
 };
 
@@ -80,13 +84,19 @@ export const literalOf = (value: unknown): string => {
   return JSON.stringify(value);
 };
 
+/** Returns the parts of a template. @throws TypeError for a tag that is called with a value. */
+function templateParts(tag: string, parts: TemplateStringsArray): readonly string[] {
+  if (Array.isArray(parts)) return parts;
+  throw new TypeError(`${tag} is the tag of a template: write ${tag}\`…\`, without parentheses.`);
+}
+
 /** Creates a CEL expression with typed holes: cel<boolean>`${order.total} > 100.0`. */
 export const cel = <T>(parts: TemplateStringsArray, ...holes: readonly Expr<unknown>[]): Expr<T> =>
-  expression(parts.reduce((text, part, index) => text + operand(holes[index - 1]) + part));
+  expression(templateParts('cel', parts).reduce((text, part, index) => text + operand(holes[index - 1]) + part));
 
 /** Creates a text with typed holes: text`Order ${orderId} is on its way.` */
 export const text = (parts: TemplateStringsArray, ...holes: readonly Expr<string | number>[]): Expr<string> => {
-  const pieces = parts.flatMap((part, index) => [
+  const pieces = templateParts('text', parts).flatMap((part, index) => [
     ...(part === '' ? [] : [JSON.stringify(part)]),
     ...(index < holes.length ? [`string(${celOf(holes[index])})`] : []),
   ]);

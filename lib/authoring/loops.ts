@@ -1,5 +1,7 @@
+import { isObject } from '#core/data/json';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type Composite, composite } from './composite.ts';
+import { expectFunction } from './definition-error.ts';
 import { celOf, type Expr, expression, fieldOf, type Ref, type ValueOf } from './expression.ts';
 import { recordingPart } from './origin.ts';
 
@@ -49,15 +51,19 @@ export function forEach<const L extends List, F extends string = never, const C 
   turn: TurnOf<EntryOf<L>, F, C>,
   options: ForEachOptions = {},
 ): [C] extends [never] ? Composite<F> : Collecting<F, ValueOf<C>> {
+  expectFunction(turn, 'forEach(order.items, (item) => …)');
   const recordTurn = (name: string): Shape => {
     const each = fieldOf('each', name);
     const body = turn(expression<EntryOf<L>>(`${each}.item`), expression<number>(`${each}.index`));
-    const { do: activity, ...more } = 'do' in body ? body : { do: body };
+    const { do: activity, ...more } = isTurn(body) ? body : { do: body };
     return { activity: 'forEach', name, list, ...options, do: recordedIn(activity).shape, ...more };
   };
   const renamed = (name: string): Shape => recordingPart(() => recordTurn(name));
   const loop: Composite<F> = composite(renamed(nameFor(list)), { fixed: true, renamed });
   return loop as [C] extends [never] ? Composite<F> : Collecting<F, ValueOf<C>>;
 }
+
+/** Whether a turn has more than its activity. A turn without a return is undefined, which `recordedIn` reports. */
+const isTurn = <F extends string, C>(body: Activity<F> | Turn<F, C>): body is Turn<F, C> => isObject(body) && 'do' in body;
 
 const nameFor = (list: List): string => (Array.isArray(list) ? 'each' : (/^[\w.]*\.([A-Za-z]\w{0,63})$/.exec(celOf(list))?.[1] ?? 'each'));

@@ -3,7 +3,7 @@ import { placeIn } from './call-site.ts';
 
 const origin = Symbol('origin of a step');
 
-/** The call that made a step. `.named(…)`, `.undo(…)` and the like keep it. */
+/** The call that made an activity. `.named(…)`, `.undo(…)` and the like keep it. */
 export interface Origin {
   readonly name: string;
   readonly stack: string | undefined;
@@ -14,10 +14,15 @@ let made: Origin[] | undefined;
 /** Notes on a shape which call made it, unless it is a variant of a step that has an origin. */
 export function withOrigin<S extends { readonly name: string }>(shape: S): S {
   if (originOf(shape)) return shape;
-  const from: Origin = { name: shape.name, stack: new Error('origin').stack };
-  made?.push(from);
-  return { ...shape, [origin]: from };
+  const noted = withPlace(shape);
+  const from = originOf(noted);
+  if (from) made?.push(from);
+  return noted;
 }
+
+/** Notes on the shape of a composite which call made it. It may stay unused: only its steps must be part of the workflow. */
+export const withPlace = <S extends { readonly name: string }>(shape: S): S =>
+  originOf(shape) ? shape : { ...shape, [origin]: { name: shape.name, stack: new Error('origin').stack } };
 
 export const originOf = (shape: object): Origin | undefined => (shape as { readonly [origin]?: Origin })[origin];
 

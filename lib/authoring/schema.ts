@@ -1,24 +1,62 @@
 import * as z from 'zod';
-import type { JsonObject } from '#core/data/json';
+import { isObject, type JsonObject } from '#core/data/json';
 import { linearPattern } from '#core/definition/pattern';
 import { DefinitionError } from './definition-error.ts';
+
+/** Checks that a value is a schema of zod 4. @throws DefinitionError that says what it is instead. */
+export function checkSchema(schema: unknown, where: string): void {
+  if (isObject(schema) && '_zod' in schema) return;
+  if (isObject(schema) && '_def' in schema)
+    throw new DefinitionError(`${where}: expected a schema of zod 4, got one of zod 3. Run npm install zod@4.`);
+  throw new DefinitionError(
+    `${where}: expected a zod schema such as z.object({ … }), got ${isObject(schema) ? 'an object' : String(schema)}.`,
+  );
+}
 
 /**
  * Returns the JSON Schema for data from clients and operators.
  *
- * @throws DefinitionError for a pattern that can backtrack without bound, or that JSON Schema reads differently.
+ * @throws DefinitionError for a value that is not a schema of JSON, and for a pattern that can backtrack without bound, or that JSON
+ * Schema reads differently.
  */
 export const checkedSchemaOf = (schema: z.ZodType, where: string, params: z.core.ToJSONSchemaParams = {}): JsonObject => {
-  const { $schema: _, ...plain } = z.toJSONSchema(schema, {
+  checkSchema(schema, where);
+  const { $schema: _, ...plain } = jsonSchemaOf(schema, where, {
     ...params,
     override: ({ zodSchema, jsonSchema, path }) => {
       // zod writes several patterns as parts without a type, and reads a part without a type as "anything".
       for (const part of jsonSchema.type === 'string' ? (jsonSchema.allOf ?? []) : []) if (typeof part === 'object') part.type = 'string';
-      for (const pattern of patternsOf(zodSchema)) checkPattern(pattern, `${where}${path.map((part) => `/${part}`).join('')}`);
+      for (const pattern of patternsOf(zodSchema)) checkPattern(pattern, `${where}${pointerOf(path)}`);
     },
-  }) as JsonObject;
+  });
   return plain;
 };
+
+function jsonSchemaOf(schema: z.ZodType, where: string, params: z.core.ToJSONSchemaParams): JsonObject {
+  try {
+    return z.toJSONSchema(schema, params) as JsonObject;
+  } catch (error) {
+    if (error instanceof DefinitionError) throw error;
+    const { message } = error as Error;
+    throw new DefinitionError(
+      `${where}${fieldWith(message, schema)}: ${message}. Write what the client sends: z.iso.datetime() for a date.`,
+    );
+  }
+}
+
+const pointerOf = (path: readonly (string | number)[]): string => path.map((part) => `/${part}`).join('');
+
+/** Returns the path of the first field whose type a message of zod begins with: `Date cannot be represented in JSON Schema`. */
+function fieldWith(message: string, schema: z.ZodType): string {
+  const fields: string[] = [];
+  z.toJSONSchema(schema, {
+    unrepresentable: 'any',
+    override: ({ zodSchema, path }) => {
+      if (message.toLowerCase().startsWith(zodSchema._zod.def.type)) fields.push(pointerOf(path));
+    },
+  });
+  return fields[0] ?? '';
+}
 
 /** Returns the patterns of the author. The formats of zod (`z.email()`, `z.iso.date()`) do not backtrack. */
 function patternsOf({ _zod: { def } }: z.core.$ZodTypes): readonly RegExp[] {

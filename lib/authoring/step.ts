@@ -1,4 +1,5 @@
 import { type Activity, record, recordedIn, type Shape } from './activity.ts';
+import { expectFunction } from './definition-error.ts';
 import { expression, fieldOf, type Ref } from './expression.ts';
 import { recordingPart, withOrigin } from './origin.ts';
 
@@ -36,7 +37,10 @@ export const recordStep = <F extends string, O>(recorded: Shape, undoBy?: UndoBy
   return record({ ...shape, ...undo }, true, {
     output,
     named: (name: string) => recordStep<F, O>({ ...shape, name }, undoBy),
-    undo: (by: UndoBy<O>) => recordStep<F, O>(shape, by),
+    undo(by: UndoBy<O>) {
+      expectFunction(by, '.undo((output) => …)');
+      return recordStep<F, O>(shape, by);
+    },
     within: (seconds: number) => recordStep<F, O>({ ...shape, withinSeconds: seconds }, undoBy),
     noUndo: () => recordStep<F, O>({ ...shape, noUndo: true }, undoBy),
   }) as StepActivity<F, O>;

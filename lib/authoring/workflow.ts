@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { check } from '#core/checks/check';
+import { isObject } from '#core/data/json';
 import { type OnExhausted, rootPath, type WorkflowDefinition } from '#core/definition/definition';
 import { exprVersion } from '#core/definition/expression';
 import { workflowRef } from '#core/definition/workflow-ref';
@@ -77,17 +78,25 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
   const problems = [...errors, ...unplaced(steps, root).map((problem) => `${title}: ${problem}`)];
   if (problems.length > 0) throw new DefinitionError(problems.join('\n'));
   written.set(definition, found);
+  placesOf.set(definition, places);
   return definition;
 }
 
-/** Returns a function that finds the call of the step at a path, as a further line of a message. It is empty for other activities. */
-function placesIn(root: Shape): (path: string) => string {
+/** Finds the calls of the steps at a path, as further lines of a message. It is empty for other activities. */
+type Places = (path: string) => string;
+
+const placesOf = new WeakMap<WorkflowDefinition, Places>();
+
+/** Returns the place of the call that made the step at a path, as a further line of a message. Empty for a definition loaded as plain data. */
+export const placeAt = (workflow: WorkflowDefinition, path: string): string => placesOf.get(workflow)?.(path) ?? '';
+
+function placesIn(root: Shape): Places {
   const shapes = [...partsOf(root)] as readonly Partial<Shape>[];
   return (path) => {
     const name = path.split('/').findLast((segment) => segment !== 'undo');
-    const [origin, ...others] = new Set(shapes.filter((shape) => shape.name === name).flatMap((shape) => originOf(shape) ?? []));
-    const place = origin && others.length === 0 ? placeOf(origin) : undefined;
-    return place ? `\n  at ${place}` : '';
+    const origins = new Set(shapes.filter((shape) => shape.name === name).flatMap((shape) => originOf(shape) ?? []));
+    // Steps of one name in several scopes are all candidates.
+    return [...new Set([...origins].flatMap((origin) => placeOf(origin) ?? []))].map((place) => `\n  at ${place}`).join('');
   };
 }
 
@@ -193,6 +202,8 @@ export function defineApp({
   services?: readonly RuntimeService[];
   on?: HostListeners;
 }): App {
+  checkParts('workflows', 'defineWorkflow', workflows, isDefinition);
+  checkParts('agents', 'defineAgent', agents, isAgent);
   const names = agents.map((agent) => agentDefinitionOf(agent).name);
   const twice = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
   const problems = [
@@ -210,4 +221,17 @@ export function defineApp({
     ...(services ? { services } : {}),
     ...(on ? { on } : {}),
   };
+}
+
+const isDefinition = (part: unknown): boolean => isObject(part) && typeof part['name'] === 'string' && isObject(part['root']);
+const isAgent = (part: unknown): boolean => isObject(part) && agentDefinitionOf(part as AnyAgent) !== undefined;
+
+/** Checks the parts of an app. Modules that import each other leave a part undefined. */
+function checkParts(what: 'workflows' | 'agents', maker: string, parts: readonly unknown[], isGood: (part: unknown) => boolean): void {
+  if (!Array.isArray(parts)) throw new DefinitionError(`defineApp: expected a list of ${what}, got ${typeof parts}.`);
+  const wrong = parts.findIndex((part) => !isGood(part));
+  if (wrong === -1) return;
+  const reason =
+    parts[wrong] === undefined ? 'undefined. Look for a missing export, or for modules that import each other' : typeof parts[wrong];
+  throw new DefinitionError(`defineApp: ${what}[${wrong}] must come from ${maker}, got ${reason}.`);
 }

@@ -14,7 +14,7 @@ export async function withData<T>({ adapters }: Config, dataFolder: string, work
   if (!existsSync(dataFile(dataFolder)))
     throw new SetupError(
       `The data folder ${dataFolder} has no store.`,
-      "Name the system's data folder with --data or REDRESS_DATA. npm start creates one.",
+      "Name the system's data folder with --data or REDRESS_DATA. npx redress start creates one.",
     );
   const embedded = openEmbedded(dataFolder, { clock: systemClock });
   try {

@@ -22,7 +22,7 @@ function reported(error: unknown, showStack: boolean): { readonly lines: readonl
   if (error instanceof UsageError) return one(error.message, 2);
   if (error instanceof SetupError) return one(`${error.message}${error.message.includes('\n') ? '\n' : ' '}${error.remedy}`, 2);
   if (error instanceof UnreachableError)
-    return one(`${error.message} Start the system with npm start, or name its URL with --url or REDRESS_URL.`, 3);
+    return one(`${error.message} Start the system with npx redress start, or name its URL with --url or REDRESS_URL.`, 3);
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   return showStack ? { lines: [`redress: ${stack}`], exitCode: 1 } : one(`${message} (set LOG_LEVEL=debug for the stack trace)`, 1);
 }

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { placeIn, shortPath } from '#authoring/call-site';
 import type { App } from '#authoring/workflow';
@@ -13,6 +13,8 @@ import { SetupError } from '#ports/errors';
 export async function importModule(path: string): Promise<{ readonly [name: string]: unknown }> {
   const file = resolve(path);
   if (!existsSync(file)) throw new SetupError(`Cannot find the module ${path === file ? path : `${path} (${file})`}.`, 'Check the path.');
+  if (statSync(file).isDirectory())
+    throw new SetupError(`${path} is a folder.`, `Name the file of the app, such as ${join(path, 'app.ts')}.`);
   try {
     return (await import(pathToFileURL(file).href)) as { readonly [name: string]: unknown };
   } catch (error) {
@@ -35,17 +37,33 @@ function loadError(path: string, error: unknown): SetupError {
     const shown = kind === 'module' ? shortPath(name) : name;
     return new SetupError(
       `Cannot load ${path}: ${shortPath(importer)} imports ${shown}, which does not exist.`,
-      kind === 'package' ? `Run npm install ${packageOf(name)}.` : 'Check the path of the import, with its file extension.',
+      kind === 'package' ? `Run npm install ${packageOf(name)}.` : remedyForFile(name),
     );
   }
   const place = message.includes('\n  at ') ? undefined : placeOf(error);
-  return new SetupError(`Cannot load ${path}: ${message}${place ? `\n  at ${place}` : ''}`, remedyFor(code));
+  const ended = place || /[.!?]$|\n/.test(message) ? message : `${message}.`;
+  return new SetupError(`Cannot load ${path}: ${ended}${place ? `\n  at ${place}` : ''}`, remedyFor(code, message));
 }
 
-const remedyFor = (code: string | undefined): string =>
-  code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'
-    ? 'Node.js only removes types. Use a const object instead of an enum, and fields instead of parameter properties.'
-    : 'Correct it, then start again.';
+/** Says how to write an import whose file does not exist. Node.js, unlike a bundler, adds no file extension. */
+function remedyForFile(path: string): string {
+  const stem = path.replace(/\.[cm]?js$/, '');
+  const found = [`${stem}.ts`, `${stem}.js`, join(stem, 'index.ts')].find((file) => existsSync(file));
+  if (!found) return 'Check the path of the import, with its file extension.';
+  return `Write the import with its file extension: ${found.endsWith('index.ts') ? `${basename(stem)}/index.ts` : basename(found)}.`;
+}
+
+function remedyFor(code: string | undefined, message: string): string {
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
+    return 'Node.js only removes types. Use a const object instead of an enum, and fields instead of parameter properties.';
+  if (code === 'ERR_IMPORT_ATTRIBUTE_MISSING')
+    return "Import JSON with an attribute: import data from './data.json' with { type: 'json' }.";
+  if (/before initialization$/.test(message))
+    return 'Modules that import each other are not ready while they load. Move the shared part into a module of its own.';
+  if (/does not provide an export named/.test(message)) return 'Correct the name. If it is a type, write import type { … }.';
+  if (/import statement outside a module|Unexpected token 'export'/.test(message)) return 'Set "type": "module" in package.json.';
+  return 'Correct it, then start again.';
+}
 
 /** Returns the first place in the user's code, such as `app.ts:12:5`. Syntax errors have it in the first line of the stack. */
 function placeOf(error: unknown): string | undefined {

@@ -109,7 +109,7 @@ describe('when the system does not answer', () => {
     ]) {
       const { exitCode, err, out } = await redress([...command, '--data', data], { environment, input: '{}' });
       assert.equal(exitCode, 3, command.join(' '));
-      assert.match(err, /Cannot reach http:\/\/127\.0\.0\.1:\d+: connection refused\. Start the system with npm start/);
+      assert.match(err, /Cannot reach http:\/\/127\.0\.0\.1:\d+: connection refused\. Start the system with npx redress start, or/);
       assert.equal(err.trim().split('\n').length, 1);
       assert.equal(out, '');
     }

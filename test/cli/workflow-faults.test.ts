@@ -38,6 +38,12 @@ test('F-163: --json gives the same list', async () => {
   );
 });
 
+test('F-163: a fault that a called workflow leaves to its caller is shown as such', async () => {
+  const calling = fileURLToPath(new URL('../../examples/activities/call.ts', import.meta.url));
+  const { out } = await redress(['workflow', 'faults', calling]);
+  assert.match(out, /^order\/.* +the caller, else an operator +a called order is undone, another one is blocked$/m);
+});
+
 test('a module without a workflow is a usage error', async () => {
   const { exitCode, err } = await redress([
     'workflow',

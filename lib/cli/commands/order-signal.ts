@@ -1,4 +1,5 @@
 import type { CliCommand } from '#cli/command';
+import { UsageError } from '#cli/errors';
 import { orderPath, resolveOrderId } from '#cli/orders';
 import { readData } from '#cli/submission-file';
 import { printable } from '#cli/text';
@@ -17,10 +18,12 @@ export const orderSignal: CliCommand<Options> = {
     command
       .argument('<id>', 'order id, or its beginning')
       .argument('<name>', 'name of the signal')
+      .allowExcessArguments()
       .option('--data <json>', 'payload: JSON, @file, or @- for standard input (null)')
       .option('--key <key>', 'idempotency key; the same key again changes nothing more'),
 
-  async run(cli, { data = 'null', key }, [id = '', name = '']) {
+  async run(cli, { data = 'null', key }, [id = '', name = '', ...payload]) {
+    if (payload.length > 0) throw new UsageError(`The payload is an option: --data '${printable(payload.join(' '))}'.`);
     const body = await readData(data, cli.terminal);
     const api = await cli.api('operator');
     const orderId = await resolveOrderId(api, id);

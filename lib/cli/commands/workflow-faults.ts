@@ -63,6 +63,7 @@ function takerText({ end, origin }: FaultPath): string {
     case 'handled':
       return end.handler;
     case 'operator':
+      if (end.toCaller) return 'the caller, else an operator';
       return origin === 'engine' || end.foreseen ? 'an operator' : 'no handler: an operator';
     default:
       return 'onExhausted';
@@ -72,7 +73,7 @@ function takerText({ end, origin }: FaultPath): string {
 function thenText(end: FaultEnd): string {
   switch (end.kind) {
     case 'operator':
-      return 'the order is blocked';
+      return end.toCaller ? 'a called order is undone, another one is blocked' : 'the order is blocked';
     case 'waits':
       return 'the step is requested again after long waits';
     case 'undone':

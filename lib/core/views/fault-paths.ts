@@ -45,8 +45,11 @@ export type FaultEnd =
       /** Whether the order continues behind the composite. Behind the root, it ends. */
       readonly goesOn: boolean;
     }
-  /** The order is blocked. `foreseen`: `toOperator` names the fault. */
-  | { readonly kind: 'operator'; readonly foreseen: boolean }
+  /**
+   * The order is blocked. `foreseen`: `toOperator` or `toCaller` names the fault. `toCaller`: a called order is undone instead, and its
+   * caller has the fault.
+   */
+  | { readonly kind: 'operator'; readonly foreseen: boolean; readonly toCaller?: true }
   /** The step is requested again and again, after long pauses. */
   | { readonly kind: 'waits' }
   /** The whole order is compensated. */
@@ -94,10 +97,11 @@ export function faultPathOf(program: Program, path: string, fault: Raised, origi
   return afterSilence(program, found);
 }
 
-const blockedFor = (program: Program, { type }: Raised): FaultEnd => ({
-  kind: 'operator',
-  foreseen: program.definition.toOperator.some((each) => isKindOf(type, each)),
-});
+function blockedFor({ definition: { toOperator, toCaller = [] } }: Program, { type }: Raised): FaultEnd {
+  const isNamedIn = (types: readonly string[]): boolean => types.some((each) => isKindOf(type, each));
+  if (isNamedIn(toCaller)) return { kind: 'operator', foreseen: true, toCaller: true };
+  return { kind: 'operator', foreseen: isNamedIn(toOperator) };
+}
 
 /** Returns the retries that catch the fault while they have runs left, and the handler that catches it then. */
 function wayOf(program: Program, path: string, fault: Raised): { readonly retries: readonly RetryTaken[]; readonly end?: FaultEnd } {

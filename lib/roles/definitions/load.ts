@@ -1,11 +1,11 @@
 import type * as z from 'zod';
 import type { AnyOperation } from '#authoring/agent';
 import { catalogOfApp, schemasOf } from '#authoring/catalog';
-import type { App } from '#authoring/workflow';
+import { type App, placeAt } from '#authoring/workflow';
 import { callProblems } from '#core/checks/calls';
 import { check, type Problem } from '#core/checks/check';
 import type { Catalog } from '#core/definition/catalog';
-import type { WorkflowDefinition } from '#core/definition/definition';
+import { rootPath, type WorkflowDefinition } from '#core/definition/definition';
 import { type Program, programOf } from '#core/definition/program';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
@@ -56,21 +56,24 @@ function warningsOf(workflows: readonly WorkflowDefinition[], catalog: Catalog):
   const names = workflows.map(workflowRef);
   const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
   const found = workflows.flatMap((definition) =>
-    problemsOf(definition, catalog, isSuperseded(definition, workflows)).map((problem) => ({ workflow: workflowRef(definition), problem })),
+    problemsOf(definition, catalog, isSuperseded(definition, workflows)).map((problem) => ({ definition, problem })),
   );
   const wrong = [
     ...found
       .filter(({ problem }) => problem.severity === 'error')
-      .map(({ workflow, problem }) => `${workflow} ${problem.path}: ${problem.message}`),
+      .map(({ definition, problem: { path, message } }) => `${workflowRef(definition)} ${path}: ${message}${placeAt(definition, path)}`),
     ...callProblems(workflows).map(({ workflow, path, message }) => `${workflow} ${path}: ${message}`),
-    ...[...twice].map((name) => `Two workflows are called ${name}. Give one of them another name or version.`),
+    ...[...twice].map((name) => {
+      const places = new Set(workflows.filter((each) => workflowRef(each) === name).map((each) => placeAt(each, rootPath)));
+      return `Two workflows are called ${name}. Give one of them another name or version.${[...places].join('')}`;
+    }),
   ];
   if (wrong.length > 0)
     throw new SetupError(
       `Workflows cannot be loaded:\n${wrong.join('\n')}`,
       'Correct the definitions, or add the missing parts to defineApp.',
     );
-  return found.map(({ workflow, problem }) => warningText(workflow, problem));
+  return found.map(({ definition, problem }) => warningText(workflowRef(definition), problem));
 }
 
 /** Whether a later version exists. Then only orders under way use this version. */

@@ -10,6 +10,7 @@ import { systemClock } from '#ports/clock';
 import { SetupError, type StoreUnavailableError } from '#ports/errors';
 import { createTelemetry } from '#ports/telemetry';
 import { loadDefinitions } from '#roles/definitions/load';
+import { missingVersions } from '#roles/definitions/missing-versions';
 import { recordDefinitions } from '#roles/definitions/recorded-definitions';
 import { importApp } from '#runtime/app-module';
 import { type Config, readConfig } from '#runtime/config';
@@ -22,8 +23,8 @@ import { openPorts } from './ports.ts';
 import { placeOf } from './stack.ts';
 import { createTroublePrinter, functionErrorPrinter } from './trouble-printer.ts';
 
-/** The app of `npm start` and `redress start` without a module. */
-const sampleApp = new URL('../../../examples/orders/app.ts', import.meta.url);
+/** The app of `npm start` and `redress start` without a module: the source in the repository, the compiled form in the package. */
+const sampleApp = new URL(`../../../examples/orders/app${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -64,6 +65,7 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   // A signal during the start ends the process at once: there is nothing to drain yet.
   let stop = async (code: number): Promise<void> => process.exit(code);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
+  const definitions = loadDefinitions(app);
   const opened = await openPorts({ app, config, environment, clock });
   const gone = (error: unknown) => {
     complain(`lost the store: ${(error as Error).message} ${(error as Partial<StoreUnavailableError>).remedy ?? opened.remedy}`);
@@ -78,7 +80,6 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   if (services) good('services', services.about);
   const { store, queues, publisher, tidy } = opened;
   const ports = { store, queues, publisher, tidy, clock, telemetry, issuer: issuer ?? localIssuer, cursorKey };
-  const definitions = loadDefinitions(app);
   const replaced = await recordDefinitions(app.workflows, store, { mayReplace: config.adapters === 'embedded' });
   for (const line of replaced) say(`note  ${line}`);
   const address = { port: config.port, host: config.host };
@@ -90,6 +91,9 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   const names = topologyOf(app).map(({ name }) => name);
   good('functions', names.join(', '));
   for (const warning of host.system.definitions.warnings) say(`warn  ${warning}`);
+  for (const name of missingVariables(app.local))
+    say(`warn  ${name} is not set, and local.variables of the app names it. Set it, then start again.`);
+  if (opened.isHere) for (const missing of await missingVersions(app.workflows, store)) say(`warn  ${missing}`);
 
   if (telemetry.logs('warn')) showErrors(host, (text) => void process.stderr.write(`${text}\n`));
 
@@ -127,6 +131,9 @@ async function startServices(local: LocalTrial | undefined, config: Config, envi
   Object.assign(process.env, services.environment);
   return services;
 }
+
+/** Returns the variables that the agents of the app read, and that neither the environment nor a stand-in has set. */
+const missingVariables = ({ variables = [] }: LocalTrial = {}): readonly string[] => variables.filter((name) => !process.env[name]);
 
 const stopMs = 9_500;
 
