@@ -128,7 +128,7 @@ const mistakes: readonly (readonly [title: string, file: string, source: string 
     'two steps of one name',
     'alike.ts',
     app('({ order }: any) => sequence(\n  a.one({ n: order.n }),\n  a.one({ n: 2 }))'),
-    /w@1 order\/one: Two activities have this path\. Name one of them: \.named\('…'\)\.\n {2}at alike\.ts:5:5\n {2}at alike\.ts:6:5\n/,
+    /w@1 order\/one: Two activities have this path\. Give one of them another name: \.named\('…'\)\.\n {2}at alike\.ts:5:5\n {2}at alike\.ts:6:5\n/,
   ],
   [
     'a comparison of JavaScript',
