@@ -93,7 +93,6 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   for (const warning of host.system.definitions.warnings) say(`warn  ${warning}`);
   for (const name of missingVariables(app.local))
     say(`warn  ${name} is not set, and local.variables of the app names it. Set it, then start again.`);
-  if (opened.isHere) for (const missing of await missingVersions(app.workflows, store)) say(`warn  ${missing}`);
 
   if (telemetry.logs('warn')) showErrors(host, (text) => void process.stderr.write(`${text}\n`));
 
@@ -107,6 +106,8 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
 
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   say(`ready ${host.url}`);
+  // After the start, because it reads up to a few thousand orders.
+  if (opened.isHere) for (const missing of await missingVersions(app.workflows, store).catch(gone)) say(`warn  ${missing}`);
   if (opened.isNew && config.samples && app.local?.samples) await submitSamples(app.local.samples, host);
 }
 
