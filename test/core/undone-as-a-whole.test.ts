@@ -108,7 +108,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
       faultHandlers: [{ fault: 'Refused', do: { activity: 'compensate', name: 'compensate' } as Activity }],
     });
 
-  test('the undos of its parts are not needed any more', () => {
+  test('after the composite has completed, only its own undo runs, and no undo of its parts', () => {
     const run = started(refusing(step('before', undoBy('un-before')), trip(step('fly', undoBy('un-fly')), step('book')), step('pay')));
     for (const path of ['before', 'trip/fly', 'trip/book']) run.reply(`order/${path}`, ok());
     assert.deepEqual(
@@ -121,7 +121,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
     assert.deepEqual([requested(run).slice(4), run.state.outcome], [['order/trip/undo', 'order/before/undo'], 'compensated']);
   });
 
-  test('before it has completed, its parts are undone one by one', () => {
+  test('before the composite has completed, its parts are undone one by one', () => {
     const run = started(refusing(trip(step('fly', undoBy('un-fly')), step('book'))));
     run.reply('order/trip/fly', ok());
     run.reply('order/trip/book', fault('Refused'));
@@ -129,7 +129,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
     assert.deepEqual([requested(run).slice(2), run.state.outcome], [['order/trip/fly/undo'], 'compensated']);
   });
 
-  test('a step of unknown outcome is confirmed first, inside it or outside', () => {
+  test('a step of unknown outcome, inside the composite or outside, is confirmed before the undo', () => {
     const quiet: Activity = {
       ...sequence('quiet', step('fly', undoBy('un-fly'))),
       faultHandlers: [{ fault: 'Odd', do: step('note') }],

@@ -26,7 +26,7 @@ export interface TestSystemOptions {
   readonly hostId?: string;
   /** Functions that do not run, so that a test can inspect their queues: `['agent-payment']`. */
   readonly without?: readonly string[];
-  /** With `false`, messages are sent after the write instead of within it, as on AWS, where no transaction spans both. */
+  /** With `false`, messages are sent after the write instead of in its transaction, as on AWS, where no transaction spans both. */
   readonly writesAndSendsAtomically?: boolean;
   readonly services?: HostOptions['services'];
 }
@@ -71,8 +71,8 @@ export interface TestSystem extends Embedded {
   token: LocalIssuer['sign'];
   /**
    * Kills the process in the middle of its work, as `kill -9` does. Committed writes stay; uncommitted writes and unsent messages are
-   * lost, and open requests break off. No operation, service or listener is notified, so no `AbortSignal` fires. An operation that is already running continues, like a
-   * request that has left the machine, but its answer is lost.
+   * lost, and open requests break off. No operation, service or listener is notified, so no `AbortSignal` fires. An operation that is
+   * already running continues, like a request that has left the machine, but its answer is lost.
    */
   kill(): void;
   /** Starts another process over the same data, after `kill()`. */
