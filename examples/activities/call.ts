@@ -31,7 +31,7 @@ export const story = `
   -> workflows order/skus[0]/ship-one/undo key order/skus[0]/ship-one/undo/1 attempt 1 by +600s
 
   ok order/skus[0]/ship-one/undo
-  -> customer order/on-OutOfStock/tell key order/on-OutOfStock/tell/1 attempt 1 with {"text":"Refused/OutOfStock it is"}
+  -> customer order/on-OutOfStock/tell key order/on-OutOfStock/tell/1 attempt 1 with {"text":"the agent reports Refused/OutOfStock"}
 
   ok order/on-OutOfStock/tell
   == compensated

@@ -25,7 +25,7 @@ export const story = `
   # The retry has no run left, so the handler runs.
 
   fault order/retry/transfer Transient/BankBusy transient
-  -> customer order/on-BankBusy/tell key order/on-BankBusy/tell/1 attempt 1 with {"text":"We shall try again tomorrow: Transient/BankBusy it is"}
+  -> customer order/on-BankBusy/tell key order/on-BankBusy/tell/1 attempt 1 with {"text":"We shall try again tomorrow: the agent reports Transient/BankBusy"}
 
   ok order/on-BankBusy/tell
   == closed

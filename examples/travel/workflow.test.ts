@@ -11,9 +11,9 @@ const agents = [flight, hotel, car, visaOffice, post];
 const day = 86_400;
 
 test('without a car, hotel and flight are canceled, newest first, and the traveler is notified', () => {
-  const run = rehearse(bookTrip, lisbon.order, given(car.book).faults(NoCar, 'There are none left.'));
+  const run = rehearse(bookTrip, lisbon.order, given(car.book).faults(NoCar, 'There are no cars left.'));
   expect(run.story()).toBe('flight.book ok, hotel.book ok, car.book NoCar, hotel.cancel ok, flight.cancel ok, post.tell ok, compensated');
-  expect(run.steps.at(-1)?.input).toMatchObject({ text: 'Nellie Bly, your journey to Lisbon is off: There are none left.' });
+  expect(run.steps.at(-1)?.input).toMatchObject({ text: 'Nellie Bly, we have canceled your journey to Lisbon. There are no cars left.' });
 });
 
 test('a journey waits days for its visa, and is undone if the visa is refused', () => {

@@ -94,7 +94,7 @@ export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip },
   return sequence(nights, bookings, ifTrue(journey.visa, visaCheck(order, orderId)), confirm).on(Refused, ({ fault, compensate }) =>
     sequence(
       compensate(),
-      post.tell({ to: traveller.email, text: text`${name}, your journey to ${to} is off: ${fault.message}` }).named('apologise'),
+      post.tell({ to: traveller.email, text: text`${name}, we have canceled your journey to ${to}. ${fault.message}` }).named('apologise'),
     ),
   );
 });
@@ -102,6 +102,9 @@ export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip },
 /** Calls one order for each traveler. If one traveler cannot go, the journeys of the others are undone. */
 export const bookGroup = defineWorkflow('book-group', { version: 1, order: GroupTrip }, ({ order }) =>
   forEach(order.travellers, (traveller) => call(bookTrip, { traveller, journey: order.journey })).on(ChildNotCompleted, ({ compensate }) =>
-    sequence(compensate(), post.tell({ to: order.organiser, text: text`The journey to ${order.journey.to} is off for all of you.` })),
+    sequence(
+      compensate(),
+      post.tell({ to: order.organiser, text: text`We have canceled the journey to ${order.journey.to} for all of you.` }),
+    ),
   ),
 );

@@ -17,13 +17,17 @@ export async function readJournal(
   state: StateRecord,
 ): Promise<{ readonly journal: readonly JournalEntry[]; readonly instance: Instance | undefined }> {
   const instance = readableInstance(state);
+  // The tail still holds every entry since the first one, so there are no pages to read.
   if (instance && instance.tail.length === instance.seq) return { journal: withNotes(instance.tail, state), instance };
   const pages = await store.pages(state.orderId);
   const journal = instance ? wholeJournal(pages, instance.tail) : salvagedJournal(state, pages).entries;
   return { journal: withNotes(journal, state), instance };
 }
 
-/** Appends the notes in the positions that the next write will give them. */
+/**
+ * Appends the notes of the record: facts from roles that do not read the instance, such as an expired deadline. The scheduler moves them
+ * into the journal with its next write; until then they are shown under the numbers that they will get there.
+ */
 const withNotes = (journal: readonly JournalEntry[], { notes }: StateRecord): readonly JournalEntry[] =>
   notes.length === 0 ? journal : [...journal, ...notes.map((note, index) => ({ seq: (journal.at(-1)?.seq ?? 0) + index + 1, ...note }))];
 
@@ -55,7 +59,7 @@ function withRequestId(orderId: string, entry: JournalEntry): object {
 
 const times = new Set(['at', 'completeBy', 'wakeAt']);
 
-/** Fields for clients. All others are internals, or notes of operators for each other. */
+/** Fields for clients. All others are internals, or reasons that operators give for each other. */
 const forClients = new Set([
   'seq',
   'at',

@@ -54,7 +54,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/orders/{id}',
     roles: ['client', 'operator'],
-    summary: 'Show the state and the steps of an order; with `wait`, as soon as it ends, blocks or changes',
+    summary: 'Show the state and the steps of an order; with `wait`, the answer comes when the order ends, is blocked or changes',
     query: orders.ReadQuery,
     headers: orders.ReadHeaders,
     answers: {
@@ -203,8 +203,14 @@ export const routes: readonly Route[] = [
     roles: ['operator'],
     summary: 'Discard a dead letter',
     body: deadLetters.DiscardBody,
+    // The only DELETE, with which many clients send no body. For a message that does not exist, 404 helps more than 422.
     isThere: isDeadLetter,
-    answers: { 200: { description: 'The dead letter is deleted; with dryRun, it could be', schema: deadLetters.MessageTreated } },
+    answers: {
+      200: {
+        description: 'The dead letter is deleted. With dryRun: it can be deleted, and nothing was changed.',
+        schema: deadLetters.MessageTreated,
+      },
+    },
     refusals: ['not-found', 'conflict', 'locked'],
     handle: discardMessage,
   }),
@@ -215,7 +221,7 @@ export const routes: readonly Route[] = [
     summary: 'Send a dead letter again, unchanged or with a new body',
     body: deadLetters.ResubmitMessageBody,
     answers: {
-      200: { description: 'With dryRun: the message could be sent', schema: deadLetters.MessageTreated },
+      200: { description: 'With dryRun: the message can be sent, and nothing was changed', schema: deadLetters.MessageTreated },
       202: { description: 'The message is sent and is not a dead letter any more', schema: deadLetters.MessageTreated },
     },
     refusals: ['not-found', 'conflict', 'locked'],

@@ -25,7 +25,7 @@ export interface Call<F extends string = never, O extends z.ZodType = z.ZodType>
    * proves nothing: `new PermanentFailure(…, { outcomeUnknown: call.repeated })`.
    */
   readonly repeated: boolean;
-  /** The time after which the answer counts no more. */
+  /** The deadline of this attempt. The agent sends no reply after it. */
   readonly completeBy: Date;
   /**
    * Reports progress and extends the deadline, up to the operation's `longestSeconds`; without that it does nothing. Call it as often as
@@ -67,7 +67,7 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
   run(input: z.output<I>, call: Call<F, NoInfer<O>>): Promise<z.input<O> | Failed<F>> | z.input<O> | Failed<F>;
   /** Returns the output if the service has the effect under this key, otherwise undefined. */
   lookup?(idempotencyKey: string, call: Call<never, NoInfer<O>>): Promise<z.input<O> | undefined> | z.input<O> | undefined;
-  /** Stops running work if possible, before the signal of `run` is aborted. Its exceptions are only logged. */
+  /** Stops running work if possible, before the `AbortSignal` of `run` is aborted. Its exceptions are only logged. */
   cancel?(call: Call<never, NoInfer<O>>): Promise<void> | void;
 }
 

@@ -1,6 +1,6 @@
 /** How one channel treats messages that cannot be processed (PM: the questions that each application answers for itself). */
 export interface ChannelPolicy {
-  /** Failures of one conversation until its message becomes a dead letter. Some are normal: an order before its new customer. */
+  /** Failures of one conversation until its message becomes a dead letter. A few are normal: the message about an order may arrive before the one about its new customer. */
   readonly maxFailures: number;
   /** Whether content that can never be processed, such as invalid JSON, is dead-lettered at once or counted like other failures. */
   readonly judge: 'at once' | 'count';
@@ -10,7 +10,7 @@ export interface ChannelPolicy {
   readonly logsBody: boolean;
   /** Whether logs and history name the sender of a failed message. */
   readonly logsSender: boolean;
-  /** With `ends`, a dead letter ends its conversation and the sender is notified. With `goes on`, only an operator is. */
+  /** With `ends`, a dead letter ends its conversation and the sender is notified. With `goes on`, only an operator is notified. */
   readonly conversation: 'ends' | 'goes on';
   /** Messages that a function receives at once, 1 to 10. With 1, a failure affects no other message, but throughput is lowest. */
   readonly batchSize: number;

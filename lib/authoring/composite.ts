@@ -36,7 +36,7 @@ export interface Caught<C extends string = string> {
   rethrow(): Activity<C>;
 }
 
-/** A composite with a handler for every fault. It takes no further handlers. */
+/** A composite whose last handler takes `AnyFault`, so that no fault is left for further handlers. */
 export interface Handled<out F extends string> extends Activity<F> {
   /** Names the step that undoes this composite as a whole: see `Composite`. */
   undo(step: StepActivity<string, unknown>): Handled<F>;
@@ -61,11 +61,17 @@ export interface Composite<out F extends string> extends Activity<F> {
 
 export type CompositeOf<Children extends readonly Activity<string>[]> = Composite<FaultsOf<Children[number]>>;
 
-type Rename = (name: string) => Shape;
+interface Naming {
+  /** Whether the author chose the name, or expressions refer to it. A fixed name is never changed. */
+  readonly fixed?: boolean;
+  /** Records the composite again under another name. A `forEach` needs this, because its expressions contain its name. */
+  readonly renamed?: (name: string) => Shape;
+}
 
+/** Creates an activity with children, which records its handlers and its undo. */
 export const composite = <F extends string>(
   recorded: Shape,
-  { fixed = false, renamed = (name) => ({ ...recorded, name }) }: { fixed?: boolean; renamed?: Rename } = {},
+  { fixed = false, renamed = (name) => ({ ...recorded, name }) }: Naming = {},
 ): Composite<F> => {
   const shape = withPlace(recorded);
   return record(shape, fixed, {
@@ -94,7 +100,10 @@ interface Handler {
   readonly do: Shape;
 }
 
-/** A handler is a sibling of the composite's children, so its name must differ from theirs. */
+/**
+ * Records a handler. It is a sibling of the composite's children, so its name must differ from theirs. It is cut to the 64 characters of
+ * an activity's name, because the name of a fault alone may have 64.
+ */
 function handlerOf({ name, path }: FaultType, body: Activity<string>, before: readonly Handler[]): Handler {
   const { shape, fixed } = recordedIn(body);
   const short = `on-${name}`;

@@ -84,7 +84,7 @@ export class TransientFailure extends Error {
 }
 
 /**
- * An error for operations to throw when they did nothing, and the same message may succeed later: an order before its new customer. The
+ * An error for operations to throw when they did nothing, and the same message may succeed later, for example because the customer of an order is not known yet. The
  * message is redelivered up to the channel's `maxFailures`. Then it becomes a dead letter, and its step fails.
  */
 export class UnprocessableMessage extends Error {

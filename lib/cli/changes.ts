@@ -37,7 +37,7 @@ function stepChange(before: StepView | undefined, after: StepView, label: string
   }
 }
 
-/** Whether it is a wait, for which no agent works. A client sees none. */
+/** Whether a row of the steps is a wait, for which no agent works. The API shows no waits to a client. */
 export const isWait = ({ agent, waitsFor }: StepView): boolean => waitsFor !== undefined && waitsFor !== null && agent === null;
 
 /** Returns the status of a step in a few words, with the type of its fault if the order shows it. */

@@ -52,7 +52,7 @@ export interface OrderView {
   readonly failureCount?: number;
   readonly completeBy?: Time | null;
   readonly endBy?: Time | null;
-  /** Operators only. */
+  /** Shown to operators only. */
   readonly waitsFor?: WaitView | null;
   /** Seconds until completeBy after the order is resumed; suspended orders only. */
   readonly remainingSeconds?: number | null;

@@ -27,7 +27,7 @@ export function svgOf(drawing: Drawing): string {
 /** Describes the drawing for screen readers. */
 function summaryOf(boxes: readonly PlacedBox[]): string {
   const steps = boxes.filter(({ node }) => node.kind === 'step').map(({ node }) => node.title);
-  return steps.length > 0 ? `Steps: ${steps.join(', ')}.` : 'No steps.';
+  return steps.length > 0 ? `Steps of the workflow and of its fault handlers: ${steps.join(', ')}.` : 'No steps.';
 }
 
 function frameSvg({ frame, title, left, top, width, height }: PlacedFrame): string {

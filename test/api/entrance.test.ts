@@ -73,7 +73,7 @@ const event = (method: string, rawPath: string, more: Partial<APIGatewayProxyEve
     ...more,
   }) as APIGatewayProxyEventV2;
 
-test('behind the gateway an order is accepted and shown as elsewhere', async () => {
+test('behind the gateway an order is accepted, shown and listed like on one machine', async () => {
   const handle = gatewayHandler(startApi().api);
   const headers = { authorization: `Bearer ${tokens.acme}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
   const body = Buffer.from(JSON.stringify(goodSubmission)).toString('base64');

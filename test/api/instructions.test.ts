@@ -86,7 +86,7 @@ test('a malformed instruction is refused and changes nothing', async () => {
   assert.equal(await stored(), before);
 });
 
-test('an order whose time limit has passed continues only with a new one', async () => {
+test('an order whose time limit has passed continues only with a new time limit', async () => {
   const { instruct, clock, head } = await withOrderInError();
   await clock.advance(3_600_001);
   const current = `"${(await head()).rev}"`;

@@ -291,7 +291,7 @@ test('while the keys are unavailable, calls get 503 with retry-after, and succee
   assert.equal((await ask('GET', '/orders', { token })).status, 200);
 });
 
-test('a new key works within a minute, a withdrawn key for another ten, and invented key ids cause no extra fetches', async (t) => {
+test('a new key works within a minute, a withdrawn key works for ten more minutes, and invented key ids cause no extra fetches', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: seconds * 1000 });
   const issuer = await startIssuer(t, rsa);
   const { ask, clock } = apiWith(issuer.variables);

@@ -49,7 +49,7 @@ test('a client that waits for an order gets it within a second of its end', asyn
   assert.deepEqual([status, json.outcome, applied(headers)], [200, 'completed', 'wait=25']);
 });
 
-test('a client that waits gets the order as it is when its time is over', async () => {
+test('a client that waits gets the present state of the order when the waiting time is over', async () => {
   const { submitOrder, read, clock } = start();
   const waiting = await read(`/orders/${await submitOrder('k')}?wait=3`);
   await clock.advance(2_900);
@@ -65,7 +65,7 @@ test('an order that is blocked is at rest, so the client waits no longer', async
   assert.equal((await answer).json.processState, 'Error');
 });
 
-test('a client that waits for a change gets the next state of the order, or 304 when its time is over', async () => {
+test('a client that waits for a change gets the next state of the order, or 304 when the waiting time is over', async () => {
   const { submitOrder, read, answer, clock, ask } = start();
   const path = `/orders/${await submitOrder('k')}`;
   const etag = (await ask('GET', path, { as: 'acme' })).headers.get('etag') ?? '';
@@ -135,7 +135,7 @@ test('a client with too many waiting calls gets its next answer at once', async 
   assert.equal(applied((await next.answer).headers), 'wait=10', 'the slots are free again');
 });
 
-test('places of calls that ended with their process are free again after their time', async () => {
+test('when a process ends with its waiting calls, others can use their places after the longest wait is over', async () => {
   const { submitOrder, read, clock, store } = start();
   const places = Array.from({ length: waitersMax.all }, () => ({ holder: 'gone', until: clock.now() + 30_000 }));
   await store.putDocument({ collection: 'WAITS', id: 'PLACES', rev: 1, content: { places } }, 0);

@@ -103,7 +103,7 @@ describe('the waits of an order', () => {
     assert.match(called.explanation, new RegExp(`the order ${wait.orderId} of part@1 at order/part`));
   });
 
-  test('an order that works beside a wait does not wait', async () => {
+  test('an order with a step at work beside a wait is not shown as waiting', async () => {
     const { show, inList } = await orderOf(parallel(waitFor('approval', z.unknown()), desk.book({})));
     assert.deepEqual([(await show()).waitsFor, (await inList()).waitsFor], [null, null]);
   });

@@ -63,7 +63,7 @@ describe('following an order', () => {
     assert.equal(api.requested.length, 1);
   });
 
-  test('ends with a refusal', async () => {
+  test('ends with the error if the system refuses a request', async () => {
     await assert.rejects(
       followed(scripted(answer('"1"', 'Processing'), new RefusedError({ title: 'Not found', status: 404 }))),
       RefusedError,

@@ -38,7 +38,7 @@ describe('orders at the command line', () => {
     );
   });
 
-  test('the same key gives the same order, and says so', async () => {
+  test('a second submission under the same key prints the same order, and says that the key was used before', async () => {
     const submit = () => system.redress(['order', 'submit', '-', '--key', 'once'], { input: body('full') });
     const [first, second] = [await submit(), await submit()];
     assert.equal(second.out, first.out);
@@ -46,7 +46,7 @@ describe('orders at the command line', () => {
     assert.match(second.err, /used before/);
   });
 
-  test('--watch reports every step, and ends with 0 for a completed order', async () => {
+  test('--watch reports every step, and has exit code 0 for a completed order', async () => {
     const { exitCode, out } = await system.redress(['order', 'submit', '-', '--watch'], { input: body('full') });
     assert.equal(exitCode, 0);
     assert.match(out, /^ord_[a-z2-7]{52}\n/);
@@ -55,7 +55,7 @@ describe('orders at the command line', () => {
     assert.match(out, /\ncompleted after \d\.\d s\n$/);
   });
 
-  test('--watch ends with 1 for an order in Error, with the reason and the remedy', async () => {
+  test('--watch has exit code 1 for an order in Error, and prints the reason and the remedy', async () => {
     const { exitCode, out, err } = await system.redress(['order', 'submit', '-', '--watch'], { input: body('empty') });
     assert.equal(exitCode, 1);
     assert.match(out, /\ncharge failed: CardDeclined\nwaits for an operator: CardDeclined at order\/charge: The bank says no\.\n$/);
@@ -88,7 +88,7 @@ describe('orders at the command line', () => {
     );
   });
 
-  test('a unique prefix of an id is enough', async () => {
+  test('a unique prefix of an id is enough to name an order', async () => {
     for (const text of [bad.slice(0, 16), bad.slice(4, 16), `${bad.slice(0, 12)}…`]) {
       assert.equal((await system.redress(['order', 'get', text, '--json'])).json.orderId, bad);
     }

@@ -71,7 +71,7 @@ describe('usage errors', () => {
 });
 
 describe('help', () => {
-  test('help and the version end with 0', async () => {
+  test('help and the version have exit code 0', async () => {
     for (const args of [['help'], ['--help'], ['help', 'order'], ['order', '--help'], ['help', 'order', 'submit']]) {
       const { exitCode, out } = await redress(args);
       assert.equal(exitCode, 0);
@@ -97,7 +97,7 @@ describe('when the system does not answer', () => {
     server.close();
   });
 
-  test('a command that needs the system says how to start it, and ends with 3', async (context) => {
+  test('a command that needs the system says how to start it, and has exit code 3', async (context) => {
     const data = folderFor(context);
     for (const command of [
       ['order', 'list'],

@@ -75,7 +75,7 @@ describe('an order at the command line', () => {
     );
   });
 
-  test('order show is order get', async () => {
+  test('order show does the same as order get', async () => {
     assert.equal((await system.redress(['order', 'show', blocked])).out, (await system.redress(['order', 'get', blocked])).out);
     assert.match((await redress(['order', '--help'])).out, /get\|show/);
   });
@@ -104,7 +104,7 @@ describe('an order at the command line', () => {
     );
   });
 
-  test('a service is available or away; only a channel is open or closed', async () => {
+  test('a service is shown as available or away; only a channel is shown as open or closed', async () => {
     const { store, database } = openEmbedded(system.folder, { clock: systemClock });
     const now = systemClock.now();
     await store.putBreaker({ agent: 'desk', rev: 1, openedAt: now, probeAt: now + 60_000, failedProbes: 0, closedAt: null }, 0);
@@ -117,14 +117,14 @@ describe('an order at the command line', () => {
     assert.equal(rowsOf((await system.redress(['channel', 'status'])).out).get('desk')?.[0], 'open');
   });
 
-  test('a client with one response channel has one', async () => {
+  test('a registration with one response channel is reported in the singular', async () => {
     const { err } = await system.redress(['client', 'put', 'hr', '--channel', 'redress-response-hr']);
     assert.equal(err, 'hr: 1 response channel, 0 senders.\n');
   });
 });
 
 describe('the help of a command', () => {
-  test('the default of a time span is a time span', async () => {
+  test('the default of a time span is shown as a time span, not in milliseconds', async () => {
     assert.match((await redress(['token', '--help'])).out, /\(default:\s+12h\)/);
   });
 
@@ -134,7 +134,7 @@ describe('the help of a command', () => {
     assert.match(out, /breaker +Show circuit breakers/);
   });
 
-  test('a token lives as long as its default says', async (context) => {
+  test('a token is valid for the default time that the help shows', async (context) => {
     const folder = folderFor(context);
     openLocalIssuer(folder);
     const { json } = await redress(['token', '--role', 'operator', '--json', '--data', folder]);

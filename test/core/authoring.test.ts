@@ -655,7 +655,7 @@ test('F-67, F-85, F-88, F-100: a workflow written with the typed functions runs 
     -> travel order/choice/book/undo key order/choice/book/undo/1 attempt 1 with {"seat":"12A"}
 
     ok order/choice/book/undo
-    -> customer order/on-Refused/tell key order/on-Refused/tell/1 attempt 1 with {"text":"Refused/CardDeclined it is"}
+    -> customer order/on-Refused/tell key order/on-Refused/tell/1 attempt 1 with {"text":"the agent reports Refused/CardDeclined"}
 
     ok order/on-Refused/tell
     == compensated`;

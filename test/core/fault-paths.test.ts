@@ -18,7 +18,7 @@ import { delay, sequence, step, workflow } from '../support/workflows.ts';
 
 const failing = (type: string, permanent: boolean): StepReply => ({
   status: 'failed',
-  fault: { type, class: 'expected', permanent, message: `${type} it is` },
+  fault: { type, class: 'expected', permanent, message: `the agent reports ${type}` },
 });
 const always = (path: string, answer: Rule['answer']): Stub =>
   stubOf({ concerns: (request) => request.path === path && request.purpose === 'do', first: 1, last: Infinity, answer });

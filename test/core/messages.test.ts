@@ -115,7 +115,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
         run.reply('order/a', fault('Busy', { permanent: false }));
         run.happen({ type: 'exhausted', path: 'order/a' });
       }),
-    engine('DeadlineExceeded', 'No attempt was answered in time. The last attempt failed: Busy: Busy it is', {
+    engine('DeadlineExceeded', 'No attempt was answered in time. The last attempt failed: Busy: the agent reports Busy', {
       source: 'order/a',
       outcomeUnknown: true,
       permanent: false,
@@ -155,7 +155,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   [
     'is refused',
     () => blockedFor(step('a'), (run) => run.reply('order/a', fault('Refused'))),
-    { type: 'Refused', class: 'expected', permanent: true, message: 'Refused it is', source: 'order/a' },
+    { type: 'Refused', class: 'expected', permanent: true, message: 'the agent reports Refused', source: 'order/a' },
   ],
   [
     'raises a fault',

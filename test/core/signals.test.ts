@@ -124,7 +124,7 @@ describe('an order waits for a signal from outside', () => {
 });
 
 describe('a wait for a signal may have a time limit', () => {
-  test('the scheduler wakes the order then, and a wait without its signal is a fault', () => {
+  test('the scheduler wakes the order at the time limit, and a wait that got no signal is a fault', () => {
     const root = { ...sequence('', waitFor('paid', 'payment', 60)), faultHandlers: [{ fault: 'Engine/NoSignal', do: step('remind') }] };
     const run = startRun(workflow(root));
     const { commands } = run.happen({ type: 'started', stepMs });
@@ -229,7 +229,7 @@ describe('the signals that an order may still wait for', () => {
     assert.deepEqual([names(run), now(run, 'a')], [[], false]);
   });
 
-  test('none while the order is being ended, and none that it would accept at once while it is blocked', () => {
+  test('no name is listed while the order is being ended, nor one that a blocked order would accept at once', () => {
     const root = () => parallel('', step('x'), waitFor('one', 'a'));
     const ended = started(root());
     assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), true);

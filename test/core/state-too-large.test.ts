@@ -102,7 +102,7 @@ describe('a value that would make the state too large is a fault at its place', 
     assert.ok(activities['order/part/a/undo']);
   });
 
-  test('S23: a signal without a wait for it is not kept', () => {
+  test('S23: a signal for which no activity waits is not kept if it would make the state too large', () => {
     assert.deepEqual(
       [suffer(5000, [step('a'), wait], start, signal).signals, suffer(9000, [step('a'), wait], start, signal).signals?.length],
       [undefined, 1],

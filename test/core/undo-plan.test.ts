@@ -22,7 +22,7 @@ const begun = (root: Activity): Run => {
 };
 
 describe('the plan of an undo', () => {
-  test('the plan lists completed steps, newest first, with the inputs of their undos; steps without an undo stay', () => {
+  test('the plan lists completed steps, newest first, with the inputs of their undos; it lists steps without an undo apart', () => {
     const run = begun(sequence('order', undoable('a'), step('b'), undoable('c'), step('d')));
     for (const name of ['a', 'b', 'c']) run.reply(`order/${name}`, ok({ id: name }));
     assert.deepEqual(planOf(run, 'order', ['order/a', 'order/b', 'order/c']), {

@@ -70,7 +70,7 @@ describe('an activity of an app cleans up before it closes', () => {
     assert.deepEqual([requested(run), run.state.outcome], [['order/ensure/a', 'order/ensure/unlock'], 'canceled']);
   });
 
-  test('when a retry runs it again, it cleans up again', () => {
+  test('when a retry runs the activity again, the activity cleans up again', () => {
     const retry = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 5, do: ensured(step('a'), step('unlock')) } as Activity;
     const run = started(workflow({ ...sequence('', retry), faultHandlers: [{ fault: 'Busy', do: step('tell') }] }));
     const keys = [1, 2].map((attempt) => {
@@ -89,15 +89,15 @@ describe('an activity of an app cleans up before it closes', () => {
     assert.equal(run.latestRequest('order/tell').attempt, 1);
   });
 
-  test('without a fault it does not clean up', () => {
+  test('when neither a fault nor a cancellation occurs, the activity does not clean up', () => {
     const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
     run.reply('order/ensure/a', ok());
     assert.deepEqual([run.state.outcome, requested(run)], ['completed', ['order/ensure/a']]);
   });
+});
 
-  test('an activity name can be registered only once', () => {
-    assert.throws(() => registerActivity('test:ensure', ensure as unknown as Behavior), /Two activities are called "test:ensure"/);
-  });
+test('two activity types of an app cannot be registered under one name', () => {
+  assert.throws(() => registerActivity('test:ensure', ensure as unknown as Behavior), /Two activities are called "test:ensure"/);
 });
 
 describe('F-99: a composite with an undo is undone as a whole', () => {
@@ -108,7 +108,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
       faultHandlers: [{ fault: 'Refused', do: { activity: 'compensate', name: 'compensate' } as Activity }],
     });
 
-  test('the undos of its parts are not needed any more', () => {
+  test('after the composite has completed, only its own undo runs, and no undo of its parts', () => {
     const run = started(refusing(step('before', undoBy('un-before')), trip(step('fly', undoBy('un-fly')), step('book')), step('pay')));
     for (const path of ['before', 'trip/fly', 'trip/book']) run.reply(`order/${path}`, ok());
     assert.deepEqual(
@@ -121,7 +121,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
     assert.deepEqual([requested(run).slice(4), run.state.outcome], [['order/trip/undo', 'order/before/undo'], 'compensated']);
   });
 
-  test('before it has completed, its parts are undone one by one', () => {
+  test('before the composite has completed, its parts are undone one by one', () => {
     const run = started(refusing(trip(step('fly', undoBy('un-fly')), step('book'))));
     run.reply('order/trip/fly', ok());
     run.reply('order/trip/book', fault('Refused'));
@@ -129,7 +129,7 @@ describe('F-99: a composite with an undo is undone as a whole', () => {
     assert.deepEqual([requested(run).slice(2), run.state.outcome], [['order/trip/fly/undo'], 'compensated']);
   });
 
-  test('a step of unknown outcome is confirmed first, inside it or outside', () => {
+  test('a step of unknown outcome, inside the composite or outside, is confirmed before the undo', () => {
     const quiet: Activity = {
       ...sequence('quiet', step('fly', undoBy('un-fly'))),
       faultHandlers: [{ fault: 'Odd', do: step('note') }],

@@ -22,7 +22,10 @@ test('the drawing in the documents is up to date', () => {
 test('a drawing has a text alternative, follows light and dark, and loads no external resources', () => {
   const svg = drawn(fulfilOrder);
   assert.match(svg, /^<svg [^>]*role="img" aria-label="The workflow fulfil-order@1"/);
-  assert.match(svg, /<title>The workflow fulfil-order@1<\/title>\n<desc>Steps: reserve, charge, ship, confirm, apologise\.<\/desc>/);
+  assert.match(
+    svg,
+    /<title>The workflow fulfil-order@1<\/title>\n<desc>Steps of the workflow and of its fault handlers: reserve, charge, ship, confirm, apologise\.<\/desc>/,
+  );
   assert.match(svg, /@media \(prefers-color-scheme:dark\)/);
   assert.doesNotMatch(svg, /href|url\(|@import|<script|<image|<foreignObject/);
 });

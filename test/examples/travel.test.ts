@@ -21,12 +21,14 @@ describe('a journey, rehearsed', () => {
   });
 
   test('F-100: without a car, hotel and flight are canceled, newest first, and the traveler is notified', () => {
-    const run = rehearse(bookTrip, lisbon, given(car.book).faults(NoCar, 'There are none left.'));
+    const run = rehearse(bookTrip, lisbon, given(car.book).faults(NoCar, 'There are no cars left.'));
     assert.equal(
       run.story(),
       'flight.book ok, hotel.book ok, car.book NoCar, hotel.cancel ok, flight.cancel ok, post.tell ok, compensated',
     );
-    assert.partialDeepStrictEqual(run.steps.at(-1)?.input, { text: 'Nellie Bly, your journey to Lisbon is off: There are none left.' });
+    assert.partialDeepStrictEqual(run.steps.at(-1)?.input, {
+      text: 'Nellie Bly, we have canceled your journey to Lisbon. There are no cars left.',
+    });
   });
 
   test('F-44: a slow booking of a car is requested again', () => {

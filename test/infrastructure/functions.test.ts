@@ -58,7 +58,7 @@ describe('the Lambda functions of the topology', () => {
   });
 });
 
-test('settings reach the functions: variables all of them, addresses of services the agents alone', () => {
+test('every function gets the variables and the tracing; only functions of agents get the addresses of services', () => {
   const props = {
     variables: { MAX_FAILURES: '5' },
     agentEnvironment: { STOCK_URL: 'https://stock.example' },
@@ -90,13 +90,13 @@ describe('an operation without a step timeout uses the timeout of the deployment
     assert.equal(functionOf(synthesize({ props: { variables, agents: 'together' } }), 'agents')['Timeout'], 125);
   });
 
-  test('a request that is tried alone, because it may crash the process, is invisible for as long', () => {
+  test('a request that is tried alone, because it may crash the process, is invisible on AWS for as long as its function may run', () => {
     const hidden = (more: object) => visibilityOf(app, readConfig({ ...variables, ...more }))('stock-requests');
     assert.equal(hidden({ REDRESS_ADAPTERS: 'aws' }), 125_000);
     assert.equal(hidden({}), 65_000, 'on one machine its visibility timeout is extended while it runs');
   });
 
-  test('an operation with its own timeout keeps it', () => {
+  test('an operation with its own timeout keeps that timeout', () => {
     const quick = operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 70, run: () => ({}) });
     const mill = defineApp({ workflows: [], agents: [defineAgent('mill', { grind: quick })] });
     const timeout = topologyOf(mill, { stepMs: 3_600_000 }).find(({ name }) => name === 'agent-mill')?.timeoutMs;

@@ -28,7 +28,7 @@ test('names that Cognito reserves are refused only if the stack creates a user p
   }
 });
 
-test('client ids must be those that the API accepts', () => {
+test('a client id that the API would refuse is refused by the synthesis too', () => {
   refused({ clients: ['acme', 'two words'] }, /Invalid client id "two words"/, /clients/);
   assert.doesNotThrow(() => checkNames({ ...names, clients: ['acme'] }));
 });

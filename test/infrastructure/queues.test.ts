@@ -143,7 +143,7 @@ describe('reserved concurrency suffices for all queues of a function, so that La
       (error: unknown) => error instanceof SetupError && says.test(error.message) && remedy.test(error.remedy),
     );
 
-  test('each queue has an equal share, and no more than without a reservation', () => {
+  test('each queue has an equal share of the reservation, but at most what it has without one', () => {
     assert.equal(readBy('scheduler'), 4);
     assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 99 } }, 'scheduler'), [24, 24, 24, 24]);
     assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 900 } }, 'scheduler'), [50, 50, 50, 50]);

@@ -147,7 +147,7 @@ describe('an agent keeps its deadline', () => {
     assert.deepEqual(desk.messages('worker-replies'), [], 'even when the service finally answers');
   });
 
-  test('F-39 an operation does nothing further after its signal is aborted', async (context) => {
+  test('F-39 an operation does nothing further after its AbortSignal is aborted', async (context) => {
     const calls: string[] = [];
     await served(context, (clock) => async (_, { signal }) => {
       calls.push('reserve');

@@ -94,7 +94,7 @@ describe('a reply is not accepted', () => {
     ],
   ];
   for (const [what, answer] of wrongs) {
-    test(`F-38 when it ${what}; the right one still is`, async (context) => {
+    test(`F-38 when it ${what}; the valid reply after it is accepted`, async (context) => {
       const { desk, orderId, request } = await firstRequest(context);
       const before = await desk.state(orderId);
       await answer(request, desk, orderId);

@@ -100,7 +100,7 @@ describe('while an order is suspended', () => {
     );
   });
 
-  test('F-15 the supervisor skips it: no failure counts and no wake-up is sent, however long it lasts', async (context) => {
+  test('F-15 the supervisor skips the order: no failure counts and no wake-up is sent, however long the suspension lasts', async (context) => {
     const { desk, orderId } = await suspended(context);
     const before = await desk.state(orderId);
     for (let hours = 0; hours < 3; hours++) {
@@ -131,7 +131,7 @@ describe('while an order is suspended', () => {
     assert.deepEqual([outbox, isSuspended, worklist, nextDueFor?.kind], [[], true, null, 'suspended']);
   });
 
-  test('F-60 an agent may extend its deadline', async (context) => {
+  test('F-60 an agent may extend the deadline of a request by a heartbeat', async (context) => {
     const { desk, orderId, request } = await suspended(context, { line: { operation: { longestSeconds: 60 } } });
     await desk.send(queueNames.replies('worker'), heartbeatFor(request, desk.clock.now() + 20_000, desk.clock.now()));
     await desk.deliver(queueNames.replies('worker'));
@@ -190,7 +190,7 @@ describe('an order that is resumed', () => {
     assert.deepEqual(await requested(desk), ['order/one 2']);
   });
 
-  test('F-13 is as late as it was, if that had not been counted', async (context) => {
+  test('F-13 is late by the same time as before, if its lateness had not been counted', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')));
     const orderId = await submitted(desk);
     await desk.requests();
@@ -238,7 +238,7 @@ describe('an order that is resumed', () => {
     assert.deepEqual(await requested(desk), ['order/one 2']);
   });
 
-  test('F-13 is compensated only then, if its workflow undoes orders above the threshold', async (context) => {
+  test('F-13 is compensated only after it is resumed, if its workflow undoes orders above the threshold', async (context) => {
     const flow = defineWorkflow('undone', { version: 1, order: Nothing, maxFailures: 0, onExhausted: 'undo' }, () =>
       sequence(worker.work({})),
     );
@@ -388,7 +388,7 @@ describe('other instructions for a suspended order', () => {
     });
   }
 
-  test('F-60 a dry run shows the remaining time, and the deadline that would follow', async (context) => {
+  test('F-60 a dry run of suspend shows the remaining time, and one of resume shows the new deadline', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')));
     const orderId = await submitted(desk);
     await desk.clock.advance(4_000);

@@ -144,7 +144,7 @@ describe('writing first, then sending', () => {
     assert.deepEqual([...new Set(since())], ['update', 'send worker-replies'], 'finally only the message itself is requeued');
   });
 
-  test('S5 a write that is refused because of itself has succeeded', async (context) => {
+  test('S5 a write that is refused because its own first attempt was stored has succeeded', async (context) => {
     // The response got lost, the SDK retried, and met its own first attempt.
     const around = updating(async (store, state, ...rest) => {
       await store.update(state, ...rest);

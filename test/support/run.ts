@@ -106,7 +106,7 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
 export const ok = (output: Json = {}): StepReply => ({ status: 'succeeded', output });
 export const fault = (type: string, { permanent = true, unknown = false } = {}): StepReply => ({
   status: 'failed',
-  fault: { type, class: 'expected', permanent, message: `${type} it is`, ...(unknown ? { outcomeUnknown: true } : {}) },
+  fault: { type, class: 'expected', permanent, message: `the agent reports ${type}`, ...(unknown ? { outcomeUnknown: true } : {}) },
 });
 export const rejected: StepReply = { status: 'rejected', message: 'Unable to process message.' };
 

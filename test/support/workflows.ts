@@ -184,7 +184,7 @@ function languageOf(line: string, lines: readonly string[]): Activity | undefine
   const [, raiser, fault, message, data] = forms.raise.exec(line) ?? [];
   if (raiser && fault) {
     const more = data ? { data: template(data) } : {};
-    return { activity: 'raise', name: raiser, fault, message: message ? template(message) : `${fault} it is`, ...more };
+    return { activity: 'raise', name: raiser, fault, message: message ? template(message) : `the workflow raises ${fault}`, ...more };
   }
   const [, variable, value] = forms.assign.exec(line) ?? [];
   if (variable && value) return { activity: 'assign', name: `set-${variable}`, variable, value: template(value) };

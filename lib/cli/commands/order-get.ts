@@ -55,7 +55,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
       : []),
   ];
   const lines = facts.map(([name = '', value = '']) => `${paint('dim', name.padEnd(10))}  ${printable(value)}\n`);
-  // A client sees the names and the states of the steps alone.
+  // `--token` or REDRESS_TOKEN may sign in a client. The API shows a client only the name, the status and the result of a step.
   const isShort = steps.every(({ path }) => path === undefined);
   const rows = steps.map((step) => [
     stepLabel(step, steps),
@@ -67,7 +67,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
   return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(headings, rows, paint)}` : ''}`;
 }
 
-/** Returns the operation of a step, or what a wait waits for. */
+/** Returns the operation of a step, or what a wait waits for. A call also waits, for its order, but it is shown as a step. */
 function operationText(step: StepView): string {
   const { agent, operation, waitsFor } = step;
   if (!isWait(step)) return waitsFor?.kind === 'order' ? `calls ${operation}` : `${agent}.${operation}`;

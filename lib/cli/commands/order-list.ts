@@ -14,7 +14,7 @@ interface Options {
   all?: true;
 }
 
-/** Enough characters of an id for the other commands. */
+/** Characters of an id in a list on a screen. The other commands find an order by them. */
 const idCharacters = 13;
 
 /** Lists orders, newest first. */

@@ -36,7 +36,7 @@ export const workflowCheck: CliCommand<WorkflowOptions> = {
   },
 };
 
-/** Most orders shown for one version. */
+/** Maximum number of orders that are shown for one version. */
 const ordersShown = 100;
 
 const remedy =

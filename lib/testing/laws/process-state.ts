@@ -15,12 +15,12 @@ export const processState = (): Law => ({
     if (!observation.before) return undefined;
     const { before, after } = observation;
     const [from, to] = [before.processState, after.processState];
-    const isCompensatedByCaller = before.outcome === 'completed' && history.orders.get(after.orderId)?.caller !== undefined;
+    const mayBeCompensatedByCaller = before.outcome === 'completed' && history.orders.get(after.orderId)?.caller !== undefined;
     if (from === to)
-      return from === 'Processed' && before.outcome !== after.outcome && !isCompensatedByCaller
+      return from === 'Processed' && before.outcome !== after.outcome && !mayBeCompensatedByCaller
         ? `order ${after.orderId} changed its outcome from ${before.outcome} to ${after.outcome}`
         : undefined;
-    if (next[from].includes(to) || (from === 'Processed' && isCompensatedByCaller)) return undefined;
+    if (next[from].includes(to) || (from === 'Processed' && mayBeCompensatedByCaller)) return undefined;
     return `order ${after.orderId} went from ${from} to ${to}`;
   }),
 });

@@ -20,7 +20,7 @@ import { lastNamed, type Purpose, type Rule, type TestDecision } from './stubs.t
 import { type Due, nextDue } from './virtual-time.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
-/** Failed attempts until the rehearsal counts as stuck. Stubs that name later requests raise this limit. */
+/** Failures of one undo, or long pauses of an order, until the rehearsal counts as stuck. Stubs that name later requests raise this limit. */
 const vainMax = 5;
 const eventsMax = 100_000;
 
@@ -75,7 +75,7 @@ export class World {
     if (player.state.phase === 'closed' && player.waiter) this.inbox.push(() => this.children.ended(player));
   }
 
-  /** Failing undos repeat while a decision or signal is still in transit. */
+  /** Advances time, unless the rehearsal is stuck and no answer, signal or decision is in transit. */
   private goesOn(): boolean {
     return (this.travelling.length > 0 || !this.isStuck()) && this.passTime();
   }
@@ -90,7 +90,7 @@ export class World {
     this.happen(this.main, happening);
   }
 
-  /** Gives the next instruction to an order that cannot continue. Earlier failed attempts count no more. */
+  /** Gives the next instruction to an order that cannot continue. The failures and long pauses before it no longer count towards the limit. */
   private decideNext(): boolean {
     const decision = this.decisions.next();
     if (!decision) return false;

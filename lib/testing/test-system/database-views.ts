@@ -2,7 +2,7 @@ import type { Database } from '#adapters/sqlite/database';
 import type { Json } from '#core/data/json';
 import type { ManualClock } from '#ports/clock';
 
-/** Returns a function that advances the clock from one due event to the next. */
+/** Returns a function that advances the clock by some milliseconds in total, from each due event to the next. */
 export function timePassing(database: Database, clock: ManualClock): (ms: number) => Promise<void> {
   const selectDue = database.prepare(
     `SELECT min(at) AS at FROM (

@@ -26,7 +26,7 @@ export interface TestSystemOptions {
   readonly hostId?: string;
   /** Functions that do not run, so that a test can inspect their queues: `['agent-payment']`. */
   readonly without?: readonly string[];
-  /** With `false`, messages are sent after the write instead of within it, as on AWS, where no transaction spans both. */
+  /** With `false`, messages are sent after the write instead of in its transaction, as on AWS, where no transaction spans both. */
   readonly writesAndSendsAtomically?: boolean;
   readonly services?: HostOptions['services'];
 }
@@ -50,7 +50,7 @@ export interface TestSystem extends Embedded {
   state(orderId: string): Promise<StateRecord>;
   /** Gives an instruction as an operator does. The reason has a default. */
   instruct(orderId: string, instruction: TestInstruction): Promise<Instructed>;
-  /** Cancels an order as its client does. */
+  /** Cancels an order with the instruction that a client may also give. The history names `test` as the person. */
   cancel(orderId: string): Promise<Instructed>;
   /** Sends a signal to an order. */
   signal(orderId: string, name: string, payload?: Json): Promise<Instructed>;
@@ -58,7 +58,7 @@ export interface TestSystem extends Embedded {
   answer(orderId: string, answer: Json): Promise<Instructed>;
   /** Returns the journal of an order, oldest entry first. */
   history(orderId: string): Promise<readonly JournalEntry[]>;
-  /** Advances the clock from one due event to the next. A quiet hour takes little time. */
+  /** Advances the clock by `ms` in total. It jumps from each due event to the next, so an hour without events takes little real time. */
   passTime(ms: number): Promise<void>;
   /** Returns the bodies of the messages that are on a queue, oldest first, and leaves them there. */
   messages(queue: string): readonly Json[];
@@ -71,8 +71,8 @@ export interface TestSystem extends Embedded {
   token: LocalIssuer['sign'];
   /**
    * Kills the process in the middle of its work, as `kill -9` does. Committed writes stay; uncommitted writes and unsent messages are
-   * lost, and open requests break off. Operations and services get no signal. An operation that is already running continues, like a
-   * request that has left the machine, but its answer is lost.
+   * lost, and open requests break off. No operation, service or listener is notified, so no `AbortSignal` fires. An operation that is
+   * already running continues, like a request that has left the machine, but its answer is lost.
    */
   kill(): void;
   /** Starts another process over the same data, after `kill()`. */

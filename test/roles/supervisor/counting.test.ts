@@ -146,7 +146,7 @@ test('F-49, X-24: a scheduler that is hours late does not turn one expiry into m
   assert.deepEqual(new Set(await takeWakeUps(system)), new Set([orderId]));
 });
 
-test('F-49: the journal has each count of the supervisor once, as soon as the scheduler writes', async (t) => {
+test('F-49: the next write of the scheduler adds an expiry that the supervisor has counted to the journal, once', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);

@@ -94,7 +94,7 @@ describe('a deadline that has expired', () => {
     assert.deepEqual([head.processState, head.fault?.type, head.outbox.length, intoError], ['Error', 'DeadlineExceeded', 1, true]);
   });
 
-  test('F-53: an order that waits above the limit is requested after its long wait, and nobody is woken', () => {
+  test('F-53: a step above the failure limit is requested again after its long wait, and no scheduler is woken before', () => {
     const patient = order({ onExhausted: 'wait', longWaitMs: 3_600_000, nextDueFor: { kind: 'step', failures: 3 } });
     const { next: head, wakes } = judgeExpiry(patient, now);
     assert.deepEqual([head.nextDueAt, wakes, head.processState], [now + 3_600_000, false, 'Processing']);

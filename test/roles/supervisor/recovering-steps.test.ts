@@ -117,7 +117,7 @@ for (const [maxFailures, expiries] of [
   });
 }
 
-test('F-51, F-59, S17: an order above its threshold is announced once, and the write that put it in Error contains the alert', async (t) => {
+test('F-51, F-59, S17: when a step exceeds the failure threshold, the order goes into Error and is announced once; the alert is part of that write', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => step('one'), { maxFailures: 0 }),
