@@ -9,7 +9,7 @@ export const whenIdentified = defineWorkflow('example-wait-for', { version: 1, o
   sequence(
     identified,
     choice(when(identified.output.adult, shipping.ship({ sku: order.sku })), otherwise(customer.tell({ text: 'You are too young.' }))),
-  ).on(NoSignal, () => customer.tell({ text: 'You have not come in time.' })),
+  ).on(NoSignal, () => customer.tell({ text: 'You did not show your papers in time, so we do not ship your order.' })),
 );
 
 export const story = `

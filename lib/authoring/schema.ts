@@ -39,7 +39,7 @@ function jsonSchemaOf(schema: z.ZodType, where: string, params: z.core.ToJSONSch
     if (error instanceof DefinitionError) throw error;
     const { message } = error as Error;
     throw new DefinitionError(
-      `${where}${fieldWith(message, schema)}: ${message}. Write what the client sends: z.iso.datetime() for a date.`,
+      `${where}${fieldWith(message, schema)}: ${message}. Declare the JSON value that the client sends: for a date, z.iso.datetime() instead of z.date().`,
     );
   }
 }

@@ -170,7 +170,7 @@ const mistakes: readonly (readonly [title: string, file: string, source: string 
     'a date in the body of an order',
     'date.ts',
     app('() => sequence(a.one({ n: 1 }).noUndo())').replace('z.number()', 'z.object({ at: z.date() })'),
-    /w@1 order\/properties\/n\/properties\/at: Date cannot be represented in JSON Schema\. Write what the client sends: z\.iso\.datetime\(\) for a date\.\n {2}at date\.ts:4:/,
+    /w@1 order\/properties\/n\/properties\/at: Date cannot be represented in JSON Schema\. Declare the JSON value that the client sends: for a date, z\.iso\.datetime\(\) instead of z\.date\(\)\.\n {2}at date\.ts:4:/,
   ],
   [
     'an import without its file extension',

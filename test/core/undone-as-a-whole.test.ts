@@ -29,7 +29,7 @@ const started = (definition: WorkflowDefinition): Run => {
 };
 const requested = (run: Run): readonly string[] => run.requests.map(({ path }) => path);
 
-describe('an activity of an app cleans up before it closes', () => {
+describe('an activity of an app cleans up after a fault or a cancellation, before it closes', () => {
   test('after a fault inside the activity, its cleanup runs after its children are closed, and its handlers run after the cleanup', () => {
     const root = sequence('', ensured(parallel('both', step('a'), step('b')), step('unlock')));
     const run = started(workflow({ ...root, faultHandlers: [{ fault: 'Refused', do: step('tell') }] }));

@@ -132,7 +132,7 @@ describe('an agent retries transient failures', () => {
 });
 
 describe('an agent keeps its deadline', () => {
-  test('F-39 when a service is too slow, the agent sends no reply and counts the expiry', async (context) => {
+  test('F-39 when a service is too slow, the agent sends no reply, and a metric counts that', async (context) => {
     let signal: AbortSignal | undefined;
     const { desk, replies, back, seconds } = await served(context, (clock) => async (_, call) => {
       signal = call.signal;

@@ -23,7 +23,7 @@ async function times(count: number, work: () => Promise<void>): Promise<void> {
 
 const stateOf = async (desk: Desk) => (await channelState('worker', desk.store))?.state ?? 'open';
 
-describe('five failures in a row close a channel', () => {
+describe('five failures in a row close a queue of a channel', () => {
   test('F-108: the fifth failure closes the channel, one time: its queue is paused, a person is notified, and its record says who closed it and why', async (t) => {
     const desk = openDesk(t, line);
     const shut: string[] = [];

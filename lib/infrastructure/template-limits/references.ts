@@ -22,7 +22,7 @@ function plainReferences(resource: string, properties: unknown, ids: ReadonlySet
       rule: 'RuleReference',
       resource,
       property: within.join('/'),
-      problem: `It refers to the rule ${Ref} of a custom event bus. CloudFormation answers with "bus|rule".`,
+      problem: `The property uses Ref of the rule ${Ref}. For a rule of a custom event bus, Ref returns "bus|rule", not the name of the rule.`,
       remedy: 'Take the second part: Fn.select(1, Fn.split("|", rule.ruleName)).',
     });
   });

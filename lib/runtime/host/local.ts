@@ -125,7 +125,7 @@ async function startServices(local: LocalTrial | undefined, config: Config, envi
   if (!isHere)
     throw new SetupError(
       'The remote services are not set, and local stand-ins would answer for orders of a shared system.',
-      `Set their URLs: ${variables.join(', ')}.`,
+      `Set the URLs of the services in the environment: ${variables.join(', ')}.`,
     );
   const services = await start({ dataFolder: config.dataFolder });
   // The agents are the user's code and read the URLs of their services from the environment.

@@ -47,7 +47,7 @@ async function tried({ store, clock, system }: Desk, queue: string, body: object
 const confirming = async (desk: Desk): Promise<Request> => (await desk.take('till-requests'))[0] as unknown as Request;
 
 describe('a dead letter is sent again while an order still waits for it', () => {
-  test('a reply counts for the request that it names, from the requested agent, and only in time', async (context) => {
+  test('a reply counts only for the request that it names, only from the requested agent, and only before the deadline', async (context) => {
     const desk = opened(context);
     await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
     const request = await confirming(desk);
