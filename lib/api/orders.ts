@@ -22,7 +22,8 @@ export async function submitOrder(
   call: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>,
 ): Promise<Answer | Refusal> {
   const { api, caller, headers, body } = call;
-  if (caller.client === undefined) return refuse('forbidden');
+  // An operator who also submits could treat their own orders' failures.
+  if (caller.client === undefined || isOperator(caller)) return refuse('forbidden');
   const waitMs = api.clientRate(caller.client);
   if (waitMs > 0) return refuse('rate-limited', { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } });
   const submitted = await api.submit({

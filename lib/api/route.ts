@@ -41,7 +41,7 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
 }
 
 export interface Answer {
-  readonly status: 200 | 202 | 304;
+  readonly status: 200 | 201 | 202 | 304;
   readonly text: string;
   readonly headers?: { readonly [name: string]: string };
   /** The order that the call was about, for the log. */
@@ -79,7 +79,7 @@ export interface Route<
 export const route = <Query extends z.ZodObject, Head extends z.ZodObject, Body extends z.ZodType>(row: Route<Query, Head, Body>): Route =>
   row as unknown as Route;
 
-export const json = (status: 200 | 202, value: unknown, more: Omit<Answer, 'status' | 'text'> = {}): Answer => ({
+export const json = (status: 200 | 201 | 202, value: unknown, more: Omit<Answer, 'status' | 'text'> = {}): Answer => ({
   status,
   text: JSON.stringify(value),
   ...more,

@@ -235,10 +235,14 @@ export const routes: readonly Route[] = [
     method: 'PUT',
     path: '/clients/{id}',
     roles: ['admin'],
-    summary: 'Register a client: its response queues and the senders that may submit for it',
+    summary: 'Register a client: its response queues, and the senders and programs that may submit for it',
+    headers: clients.ClientHeaders,
     body: clients.ClientBody,
-    answers: { 200: { description: 'The registered client', schema: clients.Client } },
-    refusals: [],
+    answers: {
+      200: { description: 'The changed registration, with its `ETag`', schema: clients.Client },
+      201: { description: 'The new registration, with its `ETag`', schema: clients.Client },
+    },
+    refusals: ['conflict', 'stale', 'precondition-required'],
     handle: registerClient,
   }),
   route({

@@ -5,7 +5,7 @@ import { collections, type Document } from '#ports/documents';
 import { InstanceLockedError } from '#ports/errors';
 import { queueNames, type SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
-import type { Note } from '#ports/records';
+import { isSenderOf, type Note } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { jsonIn } from '#ports/util/json';
@@ -209,7 +209,7 @@ async function checkSender(
   if (senderId === undefined)
     return { outcome: 'conflict', reasons: ['The sender of this message was not kept. Ask the client to send it again.'] };
   const registered = await store.client(client);
-  if (!registered?.senders.includes(senderId))
+  if (!registered || !isSenderOf(registered, senderId))
     return {
       outcome: 'conflict',
       reasons: [
