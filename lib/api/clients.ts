@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { timeText } from '#ports/messages';
 import type { ClientRecord } from '#ports/records';
+import { audited } from './audited.ts';
 import { clientIdPattern } from './authentication.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor, etagOf } from './orders.ts';
@@ -34,7 +35,16 @@ export async function registerClient(call: Registration): Promise<Answer | Refus
   if (configured !== undefined) return taken(configured);
 
   const client = registrationOf(call, before);
-  const written = await api.store.putClient(client, before?.rev ?? 0);
+  const action = { kind: 'client', target: id, action: before ? 'change' : 'register', reason: body.reason } as const;
+  const written = await audited(
+    call,
+    { ...action, after: auditView(client) },
+    async (record) => {
+      await record(before ? auditView(before) : null);
+      return api.store.putClient(client, before?.rev ?? 0);
+    },
+    ({ outcome }) => outcome === 'written',
+  );
   switch (written.outcome) {
     case 'refused':
       // Without If-Match, the caller expected a new client, and another call registered it meanwhile.
@@ -66,6 +76,8 @@ const taken = (appClient: string): Refusal =>
   refuse('conflict', {
     errors: [{ pointer: '/appClients', code: 'taken', detail: `The program ${appClient} already acts for another client.` }],
   });
+
+const auditView = ({ rev, responseChannels, senders, appClients }: ClientRecord) => ({ rev, responseChannels, senders, appClients });
 
 const clientView = ({ id, rev, responseChannels, senders, appClients, by, at, reason }: ClientRecord) => ({
   id,

@@ -4,6 +4,7 @@ import { UnreadableRecordError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import type { ListPosition, OrderFilter, Store } from '#ports/store';
 import type { Submitted } from '#roles/submission/submission';
+import { auditedRead } from './audited.ts';
 import { boundedPage } from './bounded.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { entryView, readJournal } from './history.ts';
@@ -76,6 +77,7 @@ export async function showOrder(call: Call<z.output<typeof ReadQuery>, z.output<
   const applied = seconds !== undefined && (hasWaited || !waits) ? preferenceApplied(seconds) : {};
   const etag = etagOf(found.state.rev);
   if (isKnown(etag, known)) return { status: 304, text: '', orderId: id, headers: { ...cachingOf(etag), ...applied } };
+  if (isOperator(caller)) await auditedRead(call, id);
   const shown = await orderAnswer(call, found);
   return { ...shown, headers: { ...shown.headers, ...applied } };
 }

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Audit } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Queues } from '#ports/queues';
@@ -28,7 +29,7 @@ export interface ApiOptions {
 
 /** One request, validated against its row of the table. */
 export interface Call<Query = unknown, Head = unknown, Body = unknown> {
-  readonly api: ApiOptions & { readonly openApi: () => string; readonly clientRate: ClientRate };
+  readonly api: ApiOptions & { readonly openApi: () => string; readonly clientRate: ClientRate; readonly audit: Audit };
   readonly caller: Caller;
   readonly requestId: string;
   /** The id in the path, or empty. */

@@ -88,6 +88,12 @@ describe('the data folder at the command line', () => {
     assert.deepEqual((await put('AROAX:*')).rev, 1);
     const { rev, senders, reason } = await put('AROAX:session1');
     assert.deepEqual([rev, senders, reason], [2, ['AROAX:session1'], 'AROAX:session1']);
+
+    const audit = await system.redress(['audit', '--kind', 'client', '--target', 'twice']);
+    assert.match(audit.out, /^at .*\n.* change +client +twice +AROAX:session1\n.* register +client +twice +AROAX:\*\n$/);
+    const { items } = (await system.redress(['audit', '--target', 'twice', '--limit', '1', '--json'])).json;
+    assert.deepEqual([items.length, items[0].before.senders, items[0].after.senders], [1, ['AROAX:*'], ['AROAX:session1']]);
+    assert.match((await system.redress(['audit', '--by', 'stranger'])).err, /^The audit has no such entries\.\n$/);
   });
 
   test('an invalid response queue is refused with the reason', async () => {

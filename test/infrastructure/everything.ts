@@ -59,6 +59,7 @@ async function register(roles: Roles): Promise<void> {
   assert.equal((await put()).status, 201);
   assert.equal((await put({ 'if-match': '"1"' })).status, 200);
   assert.equal((await roles.call('GET', '/clients', { as: 'admin' })).status, 200);
+  assert.equal((await roles.call('GET', '/audit', { as: 'admin' })).status, 200);
 }
 
 /** Completes orders: with a response queue, with one that is gone, and with a wait at the start. */

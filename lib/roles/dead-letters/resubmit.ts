@@ -40,6 +40,8 @@ export interface Treatment {
   readonly again?: boolean;
   /** Reports the result without changing anything. */
   readonly dryRun?: boolean;
+  /** Called before the first write; if it rejects, nothing is written. */
+  readonly beforeWrite?: (message: DeadLetter) => Promise<void>;
 }
 
 export type Treated =
@@ -75,6 +77,7 @@ export async function treat(channelName: string, id: string, treatment: Treatmen
   const orderId = checked?.dispatch.orderId ?? orderOf(message);
   if (treatment.dryRun) return { outcome: 'possible', message, ...(orderId === undefined ? {} : { orderId }) };
 
+  await treatment.beforeWrite?.(message);
   const marked = await mark(found, message, treatment, ports);
   if ('outcome' in marked) return marked;
   const refused = await carryOut(message, treatment, checked?.dispatch, ports);
