@@ -2,6 +2,7 @@ import type { Json } from '#core/data/json';
 import type { AuditEntry } from '#ports/audit';
 import type { Caller } from './authentication.ts';
 import type { Call } from './route.ts';
+import { isOperator } from './views.ts';
 
 type Action = Pick<AuditEntry, 'kind' | 'target' | 'action' | 'reason' | 'after'>;
 
@@ -30,18 +31,14 @@ export async function audited<T>(
   return result;
 }
 
-/** Records that a person reads personal data: once for each person, order and quarter of an hour. */
-export const auditedRead = ({ api, caller, requestId }: Pick<Call, 'api' | 'caller' | 'requestId'>, target: string): Promise<void> =>
-  api.audit.recordRead({
-    by: caller.subject,
-    role: auditedRole(caller),
-    kind: 'read',
-    target,
-    action: 'read',
-    reason: null,
-    before: null,
-    after: null,
-    requestId,
-  });
+/**
+ * Records that a person reads personal data: once for each person, target and quarter of an hour. A client reads its own data, which is
+ * not recorded.
+ */
+export async function auditedRead({ api, caller, requestId }: Pick<Call, 'api' | 'caller' | 'requestId'>, target: string): Promise<void> {
+  if (!isOperator(caller)) return;
+  const who = { by: caller.subject, role: auditedRole(caller), requestId };
+  await api.audit.recordRead({ ...who, kind: 'read', target, action: 'read', reason: null, before: null, after: null });
+}
 
 const auditedRole = ({ roles }: Caller): AuditEntry['role'] => (roles.has('admin') ? 'admin' : 'operator');

@@ -7,7 +7,7 @@ import { jsonIn } from '#ports/util/json';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { redacted, redactedBody } from '#roles/dead-letters/redact';
 import { orderBehind, type Treated, treat } from '#roles/dead-letters/resubmit';
-import { audited } from './audited.ts';
+import { audited, auditedRead } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { badParameter, type Refusal, refuse } from './problem.ts';
@@ -32,9 +32,11 @@ export async function listDeadLetters({ api, caller, name, query }: Call<z.outpu
   return json(200, { items: items.map((message) => summaryOf(name, message)), next: next === null ? null : sealCursor([next], scope) });
 }
 
-export async function showDeadLetter({ api, name, id }: Call): Promise<Answer | Refusal> {
+export async function showDeadLetter(call: Call): Promise<Answer | Refusal> {
+  const { api, name, id } = call;
   const found = await documentOf(api, name, id);
   if (!found) return refuse('not-found');
+  await auditedRead(call, `${name}/${id}`);
   const message = deadLetterIn(found);
   const loaded = await orderBehind(message, api);
   const body = jsonIn(message.body);

@@ -23,7 +23,7 @@ export async function submitOrder(
   call: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>,
 ): Promise<Answer | Refusal> {
   const { api, caller, headers, body } = call;
-  // An operator who also submits could treat their own orders' failures.
+  // An operator does not decide about orders of their own.
   if (caller.client === undefined || isOperator(caller)) return refuse('forbidden');
   const waitMs = api.clientRate(caller.client);
   if (waitMs > 0) return refuse('rate-limited', { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } });
@@ -77,7 +77,7 @@ export async function showOrder(call: Call<z.output<typeof ReadQuery>, z.output<
   const applied = seconds !== undefined && (hasWaited || !waits) ? preferenceApplied(seconds) : {};
   const etag = etagOf(found.state.rev);
   if (isKnown(etag, known)) return { status: 304, text: '', orderId: id, headers: { ...cachingOf(etag), ...applied } };
-  if (isOperator(caller)) await auditedRead(call, id);
+  await auditedRead(call, id);
   const shown = await orderAnswer(call, found);
   return { ...shown, headers: { ...shown.headers, ...applied } };
 }
@@ -117,6 +117,7 @@ export async function showHistory(call: Query<typeof PageQuery>): Promise<Answer
   const found = await visibleOrder(call);
   if (!found) return refuse('not-found');
 
+  await auditedRead(call, id);
   const { journal } = await readJournal(api.store, found.state);
   const rest = journal.filter(({ seq }) => seq > Number(after[0]));
   const items = boundedPage(rest.slice(0, query.limit).map((entry) => entryView(id, entry, caller)));

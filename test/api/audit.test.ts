@@ -185,6 +185,22 @@ describe('the audit of reads', () => {
   });
 });
 
+test('histories, undo plans and dead letters count as reads, and an order counts once', async () => {
+  const api = startApi();
+  const id = await api.submitOrder('k');
+  const message = await api.deadLetter({ queue: 'wake-ups', body: 'torn' });
+  const targets = async () => (await auditOf(api, '?kind=read')).map(({ target }) => target);
+  for (const path of ['/history', '/plan', '']) {
+    assert.equal((await api.ask('GET', `/orders/${id}${path}`, { as: 'operator' })).status, 200);
+    assert.deepEqual(await targets(), [id], path);
+  }
+  await api.ask('GET', `/orders/${id}/history`, { as: 'acme' });
+  for (const path of ['', `/${message}`]) await api.ask('GET', `/channels/wake-ups/dead-letters${path}`, { as: 'operator' });
+  assert.deepEqual((await targets()).toSorted(), [id, `wake-ups/${message}`].toSorted());
+  assert.equal((await api.ask('GET', '/orders/nobody', { as: 'operator' })).status, 404);
+  assert.equal((await targets()).length, 2);
+});
+
 describe('GET /audit', () => {
   test('is newest first, in pages that neither overlap nor leave an entry out, over many days', async () => {
     const api = startApi();
