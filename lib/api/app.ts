@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { StoreUnavailableError, UnreadableRecordError } from '#ports/errors';
+import { createAudit } from '#roles/audit/audit';
 import { createHandler } from './handle.ts';
 import { openApi } from './openapi.ts';
 import { isRefusal, problems, type Refusal, refuse } from './problem.ts';
@@ -20,6 +21,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
   const handle = createHandler({
     ...options,
     openApi: () => (document ??= JSON.stringify(openApi(routes, options.definitions))),
+    audit: createAudit(options),
     clientRate: createClientRate(options.config.clientOrdersPerSecond, options.clock),
   });
   const serve = createServing(options);

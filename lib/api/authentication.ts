@@ -11,6 +11,8 @@ export interface Issuer {
   readonly keys: JSONWebKeySet | JWTVerifyGetKey;
   /** Reads the claims of its tokens (default: `aud`, `roles` and `client`). */
   readonly claims?: ReadClaims;
+  /** The clients of the stack's own programs, by `client_id`. A registration comes first. */
+  readonly appClients?: ReadonlyMap<string, string>;
   /** The tolerated difference between the issuer's clock and this one (default 30, at most 60). */
   readonly skewSeconds?: number;
 }
@@ -40,37 +42,54 @@ type Authenticated =
 const algorithms = ['ES256', 'RS256'];
 const skewSecondsMax = 60;
 const tokenCharactersMax = 8192;
-/** How long a verified token is cached, and so how long a withdrawn key still counts. */
+/** How long a verified token is cached, and so how long a withdrawn key or registration still counts. */
 const rememberedMs = 30_000;
 const rememberedMax = 2000;
 
-/** Creates a function that authenticates the caller from an Authorization header. */
+/**
+ * Creates a function that authenticates the caller from an Authorization header. `clientOfApp` returns the client whose registration
+ * names the program; the function rejects as it does.
+ */
 export function createAuthentication(
-  { issuer, audience, keys, claims = standardClaims, skewSeconds = 30 }: Issuer,
+  { issuer, audience, keys, claims = standardClaims, appClients, skewSeconds = 30 }: Issuer,
   clock: Clock,
+  clientOfApp: (appClient: string) => Promise<string | undefined>,
 ): (authorization: string | null) => Promise<Authenticated> {
   const keyOf = typeof keys === 'function' ? keys : createLocalJWKSet(keys);
   const clockTolerance = Math.min(skewSeconds, skewSecondsMax);
   const remembered = new Map<string, { readonly known: Authenticated; readonly until: number }>();
 
-  async function verify(token: string, now: number): Promise<Authenticated> {
+  async function payloadOf(token: string, now: number): Promise<JWTPayload | Exclude<Authenticated['outcome'], 'known'>> {
     try {
-      const { payload } = await jwtVerify(token, keyOf, {
-        algorithms,
-        issuer,
-        clockTolerance,
-        requiredClaims: ['exp', 'sub'],
-        currentDate: new Date(now),
-      });
-      const said = claims(payload);
-      const caller = said && isFor(audience, said) ? callerOf(payload, said) : undefined;
-      if (!caller) return { outcome: 'refused' };
-      const known: Authenticated = { outcome: 'known', caller };
-      remember(token, known, Math.min(now + rememberedMs, ((payload.exp ?? 0) + clockTolerance) * 1000));
-      return known;
+      const required = { requiredClaims: ['exp', 'sub'], currentDate: new Date(now) };
+      return (await jwtVerify(token, keyOf, { algorithms, issuer, clockTolerance, ...required })).payload;
     } catch (error) {
-      return { outcome: typeof keys === 'function' && isOutage(error) ? 'unavailable' : 'refused' };
+      return typeof keys === 'function' && isOutage(error) ? 'unavailable' : 'refused';
     }
+  }
+
+  async function verify(token: string, now: number): Promise<Authenticated> {
+    const payload = await payloadOf(token, now);
+    if (typeof payload === 'string') return { outcome: payload };
+    const said = claims(payload);
+    const admitted = said && (await admittedClaims(said));
+    const caller = admitted && callerOf(payload, admitted);
+    if (!caller) return { outcome: 'refused' };
+    const known: Authenticated = { outcome: 'known', caller };
+    remember(token, known, Math.min(now + rememberedMs, ((payload.exp ?? 0) + clockTolerance) * 1000));
+    return known;
+  }
+
+  /**
+   * Returns the claims with the client of the program. A program that only its registration admits acts as its client and nothing
+   * else: its users may have other roles in other systems of the same issuer.
+   */
+  async function admittedClaims(said: Claims): Promise<Claims | undefined> {
+    const { appClient } = said;
+    const registered = appClient === undefined ? undefined : await clientOfApp(appClient);
+    const client = appClient === undefined ? said.client : (registered ?? appClients?.get(appClient));
+    if (isFor(audience, said)) return { ...said, client };
+    return registered === undefined ? undefined : { ...said, client, roles: [said.roles].flat().filter((role) => role === 'client') };
   }
 
   function remember(token: string, known: Authenticated, until: number): void {

@@ -8,6 +8,7 @@ import { queueNames, timeText } from '#ports/messages';
 import type { QueueDepth } from '#ports/queues';
 import { closeChannel, openChannel } from '#roles/channels/operate';
 import { type ChangeOutcome, type ChannelState, channelState, letsGo } from '#roles/channels/state';
+import { audited } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { type Refusal, refuse } from './problem.ts';
@@ -27,33 +28,51 @@ export async function listChannels({ api, caller, query }: Call<z.output<typeof 
 }
 
 /** Closes a channel: functions stop consuming its queue until an operator opens it. */
-export const closeOne = (call: Call<unknown, unknown, z.output<typeof ChannelCloseBody>>): Promise<Answer | Refusal> =>
-  turn(call, 'closed', (name) =>
-    closeChannel(name, shutQueueOf(name, call.api.definitions), changeOf(call, call.body.reason), call.api.store),
+export const closeOne = (call: Call<unknown, unknown, z.output<typeof ChannelCloseBody>>): Promise<Answer | Refusal> => {
+  const { reason } = call.body;
+  return turn(call, { to: 'closed', reason }, (name) =>
+    closeChannel(name, shutQueueOf(name, call.api.definitions), changeOf(call, reason), call.api.store),
   );
+};
 
 /** Opens a channel: the messages that waited are released in order of arrival. */
 export const openOne = (call: Call<unknown, unknown, z.output<typeof ChannelOpenBody>>): Promise<Answer | Refusal> => {
   const { canary = false, reason = 'opened by an operator' } = call.body;
-  return turn(call, 'open', (name) =>
+  return turn(call, { to: 'open', reason, ...(canary ? { canary } : {}) }, (name) =>
     openChannel(name, { ...changeOf(call, reason), canary: canary && isAgent(name, call.api.definitions) }, call.api.store),
   );
 };
 
 const changeOf = ({ api, caller }: Pick<Call, 'api' | 'caller'>, reason: string) => ({ by: caller.subject, reason, now: api.clock.now() });
 
-async function turn(
-  { api, caller, requestId, name }: Call,
-  to: ChannelState['state'],
-  work: (name: string) => Promise<ChangeOutcome>,
-): Promise<Answer | Refusal> {
+interface Turn {
+  readonly to: ChannelState['state'];
+  readonly reason: string;
+  readonly canary?: true;
+}
+
+async function turn(call: Call, { to, reason, ...more }: Turn, work: (name: string) => Promise<ChangeOutcome>): Promise<Answer | Refusal> {
+  const { api, caller, requestId, name } = call;
   if (!channelsIn(api.definitions).includes(name)) return refuse('not-found');
-  const { outcome } = await work(name);
-  if (outcome === 'unchanged')
-    return refuse('conflict', { errors: [{ pointer: '', code: `is-${to}`, detail: `The channel ${name} is already ${to}.` }] });
+  const before = await channelState(name, api.store);
+  if ((before?.state ?? 'open') === to) return already(name, to);
+  const action = { kind: 'channel', target: name, action: to === 'open' ? 'open' : 'close', reason } as const;
+  const { outcome } = await audited(
+    call,
+    { ...action, after: { state: to, ...more } },
+    async (record) => {
+      await record(before ? { state: before.state, by: before.by, at: timeText(before.at), reason: before.reason } : { state: 'open' });
+      return work(name);
+    },
+    (changed) => changed.outcome !== 'unchanged',
+  );
+  if (outcome === 'unchanged') return already(name, to);
   api.telemetry.log('info', `channel ${to}`, { requestId, by: caller.subject, channel: name });
   return json(200, await channelView(name, api));
 }
+
+const already = (name: string, state: ChannelState['state']): Refusal =>
+  refuse('conflict', { errors: [{ pointer: '', code: `is-${state}`, detail: `The channel ${name} is already ${state}.` }] });
 
 const isAgent = (name: string, { agents }: Definitions): boolean => agents.some((agent) => agent.name === name);
 

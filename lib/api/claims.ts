@@ -7,6 +7,8 @@ export interface Claims {
   readonly roles: unknown;
   /** The client whose orders the bearer may see and submit. */
   readonly client: unknown;
+  /** The program that requested the token, if the token names no client. The registration of a client names its programs. */
+  readonly appClient?: string;
 }
 
 /** Reads the claims as an issuer writes them; returns undefined when the token cannot be one for this API. */
@@ -16,18 +18,24 @@ export const standardClaims: ReadClaims = ({ aud, roles: granted, client }) => (
 
 /**
  * Reads the tokens of a Cognito user pool. An ID token names the app client as its audience; an access token has none and names it
- * as `client_id`. `clientOf` maps an app client to the client whose orders it submits: an access token carries no user attributes.
+ * as `client_id`. An access token carries no user attributes, so the app client gives the client whose orders it submits.
  */
-export const cognitoClaims =
-  (clientOf: (appClient: string) => string | undefined): ReadClaims =>
-  ({ token_use: use, aud, sub, client_id: appClient, scope, 'cognito:groups': groups, 'custom:client': client }) => {
-    const named: readonly unknown[] = Array.isArray(groups) ? groups : [];
-    if (use === 'id') return { audience: aud, roles: named, client };
-    if (use !== 'access' || typeof appClient !== 'string') return undefined;
-    // Scopes describe a program. A user who signed in to the program has the roles of their groups alone.
-    const isOfProgram = sub === appClient;
-    return { audience: appClient, roles: isOfProgram ? [...named, ...rolesIn(scope)] : named, client: clientOf(appClient) };
-  };
+export const cognitoClaims: ReadClaims = ({
+  token_use: use,
+  aud,
+  sub,
+  client_id: appClient,
+  scope,
+  'cognito:groups': groups,
+  'custom:client': client,
+}) => {
+  const named: readonly unknown[] = Array.isArray(groups) ? groups : [];
+  if (use === 'id') return { audience: aud, roles: named, client };
+  if (use !== 'access' || typeof appClient !== 'string') return undefined;
+  // Scopes describe a program. A user who signed in to the program has the roles of their groups alone.
+  const isOfProgram = sub === appClient;
+  return { audience: appClient, roles: isOfProgram ? [...named, ...rolesIn(scope)] : named, client: undefined, appClient };
+};
 
 /** The prefix of scopes: the stack's resource server in its user pool. */
 const resourceServer = 'redress/';

@@ -3,7 +3,7 @@ import { signalName } from '#core/activities/wait-for';
 import type { Json } from '#core/data/json';
 import { callKey } from '#roles/operator/idempotency';
 import type { Decision } from '#roles/operator/instruction';
-import { acceptedAnswer, withoutLease } from './instructions.ts';
+import { acceptedAnswer, carryOutDecision } from './instructions.ts';
 import { visibleOrder } from './orders.ts';
 import { badParameter, isRefusal, type Refusal, refuse } from './problem.ts';
 import type { Answer, Call } from './route.ts';
@@ -30,10 +30,10 @@ export async function signalOrder(call: CallFromOutside): Promise<Answer | Refus
 
 /** Carries out a decision. `asked` is the call's content: another content under the same idempotency key is refused. */
 async function decide(call: CallFromOutside, decision: Decision, asked: Json): Promise<Answer | Refusal> {
-  const { api, caller, requestId, id, headers } = call;
+  const { caller, requestId, headers } = call;
   const given = headers['idempotency-key'];
   const key = given === undefined ? {} : { key: callKey(caller.client ?? caller.subject, given, asked) };
-  const decided = await withoutLease(call, () => api.scheduler.instruct(id, decision, { id: requestId, ...key }));
+  const decided = await carryOutDecision(call, decision, { id: requestId, ...key });
   if (isRefusal(decided)) return decided.problem === 'infeasible' ? conflict(decided.errors?.map(({ detail }) => detail)) : decided;
   switch (decided.outcome) {
     case 'infeasible':

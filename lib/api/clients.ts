@@ -1,11 +1,13 @@
 import type * as z from 'zod';
+import { timeText } from '#ports/messages';
 import type { ClientRecord } from '#ports/records';
+import { audited } from './audited.ts';
 import { clientIdPattern } from './authentication.ts';
 import { openCursor, sealCursor } from './cursor.ts';
-import { badCursor } from './orders.ts';
-import { badParameter, type Refusal } from './problem.ts';
+import { badCursor, etagOf } from './orders.ts';
+import { badParameter, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { ClientBody } from './schemas/clients.ts';
+import type { ClientBody, ClientHeaders } from './schemas/clients.ts';
 import type { PageQuery } from './schemas/common.ts';
 
 export async function listClients({ api, caller, query }: Call<z.output<typeof PageQuery>>): Promise<Answer | Refusal> {
@@ -19,18 +21,71 @@ export async function listClients({ api, caller, query }: Call<z.output<typeof P
   return json(200, { items: items.map(clientView), next: rest.length > items.length && last ? sealCursor([last.id], scope) : null });
 }
 
-export async function registerClient({
-  api,
-  caller,
-  requestId,
-  id,
-  body,
-}: Call<unknown, unknown, z.output<typeof ClientBody>>): Promise<Answer | Refusal> {
+type Registration = Call<unknown, z.output<typeof ClientHeaders>, z.output<typeof ClientBody>>;
+
+/** Registers a client, or replaces its registration if it is still the one that the admin has read. */
+export async function registerClient(call: Registration): Promise<Answer | Refusal> {
+  const { api, caller, requestId, id, headers, body } = call;
   if (!clientIdPattern.test(id)) return badParameter('/id', 'invalid-format', 'id: expected 1 to 128 letters, digits, ".", "_" and "-".');
-  const client: ClientRecord = { id, responseChannels: [...new Set(body.responseChannels)], senders: [...new Set(body.senders)] };
-  await api.store.putClient(client);
-  api.telemetry.log('info', 'client registered', { requestId, by: caller.subject, client: id });
-  return json(200, clientView(client));
+  const before = await api.store.client(id);
+  const ifMatch = headers['if-match'];
+  if (before && ifMatch === undefined) return refuse('precondition-required');
+  if (ifMatch !== undefined && ifMatch !== (before && etagOf(before.rev))) return stale(before);
+  const configured = body.appClients.find((each) => ![undefined, id].includes(api.issuer.appClients?.get(each)));
+  if (configured !== undefined) return taken(configured);
+
+  const client = registrationOf(call, before);
+  const action = { kind: 'client', target: id, action: before ? 'change' : 'register', reason: body.reason } as const;
+  const written = await audited(
+    call,
+    { ...action, after: auditView(client) },
+    async (record) => {
+      await record(before ? auditView(before) : null);
+      return api.store.putClient(client, before?.rev ?? 0);
+    },
+    ({ outcome }) => outcome === 'written',
+  );
+  switch (written.outcome) {
+    case 'refused':
+      // Without If-Match, the caller expected a new client, and another call registered it meanwhile.
+      return ifMatch === undefined ? refuse('precondition-required') : stale(written.current);
+    case 'taken':
+      return taken(written.appClient);
+    case 'written':
+      api.telemetry.log('info', 'client registered', { requestId, by: caller.subject, client: id });
+      return json(before ? 200 : 201, clientView(client), { headers: { etag: etagOf(client.rev) } });
+  }
 }
 
-const clientView = ({ id, responseChannels, senders }: ClientRecord): ClientRecord => ({ id, responseChannels, senders });
+const registrationOf = ({ api, caller, id, body }: Registration, before: ClientRecord | undefined): ClientRecord => ({
+  id,
+  rev: (before?.rev ?? 0) + 1,
+  responseChannels: [...new Set(body.responseChannels)],
+  senders: [...new Set(body.senders)],
+  appClients: [...new Set(body.appClients)],
+  by: caller.subject,
+  at: api.clock.now(),
+  reason: body.reason,
+});
+
+const stale = (current: ClientRecord | null | undefined): Refusal =>
+  refuse('stale', current ? { headers: { etag: etagOf(current.rev) } } : {});
+
+/** Does not name the other client: the admin looks it up in the list. */
+const taken = (appClient: string): Refusal =>
+  refuse('conflict', {
+    errors: [{ pointer: '/appClients', code: 'taken', detail: `The program ${appClient} already acts for another client.` }],
+  });
+
+const auditView = ({ rev, responseChannels, senders, appClients }: ClientRecord) => ({ rev, responseChannels, senders, appClients });
+
+const clientView = ({ id, rev, responseChannels, senders, appClients, by, at, reason }: ClientRecord) => ({
+  id,
+  rev,
+  responseChannels,
+  senders,
+  appClients,
+  by,
+  at: timeText(at),
+  reason,
+});

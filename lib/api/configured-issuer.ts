@@ -75,12 +75,12 @@ export function readIssuer(environment: Variables): Issuer | undefined {
     );
 
   const { REDRESS_ISSUER: issuer, REDRESS_AUDIENCE: audience, REDRESS_ISSUER_KEYS: keys, ...rest } = parsed.data;
-  const appClients = rest.REDRESS_CLIENTS ?? new Map<string, string>();
   return {
     issuer,
     audience,
     keys: keys ?? remoteKeys(rest.REDRESS_ISSUER_JWKS_URL ?? keysAddressOf(issuer)),
-    claims: rest.REDRESS_CLAIMS === 'cognito' ? cognitoClaims((appClient) => appClients.get(appClient)) : standardClaims,
+    claims: rest.REDRESS_CLAIMS === 'cognito' ? cognitoClaims : standardClaims,
+    ...(rest.REDRESS_CLIENTS === undefined ? {} : { appClients: rest.REDRESS_CLIENTS }),
   };
 }
 

@@ -7,6 +7,7 @@ import { jsonIn } from '#ports/util/json';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { redacted, redactedBody } from '#roles/dead-letters/redact';
 import { orderBehind, type Treated, treat } from '#roles/dead-letters/resubmit';
+import { audited, auditedRead } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { badParameter, type Refusal, refuse } from './problem.ts';
@@ -31,9 +32,11 @@ export async function listDeadLetters({ api, caller, name, query }: Call<z.outpu
   return json(200, { items: items.map((message) => summaryOf(name, message)), next: next === null ? null : sealCursor([next], scope) });
 }
 
-export async function showDeadLetter({ api, name, id }: Call): Promise<Answer | Refusal> {
+export async function showDeadLetter(call: Call): Promise<Answer | Refusal> {
+  const { api, name, id } = call;
   const found = await documentOf(api, name, id);
   if (!found) return refuse('not-found');
+  await auditedRead(call, `${name}/${id}`);
   const message = deadLetterIn(found);
   const loaded = await orderBehind(message, api);
   const body = jsonIn(message.body);
@@ -85,15 +88,26 @@ export async function treatMany(call: Call<unknown, unknown, z.output<typeof Bul
 }
 
 type OneCall = Pick<Call, 'api' | 'caller' | 'requestId' | 'name' | 'id'>;
-type Wanted = Omit<Parameters<typeof treat>[2], 'by'>;
+type Wanted = Omit<Parameters<typeof treat>[2], 'by' | 'beforeWrite'>;
 
-async function treatOne({ api, caller, requestId, name, id }: OneCall, wanted: Wanted): Promise<Treated> {
+async function treatOne(call: OneCall, wanted: Wanted): Promise<Treated> {
+  const { api, caller, requestId, name, id } = call;
   if (!isChannel(name, api) || id.length > idCharactersMax) return { outcome: 'not-found' };
   const { defaultWorkflow } = api.config;
-  const treated = await treat(name, id, { ...wanted, by: caller.subject }, { ...api, defaultWorkflow });
+  const { action, reason } = wanted;
+  const after = action === 'resubmit' ? { edited: wanted.body !== undefined } : null;
+  const treated = await audited(
+    call,
+    { kind: 'dead-letter', target: `${name}/${id}`, action, reason, after },
+    (record) => {
+      const beforeWrite = ({ queue, type, orderId }: DeadLetter) => record({ queue, type: type ?? null, orderId: orderId ?? null });
+      return treat(name, id, { ...wanted, by: caller.subject, beforeWrite }, { ...api, defaultWorkflow });
+    },
+    ({ outcome }) => outcome === 'done',
+  );
   const { outcome } = treated;
   const orderId = 'orderId' in treated ? treated.orderId : undefined;
-  const about = { channel: name, message: id, action: wanted.action, outcome, by: caller.subject, requestId };
+  const about = { channel: name, message: id, action, outcome, by: caller.subject, requestId };
   api.telemetry.log('info', 'message treated', { ...about, ...(orderId === undefined ? {} : { orderId }) });
   return treated;
 }

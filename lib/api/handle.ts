@@ -17,8 +17,8 @@ export type Handle = (call: RouteCall) => Promise<Answer | Refusal>;
 
 /** Creates the function that checks a request in this order: authentication, authorization, form, meaning. */
 export function createHandler(api: Call['api']): Handle {
-  const { clock, issuer, accepting = () => true } = api;
-  const authenticate = createAuthentication(issuer, clock);
+  const { clock, issuer, store, accepting = () => true } = api;
+  const authenticate = createAuthentication(issuer, clock, (appClient) => store.clientOfApp(appClient));
 
   async function callerOf({ roles }: Route, { headers }: Request): Promise<Caller | Refusal> {
     if (roles === 'anyone') return anonymous;

@@ -1,15 +1,19 @@
 import type * as z from 'zod';
-import type { Json } from '#core/data/json';
+import type { Json, JsonObject } from '#core/data/json';
 import { rootPath } from '#core/definition/definition';
+import { mask } from '#core/definition/secrets';
 import type { UndoPlan } from '#core/views/undo-plan';
 import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
-import type { Instructed } from '#roles/operator/instruct';
-import type { Instruction } from '#roles/operator/instruction';
+import type { StateHead } from '#ports/records';
+import type { Instruct, Instructed } from '#roles/operator/instruct';
+import type { Decision, Instruction } from '#roles/operator/instruction';
+import { audited } from './audited.ts';
 import { etagOf } from './orders.ts';
 import { plannedUndo } from './plan.ts';
 import { isRefusal, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { InstructionBody, InstructionHeaders } from './schemas/instructions.ts';
+import { isOperator } from './views.ts';
 
 type InstructionCall = Call<unknown, z.output<typeof InstructionHeaders>, z.output<typeof InstructionBody>>;
 
@@ -46,16 +50,43 @@ export async function acceptedAnswer({ api, id }: Pick<Call, 'api' | 'id'>, writ
 }
 
 function carryOut(call: InstructionCall): Promise<Instructed | Refusal> {
-  const { api, requestId, id, headers, body } = call;
+  const { requestId, headers, body } = call;
   const { dryRun = false } = body;
   const ifMatch = headers['if-match'];
-  return withoutLease(call, () =>
-    api.scheduler.instruct(id, instructionOf(call), {
-      id: requestId,
-      dryRun,
-      ...(ifMatch === undefined ? {} : { ifMatch: Number(ifMatch.slice(1, -1)) }),
-    }),
+  return carryOutDecision(call, instructionOf(call), {
+    id: requestId,
+    dryRun,
+    ...(ifMatch === undefined ? {} : { ifMatch: Number(ifMatch.slice(1, -1)) }),
+  });
+}
+
+/** Carries out a decision. The audit has what people decide; decisions of clients stand in the history of their order. */
+export function carryOutDecision(
+  call: Pick<Call, 'api' | 'caller' | 'requestId' | 'id'>,
+  decision: Decision,
+  how: Parameters<Instruct>[2],
+): Promise<Instructed | Refusal> {
+  const { api, caller, id } = call;
+  if (!isOperator(caller)) return withoutLease(call, () => api.scheduler.instruct(id, decision, how));
+  const { kind } = decision;
+  const reason = 'reason' in decision ? decision.reason : null;
+  return audited(
+    call,
+    { kind: 'instruction', target: id, action: kind, reason, after: auditView(decision) },
+    (record) => {
+      const beforeWrite = ({ rev, processState, suspended, fault }: StateHead) =>
+        record({ rev, processState, suspended, fault: fault?.type ?? null });
+      return withoutLease(call, () => api.scheduler.instruct(id, decision, { ...how, beforeWrite }));
+    },
+    (instructed) => !isRefusal(instructed) && ['done', 'replayed'].includes(instructed.outcome),
   );
+}
+
+/** Returns the content of a decision. An answer and a payload may hold secrets, so they are masked as a whole. */
+function auditView(decision: Decision): JsonObject {
+  if (decision.kind === 'signal') return { name: decision.name, payload: mask };
+  const { by: _, reason: __, kind: ___, ...rest } = decision;
+  return { ...rest, ...('answer' in rest ? { answer: mask } : {}) } as JsonObject;
 }
 
 /** Keeps only the fields that belong to the instruction's kind. */
@@ -79,7 +110,7 @@ async function undoOf(call: InstructionCall): Promise<{ readonly undo?: UndoPlan
 }
 
 /** Turns a held lease and an unreadable record into refusals. */
-export async function withoutLease({ api }: Pick<Call, 'api'>, work: () => Promise<Instructed>): Promise<Instructed | Refusal> {
+async function withoutLease({ api }: Pick<Call, 'api'>, work: () => Promise<Instructed>): Promise<Instructed | Refusal> {
   try {
     return await work();
   } catch (error) {

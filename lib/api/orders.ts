@@ -4,6 +4,7 @@ import { UnreadableRecordError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import type { ListPosition, OrderFilter, Store } from '#ports/store';
 import type { Submitted } from '#roles/submission/submission';
+import { auditedRead } from './audited.ts';
 import { boundedPage } from './bounded.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { entryView, readJournal } from './history.ts';
@@ -22,7 +23,8 @@ export async function submitOrder(
   call: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>,
 ): Promise<Answer | Refusal> {
   const { api, caller, headers, body } = call;
-  if (caller.client === undefined) return refuse('forbidden');
+  // An operator does not decide about orders of their own.
+  if (caller.client === undefined || isOperator(caller)) return refuse('forbidden');
   const waitMs = api.clientRate(caller.client);
   if (waitMs > 0) return refuse('rate-limited', { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } });
   const submitted = await api.submit({
@@ -75,6 +77,7 @@ export async function showOrder(call: Call<z.output<typeof ReadQuery>, z.output<
   const applied = seconds !== undefined && (hasWaited || !waits) ? preferenceApplied(seconds) : {};
   const etag = etagOf(found.state.rev);
   if (isKnown(etag, known)) return { status: 304, text: '', orderId: id, headers: { ...cachingOf(etag), ...applied } };
+  await auditedRead(call, id);
   const shown = await orderAnswer(call, found);
   return { ...shown, headers: { ...shown.headers, ...applied } };
 }
@@ -114,6 +117,7 @@ export async function showHistory(call: Query<typeof PageQuery>): Promise<Answer
   const found = await visibleOrder(call);
   if (!found) return refuse('not-found');
 
+  await auditedRead(call, id);
   const { journal } = await readJournal(api.store, found.state);
   const rest = journal.filter(({ seq }) => seq > Number(after[0]));
   const items = boundedPage(rest.slice(0, query.limit).map((entry) => entryView(id, entry, caller)));

@@ -5,6 +5,7 @@ import { rebuild } from '#roles/repair/rebuild';
 import { withUndoPages } from '#roles/scheduler/paging';
 import { redactedPlan } from '#roles/scheduler/redaction';
 import { stepsOf } from '#roles/scheduler/step-report';
+import { auditedRead } from './audited.ts';
 import { readJournal } from './history.ts';
 import { visibleOrder } from './orders.ts';
 import { badParameter, isRefusal, type Refusal, refuse } from './problem.ts';
@@ -28,6 +29,7 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
   const path = scopeNamed(program, scope);
   if (path === undefined) return noScope;
 
+  await auditedRead(call, order.orderId);
   const { journal, instance = rebuild({ program, order, record }, await api.store.pages(order.orderId), api.clock.now()).instance } =
     await readJournal(api.store, record);
   const done = stepsOf(program, journal, instance.state).filter(({ result }) => result === 'Succeeded');

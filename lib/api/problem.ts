@@ -40,7 +40,7 @@ export const problems = {
     title: 'Locked',
     detail: 'Another process or person holds this order. Try again after the time in Retry-After.',
   },
-  stale: { status: 412, title: 'Stale', detail: 'The order has changed since you read it. Read it again, then decide again.' },
+  stale: { status: 412, title: 'Stale', detail: 'The resource has changed since you read it. Read it again, then decide again.' },
   'too-large': { status: 413, title: 'Too large', detail: 'The body is larger than 256 KB. Numbers count in their full decimal form.' },
   'unsupported-media-type': {
     status: 415,
@@ -56,7 +56,7 @@ export const problems = {
   'precondition-required': {
     status: 428,
     title: 'Precondition required',
-    detail: 'Send If-Match with the ETag of the order that you read, or dryRun: true.',
+    detail: 'Send If-Match with the ETag of what you read. An instruction with dryRun: true does not need it.',
   },
   'rate-limited': {
     status: 429,

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Audit } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Queues } from '#ports/queues';
@@ -28,7 +29,7 @@ export interface ApiOptions {
 
 /** One request, validated against its row of the table. */
 export interface Call<Query = unknown, Head = unknown, Body = unknown> {
-  readonly api: ApiOptions & { readonly openApi: () => string; readonly clientRate: ClientRate };
+  readonly api: ApiOptions & { readonly openApi: () => string; readonly clientRate: ClientRate; readonly audit: Audit };
   readonly caller: Caller;
   readonly requestId: string;
   /** The id in the path, or empty. */
@@ -41,7 +42,7 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
 }
 
 export interface Answer {
-  readonly status: 200 | 202 | 304;
+  readonly status: 200 | 201 | 202 | 304;
   readonly text: string;
   readonly headers?: { readonly [name: string]: string };
   /** The order that the call was about, for the log. */
@@ -79,7 +80,7 @@ export interface Route<
 export const route = <Query extends z.ZodObject, Head extends z.ZodObject, Body extends z.ZodType>(row: Route<Query, Head, Body>): Route =>
   row as unknown as Route;
 
-export const json = (status: 200 | 202, value: unknown, more: Omit<Answer, 'status' | 'text'> = {}): Answer => ({
+export const json = (status: 200 | 201 | 202, value: unknown, more: Omit<Answer, 'status' | 'text'> = {}): Answer => ({
   status,
   text: JSON.stringify(value),
   ...more,

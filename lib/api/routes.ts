@@ -1,3 +1,4 @@
+import { listAudit } from './audit.ts';
 import { closeOne, listChannels, openOne } from './channels.ts';
 import { cancelOrder, signalOrder } from './client-actions.ts';
 import { listClients, registerClient } from './clients.ts';
@@ -7,6 +8,7 @@ import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
 import { showPlan } from './plan.ts';
 import { json, type Route, route } from './route.ts';
+import { AuditEntry, AuditQuery } from './schemas/audit.ts';
 import * as channels from './schemas/channels.ts';
 import * as clients from './schemas/clients.ts';
 import { PageQuery, pageOf } from './schemas/common.ts';
@@ -241,11 +243,25 @@ export const routes: readonly Route[] = [
     method: 'PUT',
     path: '/clients/{id}',
     roles: ['admin'],
-    summary: 'Register a client: its response queues and the senders that may submit for it',
+    summary: 'Register a client: its response queues, and the senders and programs that may submit for it',
+    headers: clients.ClientHeaders,
     body: clients.ClientBody,
-    answers: { 200: { description: 'The registered client', schema: clients.Client } },
-    refusals: [],
+    answers: {
+      200: { description: 'The changed registration, with its `ETag`', schema: clients.Client },
+      201: { description: 'The new registration, with its `ETag`', schema: clients.Client },
+    },
+    refusals: ['conflict', 'stale', 'precondition-required'],
     handle: registerClient,
+  }),
+  route({
+    method: 'GET',
+    path: '/audit',
+    roles: ['operator', 'admin'],
+    summary: 'List what people did, newest first',
+    query: AuditQuery,
+    answers: { 200: { description: 'A page of the audit; it may be short, or empty, and not be the last', schema: pageOf(AuditEntry) } },
+    refusals: [],
+    handle: listAudit,
   }),
   route({
     method: 'GET',

@@ -35,6 +35,9 @@ export interface DocumentCount {
 
 export type DocumentWrite = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: Document | null };
 
+/** The prefix of all collections of the audit. */
+const auditPrefix = 'AUDIT#';
+
 /** Names of the collections. Permissions are granted per collection, so each channel has its own. */
 export const collections = {
   /** State of a channel, under the id `CHANNEL`. */
@@ -53,4 +56,8 @@ export const collections = {
   waits: 'WAITS',
   /** Position of the sweep through all orders. */
   sweep: 'SWEEP',
+  /** Audit entries of a UTC day, newest first. */
+  audit: (day: string) => `${auditPrefix}${day}`,
+  /** Reads that the audit already has, by person, order and quarter of an hour. */
+  auditedReads: (day: string) => `${auditPrefix}READS#${day}`,
 } as const;

@@ -15,6 +15,12 @@ export interface Fence {
 /** Result of a write. A lost race is a result, not an error: `refused` carries the record that won, or null if there is none. */
 export type Write = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: StateRecord | null };
 
+/** Result of writing a registration. `taken`: the program already acts for another client. */
+export type ClientWrite =
+  | { readonly outcome: 'written' }
+  | { readonly outcome: 'refused'; readonly current: ClientRecord | null }
+  | { readonly outcome: 'taken'; readonly appClient: string; readonly client: string };
+
 /** Messages, announcements and pages that the store may include in the transaction of a write. */
 export interface SentWithWrite {
   readonly messages: readonly Outgoing[];
@@ -125,8 +131,11 @@ export interface Store extends IntentLog, Breakers, Documents {
   /** Returns at most `limit` orders, newest first, after the position `after`. Unreadable records are skipped. */
   list(filter: OrderFilter, after: ListPosition | undefined, limit: number): Promise<OrderPage>;
 
-  putClient(client: ClientRecord): Promise<void>;
+  /** Writes a registration. The writer passes the `rev` that it read, or 0 if there was no registration. */
+  putClient(client: ClientRecord, loadedRev: number): Promise<ClientWrite>;
   client(id: string): Promise<ClientRecord | undefined>;
+  /** Returns the id of the client for which a program of the token issuer acts. */
+  clientOfApp(appClient: string): Promise<string | undefined>;
   clients(): Promise<readonly ClientRecord[]>;
 
   /** Deletes at most `limit` orders that finished before `finishedBefore`, with all their records. Returns how many. */

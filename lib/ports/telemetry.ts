@@ -14,6 +14,8 @@ export interface Telemetry {
   /** Whether lines of this level are written. Callers use it to skip fields that are costly to compute. */
   logs(level: LogLevel): boolean;
   log(level: LogLevel, message: string, fields?: LogFields): void;
+  /** Writes a line at every log level, also at `off`: the record of what a person did. */
+  audit(message: string, fields: LogFields): void;
   /** Increments a counter: `staleReply`, `raceLost`. */
   count(metric: string, by?: number): void;
   counts(): Readonly<Record<string, number>>;
@@ -61,17 +63,20 @@ export function createTelemetry({
     if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, valueCharactersMax) + (placeOf(value) ?? '');
     return typeof value === 'string' && value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value;
   };
+  const writeLine = (lineLevel: LogLevel, message: string, fields: LogFields): void => {
+    const line = JSON.stringify(
+      { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), ...run(), message, ...fields },
+      short,
+    );
+    write(`${line.replace(unsafe, escaped)}\n`);
+  };
   const from = level === 'off' ? levels.length : levels.indexOf(level);
   return {
     logs: (lineLevel) => levels.indexOf(lineLevel) >= from,
     log(lineLevel, message, fields = {}) {
-      if (levels.indexOf(lineLevel) < from) return;
-      const line = JSON.stringify(
-        { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), ...run(), message, ...fields },
-        short,
-      );
-      write(`${line.replace(unsafe, escaped)}\n`);
+      if (levels.indexOf(lineLevel) >= from) writeLine(lineLevel, message, fields);
     },
+    audit: (message, fields) => writeLine('info', message, { ...fields, audit: true }),
     count(metric, by = 1) {
       counters[metric] = (counters[metric] ?? 0) + by;
     },

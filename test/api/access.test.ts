@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync } from 'node:crypto';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { base64url, CompactSign, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import type { Role } from '#api/authentication';
 import { routes } from '#api/routes';
-import { wakeUpMessage } from '#ports/messages';
+import { timeText, wakeUpMessage } from '#ports/messages';
 import { type CallOptions, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
 /** The roles of each token. */
@@ -28,7 +28,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /channels/{name}/dead-letters/bulk': { body: { filter: {}, action: 'discard', reason: 'matrix', dryRun: true } },
   'DELETE /channels/{name}/dead-letters/{id}': { body: { reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/dead-letters/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
-  'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
+  'PUT /clients/{id}': { body: { responseChannels: [], senders: [], reason: 'a test' } },
   'POST /channels/{name}/close': { body: { reason: 'matrix' } },
   'POST /channels/{name}/open': { body: {} },
 };
@@ -49,7 +49,9 @@ test('every call is open only to the roles that its row in the table lists, and 
             ? [409]
             : /^\/channels\/\{name\}\/(open|close)$/.test(path)
               ? [200, 409]
-              : [200];
+              : call === 'PUT /clients/{id}'
+                ? [201]
+                : [200];
     const other = { any: path.startsWith('/channels') ? message : 'acme' };
     for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : other)) {
       const id = call === cancel && object === 'own' ? toCancel : given;
@@ -89,7 +91,7 @@ test('a client cannot give an instruction, register a client or list clients, an
   const before = await stored();
   const tries: readonly [string, string, CallOptions][] = [
     ['POST', `/orders/${orderId}/instructions`, { body: { kind: 'resubmit', reason: 'mine' }, headers: { 'if-match': '"3"' } }],
-    ['PUT', '/clients/acme', { body: { responseChannels: ['redress-response-x'], senders: [] } }],
+    ['PUT', '/clients/acme', { body: { responseChannels: ['redress-response-x'], senders: [], reason: 'mine' } }],
     ['GET', '/clients', {}],
     ['GET', '/clients', { headers: { 'x-http-method-override': 'PUT', 'x-roles': 'admin' } }],
   ];
@@ -245,23 +247,36 @@ test('when the keys are unavailable, a token is not refused: the answer is 503',
 });
 
 test('an admin registers clients and lists them', async () => {
-  const { ask, store } = startApi();
-  const record = { responseChannels: ['redress-response-a', 'redress-response-b'], senders: ['AIDAEXAMPLE', 'AROAEXAMPLE:session'] };
-  for (const id of ['zeta', 'acme', 'b.2_c-d'])
-    assert.deepEqual((await ask('PUT', `/clients/${id}`, { as: 'admin', body: record })).json, { id, ...record });
-  const nothing = { responseChannels: [], senders: [] };
-  assert.deepEqual((await ask('PUT', '/clients/zeta', { as: 'admin', body: nothing })).json, { id: 'zeta', ...nothing });
-  assert.deepEqual(await store.client('acme'), { id: 'acme', ...record });
+  const { ask, store, clock } = startApi();
+  const record = {
+    responseChannels: ['redress-response-a', 'redress-response-b'],
+    senders: ['AIDAEXAMPLE', 'AROAEXAMPLE:session', 'AROAEXAMPLE:*'],
+    appClients: ['1example23456789'],
+  };
+  const written = { rev: 1, by: 'ada', at: timeText(clock.now()), reason: 'a new client' };
+  const none = { responseChannels: [], senders: [] };
+  for (const [id, body] of Object.entries({ zeta: none, acme: record, 'b.2_c-d': none })) {
+    const { status, json, headers } = await ask('PUT', `/clients/${id}`, { as: 'admin', body: { ...body, reason: written.reason } });
+    assert.deepEqual([status, json, headers.get('etag')], [201, { id, appClients: [], ...body, ...written }, '"1"']);
+  }
+  const changed = await ask('PUT', '/clients/zeta', {
+    as: 'admin',
+    headers: { 'if-match': '"1"' },
+    body: { ...none, senders: ['AIDAEXAMPLE'], reason: 'it sends by message' },
+  });
+  const zeta = { id: 'zeta', ...none, senders: ['AIDAEXAMPLE'], appClients: [], ...written, rev: 2, reason: 'it sends by message' };
+  assert.deepEqual([changed.status, changed.json, changed.headers.get('etag')], [200, zeta, '"2"']);
   const first = (await ask('GET', '/clients?limit=2', { as: 'admin' })).json;
   const second = (await ask('GET', `/clients?limit=2&cursor=${first.next}`, { as: 'admin' })).json;
   assert.deepEqual(
     [...first.items, ...second.items].map(({ id }) => id),
     ['acme', 'b.2_c-d', 'zeta'],
   );
+  assert.deepEqual(second.items, [zeta]);
   assert.equal(second.next, null);
 
   const before = await store.clients();
-  const nobody = { responseChannels: [], senders: [] };
+  const nobody = { responseChannels: [], senders: [], reason: 'a test' };
   const wrong: readonly [string, unknown, number, string][] = [
     ['acme', { responseChannels: ['http://169.254.169.254/'] }, 422, '/responseChannels/0'],
     ['acme', { responseChannels: ['redress-response-'] }, 422, '/responseChannels/0'],
@@ -271,6 +286,13 @@ test('an admin registers clients and lists them', async () => {
     ['acme', { responseChannels: 'redress-response-a' }, 422, '/responseChannels'],
     ['acme', { ...nobody, senders: [''] }, 422, '/senders/0'],
     ['acme', { ...nobody, senders: Array(101).fill('s') }, 422, '/senders'],
+    ...['*', 'AROA*', 'AROA:*', 'AROAEXAMPLE:*x', 'AROAEXAMPLE:x*', 'AIDAEXAMPLE:*', 'aroaexample:*', ' AROAEXAMPLE:*'].map(
+      (sender): [string, unknown, number, string] => ['acme', { ...nobody, senders: [sender] }, 422, '/senders/0'],
+    ),
+    ['acme', { ...nobody, appClients: ['a b'] }, 422, '/appClients/0'],
+    ['acme', { ...nobody, appClients: Array(21).fill('a') }, 422, '/appClients'],
+    ['acme', { ...none }, 422, '/reason'],
+    ['acme', { ...nobody, reason: ' ' }, 422, '/reason'],
     ['acme', { ...nobody, id: 'other' }, 422, '/id'],
     ['acme', {}, 422, '/responseChannels'],
     ['acme', { responseChannels: [] }, 422, '/senders'],
@@ -283,4 +305,71 @@ test('an admin registers clients and lists them', async () => {
     assert.deepEqual([refused.status, refused.json.errors[0].pointer], [status, pointer], `${id} ${JSON.stringify(body)}`);
   }
   assert.deepEqual(await store.clients(), before);
+});
+
+describe('a registration is changed with care', () => {
+  const body = { responseChannels: [], senders: ['old'], reason: 'a new client' };
+  const evil = { responseChannels: ['redress-response-evil'], senders: ['AROAEVIL:*'], reason: 'none of your business' };
+  type Ask = ReturnType<typeof startApi>['ask'];
+  const put = (ask: Ask, given: object, ifMatch?: string, id = 'acme') =>
+    ask('PUT', `/clients/${id}`, { as: 'admin', body: given, headers: ifMatch === undefined ? {} : { 'if-match': ifMatch } });
+
+  test('a registration is replaced only by an admin who has read its present version', async () => {
+    const { ask, store } = startApi();
+    assert.equal((await put(ask, body, '"1"')).status, 412, 'there is none yet');
+    assert.equal((await put(ask, body)).status, 201);
+    assert.equal((await put(ask, { ...body, senders: ['new'] }, '"1"')).status, 200);
+    const before = await store.clients();
+    const refused: readonly [string | undefined, number, string][] = [
+      [undefined, 428, 'precondition-required'],
+      ['"1"', 412, 'stale'],
+      ['"3"', 412, 'stale'],
+      ['2', 400, 'bad-parameter'],
+      ['*', 400, 'bad-parameter'],
+      ['W/"2"', 400, 'bad-parameter'],
+      ['"0"', 400, 'bad-parameter'],
+    ];
+    for (const [ifMatch, status, code] of refused) {
+      const { json, headers } = await put(ask, evil, ifMatch);
+      assert.deepEqual([json.status, json.code], [status, code], ifMatch);
+      if (status === 412) assert.equal(headers.get('etag'), '"2"');
+    }
+    assert.deepEqual(await store.clients(), before);
+  });
+
+  test('one of two admins who have read the same registration changes it', async () => {
+    const { ask } = startApi();
+    await put(ask, body);
+    const answers = await Promise.all([put(ask, body, '"1"'), put(ask, evil, '"1"')]);
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 412]);
+    const first = await Promise.all([put(ask, body, undefined, 'beta'), put(ask, evil, undefined, 'beta')]);
+    assert.deepEqual(first.map(({ status }) => status).toSorted(), [201, 428]);
+  });
+
+  test('a program belongs to one client only', async () => {
+    const { ask } = startApi({ issuer: { ...issuer, appClients: new Map([['own-app', 'stack']]) } });
+    assert.equal((await put(ask, { ...body, appClients: ['app-1', 'app-2'] })).status, 201);
+    for (const app of ['app-2', 'own-app']) {
+      const { json } = await put(ask, { ...body, appClients: [app] }, undefined, 'other');
+      assert.deepEqual([json.status, json.code, json.errors[0].pointer], [409, 'conflict', '/appClients'], app);
+    }
+    assert.equal((await put(ask, { ...body, appClients: ['own-app'] }, undefined, 'stack')).status, 201);
+    assert.equal((await put(ask, body, '"1"')).status, 200);
+    assert.equal((await put(ask, { ...body, appClients: ['app-2'] }, undefined, 'other')).status, 201);
+  });
+});
+
+test('a token of a client that is also an operator or an admin submits no orders', async () => {
+  const { ask, stored } = startApi({ issuer: known });
+  const before = await stored();
+  for (const roles of [
+    ['client', 'operator'],
+    ['client', 'admin'],
+  ]) {
+    const token = await signed({ ...good, roles, client: 'acme' });
+    const submitted = await ask('POST', '/orders', { token, headers: { 'idempotency-key': 'k' }, body: goodSubmission });
+    assert.deepEqual([submitted.status, submitted.json.code], [403, 'forbidden'], roles.join());
+    assert.equal((await ask('GET', '/orders', { token })).status, 200);
+  }
+  assert.equal(await stored(), before);
 });

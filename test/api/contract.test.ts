@@ -54,14 +54,14 @@ test('every answer conforms to the contract, for every role', async () => {
   const orderId = await orderInError('k');
   await submitOrder('k2');
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(orderId, 0) });
-  await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-a'], senders: [] } });
+  await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-a'], senders: [], reason: 'a test' } });
   const optionsOf: { readonly [call: string]: CallOptions } = {
     'POST /orders': { headers: { 'idempotency-key': 'k3' }, body: goodSubmission },
     'POST /orders/{id}/instructions': { body: { kind: 'compensate', reason: 'r', dryRun: true } },
     'POST /channels/{name}/dead-letters/bulk': { body: { filter: {}, action: 'resubmit', reason: 'r', dryRun: true } },
     'DELETE /channels/{name}/dead-letters/{id}': { body: { reason: 'r', dryRun: true } },
     'POST /channels/{name}/dead-letters/{id}/resubmit': { body: { reason: 'r', dryRun: true } },
-    'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
+    'PUT /clients/{id}': { headers: { 'if-match': '"1"' }, body: { responseChannels: [], senders: [], reason: 'a test' } },
     'POST /channels/{name}/close': { body: { reason: 'r' } },
     'POST /channels/{name}/open': { body: {} },
   };

@@ -259,9 +259,13 @@ test('F-120: an edited submission becomes an order only after its sender is regi
   const wrong = await resubmit('submissions', id);
   assert.deepEqual([wrong.status, wrong.json.errors[0].pointer], [422, '/body/order/quantity']);
   const mended = { body: { ...body, order: { ...goodOrder, card: '[secret]' } } };
-  await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [], senders: ['somebody-else'] } });
+  await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [], senders: ['somebody-else'], reason: 'a test' } });
   assert.match((await resubmit('submissions', id, mended)).json.errors[0].detail, /robot is not registered for the client acme/);
-  await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [], senders: ['robot'] } });
+  await ask('PUT', '/clients/acme', {
+    as: 'admin',
+    body: { responseChannels: [], senders: ['robot'], reason: 'a test' },
+    headers: { 'if-match': '"1"' },
+  });
   assert.match((await resubmit('submissions', nameless)).json.errors[0].detail, /Ask the client to send it again/);
 
   assert.equal((await resubmit('submissions', id, { ...mended, dryRun: true })).status, 200);

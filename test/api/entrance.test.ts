@@ -12,6 +12,7 @@ import { openLocalIssuer } from '#api/local-issuer';
 import { SetupError } from '#ports/errors';
 import { createTelemetry } from '#ports/telemetry';
 import { startHttp } from '#runtime/host/http';
+import { registerClient } from '#testing/world/register-client';
 import { goodSubmission, startApi, tokens } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'redress-issuer-'));
@@ -113,13 +114,13 @@ test('behind the gateway even the oddest request gets an answer of the API', asy
   }
 });
 
-const register = { responseChannels: [], senders: ['new'] };
-const acme = { id: 'acme', responseChannels: [], senders: ['old'] };
+const register = { responseChannels: [], senders: ['new'], appClients: [], reason: 'it moved' };
+const given = { id: 'acme', responseChannels: [], senders: ['old'] };
 
 test('behind the gateway, which decodes the path, no client is mistaken for another', async () => {
   const { api, store } = startApi();
   const handle = gatewayHandler(api);
-  await store.putClient(acme);
+  const acme = await registerClient(store, given);
   const headers = { authorization: `Bearer ${tokens.admin}`, 'content-type': 'application/json' };
   const put = async (path: string) => (await handle(event('PUT', path, { headers, body: JSON.stringify(register) }))).statusCode;
   for (const id of [
@@ -139,7 +140,7 @@ test('behind the gateway, which decodes the path, no client is mistaken for anot
     assert.equal(await put(`/clients/${id}`), 400, id);
   for (const id of ['b/../acme', './acme', 'acme/', 'acme/x']) assert.equal(await put(`/clients/${id}`), 404, id);
   assert.deepEqual(await store.clients(), [acme]);
-  assert.equal(await put('/clients/b.2_c-d'), 200);
+  assert.equal(await put('/clients/b.2_c-d'), 201);
 });
 
 test('the local server passes on the path as the gateway does', async (context) => {
@@ -147,17 +148,18 @@ test('the local server passes on the path as the gateway does', async (context) 
   const telemetry = createTelemetry({ level: 'off' });
   const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry });
   context.after(stop);
-  await store.putClient(acme);
+  const acme = await registerClient(store, given);
   const headers = { authorization: `Bearer ${tokens.admin}`, 'content-type': 'application/json' };
-  const put = async (id: string) =>
-    (await fetch(`${url}/clients/${id}`, { method: 'PUT', headers, body: JSON.stringify(register) })).status;
+  const put = async (id: string, more = {}) =>
+    (await fetch(`${url}/clients/${id}`, { method: 'PUT', headers: { ...headers, ...more }, body: JSON.stringify(register) })).status;
   assert.deepEqual(
-    await Promise.all(['acme%23eu', 'acme%2523eu', '%2561cme', 'acme%3Feu', 'acme%ff', 'b%2F..%2Facme'].map(put)),
+    await Promise.all(['acme%23eu', 'acme%2523eu', '%2561cme', 'acme%3Feu', 'acme%ff', 'b%2F..%2Facme'].map((id) => put(id))),
     [400, 400, 400, 400, 400, 404],
   );
   assert.deepEqual(await store.clients(), [acme]);
-  assert.equal(await put('%61cme'), 200);
-  assert.deepEqual(await store.clients(), [{ ...acme, ...register }]);
+  assert.equal(await put('%61cme', { 'if-match': '"1"' }), 200);
+  const { senders, reason } = (await store.client('acme')) ?? assert.fail('the client is gone');
+  assert.deepEqual([senders, reason], [register.senders, register.reason]);
 });
 
 test('a body that is too large is refused with problem+json 413, even without a content length', async (context) => {

@@ -3,10 +3,11 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { type JWK, SignJWT } from 'jose';
 import { readIssuer } from '#api/configured-issuer';
-import { SetupError } from '#ports/errors';
+import { SetupError, StoreUnavailableError } from '#ports/errors';
+import { registerClient } from '#testing/world/register-client';
 import { startApi } from './support.ts';
 
 interface Signer {
@@ -147,6 +148,7 @@ const cognito = {
 };
 const idToken = { token_use: 'id', sub: 'u-1', aud: 'console-app', 'cognito:groups': ['operator'], 'cognito:username': 'olga' };
 const accessToken = { token_use: 'access', sub: 'u-1', client_id: 'console-app', 'cognito:groups': ['operator'], scope: 'openid' };
+const registration = { responseChannels: [], senders: [], reason: 'a new client' };
 const machine = { token_use: 'access', sub: 'acme-app', client_id: 'acme-app', scope: 'redress/client' };
 
 test('Cognito: groups and scopes give the roles, an attribute or the app client gives the client', async () => {
@@ -170,7 +172,7 @@ test('Cognito: groups and scopes give the roles, an attribute or the app client 
     ['a program of a client', machine, 'list submit'],
     ['a program that operates', { ...machine, scope: 'redress/operator' }, 'list'],
     ['a program that administers', { ...machine, scope: 'openid redress/admin' }, 'list register'],
-    ['a program of a client and more', { ...machine, scope: 'redress/client redress/operator' }, 'list submit'],
+    ['a program of a client and more, which may not do both', { ...machine, scope: 'redress/client redress/operator' }, 'list'],
     ['a program without a scope', { ...machine, scope: undefined }, ''],
     ['a program with a scope of another server', { ...machine, scope: 'other/operator redress/operators redress/' }, ''],
     ['a program without a client', { ...machine, sub: 'console-app', client_id: 'console-app' }, ''],
@@ -182,7 +184,7 @@ test('Cognito: groups and scopes give the roles, an attribute or the app client 
     const may = [
       ...((await ask('GET', '/orders', { token })).status === 200 ? ['list'] : []),
       ...((await ask('POST', '/orders', { token, headers, body })).status === 202 ? ['submit'] : []),
-      ...((await ask('PUT', '/clients/x', { token, body: { responseChannels: [], senders: [] } })).status === 200 ? ['register'] : []),
+      ...((await ask('PUT', `/clients/x${index}`, { token, body: registration })).status === 201 ? ['register'] : []),
     ];
     assert.equal(may.join(' '), expected, who);
   }
@@ -193,6 +195,57 @@ test('Cognito: an order that a program submits belongs to the client of its app 
   const body = { order: { sku: 'tea', quantity: 1, card: 'tok' } };
   const { json } = await ask('POST', '/orders', { token: await signedBy(rsa, machine), headers: { 'idempotency-key': 'k' }, body });
   assert.equal((await store.load(json.orderId))?.order.client, 'acme');
+});
+
+describe('Cognito: a program that a registration names', () => {
+  const newcomer = { ...machine, sub: 'new-app', client_id: 'new-app' };
+  const order = { order: { sku: 'tea', quantity: 1, card: 'tok' } };
+
+  test('submits as its client, without a deployment', async () => {
+    const { ask, store, clock } = apiWith(cognito);
+    const submit = async (jti: string) =>
+      ask('POST', '/orders', { token: await signedBy(rsa, { ...newcomer, jti }), headers: { 'idempotency-key': jti }, body: order });
+    assert.equal((await submit('a')).status, 401, 'it is not registered yet');
+    await registerClient(store, { id: 'newbie', appClients: ['new-app'] });
+    const { status, json } = await submit('a');
+    assert.equal(status, 202);
+    assert.equal((await store.load(json.orderId))?.order.client, 'newbie');
+
+    await registerClient(store, { id: 'newbie' });
+    assert.equal((await submit('b')).status, 401, 'a new token is checked against the registration');
+    await clock.advance(30_001);
+    assert.equal((await submit('a')).status, 401, 'a cached token counts for half a minute');
+  });
+
+  test('has the client of its registration rather than that of the environment', async () => {
+    const { ask, store } = apiWith(cognito);
+    await registerClient(store, { id: 'zenith', appClients: ['acme-app'] });
+    const { json } = await ask('POST', '/orders', {
+      token: await signedBy(rsa, machine),
+      headers: { 'idempotency-key': 'k' },
+      body: order,
+    });
+    assert.equal((await store.load(json.orderId))?.order.client, 'zenith');
+  });
+
+  test('brings no operator with it, and no ID tokens', async () => {
+    const { ask, store } = apiWith(cognito);
+    await registerClient(store, { id: 'newbie', appClients: ['new-app'] });
+    const statusOf = async (claims: object) => (await ask('GET', '/channels', { token: await signedBy(rsa, claims) })).status;
+    assert.equal(await statusOf({ ...newcomer, scope: 'redress/operator redress/admin' }), 403, 'the scopes of operators');
+    assert.equal(await statusOf({ ...newcomer, sub: 'u-1', 'cognito:groups': ['admin'] }), 403, 'an admin who signed in to it');
+    assert.equal(await statusOf({ ...idToken, aud: 'new-app' }), 401, 'an ID token for it');
+    assert.equal(await statusOf({ ...newcomer, client_id: 'NEW-APP', sub: 'NEW-APP' }), 401, 'another spelling');
+  });
+
+  test('is not refused while the store is away: the answer is 503', async () => {
+    const { store } = apiWith(cognito);
+    const away = Object.assign(Object.create(store), {
+      clientOfApp: () => Promise.reject(new StoreUnavailableError('away', { fatal: false })),
+    });
+    const { ask } = startApi({ issuer: readIssuer(cognito) ?? assert.fail(), store: away });
+    assert.equal((await ask('GET', '/orders', { token: await signedBy(rsa, newcomer) })).status, 503);
+  });
 });
 
 test('Cognito: a token of the wrong kind, for another app client or of another pool is refused', async () => {

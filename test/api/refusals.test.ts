@@ -260,7 +260,7 @@ test('no refusal repeats the request, and no log line contains a body or a token
       `/orders/${orderId}/instructions`,
       { as: 'operator', headers: { 'if-match': canary }, body: { kind: canary, reason: canary } },
     ],
-    ['PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [canary], senders: [`${canary} x`] } }],
+    ['PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [canary], senders: [`${canary} x`], reason: 'a test' } }],
   ];
   for (const [method, path, options] of tries) {
     const { status, text } = await ask(method, path, options);

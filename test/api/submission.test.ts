@@ -103,8 +103,11 @@ test('an invalid order is refused with the pointer of every error, and leaves no
 
 test('an order may name only a response queue that is registered for its client (F-06)', async () => {
   const { ask, store } = startApi();
-  const registered = await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-acme'], senders: [] } });
-  assert.equal(registered.status, 200);
+  const registered = await ask('PUT', '/clients/acme', {
+    as: 'admin',
+    body: { responseChannels: ['redress-response-acme'], senders: [], reason: 'a test' },
+  });
+  assert.equal(registered.status, 201);
   const body = { ...goodSubmission, responseChannel: 'redress-response-acme' };
   const taken = await ask('POST', '/orders', { as: 'acme', headers: { 'idempotency-key': 'k' }, body });
   assert.equal(taken.status, 202);

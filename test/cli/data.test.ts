@@ -47,12 +47,17 @@ describe('the data folder at the command line', () => {
       'redress-response-b',
       '--sender',
       'local',
+      '--app-client',
+      'shop-app',
+      '--reason',
+      'a new client',
       '--json',
     ]);
-    const acme = { id: 'acme', responseChannels: ['redress-response-a', 'redress-response-b'], senders: ['local'] };
+    const given = { responseChannels: ['redress-response-a', 'redress-response-b'], senders: ['local'], appClients: ['shop-app'] };
+    const acme = { id: 'acme', rev: 1, ...given, by: put.json.by, at: put.json.at, reason: 'a new client' };
     assert.deepEqual(put.json, acme);
     assert.deepEqual((await system.redress(['client', 'list', '--json'])).json, { items: [acme] });
-    assert.match((await system.redress(['client', 'list'])).out, /acme +redress-response-a, redress-response-b +local/);
+    assert.match((await system.redress(['client', 'list'])).out, /acme +redress-response-a, redress-response-b +local +shop-app +/);
 
     const input = JSON.stringify({ order: { item: 'tea', card: 'full' }, responseChannel: 'redress-response-a' });
     assert.equal((await system.redress(['order', 'submit', '-', '--client', 'acme', '--watch'], { input })).exitCode, 0);
@@ -77,8 +82,22 @@ describe('the data folder at the command line', () => {
     assert.equal((await system.redress(['channel', 'receive', 'redress-response-a'])).out, '');
   });
 
+  test('a registration that was read is replaced with the next version', async () => {
+    const put = async (sender: string) =>
+      (await system.redress(['client', 'put', 'twice', '--sender', sender, '--reason', sender, '--json'])).json;
+    assert.deepEqual((await put('AROAX:*')).rev, 1);
+    const { rev, senders, reason } = await put('AROAX:session1');
+    assert.deepEqual([rev, senders, reason], [2, ['AROAX:session1'], 'AROAX:session1']);
+
+    const audit = await system.redress(['audit', '--kind', 'client', '--target', 'twice']);
+    assert.match(audit.out, /^at .*\n.* change +client +twice +AROAX:session1\n.* register +client +twice +AROAX:\*\n$/);
+    const { items } = (await system.redress(['audit', '--target', 'twice', '--limit', '1', '--json'])).json;
+    assert.deepEqual([items.length, items[0].before.senders, items[0].after.senders], [1, ['AROAX:*'], ['AROAX:session1']]);
+    assert.match((await system.redress(['audit', '--by', 'stranger'])).err, /^The audit has no such entries\.\n$/);
+  });
+
   test('an invalid response queue is refused with the reason', async () => {
-    const { exitCode, err } = await system.redress(['client', 'put', 'acme', '--channel', 'somebody-elses']);
+    const { exitCode, err } = await system.redress(['client', 'put', 'bad', '--channel', 'somebody-elses', '--reason', 'x']);
     assert.equal(exitCode, 1);
     assert.match(err, /\/responseChannels\/0 /);
   });

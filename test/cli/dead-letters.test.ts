@@ -27,7 +27,7 @@ describe('dead letters at the command line', () => {
   }
 
   test('F-120: one is listed, shown, edited in a file and resubmitted, and its order completes', async () => {
-    await system.redress(['client', 'put', 'acme', '--sender', 'robot']);
+    await system.redress(['client', 'put', 'acme', '--sender', 'robot', '--reason', 'it sends by message']);
     const message = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'by-message', order: { item: 7, card: 'good' } };
     const id = await deadLetter('submissions', message);
     assert.match((await system.redress(['dead-letter', 'list'])).out, new RegExp(`submissions +${id} +submission +It is none`));

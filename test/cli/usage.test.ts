@@ -33,9 +33,10 @@ describe('usage errors', () => {
     ['order', 'list', '--url', 'localhost:3000'],
     ['order', 'list', '--token', 'signed by \u20ac'],
     ['alerts', '--since', 'yesterday'],
-    ['client', 'put', 'acme#eu'],
-    ['client', 'put', 'acme?eu'],
-    ['client', 'put', '..'],
+    ['client', 'put', 'acme'],
+    ['client', 'put', 'acme#eu', '--reason', 'x'],
+    ['client', 'put', 'acme?eu', '--reason', 'x'],
+    ['client', 'put', '..', '--reason', 'x'],
     ['channel', 'receive', 'redress-response-acme', '--wait', 'long'],
     ['demo', '--samples', '/no/such/folder'],
     ['start', '--port', '70000'],
@@ -104,7 +105,7 @@ describe('when the system does not answer', () => {
       ['order', 'get', 'abc'],
       ['order', 'submit', '-'],
       ['client', 'list'],
-      ['client', 'put', 'acme'],
+      ['client', 'put', 'acme', '--reason', 'x'],
       ['demo', '--samples', samples],
     ]) {
       const { exitCode, err, out } = await redress([...command, '--data', data], { environment, input: '{}' });

@@ -118,8 +118,8 @@ describe('an order at the command line', () => {
   });
 
   test('a registration with one response channel is reported in the singular', async () => {
-    const { err } = await system.redress(['client', 'put', 'hr', '--channel', 'redress-response-hr']);
-    assert.equal(err, 'hr: 1 response channel, 0 senders.\n');
+    const { err } = await system.redress(['client', 'put', 'hr', '--channel', 'redress-response-hr', '--reason', 'new']);
+    assert.equal(err, 'hr: 1 response channel, 0 senders, 0 programs.\n');
   });
 });
 

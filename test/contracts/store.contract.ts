@@ -4,7 +4,7 @@ import type { Breaker } from '#ports/circuit-breaker';
 import { UnreadableRecordError } from '#ports/errors';
 import { tableFigures } from '#ports/limits';
 import type { Queues } from '#ports/queues';
-import { shardCount, shardOf } from '#ports/records';
+import { type ClientRecord, shardCount, shardOf } from '#ports/records';
 import type { Intent, SentWithWrite, Store } from '#ports/store';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
@@ -410,12 +410,50 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- clients
 
+  const registration = (id: string, rev: number, more: Partial<ClientRecord> = {}): ClientRecord => ({
+    ...{ id, rev, responseChannels: [], senders: [], appClients: [], by: 'ada', at: 1, reason: 'new' },
+    ...more,
+  });
+  const written = { outcome: 'written' };
+
   it('F-06: a client is kept with its settings, and replaced as a whole', async ({ store, other }) => {
-    await store.putClient({ id: 'b', responseChannels: ['q1'], senders: [] });
-    await store.putClient({ id: 'a', responseChannels: [], senders: ['s1'] });
-    await other.putClient({ id: 'b', responseChannels: ['q2', 'q3'], senders: ['s2'] });
-    assert.deepEqual(await store.client('b'), { id: 'b', responseChannels: ['q2', 'q3'], senders: ['s2'] });
+    const first = registration('b', 1, { responseChannels: ['q1'], appClients: ['p1'] });
+    const second = registration('b', 2, { responseChannels: ['q2', 'q3'], senders: ['s2'] });
+    assert.deepEqual(await store.putClient(first, 0), written);
+    assert.deepEqual(await store.putClient(registration('a', 1, { senders: ['s1'] }), 0), written);
+    assert.deepEqual(await other.client('b'), first);
+    assert.deepEqual(await other.putClient(second, 1), written);
+    assert.deepEqual(await store.client('b'), second);
     assert.deepEqual((await other.clients()).map(({ id }) => id).toSorted(), ['a', 'b']);
+  });
+
+  it('F-06: a registration that has changed since it was read is not replaced, and the winner is returned', async ({ store, other }) => {
+    const [first, second] = [registration('a', 1), registration('a', 2, { by: 'bob' })];
+    assert.deepEqual(await store.putClient(registration('a', 2), 1), { outcome: 'refused', current: null });
+    await store.putClient(first, 0);
+    assert.deepEqual(await other.putClient(registration('a', 1, { by: 'eve' }), 0), { outcome: 'refused', current: first });
+    await other.putClient(second, 1);
+    assert.deepEqual(await store.putClient(registration('a', 2, { by: 'eve' }), 1), { outcome: 'refused', current: second });
+    const raced = await Promise.all([store, other].map((each, index) => each.putClient(registration('a', 3, { by: `admin ${index}` }), 2)));
+    assert.deepEqual(raced.map(({ outcome }) => outcome).toSorted(), ['refused', 'written']);
+  });
+
+  it('F-06: a program acts for one client only, until that client gives it up', async ({ store, other }) => {
+    await store.putClient(registration('a', 1, { appClients: ['p1', 'p2'] }), 0);
+    assert.deepEqual([await other.clientOfApp('p2'), await other.clientOfApp('p3')], ['a', undefined]);
+    const wish = registration('b', 1, { appClients: ['p3', 'p2'] });
+    assert.deepEqual(await other.putClient(wish, 0), { outcome: 'taken', appClient: 'p2', client: 'a' });
+    assert.deepEqual([await store.client('b'), await store.clientOfApp('p3')], [undefined, undefined]);
+    assert.deepEqual(await store.putClient(registration('a', 2, { appClients: ['p1'] }), 1), written);
+    assert.equal(await store.clientOfApp('p2'), undefined);
+    assert.deepEqual(await other.putClient(wish, 0), written);
+    assert.deepEqual([await store.clientOfApp('p1'), await store.clientOfApp('p2'), await store.clientOfApp('p3')], ['a', 'b', 'b']);
+    assert.deepEqual((await store.clients()).map(({ id }) => id).toSorted(), ['a', 'b']);
+
+    const raced = await Promise.all(
+      ['c', 'd'].map((id, index) => [store, other][index]?.putClient(registration(id, 1, { appClients: ['p4'] }), 0)),
+    );
+    assert.deepEqual(raced.map((each) => each?.outcome).toSorted(), ['taken', 'written']);
   });
 
   // ---- retention

@@ -9,6 +9,7 @@ export const leftOut: { readonly [site: string]: string } = {
   'store.putBreaker': 'a service is away when it fails more than one order, and here there is one: the simulation has several',
   'store.countDocuments': 'only the API reads it',
   'store.clients': 'only the API reads it',
+  'store.clientOfApp': 'only the API reads it',
   'store.putClient': 'an admin writes it, and tries again',
   'queues.sendWithin': 'part of a write of the store, in its own transaction',
   'publisher.publishWithin': 'part of a write of the store, in its own transaction',

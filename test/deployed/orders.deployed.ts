@@ -80,8 +80,11 @@ test('F-100: a declined card undoes the effects, and the customer is notified', 
 test('a client with a response queue gets the status messages of its order there', async (t) => {
   const channel = `redress-response-${runId}`;
   const { url } = await openQueue(t, channel);
-  const put = await call('PUT', `/clients/${client}`, { role: 'admin', body: { responseChannels: [channel], senders: [] } });
-  assert.equal(put.status, 200, await put.text());
+  const put = await call('PUT', `/clients/${client}`, {
+    role: 'admin',
+    body: { responseChannels: [channel], senders: [], reason: 'a test' },
+  });
+  assert.equal(put.status, 201, await put.text());
   const orderId = await submit({ ...sample('ok'), responseChannel: channel });
   const bodies = await received(url, (heard) => heard.some((body) => JSON.parse(body).status === 'completed'));
   const heard = bodies.map((body) => JSON.parse(body)).toSorted((one, other) => one.seq - other.seq);

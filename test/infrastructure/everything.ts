@@ -54,9 +54,12 @@ async function submit(roles: Roles, workflow: string, more: object = {}): Promis
 }
 
 async function register(roles: Roles): Promise<void> {
-  const body = { responseChannels: [answered, gone], senders: ['robot'] };
-  assert.equal((await roles.call('PUT', '/clients/shop', { as: 'admin', body })).status, 200);
+  const body = { responseChannels: [answered, gone], senders: ['robot'], appClients: ['shop-app'], reason: 'a new client' };
+  const put = (headers = {}) => roles.call('PUT', '/clients/shop', { as: 'admin', body, headers });
+  assert.equal((await put()).status, 201);
+  assert.equal((await put({ 'if-match': '"1"' })).status, 200);
   assert.equal((await roles.call('GET', '/clients', { as: 'admin' })).status, 200);
+  assert.equal((await roles.call('GET', '/audit', { as: 'admin' })).status, 200);
 }
 
 /** Completes orders: with a response queue, with one that is gone, and with a wait at the start. */

@@ -6,6 +6,7 @@ import { queueNames as names } from '#ports/messages';
 import { announcedAs, type StateRecord } from '#ports/records';
 import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
 import { wholeJournal } from '#roles/scheduler/step-report';
+import { registerClient } from '#testing/world/register-client';
 import { Deployment } from './deployment.ts';
 
 const minuteMs = 60_000;
@@ -74,7 +75,8 @@ export class UnheardWorld {
 
   async run(): Promise<Unheard> {
     const { deployment } = this;
-    for (const fate of channels) await deployment.store.putClient({ id: fate, responseChannels: [channelOf(fate)], senders: ['local'] });
+    for (const fate of channels)
+      await registerClient(deployment.store, { id: fate, responseChannels: [channelOf(fate)], senders: ['local'] });
     for (let number = 1; number <= orderCount; number++) this.submitLater(number);
     this.poisonLater();
     await deployment.runUntil(this.deafUntil + heardWithinMs);

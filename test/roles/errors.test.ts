@@ -17,6 +17,7 @@ import * as z from 'zod';
 import type { Request } from '#ports/messages';
 import { announcedAs } from '#ports/records';
 import type { Emit, SystemEvents } from '#runtime/system';
+import { registerClient } from '#testing/world/register-client';
 import {
   type Desk,
   failed,
@@ -219,7 +220,7 @@ describe('the host emits an event for a fault without a handler', () => {
       throw new Error('my own affair');
     };
     const desk = openDesk(context, bad, { writesAndSendsAtomically: false, emit });
-    await desk.store.putClient({ id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
+    await registerClient(desk.store, { id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
     const broken = await submitted(desk, tea, { client: 'acme', responseChannel: 'redress-response-acme' });
     const request = await desk.request();
     await desk.send('worker-replies', replyTo(request, failed('Broken'), desk.clock.now()));
@@ -419,7 +420,7 @@ describe('the journal of an order in Error', () => {
       writesAndSendsAtomically: false,
       around: sendingFails('mine', () => true),
     });
-    await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
+    await registerClient(desk.store, { id: 'acme', responseChannels: ['mine'], senders: [] });
     const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'mine' });
     const first = await desk.request();
     await desk.answer(first);

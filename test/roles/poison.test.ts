@@ -4,6 +4,7 @@ import { type JsonObject, UnprocessableMessage } from 'redress';
 import type { ChannelPolicies } from '#authoring/channel-policy';
 import { queueNames, type Request } from '#ports/messages';
 import { topologyOf } from '#runtime/topology';
+import { registerClient } from '#testing/world/register-client';
 import {
   type Desk,
   type DeskOptions,
@@ -244,7 +245,7 @@ describe('a message that is refused by its content', () => {
   test('F-116 when a submission lacks an order, it is refused on the response queue of its client', async (context) => {
     const desk = deskWhose(context, 0);
     const responseChannel = 'redress-response-acme';
-    await desk.store.putClient({ id: 'acme', responseChannels: [responseChannel], senders: ['local'] });
+    await registerClient(desk.store, { id: 'acme', responseChannels: [responseChannel], senders: ['local'] });
     await desk.send('submissions', { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'k', reference: 'r', responseChannel });
     assert.equal(await desk.deliver('submissions'), 0);
     assert.equal((await desk.deadLetter()).length, 1);

@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, delay, operation, sequence } from 'redress';
 import * as z from 'zod';
 import type { SystemEvents } from '#runtime/system';
+import { registerClient } from '#testing/world/register-client';
 import {
   type Desk,
   type DeskOptions,
@@ -81,7 +82,7 @@ describe('an order whose record cannot be read', () => {
     test(`F-63 still sends its submitter the status messages that were not yet sent (${how})`, async (context) => {
       let away = true;
       const desk = openDesk(context, line, { writesAndSendsAtomically, around: sendingFails('mine', () => away) });
-      await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
+      await registerClient(desk.store, { id: 'acme', responseChannels: ['mine'], senders: [] });
       const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'mine' });
       write(desk, orderId, 'blob', 'x');
       await wake(desk, orderId);

@@ -16,6 +16,7 @@ import {
 } from 'redress';
 import * as z from 'zod';
 import { decodeInstance } from '#roles/scheduler/instance';
+import { registerClient } from '#testing/world/register-client';
 import { type Desk, journalOf, noting, openDesk, stateIn, submitted } from './support.ts';
 
 const card = 'tok_canary_4711';
@@ -79,7 +80,7 @@ async function played(
   writesAndSendsAtomically = true,
 ): Promise<{ desk: Desk; orderId: string; leaks: readonly string[] }> {
   const desk = openDesk(context, app, { writesAndSendsAtomically });
-  await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
+  await registerClient(desk.store, { id: 'acme', responseChannels: ['mine'], senders: [] });
   const orderId = await submitted(desk, order, { client: 'acme', responseChannel: 'mine' });
   for (let round = 0; round < 3; round++)
     for (const queue of ['worker-requests', 'worker-replies', 'parcels-requests', 'parcels-replies']) await desk.deliver(queue);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
+import { registerClient } from '#testing/world/register-client';
 import {
   type Desk,
   type DeskOptions,
@@ -27,7 +28,7 @@ const modes = [
 
 async function withListener(context: TestContext, options: DeskOptions = {}): Promise<Desk> {
   const desk = openDesk(context, line, options);
-  await desk.store.putClient({ id: 'acme', responseChannels: [channel], senders: [] });
+  await registerClient(desk.store, { id: 'acme', responseChannels: [channel], senders: [] });
   return desk;
 }
 const listened = { client: 'acme', reference: 'r-1', responseChannel: channel };
@@ -159,7 +160,7 @@ describe('the submitter hears', () => {
   ] satisfies readonly (readonly [string, (desk: Desk, orderId: string) => Promise<unknown>])[])
     test(`F-07 that an order that ends ${outcome} has failed, with that outcome, and nothing afterwards`, async (context) => {
       const desk = openDesk(context, sale);
-      await desk.store.putClient({ id: 'acme', responseChannels: [channel], senders: [] });
+      await registerClient(desk.store, { id: 'acme', responseChannels: [channel], senders: [] });
       const orderId = await submitted(desk, {}, listened);
       await play(desk, orderId);
       assert.equal((await desk.state(orderId)).outcome, outcome);
@@ -170,7 +171,7 @@ describe('the submitter hears', () => {
     const system = await started(context, lineOf({ pick: () => new Promise(() => {}) }), {
       variables: { MAX_FAILURES: '1', STEP_COMPLETE_WITHIN_SECONDS: '5' },
     });
-    await system.store.putClient({ id: 'acme', responseChannels: [channel], senders: [] });
+    await registerClient(system.store, { id: 'acme', responseChannels: [channel], senders: [] });
     const orderId = await submitted(system, tea, listened);
     await reaches(system, orderId, 'Error');
     await system.clock.advance(1_000);

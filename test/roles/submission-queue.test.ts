@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { JsonObject } from 'redress';
 import { treat } from '#roles/dead-letters/resubmit';
+import { createSubmissionConsumer } from '#roles/submission/queue-consumer';
+import { registerClient } from '#testing/world/register-client';
 import { countIn, type DeskOptions, lineOf, openDesk, stepsNamed, submitted, tea, typesOf } from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
@@ -11,8 +13,8 @@ const submission = { v: 1, type: 'submission', idempotencyKey: 'k', client: 'acm
 /** A system with the client `acme`, for which the local sender is registered. */
 async function shop(context: TestContext, options: DeskOptions = {}) {
   const desk = openDesk(context, line, options);
-  await desk.store.putClient({ id: 'acme', responseChannels: [channel], senders: ['local'] });
-  await desk.store.putClient({ id: 'other', responseChannels: ['redress-response-other'], senders: ['somebody else'] });
+  await registerClient(desk.store, { id: 'acme', responseChannels: [channel], senders: ['local'] });
+  await registerClient(desk.store, { id: 'other', responseChannels: ['redress-response-other'], senders: ['somebody else'] });
   return {
     ...desk,
     async post(...bodies: readonly unknown[]): Promise<number> {
@@ -66,6 +68,35 @@ describe('an order that arrives as a message', () => {
     away = false;
     assert.equal(await desk.deliver('submissions'), 0);
     assert.equal(countIn(desk, 'orders'), 2);
+  });
+});
+
+describe('a sender that is a role', () => {
+  const posted = async (context: TestContext, registered: string, senderId: string): Promise<number> => {
+    const desk = await shop(context);
+    await registerClient(desk.store, { id: 'acme', responseChannels: [channel], senders: [registered] });
+    const consume = createSubmissionConsumer({ ...desk, submit: desk.system.submit });
+    const refused = (error: unknown) => assert.match((error as Error).message, /^The sender is not registered for this client\./);
+    await consume(JSON.stringify(submission), senderId).catch(refused);
+    return countIn(desk, 'orders');
+  };
+
+  test('F-01 every session of a registered role may submit, and no session of a role whose id only begins alike', async (context) => {
+    for (const session of ['AROAX:session1', 'AROAX:i-a123b456', 'AROAX:a:*'])
+      assert.equal(await posted(context, 'AROAX:*', session), 1, session);
+    for (const stranger of ['AROAXY:session1', 'AROAX', 'AROA:session1', 'aroax:session1', 'xAROAX:session1'])
+      assert.equal(await posted(context, 'AROAX:*', stranger), 0, stranger);
+  });
+
+  test('F-01 a registered session is compared as a whole, and "*" elsewhere means itself', async (context) => {
+    assert.equal(await posted(context, 'AROAX:session1', 'AROAX:session1'), 1);
+    for (const [registered, senderId] of [
+      ['AROAX:session1', 'AROAX:session2'],
+      ['AROAX:session1', 'AROAX:session10'],
+      ['AIDAX:*', 'AIDAX:session1'],
+      ['*', 'AROAX:session1'],
+    ] as const)
+      assert.equal(await posted(context, registered, senderId), 0, `${registered} ${senderId}`);
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, type Json, operation, sequence } from 'redress';
 import * as z from 'zod';
 import type { Store } from '#ports/store';
+import { registerClient } from '#testing/world/register-client';
 import { countIn, journalOf, lineOf, openDesk, orphansIn, stepsIn, stepsNamed, submitted, tea } from './support.ts';
 
 const pending = { variables: { CLAIM_ON_SUBMIT: 'off' } };
@@ -53,7 +54,7 @@ describe('an order is submitted', () => {
 
   test('F-06 the state of the new order contains the response queue of the submitter', async (context) => {
     const desk = openDesk(context, line);
-    await desk.store.putClient({ id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
+    await registerClient(desk.store, { id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
     const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'redress-response-acme' });
     assert.equal((await desk.state(orderId)).responseChannel, 'redress-response-acme');
     assert.equal((await desk.state(await submitted(desk, tea, { client: 'acme' }))).responseChannel, null);
@@ -61,7 +62,7 @@ describe('an order is submitted', () => {
 
   test('F-06 a response queue that is not registered for this client is refused, even if another client has it', async (context) => {
     const desk = openDesk(context, line);
-    await desk.store.putClient({ id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
+    await registerClient(desk.store, { id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });
     for (const [client, responseChannel] of [
       ['other', 'redress-response-acme'],
       ['acme', 'redress-response-other'],
@@ -193,7 +194,7 @@ describe('the same submission again', () => {
     const other = defineWorkflow('other', { version: 1, order: z.object({ item: z.string() }) }, () => sequence());
     const desk = openDesk(context, { ...line, workflows: [...line.workflows, other] });
     const queues = ['redress-response-one', 'redress-response-two'];
-    await desk.store.putClient({ id: 'acme', responseChannels: queues, senders: [] });
+    await registerClient(desk.store, { id: 'acme', responseChannels: queues, senders: [] });
     const [responseChannel = '', another = ''] = queues;
     const first = { client: 'acme', key: 'k', workflow: 'line', responseChannel };
     const orderId = await submitted(desk, tea, first);
@@ -217,9 +218,9 @@ describe('the same submission again', () => {
 
   test('F-10 stays valid, even if its response queue was unregistered since', async (context) => {
     const desk = openDesk(context, line);
-    await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
+    await registerClient(desk.store, { id: 'acme', responseChannels: ['mine'], senders: [] });
     const orderId = await submitted(desk, tea, { client: 'acme', key: 'k', responseChannel: 'mine' });
-    await desk.store.putClient({ id: 'acme', responseChannels: [], senders: [] });
+    await registerClient(desk.store, { id: 'acme', responseChannels: [], senders: [] });
     assert.equal(await submitted(desk, tea, { client: 'acme', key: 'k', responseChannel: 'mine' }), orderId);
   });
 });

@@ -5,6 +5,7 @@ import { call, defineAgent, defineApp, defineWorkflow, delay, operation, paralle
 import * as z from 'zod';
 import { queueNames } from '#ports/messages';
 import type { Instruction } from '#roles/operator/instruction';
+import { registerClient } from '#testing/world/register-client';
 import {
   type Desk,
   type DeskOptions,
@@ -117,7 +118,7 @@ describe('while an order is suspended', () => {
     const { desk, orderId } = await suspended(context, {
       desk: { writesAndSendsAtomically: false, around: sendingFails('redress-response-shop', () => isAway) },
     });
-    await desk.store.putClient({ id: 'shop', responseChannels: ['redress-response-shop'], senders: [] });
+    await registerClient(desk.store, { id: 'shop', responseChannels: ['redress-response-shop'], senders: [] });
     assert.ok(orderId);
     const submittedWithQueue = await submitted(desk, { item: 'tea' }, { client: 'shop', responseChannel: 'redress-response-shop' });
     await done(desk, submittedWithQueue, 'suspend');

@@ -13,6 +13,7 @@ import type { Store } from '#ports/store';
 import { acquireLease } from '#roles/scheduler/lease';
 import { sendEntries } from '#roles/scheduler/outbox';
 import { queueEvent } from '#runtime/host/event-source';
+import { registerClient } from '#testing/world/register-client';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import {
   type Desk,
@@ -81,7 +82,7 @@ function apart(context: TestContext, { app = line, ...options }: DeskOptions & {
   const desk = openDesk(context, app, { ...options, writesAndSendsAtomically: false, around });
   return { desk, trace, since: () => trace.splice(0) };
 }
-const register = (desk: Desk) => desk.store.putClient({ id: 'acme', responseChannels: [mine], senders: [] });
+const register = (desk: Desk) => registerClient(desk.store, { id: 'acme', responseChannels: [mine], senders: [] });
 const resubmit = (desk: Desk, orderId: string) =>
   timePasses(
     desk.clock,
@@ -373,7 +374,7 @@ describe('the outbox of an order', () => {
         },
       }),
     });
-    await desk.store.putClient({ id: 'test', responseChannels: ['redress-response-test'], senders: [] });
+    await registerClient(desk.store, { id: 'test', responseChannels: ['redress-response-test'], senders: [] });
     const orderId = await submitted(desk, tea, { responseChannel: 'redress-response-test' });
     assert.deepEqual(
       (await desk.state(orderId)).outbox.map(({ unproven }) => unproven),
@@ -405,7 +406,7 @@ describe('the outbox of an order', () => {
           },
         }),
       });
-      await desk.store.putClient({ id: 'test', responseChannels: ['redress-response-test'], senders: [] });
+      await registerClient(desk.store, { id: 'test', responseChannels: ['redress-response-test'], senders: [] });
       const orderId = await submitted(desk, tea, { responseChannel: 'redress-response-test' });
       assert.equal((await desk.state(orderId)).failureCount, 1);
       await desk.take('worker-requests');

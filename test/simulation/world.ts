@@ -5,6 +5,7 @@ import type { Setting } from '#testing/laws/law';
 import { History, type Tracked } from '#testing/world/history';
 import { lookAt } from '#testing/world/look';
 import type { Observation } from '#testing/world/observation';
+import { registerClient } from '#testing/world/register-client';
 import { Timeline } from '#testing/world/timeline';
 import { definitions, masked, offers, type Release, refusals, secretWord, undeclaredFaults } from './app.ts';
 import { wrongInArchive } from './archive.ts';
@@ -204,8 +205,8 @@ export class World implements Surroundings {
   }
 
   async run(): Promise<Outcome> {
-    await this.shared.store.putClient({ id: clientName, responseChannels: [responseQueue], senders: ['local'] });
-    await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
+    await registerClient(this.shared.store, { id: clientName, responseChannels: [responseQueue], senders: ['local'] });
+    await registerClient(this.shared.store, { id: strangerName, responseChannels: [], senders: ['somebody else'] });
     if (this.limited && this.shared.limits) await this.playWide(this.shared.limits, this.limited);
     if (this.firstLives) await this.playFirst(this.firstLives);
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.clients.submitSomething(number);

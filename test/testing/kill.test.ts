@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence, waitFor } from 'redress';
 import { manualClock, startSystem, type TestSystem, type TestSystemOptions } from 'redress/testing';
 import * as z from 'zod';
+import { registerClient } from '#testing/world/register-client';
 import { temporaryFolder } from '../support/folders.ts';
 
 const Nothing = z.object({});
@@ -117,7 +118,7 @@ test('F-58: an operation that kills its own process runs again under its key, an
 
 test('F-58: messages that are sent while no process runs are handled by the next one', async (context) => {
   const { system } = await withAgent(context);
-  await system.store.putClient({ id: 'test', senders: ['local'], responseChannels: [] });
+  await registerClient(system.store, { id: 'test', senders: ['local'], responseChannels: [] });
   const orderId = await submitted(system, 'told');
   await system.passTime(1000);
   system.kill();

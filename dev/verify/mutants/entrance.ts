@@ -51,7 +51,7 @@ export const entrance: readonly Mutant[] = [
     name: 'client taken from body',
     why: 'the message decides for which client its sender submits',
     file: 'lib/roles/submission/queue-consumer.ts',
-    find: 'if (!registered?.senders.includes(senderId)) throw',
+    find: 'if (!registered || !isSenderOf(registered, senderId)) throw',
     replace: 'if (!registered) throw',
   },
 ];

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { responseQueuePrefix } from '#ports/queues';
+import { everySession } from '#ports/records';
 import { clientIdPattern } from '../authentication.ts';
+import { reason, time } from './common.ts';
 
 const channelId = z
   .string()
@@ -8,15 +10,35 @@ const channelId = z
     new RegExp(`^${responseQueuePrefix}[A-Za-z0-9_-]{1,60}$`),
     'expected redress-response- followed by 1 to 60 letters, digits, "-" and "_"',
   );
-const senderId = z.string().regex(/^[\x21-\x7e]{1,256}$/, 'expected 1 to 256 printable ASCII characters without spaces');
+const senderId = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,256}$/, 'expected 1 to 256 printable ASCII characters without spaces')
+  .refine((id) => !id.includes('*') || everySession.test(id), 'expected "*" only as AROAEXAMPLEID:*, for every session of a role');
+const appClientId = z
+  .string()
+  .regex(/^[\w.+-]{1,128}$/, 'expected the client_id of a program: 1 to 128 letters, digits, ".", "_", "+" and "-"');
 
-export const ClientBody = z.strictObject({
+const registration = {
   responseChannels: z.array(channelId).max(100),
   senders: z.array(senderId).max(100),
+  appClients: z.array(appClientId).max(20).describe('programs of the token issuer, by their client_id, that act as this client'),
+};
+
+export const ClientBody = z.strictObject({ ...registration, appClients: registration.appClients.default([]), reason });
+
+export const ClientHeaders = z.object({
+  'if-match': z
+    .string()
+    .regex(/^"[1-9]\d{0,14}"$/, 'expected the ETag of the registration in quotes, such as "7"')
+    .exactOptional()
+    .describe('required for a change: the ETag of the registration, which is its rev in quotes'),
 });
 
 export const Client = z.strictObject({
   id: z.string().regex(clientIdPattern),
-  responseChannels: z.array(channelId),
-  senders: z.array(senderId),
+  rev: z.int().min(1),
+  ...registration,
+  by: z.string().describe('who wrote this version'),
+  at: time,
+  reason: z.string().describe('why this version was written'),
 });

@@ -10,8 +10,15 @@ export const clientList: CliCommand = {
 
   async run(cli) {
     const items = await listed<ClientRecord>(await cli.api('admin'), '/clients');
-    const rows = items.map(({ id, responseChannels, senders }) => [id, responseChannels.join(', '), senders.join(', ')]);
-    cli.print({ items }, () => (rows.length > 0 ? table(['client', 'response channels', 'senders'], rows, cli.paint) : ''));
+    const rows = items.map(({ id, responseChannels, senders, appClients, by, at }) => [
+      id,
+      responseChannels.join(', '),
+      senders.join(', '),
+      appClients.join(', '),
+      `${by} ${at}`,
+    ]);
+    const columns = ['client', 'response channels', 'senders', 'programs', 'changed'];
+    cli.print({ items }, () => (rows.length > 0 ? table(columns, rows, cli.paint) : ''));
     if (!cli.json && items.length === 0) cli.terminal.say('No clients are registered.');
   },
 };

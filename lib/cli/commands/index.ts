@@ -1,5 +1,6 @@
 import type { CliCommand } from '#cli/command';
 import { alerts } from './alerts.ts';
+import { audit } from './audit.ts';
 import { breakerList } from './breaker-list.ts';
 import { channelList } from './channel-list.ts';
 import { channelClose, channelOpen } from './channel-open-close.ts';
@@ -66,6 +67,7 @@ export const commands: readonly CliCommand[] = [
   deadLetterDiscard,
   clientPut,
   clientList,
+  audit,
   supervise,
   reset,
 ];

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Clock } from '#ports/clock';
 import { agentOfRequests, attemptFields, isRepeated, queueNames, type Reply, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
+import { isSenderOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import { orderIdOf } from '#roles/submission/submission';
 import { messageFieldsIn } from './conversation.ts';
@@ -68,7 +69,7 @@ async function notifyClient({ body, senderId }: Poison, { store, queues, clock }
   if (!submitted || senderId === undefined) return;
   const { client, idempotencyKey, responseChannel, reference } = submitted;
   const registered = await store.client(client);
-  if (!registered?.senders.includes(senderId) || !registered.responseChannels.includes(responseChannel)) return;
+  if (!registered || !isSenderOf(registered, senderId) || !registered.responseChannels.includes(responseChannel)) return;
   if (await store.head(orderIdOf(client, idempotencyKey))) return;
   const status = {
     v: 1,

@@ -5,7 +5,7 @@ import { collections, type Document } from '#ports/documents';
 import { InstanceLockedError } from '#ports/errors';
 import { queueNames, type SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
-import type { Note } from '#ports/records';
+import { isSenderOf, type Note } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { jsonIn } from '#ports/util/json';
@@ -40,6 +40,8 @@ export interface Treatment {
   readonly again?: boolean;
   /** Reports the result without changing anything. */
   readonly dryRun?: boolean;
+  /** Called before the first write; if it rejects, nothing is written. */
+  readonly beforeWrite?: (message: DeadLetter) => Promise<void>;
 }
 
 export type Treated =
@@ -75,6 +77,7 @@ export async function treat(channelName: string, id: string, treatment: Treatmen
   const orderId = checked?.dispatch.orderId ?? orderOf(message);
   if (treatment.dryRun) return { outcome: 'possible', message, ...(orderId === undefined ? {} : { orderId }) };
 
+  await treatment.beforeWrite?.(message);
   const marked = await mark(found, message, treatment, ports);
   if ('outcome' in marked) return marked;
   const refused = await carryOut(message, treatment, checked?.dispatch, ports);
@@ -209,7 +212,7 @@ async function checkSender(
   if (senderId === undefined)
     return { outcome: 'conflict', reasons: ['The sender of this message was not kept. Ask the client to send it again.'] };
   const registered = await store.client(client);
-  if (!registered?.senders.includes(senderId))
+  if (!registered || !isSenderOf(registered, senderId))
     return {
       outcome: 'conflict',
       reasons: [

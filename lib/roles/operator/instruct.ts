@@ -1,6 +1,7 @@
 import type { ByteBudget } from '#core/engine/transition';
 import type { Clock } from '#ports/clock';
 import { InstanceLockedError, InvariantError, StateTooLargeError } from '#ports/errors';
+import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { compareAndSet } from '#ports/util/compare-and-set';
@@ -40,6 +41,8 @@ interface How {
   readonly ifMatch?: number;
   readonly dryRun?: boolean;
   readonly key?: string;
+  /** Called before each write that applies the decision; if it rejects, nothing is written. */
+  readonly beforeWrite?: (record: StateHead) => Promise<void>;
 }
 
 interface Ports {
@@ -75,7 +78,7 @@ export function createInstructing(
   }
 
   async function carryOut(loaded: Loaded, decision: Decision, how: How, now: number): Promise<Instructed | 'lost'> {
-    const { id, dryRun, key } = how;
+    const { id, dryRun, key, beforeWrite } = how;
     const { orderId, rev } = loaded.record;
     const incoming = [incomingOf(decision, id, key)];
     const planned = await orders.planOf(loaded, incoming, now);
@@ -85,6 +88,7 @@ export function createInstructing(
         reasons: ['The order has already done what this asks for, so nothing would change. Look at its present state.'],
       };
     if (dryRun) return { outcome: 'planned', plan: instructionPlan(planned) };
+    await beforeWrite?.(loaded.record);
     if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
     const replan = (byteBudget: ByteBudget) => orders.planOf(loaded, incoming, now, byteBudget);
     const saved = await writer.save(loaded, planned, { replan, leavesUnsent: true });

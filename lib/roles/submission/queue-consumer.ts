@@ -2,6 +2,7 @@ import type { Clock } from '#ports/clock';
 import { UnreadableMessageError } from '#ports/errors';
 import { newerProblem, queueNames, SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
+import { isSenderOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import { jsonIn } from '#ports/util/json';
 import { messageProblems } from './body-limits.ts';
@@ -46,7 +47,7 @@ export function createSubmissionConsumer(system: { store: Store; queues: Queues;
 
     const { v: _, type: __, workflow, reference, responseChannel, ...rest } = parsed.data;
     const registered = await store.client(rest.client);
-    if (!registered?.senders.includes(senderId)) throw new UnreadableMessageError(senderUnknown);
+    if (!registered || !isSenderOf(registered, senderId)) throw new UnreadableMessageError(senderUnknown);
 
     const problems = await problemsOf(body, {
       ...rest,

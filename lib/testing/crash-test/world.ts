@@ -11,6 +11,7 @@ import { History } from '#testing/world/history';
 import { lookAt } from '#testing/world/look';
 import type { Observation } from '#testing/world/observation';
 import { PortObserver } from '#testing/world/port-observer';
+import { registerClient } from '#testing/world/register-client';
 import { Timeline } from '#testing/world/timeline';
 import { callerAtWork } from './caller.ts';
 import { answeringCalls } from './calls.ts';
@@ -129,7 +130,7 @@ export class World implements HostSurroundings {
 
   async play(): Promise<Run> {
     try {
-      await this.embedded.store.putClient({ id: clientName, responseChannels: [responseQueue], senders: [senderId] });
+      await registerClient(this.embedded.store, { id: clientName, responseChannels: [responseQueue], senders: [senderId] });
       await this.start();
       this.clients.begin();
       const rested = await this.untilRest();

@@ -88,7 +88,7 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
   const { variables = {}, clock = manualClock(), dataFolder = ':memory:', hostId } = options;
   const { without = [], writesAndSendsAtomically = true, services = [] } = options;
   const config = readConfig({ DEFAULT_WORKFLOW: onlyWorkflowOf(app) ?? '', LOG_LEVEL: 'off', ...variables });
-  const telemetry = createTelemetry({ level: 'off' });
+  const telemetry = createTelemetry({ level: 'off', write: () => undefined });
   const now = () => clock.now();
   const issuer = dataFolder === ':memory:' ? temporaryIssuer({ now }) : openLocalIssuer(dataFolder, { now });
   const database = openEmbeddedDatabase(dataFolder);

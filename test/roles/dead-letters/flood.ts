@@ -6,6 +6,7 @@ import type { StateHead } from '#ports/records';
 import { channelOf } from '#roles/channels/policy';
 import { deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { orderIdOf } from '#roles/submission/submission';
+import { registerClient } from '#testing/world/register-client';
 import { Deployment } from '../../overload/deployment.ts';
 import { agent, clients, corpus, jsonIn, kindNames, type Malformed } from './corpus.ts';
 
@@ -63,7 +64,7 @@ export class Flood {
 
   async run(): Promise<Flooded> {
     const { deployment } = this;
-    await deployment.store.putClient({ id: clients.known, senders: ['local'], responseChannels: [] });
+    await registerClient(deployment.store, { id: clients.known, senders: ['local'], responseChannels: [] });
     const forMs = (1000 * this.options.orders) / rate;
     for (let index = 0; index < this.options.orders; index++) this.orderComes(index, startsMs + (index * 1000) / rate);
     for (const [index, { queue, body }] of this.messages.entries())

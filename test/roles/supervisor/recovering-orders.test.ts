@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parallel, sequence } from 'redress';
+import { registerClient } from '#testing/world/register-client';
 import {
   accept,
   alter,
@@ -103,7 +104,7 @@ test('F-49, F-50: an old reply between reset and claim does not make the expiry 
 test('F-49, F-50, S26: an unsent status message at the reset does not make the expiry count again', async (t) => {
   const system = await startStill(t, wholeOrder, { writesAndSendsAtomically: false });
   const { send } = system.queues;
-  await system.store.putClient({ id: 'test', responseChannels: ['gone'], senders: [] });
+  await registerClient(system.store, { id: 'test', responseChannels: ['gone'], senders: [] });
   system.queues.send = (messages) => (messages.some(({ queue }) => queue === 'gone') ? Promise.reject(new Error('gone')) : send(messages));
   const inTime = <T>(work: Promise<T>) => system.clock.advance(1000).then(() => work);
   const answer = await inTime(system.submit({}, { responseChannel: 'gone' }));

@@ -2,6 +2,7 @@ import { openAws } from '#adapters/aws/open';
 import type { JsonObject } from '#core/data/json';
 import type { Queues, Received } from '#ports/queues';
 import { topologyOf } from '#runtime/topology';
+import { registerClient } from '#testing/world/register-client';
 import { deploy } from '../../adapters/aws/deploy.ts';
 import { clientsAt, createQueue, newName } from '../../adapters/aws/support.ts';
 import { type Emulator, type EventBus, type Fauxqs, startDynoxide, startEventBus, startFauxqs } from '../../support/emulators.ts';
@@ -37,7 +38,7 @@ const openAt =
       clock,
     );
     for (const { sources } of topologyOf(played.app)) for (const { queue } of sources) channel.watch(queue);
-    await store.putClient({ id: 'client', responseChannels: [played.responses], senders: ['local'] });
+    await registerClient(store, { id: 'client', responseChannels: [played.responses], senders: ['local'] });
     return openHosted(
       {
         clock,

@@ -1,6 +1,7 @@
 import { openEmbedded } from '#adapters/sqlite/open';
 import type { JsonObject } from '#core/data/json';
 import { redriveIn, topologyOf } from '#runtime/topology';
+import { registerClient } from '#testing/world/register-client';
 import type { OpenPlace } from '../place.ts';
 import { openHosted } from './hosted.ts';
 import { SteppedClock } from './stepped-clock.ts';
@@ -11,7 +12,7 @@ export const openEmbeddedPlace =
   async (played) => {
     const clock = new SteppedClock(Date.UTC(2026, 0, 1));
     const { store, queues, publisher, database } = openEmbedded(folder, { clock, redriveOf: redriveIn(topologyOf(played.app)) });
-    await store.putClient({ id: 'client', responseChannels: [played.responses], senders: ['local'] });
+    await registerClient(store, { id: 'client', responseChannels: [played.responses], senders: ['local'] });
     const select = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
     return openHosted(
       {

@@ -3,6 +3,7 @@ import type { JsonObject } from '#core/data/json';
 import type { Announcement } from '#ports/event-bus';
 import { type QueueSource, topologyOf } from '#runtime/topology';
 import type { Observation } from '#testing/world/observation';
+import { registerClient } from '#testing/world/register-client';
 import { Timeline } from '#testing/world/timeline';
 import { Faults, profileFrom } from '../../simulation/faults.ts';
 import { SimulatedHost } from '../../simulation/host.ts';
@@ -52,7 +53,7 @@ class SimulatedPlace implements Place, Surroundings {
   }
 
   async open(): Promise<void> {
-    await this.shared.store.putClient({ id: 'client', responseChannels: [this.played.responses], senders: ['local'] });
+    await registerClient(this.shared.store, { id: 'client', responseChannels: [this.played.responses], senders: ['local'] });
     await this.start();
   }
 

@@ -26,6 +26,9 @@ export const atRev = (rev: number): Condition => ({
   values: { ':loadedRev': rev },
 });
 
+/** The item is of an earlier program, which gave it no version. */
+export const unversioned: Condition = { expression: 'attribute_not_exists(#rev)', names: { '#rev': 'rev' }, values: {} };
+
 /** The item has expired, although DynamoDB has not deleted it yet, which takes days. */
 export const expiredBy = (seconds: number): Condition => ({
   expression: '#expiresAt < :nowSeconds',

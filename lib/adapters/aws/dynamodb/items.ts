@@ -2,8 +2,8 @@ import type { UndoPage } from '#core/data/state';
 import { parseWorkflowRef, workflowRef } from '#core/definition/workflow-ref';
 import type { Breaker } from '#ports/circuit-breaker';
 import { UnreadableRecordError, unknownVersion } from '#ports/errors';
-import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '#ports/records';
-import { shardOf } from '#ports/records';
+import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord, StoredClient } from '#ports/records';
+import { registrationIn, shardOf } from '#ports/records';
 import type { Page } from '#ports/store';
 import { recordIn } from '#ports/util/json';
 import {
@@ -234,8 +234,18 @@ export const undoPageItem = (orderId: string, rev: number, page: UndoPage): Item
 });
 export const undoPageOf = (item: Item): UndoPage => recordIn<UndoPage>(orderIdIn(String(item['pk'])), String(item['page']));
 
-export const clientItem = (client: ClientRecord): Item => ({ ...keys.client(client.id), record: JSON.stringify(client) });
-export const clientOf = (item: Item): ClientRecord => JSON.parse(String(item['record'])) as ClientRecord;
+export const clientItem = (client: ClientRecord): Item => ({
+  ...keys.client(client.id),
+  rev: client.rev,
+  record: JSON.stringify(client),
+});
+export const clientOf = (item: Item): ClientRecord => registrationIn(JSON.parse(String(item['record'])) as StoredClient);
+/** A program of the token issuer with the client for which it acts; without `client`, it acts for none. */
+export const appClientItem = (appClient: string, client?: string): Item => ({
+  ...keys.appClient(appClient),
+  appClient,
+  ...(client === undefined ? {} : { client }),
+});
 
 export const breakerItem = (breaker: Breaker): Item => ({
   ...keys.breaker(breaker.agent),

@@ -17,6 +17,7 @@ const undoPrefix = 'UNDO#';
 const calledPrefix = 'CALLED#';
 const calendar = 'DAYS';
 const clients = 'CLIENTS';
+export const clientPrefix = 'CLIENT#';
 
 export const keys = {
   order: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'ORDER' }),
@@ -33,7 +34,9 @@ export const keys = {
   /** The mark that an order called another one, kept as long as the caller. */
   called: (orderId: string, called: string): Key => ({ pk: partitionOf(orderId), sk: `${calledPrefix}${called}` }),
   breaker: (agent: string): Key => ({ pk: breakerPartitionOf(agent), sk: 'BREAKER' }),
-  client: (id: string): Key => ({ pk: clients, sk: `CLIENT#${id}` }),
+  client: (id: string): Key => ({ pk: clients, sk: clientPrefix + id }),
+  /** A program of the token issuer, and the client for which it acts. */
+  appClient: (appClient: string): Key => ({ pk: clients, sk: `APP#${appClient}` }),
   /** A day with orders. Lists walk these days instead of guessing how far back orders exist. */
   day: (day: string): Key => ({ pk: calendar, sk: day }),
 } as const;

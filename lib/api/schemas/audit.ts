@@ -1,0 +1,30 @@
+import * as z from 'zod';
+import { auditKinds } from '#ports/audit';
+import { anyJson, cursor, limit, optionalOneOf, optionalTime, time } from './common.ts';
+
+const text = z.string().min(1).max(1024).exactOptional();
+
+export const AuditQuery = z.strictObject({
+  by: text.describe('the sub of the person'),
+  kind: optionalOneOf(auditKinds),
+  target: text.describe('the order, the channel, the dead letter as channel/id, or the client'),
+  since: optionalTime,
+  limit,
+  cursor,
+});
+
+export const AuditEntry = z.strictObject({
+  id: z.string(),
+  at: time,
+  by: z.string(),
+  role: z.enum(['operator', 'admin']),
+  kind: z.enum(auditKinds),
+  target: z.string(),
+  action: z
+    .string()
+    .describe('written before the action; an entry with the suffix -refused and the same requestId says that it was refused'),
+  reason: z.string().nullable(),
+  before: anyJson.describe('without secrets'),
+  after: anyJson.describe('without secrets'),
+  requestId: z.string(),
+});

@@ -1,0 +1,56 @@
+import type { Json } from '#core/data/json';
+
+export const auditKinds = ['instruction', 'channel', 'dead-letter', 'client', 'read'] as const;
+export type AuditKind = (typeof auditKinds)[number];
+
+/** The record of one action of a person. It is written before the action and never changed. */
+export interface AuditEntry {
+  readonly id: string;
+  readonly at: number;
+  /** The `sub` of the person's token. */
+  readonly by: string;
+  readonly role: 'operator' | 'admin';
+  readonly kind: AuditKind;
+  /** The order, the channel, the dead letter as `<channel>/<id>`, or the client. */
+  readonly target: string;
+  /** What the person did. `<action>-refused` follows an entry whose action was refused after all. */
+  readonly action: string;
+  readonly reason: string | null;
+  /** The values that the action changes, without secrets. Null: nothing was there, or the values are not of this kind. */
+  readonly before: Json;
+  readonly after: Json;
+  /** The call, as in the log. */
+  readonly requestId: string;
+}
+
+export interface AuditFilter {
+  readonly by?: string;
+  readonly kind?: AuditKind;
+  readonly target?: string;
+  /** Milliseconds since 1970, inclusive. */
+  readonly since?: number;
+}
+
+/** A position in the audit, newest first. */
+export interface AuditPosition {
+  /** A UTC day: `2026-01-31`. */
+  readonly day: string;
+  /** The last entry of the previous page; absent at the beginning of the day. */
+  readonly after?: string;
+}
+
+export interface AuditPage {
+  readonly items: readonly AuditEntry[];
+  /** Position of the next page; absent at the end. A page may hold fewer entries than `limit`, even none, and not be the last. */
+  readonly next?: AuditPosition;
+}
+
+/** Records what people do, append-only. */
+export interface Audit {
+  /** Writes an entry. Resolves when it is stored. */
+  record(entry: Omit<AuditEntry, 'id' | 'at'>): Promise<void>;
+  /** Writes an entry for a read, unless one of the same person and target exists for this quarter of an hour. */
+  recordRead(entry: Omit<AuditEntry, 'id' | 'at'>): Promise<void>;
+  /** Returns at most `limit` entries, newest first. */
+  page(filter: AuditFilter, from: AuditPosition | undefined, limit: number): Promise<AuditPage>;
+}

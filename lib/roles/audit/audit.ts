@@ -1,0 +1,114 @@
+import { hash, randomUUID } from 'node:crypto';
+import type { JsonObject } from '#core/data/json';
+import type { Audit, AuditEntry, AuditFilter, AuditPage, AuditPosition } from '#ports/audit';
+import type { Clock } from '#ports/clock';
+import { collections, type Document, type Documents } from '#ports/documents';
+import { timeText } from '#ports/messages';
+import type { Telemetry } from '#ports/telemetry';
+
+interface Ports {
+  readonly store: Documents;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+const dayMs = 86_400_000;
+/** How long entries are kept. */
+const keptDays = 400;
+const quarterMs = 900_000;
+/** Most entries read for one page: if few of them match the filter, the page holds fewer than `limit`. */
+const lookedMax = 1000;
+/** Most days read for one page. A day without entries costs one read, too. */
+const daysMax = 60;
+const readAtOnce = 100;
+/** Reads that this process knows to be in the audit, so that a polling console costs no writes. */
+const knownReadsMax = 2000;
+
+/** Creates the audit in documents of the store. Each entry is also a line of the log, at every log level. */
+export function createAudit({ store, clock, telemetry }: Ports): Audit {
+  const knownReads = new Set<string>();
+  /** Sorts the entries of this process within one millisecond. */
+  let written = 0;
+
+  /** Writes an entry unless it exists. */
+  async function write(entry: AuditEntry): Promise<void> {
+    const { at, id } = entry;
+    const content = JSON.parse(JSON.stringify(entry)) as JsonObject;
+    const document = { collection: collections.audit(dayOf(at)), id, rev: 1, content, expiresAt: at + keptDays * dayMs };
+    const { outcome } = await store.putDocument(document, 0);
+    if (outcome === 'written')
+      telemetry.audit('audit entry written', { requestId: entry.requestId, entry: { ...content, at: timeText(at) } });
+  }
+
+  /** Returns when the read was first recorded in its quarter of an hour. Concurrent processes get the same answer. */
+  async function firstReadAt(read: string, now: number): Promise<number> {
+    const collection = collections.auditedReads(dayOf(now));
+    const marker = { collection, id: read, rev: 1, content: { at: now }, expiresAt: now + dayMs };
+    const marked = await store.putDocument(marker, 0);
+    return marked.outcome === 'refused' && marked.current ? Number(marked.current.content['at']) : now;
+  }
+
+  return {
+    record: (draft) => {
+      const at = clock.now();
+      written++;
+      return write({ ...draft, at, id: idOf(at, `${descending(written, 8)}-${randomUUID()}`) });
+    },
+
+    async recordRead(draft) {
+      const now = clock.now();
+      const read = hash('sha256', JSON.stringify([draft.by, draft.target, Math.floor(now / quarterMs)]));
+      if (knownReads.has(read)) return;
+      // The marker alone proves nothing: its process may have crashed before it wrote the entry.
+      const at = await firstReadAt(read, now);
+      await write({ ...draft, at, id: idOf(at, read) });
+      const [oldest] = knownReads;
+      if (knownReads.size >= knownReadsMax && oldest !== undefined) knownReads.delete(oldest);
+      knownReads.add(read);
+    },
+
+    page: (filter, from, limit) => pageOf(store, filter, { from, limit, now: clock.now() }),
+  };
+}
+
+interface Extent {
+  readonly from: AuditPosition | undefined;
+  readonly limit: number;
+  readonly now: number;
+}
+
+async function pageOf(store: Documents, filter: AuditFilter, { from, limit, now }: Extent): Promise<AuditPage> {
+  const until = dayOf(Math.max(filter.since ?? 0, now - keptDays * dayMs));
+  const items: AuditEntry[] = [];
+  // Another process may be ahead by a few seconds, and in the next day.
+  let position: AuditPosition = from ?? { day: dayOf(now + dayMs) };
+  for (let looked = 0, days = 0; position.day >= until; ) {
+    if (looked >= lookedMax || days >= daysMax || items.length >= limit) return { items, next: position };
+    const documents = await store.documents(collections.audit(position.day), position.after, readAtOnce);
+    for (const document of documents) {
+      if (items.length >= limit) return { items, next: position };
+      position = { day: position.day, after: document.id };
+      const entry = entryIn(document);
+      if (fits(entry, filter)) items.push(entry);
+    }
+    looked += documents.length;
+    if (documents.length === readAtOnce) continue;
+    position = { day: dayOf(Date.parse(position.day) - dayMs) };
+    days++;
+  }
+  return { items };
+}
+
+const fits = (entry: AuditEntry, { by, kind, target, since = 0 }: AuditFilter): boolean =>
+  (by === undefined || entry.by === by) &&
+  (kind === undefined || entry.kind === kind) &&
+  (target === undefined || entry.target === target) &&
+  entry.at >= since;
+
+const entryIn = ({ content }: Document): AuditEntry => content as unknown as AuditEntry;
+
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** Stores list documents in the order of their ids, so the newest entry has the smallest id. */
+const idOf = (at: number, unique: string): string => `${descending(at, 13)}-${unique}`;
+const descending = (value: number, digits: number): string => String(10 ** digits - 1 - value).padStart(digits, '0');

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { StoreUnavailableError } from '#ports/errors';
+import { createTelemetry } from '#ports/telemetry';
+import { card, issuer, startApi } from './support.ts';
+
+type Api = ReturnType<typeof startApi>;
+type Entry = { readonly [field: string]: unknown };
+
+const auditOf = async ({ ask }: Pick<Api, 'ask'>, query = ''): Promise<readonly Entry[]> =>
+  (await ask('GET', `/audit${query}`, { as: 'operator' })).json.items;
+const withoutIds = (entries: readonly Entry[]) => entries.map(({ id: _, at: __, requestId: ___, ...rest }) => rest);
+
+const registration = { responseChannels: [], senders: ['AROAEVIL:session'], reason: 'a new client' };
+/** Good for all the days of these tests. */
+const token = await issuer.sign({ role: 'admin', subject: 'ada', expiresInSeconds: 86_400 * 1000 });
+const put = ({ ask }: Pick<Api, 'ask'>, body: object, headers = {}) => ask('PUT', '/clients/acme', { token, body, headers });
+
+/** Returns all pages of the audit. */
+async function pagesOf({ ask }: Api, limit: number): Promise<readonly Entry[]> {
+  const found: Entry[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const { status, json } = await ask('GET', `/audit?limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`, { token });
+    assert.equal(status, 200);
+    assert.ok(json.items.length <= limit);
+    found.push(...json.items);
+    cursor = json.next;
+  }
+  return found;
+}
+
+describe('the audit of changes', () => {
+  test('a registration is there with its author, its reason and the values before and after', async () => {
+    const api = startApi();
+    await put(api, registration);
+    const { headers } = await put(api, { ...registration, senders: [], reason: 'it was stolen' }, { 'if-match': '"1"' });
+    const view = { responseChannels: [], senders: ['AROAEVIL:session'], appClients: [] };
+    const entries = await auditOf(api);
+    assert.deepEqual(withoutIds(entries), [
+      {
+        ...{ by: 'ada', role: 'admin', kind: 'client', target: 'acme', action: 'change', reason: 'it was stolen' },
+        ...{ before: { rev: 1, ...view }, after: { rev: 2, ...view, senders: [] } },
+      },
+      {
+        ...{ by: 'ada', role: 'admin', kind: 'client', target: 'acme', action: 'register', reason: 'a new client' },
+        ...{ before: null, after: { rev: 1, ...view } },
+      },
+    ]);
+    assert.equal(entries[0]?.['requestId'], headers.get('x-request-id'));
+  });
+
+  test('each entry is a line of the log, even if the log is off', async () => {
+    const lines: string[] = [];
+    const api = startApi({ telemetry: createTelemetry({ level: 'off', write: (line) => void lines.push(line) }) });
+    await put(api, registration);
+    const [line, ...others] = lines.map((each) => JSON.parse(each));
+    assert.deepEqual(others, []);
+    assert.deepEqual([line.audit, line.message, line.entry], [true, 'audit entry written', (await auditOf(api))[0]]);
+  });
+
+  test('a change that is refused at once has no entry, and one that loses a race has two', async () => {
+    const api = startApi();
+    await put(api, registration);
+    for (const headers of [{}, { 'if-match': '"7"' }, { 'if-match': 'x' }]) await put(api, registration, headers);
+    await put(api, { ...registration, reason: ' ' }, { 'if-match': '"1"' });
+    assert.equal((await auditOf(api)).length, 1);
+
+    const lost = startApi({
+      store: Object.assign(Object.create(api.store), { putClient: async () => ({ outcome: 'refused', current: null }) }),
+    });
+    await lost.clock.advance(1000);
+    assert.equal((await put(lost, registration, { 'if-match': '"1"' })).status, 412);
+    const [second, first] = await auditOf(lost);
+    assert.deepEqual([first?.['action'], second?.['action']].toSorted(), ['change', 'change-refused']);
+    assert.equal(first?.['requestId'], second?.['requestId']);
+  });
+
+  test('nothing changes while the audit cannot be written', async () => {
+    const { store } = startApi();
+    const deaf = Object.assign(Object.create(store), {
+      putDocument: () => Promise.reject(new StoreUnavailableError('away', { fatal: false })),
+    });
+    const api = startApi({ store: deaf });
+    assert.equal((await put(api, registration)).status, 503);
+    assert.deepEqual(await store.clients(), []);
+  });
+
+  test('channels that are opened and closed are there', async () => {
+    const api = startApi();
+    const turn = (to: string, body: object) => api.ask('POST', `/channels/payment/${to}`, { as: 'operator', body });
+    assert.equal((await turn('close', { reason: 'maintenance' })).status, 200);
+    assert.equal((await turn('close', { reason: 'again' })).status, 409);
+    await api.clock.advance(1000);
+    assert.equal((await turn('open', { canary: true, reason: 'it is back' })).status, 200);
+    const [open, close, ...others] = withoutIds(await auditOf(api, '?kind=channel'));
+    const about = { by: 'olga', role: 'operator', kind: 'channel', target: 'payment' };
+    assert.deepEqual(close, { ...about, action: 'close', reason: 'maintenance', before: { state: 'open' }, after: { state: 'closed' } });
+    assert.deepEqual([open?.['action'], open?.['after'], others], ['open', { state: 'open', canary: true }, []]);
+    assert.equal((open?.['before'] as Entry | undefined)?.['by'], 'olga');
+  });
+
+  test('dead letters that are resubmitted or discarded are there, one by one', async () => {
+    const api = startApi();
+    const ids = [await api.deadLetter({ queue: 'wake-ups', body: 'torn' }), await api.deadLetter({ queue: 'wake-ups', body: 'torn' })];
+    const path = '/channels/wake-ups/dead-letters';
+    const bulk = (dryRun: boolean) =>
+      api.ask('POST', `${path}/bulk`, { as: 'operator', body: { filter: {}, action: 'discard', reason: 'torn', dryRun } });
+    await bulk(true);
+    assert.deepEqual(await auditOf(api), [], 'a dry run changes nothing');
+    await bulk(false);
+    const about = { by: 'olga', role: 'operator', kind: 'dead-letter', action: 'discard', reason: 'torn', after: null };
+    const before = { queue: 'wake-ups', type: null, orderId: null };
+    assert.deepEqual(
+      withoutIds(await auditOf(api)).toSorted((a, b) => (String(a['target']) < String(b['target']) ? -1 : 1)),
+      ids.toSorted().map((id) => ({ ...about, target: `wake-ups/${id}`, before })),
+    );
+    assert.equal((await auditOf(api, `?target=wake-ups/${ids[0]}`)).length, 1);
+  });
+
+  test('instructions of operators are there once they are carried out, and those of clients are not', async () => {
+    const api = startApi();
+    const id = await api.orderInError('k');
+    const instruct = (body: object, ifMatch = '"3"') =>
+      api.ask('POST', `/orders/${id}/instructions`, { as: 'operator', body, headers: { 'if-match': ifMatch } });
+    const rev = (await api.store.head(id))?.rev;
+    await instruct({ kind: 'resubmit', reason: 'too early' }, '"1"');
+    await instruct({ kind: 'resume', reason: 'it is not suspended' }, `"${rev}"`);
+    await instruct({ kind: 'resubmit', reason: 'a look', dryRun: true }, `"${rev}"`);
+    assert.deepEqual(await auditOf(api), []);
+    assert.equal((await instruct({ kind: 'resubmit', reason: 'a new card', completeWithinSeconds: 60 }, `"${rev}"`)).status, 202);
+    const about = { by: 'olga', role: 'operator', kind: 'instruction', target: id };
+    const before = { rev, processState: 'Error', suspended: false, fault: 'CardDeclined' };
+    assert.deepEqual(withoutIds(await auditOf(api)), [
+      { ...about, action: 'resubmit', reason: 'a new card', before, after: { completeWithinSeconds: 60 } },
+    ]);
+
+    await api.clock.advance(1000);
+    const signal = { as: 'operator', body: { secret: card } } as const;
+    await api.ask('POST', `/orders/${id}/signals/news`, signal);
+    assert.equal((await api.ask('POST', `/orders/${id}/cancel`, { as: 'acme', body: { reason: 'mine' } })).status, 202);
+    assert.ok(!JSON.stringify(await auditOf(api)).includes(card));
+    assert.ok((await auditOf(api)).every(({ by }) => by === 'olga'));
+  });
+});
+
+describe('the audit of reads', () => {
+  test('an operator who reads the body of an order is there once in a quarter of an hour', async () => {
+    const api = startApi();
+    const id = await api.submitOrder('k');
+    const read = async (as: 'operator' | 'admin' | 'acme', headers = {}) =>
+      (await api.ask('GET', `/orders/${id}`, { as, headers })).headers.get('etag') ?? '';
+    await read('acme');
+    assert.deepEqual(await auditOf(api), []);
+    const etag = await read('operator');
+    await read('operator');
+    await read('operator', { 'if-none-match': etag });
+    const entry = { by: 'olga', role: 'operator', kind: 'read', target: id, action: 'read', reason: null, before: null, after: null };
+    assert.deepEqual(withoutIds(await auditOf(api, '?kind=read')), [entry]);
+    await read('admin');
+    assert.equal((await auditOf(api)).length, 2);
+    await api.clock.advance(900_000);
+    await read('operator', { 'if-none-match': etag });
+    assert.equal((await auditOf(api)).length, 2, 'an answer without a body shows nothing');
+    await read('operator');
+    assert.equal((await auditOf(api)).length, 3);
+  });
+
+  test('two processes record one read once, and a process that crashed before its entry leaves it to the next', async () => {
+    const first = startApi();
+    const second = startApi({ store: first.store, clock: first.clock });
+    const id = await first.submitOrder('k');
+    await Promise.all([first, second].map(({ ask }) => ask('GET', `/orders/${id}`, { as: 'operator' })));
+    assert.equal((await auditOf(first)).length, 1);
+
+    const other = await first.submitOrder('l');
+    let writes = 0;
+    const crashing = Object.assign(Object.create(first.store), {
+      putDocument: (...all: Parameters<Api['store']['putDocument']>) =>
+        ++writes === 2 ? Promise.reject(new StoreUnavailableError('away', { fatal: false })) : first.store.putDocument(...all),
+    });
+    const crashed = startApi({ store: crashing, clock: first.clock });
+    assert.equal((await crashed.ask('GET', `/orders/${other}`, { as: 'operator' })).status, 503, 'no data without an entry');
+    assert.equal((await second.ask('GET', `/orders/${other}`, { as: 'operator' })).status, 200);
+    assert.equal((await auditOf(first, `?target=${other}`)).length, 1);
+  });
+});
+
+test('histories, undo plans and dead letters count as reads, and an order counts once', async () => {
+  const api = startApi();
+  const id = await api.submitOrder('k');
+  const message = await api.deadLetter({ queue: 'wake-ups', body: 'torn' });
+  const targets = async () => (await auditOf(api, '?kind=read')).map(({ target }) => target);
+  for (const path of ['/history', '/plan', '']) {
+    assert.equal((await api.ask('GET', `/orders/${id}${path}`, { as: 'operator' })).status, 200);
+    assert.deepEqual(await targets(), [id], path);
+  }
+  await api.ask('GET', `/orders/${id}/history`, { as: 'acme' });
+  for (const path of ['', `/${message}`]) await api.ask('GET', `/channels/wake-ups/dead-letters${path}`, { as: 'operator' });
+  assert.deepEqual((await targets()).toSorted(), [id, `wake-ups/${message}`].toSorted());
+  assert.equal((await api.ask('GET', '/orders/nobody', { as: 'operator' })).status, 404);
+  assert.equal((await targets()).length, 2);
+});
+
+describe('GET /audit', () => {
+  test('is newest first, in pages that neither overlap nor leave an entry out, over many days', async () => {
+    const api = startApi();
+    for (let rev = 0; rev < 7; rev++) {
+      await put(api, { ...registration, reason: `r${rev}` }, rev === 0 ? {} : { 'if-match': `"${rev}"` });
+      await api.clock.advance(rev % 2 === 0 ? 1 : 40 * 86_400_000);
+    }
+    const reasons = (await pagesOf(api, 2)).map(({ reason }) => reason);
+    assert.deepEqual(reasons, ['r6', 'r5', 'r4', 'r3', 'r2', 'r1', 'r0']);
+  });
+
+  test('filters by person, kind, target and time', async () => {
+    const api = startApi();
+    await put(api, registration);
+    await api.clock.advance(60_000);
+    const since = new Date(api.clock.now()).toISOString();
+    await api.ask('POST', '/channels/payment/close', { as: 'operator', body: { reason: 'r' } });
+    const found = async (query: string) => (await auditOf(api, query)).map(({ kind }) => kind);
+    assert.deepEqual(await found(''), ['channel', 'client']);
+    assert.deepEqual(await found('?by=ada'), ['client']);
+    assert.deepEqual(await found('?kind=channel'), ['channel']);
+    assert.deepEqual(await found('?target=acme'), ['client']);
+    assert.deepEqual(await found(`?since=${since}`), ['channel']);
+    assert.deepEqual(await found('?by=ada&kind=channel'), []);
+    assert.equal((await api.ask('GET', '/audit?kind=nonsense', { as: 'operator' })).status, 400);
+    const { json } = await api.ask('GET', '/audit?limit=1', { as: 'operator' });
+    assert.equal((await api.ask('GET', `/audit?limit=1&by=ada&cursor=${json.next}`, { as: 'operator' })).status, 400);
+    assert.equal((await api.ask('GET', '/audit', { as: 'acme' })).status, 403);
+  });
+
+  test('entries are kept for 400 days', async () => {
+    const api = startApi();
+    await put(api, registration);
+    await api.clock.advance(399 * 86_400_000);
+    assert.equal((await pagesOf(api, 20)).length, 1);
+    await api.clock.advance(3 * 86_400_000);
+    assert.equal((await pagesOf(api, 20)).length, 0);
+  });
+});
