@@ -114,6 +114,7 @@ describe("patterns in the schema of a workflow's orders", () => {
   test('a flag that the definition cannot hold is refused instead of dropped', () => {
     assert.throws(() => withNote(z.string().regex(/^[a-z]+$/i)), refusal(/flag "i".*Write it without the flag/));
     assert.doesNotThrow(() => withNote(z.string().regex(/^\p{L}+$/u)));
+    assert.throws(() => withNote(z.string().regex(/^[[a-z]--[b-z]]+$/v)), refusal(/flag "v"/));
   });
 
   test('a schema is compiled once for any number of orders', () => {

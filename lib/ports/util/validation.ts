@@ -34,7 +34,7 @@ function usePatternsInLinearTime(part: unknown, seen: Set<unknown>): void {
   seen.add(part);
   const inner: { [key: string]: unknown } = '_zod' in part ? (part._zod as { def: { [key: string]: unknown } }).def : { ...part };
   const { pattern } = inner;
-  if (pattern instanceof RegExp && /^[gyuvd]*$/.test(pattern.flags))
+  if (pattern instanceof RegExp && /^[gyud]*$/.test(pattern.flags))
     inner['pattern'] = linearPattern(pattern.source) ?? withProperties(pattern);
   if (inner['type'] === 'lazy') usePatternsInLinearTime((inner['getter'] as () => unknown)(), seen);
   for (const each of Object.values(inner)) usePatternsInLinearTime(each, seen);
