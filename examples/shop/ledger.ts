@@ -51,7 +51,7 @@ const setup = `
 const busyMaxMs = 5_000;
 
 export async function openLedger(path: string): Promise<Ledger> {
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(path, { timeout: busyMaxMs });
   await prepare(database);
 

@@ -31,6 +31,8 @@ export async function startShop({
 
   const server = createServer(async (request, response) => {
     try {
+      // Against DNS rebinding: a page of another site must not change the switches of a shop on this machine.
+      if (isLoopback(host) && !isLoopback(request.headers.host ?? 'localhost')) return send(response, refusal(403, 'forbidden'));
       const shopRequest = await read(request);
       const answer = 'status' in shopRequest ? shopRequest : await route(shopRequest);
       if (answer) send(response, answer);
@@ -58,6 +60,9 @@ export async function startShop({
     },
   };
 }
+
+/** Whether a host, with or without a port, is this machine. */
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)(:\d+)?$/i.test(host);
 
 const bodyBytesMax = 256 * 1024;
 

@@ -5,7 +5,7 @@ import { collections, type Document } from '#ports/documents';
 import { queueNames, timeText } from '#ports/messages';
 import { jsonIn } from '#ports/util/json';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
-import { redacted, redactedBody } from '#roles/dead-letters/redact';
+import { redacted, redactedBody, unreadableText } from '#roles/dead-letters/redact';
 import { orderBehind, type Treated, treat } from '#roles/dead-letters/resubmit';
 import { audited, auditedRead } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
@@ -46,7 +46,7 @@ export async function showDeadLetter(call: Call): Promise<Answer | Refusal> {
     reason: redacted(message.reason, loaded),
     attempts: message.attempts.map(({ at, error }) => ({ at: timeText(at), error: redacted(error, loaded) })),
     body: body === undefined ? null : redactedBody(message.queue, body, { ...api, defaultWorkflow, loaded }),
-    text: body === undefined ? redacted(message.body, loaded) : null,
+    text: body === undefined ? unreadableText(message) : null,
   });
 }
 

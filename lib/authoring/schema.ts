@@ -26,7 +26,8 @@ export const checkedSchemaOf = (schema: z.ZodType, where: string, params: z.core
     override: ({ zodSchema, jsonSchema, path }) => {
       // zod writes several patterns as parts without a type, and reads a part without a type as "anything".
       for (const part of jsonSchema.type === 'string' ? (jsonSchema.allOf ?? []) : []) if (typeof part === 'object') part.type = 'string';
-      for (const pattern of patternsOf(zodSchema)) checkPattern(pattern, `${where}${pointerOf(path)}`);
+      const place = `${where}${pointerOf(path)}`;
+      for (const pattern of [...patternsOf(zodSchema), ...writtenPatternsOf(jsonSchema)]) checkPattern(pattern, place);
     },
   });
   return plain;
@@ -58,20 +59,34 @@ function fieldWith(message: string, schema: z.ZodType): string {
   return fields[0] ?? '';
 }
 
-/** Returns the patterns of the author. The formats of zod (`z.email()`, `z.iso.date()`) do not backtrack. */
+/** Returns the patterns of a type and of its checks, with their flags. */
 function patternsOf({ _zod: { def } }: z.core.$ZodTypes): readonly RegExp[] {
-  return (def.checks ?? []).flatMap(({ _zod: { def: check } }) =>
-    'format' in check && check.format === 'regex' && 'pattern' in check && check.pattern instanceof RegExp ? [check.pattern] : [],
+  return [def, ...(def.checks ?? []).map(({ _zod }) => _zod.def)].flatMap((each) =>
+    'pattern' in each && each.pattern instanceof RegExp ? [each.pattern] : [],
   );
 }
 
-function checkPattern(pattern: RegExp, where: string): void {
-  const flags = pattern.flags.replace(/[gyuvd]/g, '');
+/** Returns the patterns of a part of a JSON Schema. Some of them are not in the type: zod composes those of a template. */
+function writtenPatternsOf({ pattern, patternProperties = {} }: z.core.JSONSchema.BaseSchema): readonly Pattern[] {
+  return [...(pattern === undefined ? [] : [pattern]), ...Object.keys(patternProperties)].map((source) => ({ source, flags: '' }));
+}
+
+type Pattern = Pick<RegExp, 'source' | 'flags'>;
+
+const { domain, duration, emoji, extendedDuration, hostname, iban } = z.regexes;
+
+/** The formats of zod that RE2 does not support. Their lookahead stands once, at the start of a text or of a part, so they do not backtrack. */
+const safeFormats = new Set([domain, duration, emoji(), extendedDuration, hostname, iban].map(({ source }) => source));
+
+function checkPattern({ source, flags: given }: Pattern, where: string): void {
+  if (safeFormats.has(source)) return;
+  const pattern = `/${source}/${given}`;
+  const flags = given.replace(/[gyud]/g, '');
   if (flags !== '')
     throw new DefinitionError(
       `${where}: pattern ${pattern} has the flag "${flags}", which JSON Schema does not support. Write it without the flag: [A-Za-z] instead of /[a-z]/i.`,
     );
-  if (linearPattern(pattern.source)) return;
+  if (linearPattern(source)) return;
   throw new DefinitionError(
     `${where}: RE2 does not support the pattern ${pattern}. Remove lookahead, lookbehind and backreferences, which let a short text block the process for seconds, or check that part in an operation.`,
   );

@@ -7,12 +7,26 @@ export interface Access {
   readonly client?: string | undefined;
 }
 
+const validSeconds = 60;
+const renewAfterMs = 30_000;
+
+/** Signs tokens for one command. Each is valid for a minute, so a command that takes longer gets a new one. */
+export function createSigning({ role, client }: Access, dataFolder: string): () => Promise<string | undefined> {
+  let signed: { readonly token: string | undefined; readonly at: number } | undefined;
+  return async () => {
+    if (signed && performance.now() - signed.at < renewAfterMs) return signed.token;
+    signed = { token: await tokenFor({ role, client }, dataFolder), at: performance.now() };
+    return signed.token;
+  };
+}
+
 /**
  * Returns a token signed with the key of the data folder, or undefined without a key. A new key would not help: the running
  * system would not accept it.
  */
-export async function tokenFor({ role, client }: Access, dataFolder: string): Promise<string | undefined> {
+async function tokenFor({ role, client }: Access, dataFolder: string): Promise<string | undefined> {
   if (!existsSync(join(dataFolder, 'issuer.json'))) return undefined;
   const { openLocalIssuer } = await import('#api/local-issuer');
-  return openLocalIssuer(dataFolder).sign({ role, subject: 'cli', ...(client === undefined ? {} : { client }) });
+  const whose = { role, subject: 'cli', ...(client === undefined ? {} : { client }) };
+  return openLocalIssuer(dataFolder).sign({ ...whose, expiresInSeconds: validSeconds });
 }

@@ -28,16 +28,18 @@ export function createApi({
   timeoutMs = timeoutMsDefault,
 }: {
   url: string;
-  token?: string | undefined;
+  /** Returns the token of a call. */
+  token?: () => Promise<string | undefined>;
   timeoutMs?: number;
 }): Api {
   return {
     url,
     async call<T>(method: string, path: string, { body, headers = {} }: Call = {}) {
+      const bearer = await token?.();
       const sent = {
         ...headers,
         accept: 'application/json, application/problem+json',
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       };
       const options = {

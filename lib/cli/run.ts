@@ -1,7 +1,8 @@
 import { CommanderError } from 'commander';
+import { isLoopback } from '#api/loopback';
 import { commands } from '#cli/commands/index';
 import { readConfig } from '#runtime/config';
-import { tokenFor } from './access.ts';
+import { createSigning } from './access.ts';
 import type { Cli, CliCommand } from './command.ts';
 import { withData, withTable } from './data.ts';
 import { UsageError } from './errors.ts';
@@ -65,8 +66,12 @@ function cliOf(
     paint: painter(terminal.colours),
     print: (value, text) => terminal.write(json ? `${JSON.stringify(value)}\n` : text()),
     async api(role, client) {
-      const token = givenToken ?? (environment['REDRESS_TOKEN'] || (await tokenFor({ role, client }, dataFolder)));
-      return createApi({ url, token });
+      const given = givenToken ?? (environment['REDRESS_TOKEN'] || undefined);
+      if (given !== undefined) return createApi({ url, token: async () => given });
+      // Another host must not get a token with which it could call this machine.
+      if (!isLoopback(new URL(url).hostname))
+        throw new UsageError(`No token for ${url}: set REDRESS_TOKEN or --token. The key of the data folder signs for this machine alone.`);
+      return createApi({ url, token: createSigning({ role, client }, dataFolder) });
     },
     withData: (work) => withData(config, dataFolder, work),
     withStore: (work) =>

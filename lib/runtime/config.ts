@@ -8,10 +8,16 @@ const onOff = z.enum(['on', 'off']).transform((value) => value === 'on');
 const seconds = z.coerce.number().positive().max(86_400);
 const wholeNumber = z.coerce.number().int().min(0);
 
+const hostNames = z
+  .string()
+  .regex(/^[A-Za-z0-9.-]+( *, *[A-Za-z0-9.-]+)*$/, 'expected host names without ports, separated by commas')
+  .transform((value) => value.split(',').map((name) => name.trim()));
+
 /** Every variable of the configuration, with its default for one machine. */
 const Environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
   HOST: z.string().min(1).default('127.0.0.1'),
+  HOST_NAMES: hostNames.default([]),
   REDRESS_DATA: z.string().min(1).default('.redress'),
   REDRESS_SAMPLES: onOff.default(true),
   REDRESS_QUIET: onOff.default(false),
@@ -40,6 +46,8 @@ const onAws = {
 export interface Config {
   readonly port: number;
   readonly host: string;
+  /** Names by which callers reach the API, besides those of this machine. */
+  readonly hostNames: readonly string[];
   readonly dataFolder: string;
   readonly samples: boolean;
   /** Prints no line for orders that end or are blocked. */
@@ -79,6 +87,7 @@ export function readConfig(environment: { readonly [name: string]: string | unde
   return {
     port: variables.PORT,
     host: variables.HOST,
+    hostNames: variables.HOST_NAMES,
     dataFolder: variables.REDRESS_DATA,
     samples: variables.REDRESS_SAMPLES,
     quiet: variables.REDRESS_QUIET,

@@ -92,10 +92,31 @@ test('F-120: a dead letter is shown with its failures, and without the secrets o
 
   const torn = await deadLetter({ queue: 'payment-requests', body: JSON.stringify(request).slice(0, -1) });
   const shown = await show('payment', torn);
-  assert.deepEqual([shown.json.body, shown.text.includes(card), shown.json.text.includes('"operation":"charge"')], [null, false, true]);
+  const bytes = JSON.stringify(request).length - 1;
+  assert.equal(
+    shown.json.text,
+    `This message of ${bytes} bytes is not JSON: the error is at character ${bytes}. Its text is hidden, because nobody knows which fields of it are secret.`,
+  );
+  assert.deepEqual([shown.json.body, shown.text.includes(card)], [null, false]);
   const { id: other } = await orderWith({ v: 7 }, 'k2');
   assert.equal((await show('payment', other)).status, 404, 'of another channel');
 });
+
+for (const [what, body] of [
+  ['without its last brace', (whole: string) => whole.slice(0, -1)],
+  ['with text behind it', (whole: string) => `${whole} x`],
+  ['encoded twice', (whole: string) => JSON.stringify(whole)],
+  ['inside a list', (whole: string) => `[${whole}]`],
+  ['with the order as text', (whole: string) => JSON.stringify({ ...JSON.parse(whole), order: JSON.stringify(JSON.parse(whole).order) })],
+  ['with the order under another name', (whole: string) => whole.replace('"order":', '"Order":')],
+] as const)
+  test(`F-120: a submission ${what} is a dead letter that shows none of its secrets`, async () => {
+    const { deadLetter, show } = withDeadLetter();
+    const submission = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'k', order: { item: 'tea', card } };
+    const id = await deadLetter({ queue: 'submissions', body: body(JSON.stringify(submission)), reason: 'not a valid submission' });
+    const { status, text } = await show('submissions', id);
+    assert.deepEqual([status, text.includes(card)], [200, false]);
+  });
 
 test('F-120: when a message is edited and resubmitted, its order completes, and its history names the operator and the reason', async () => {
   const { orderWith, resubmit, answer, list, ask, history, depth } = withDeadLetter();

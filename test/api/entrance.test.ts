@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -27,6 +29,7 @@ test('a data folder has one key, whichever process opens it, and no other user m
   );
   assert.deepEqual(readdirSync(data), ['issuer.json']);
   assert.equal(statSync(join(data, 'issuer.json')).mode & 0o777, 0o600);
+  assert.equal(statSync(data).mode & 0o777, 0o700);
   assert.ok(!JSON.stringify(first.keys).includes('"d"'));
   assert.equal(first.cursorKey.length, 32);
 
@@ -175,3 +178,67 @@ test('a body that is too large is refused with problem+json 413, even without a 
     assert.equal(((await answer.json()) as { code: string }).code, 'too-large');
   }
 });
+
+/** Sends the head of a request with a body that does not come, and returns the connection. */
+async function withoutBody(url: string, headers: readonly string[]) {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.write(['POST /orders HTTP/1.1', 'Host: localhost', 'Content-Type: application/json', ...headers, '', ''].join('\r\n'));
+  return socket;
+}
+
+test('a call with a token that is missing or refused is answered before its body is read', async (context) => {
+  const { api } = startApi();
+  const telemetry = createTelemetry({ level: 'off' });
+  const admits = async (authorization: string | null) => authorization === `Bearer ${tokens.acme}`;
+  const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry, admits });
+  context.after(stop);
+  for (const head of [
+    ['Content-Length: 250000'],
+    ['Transfer-Encoding: chunked'],
+    ['Content-Length: 250000', 'Authorization: Bearer of.a.stranger'],
+  ]) {
+    const socket = await withoutBody(url, head);
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 401 .*connection: close/is, head.join());
+    socket.destroy();
+  }
+  const headers = { authorization: `Bearer ${tokens.acme}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
+  const answer = await fetch(`${url}/orders`, { method: 'POST', headers, body: JSON.stringify(goodSubmission) });
+  assert.equal(answer.status, 202);
+});
+
+test('a caller that hangs up during its body is not an error', async (context) => {
+  const lines: string[] = [];
+  const telemetry = { ...createTelemetry({ level: 'off' }), log: (level: string, what: string) => void lines.push(`${level} ${what}`) };
+  const { url, stop } = await startHttp(gatewayHandler(startApi().api), { port: 0, host: '127.0.0.1', telemetry });
+  context.after(stop);
+  const socket = await withoutBody(url, ['Content-Length: 250000']);
+  socket.write('{"order":');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  socket.destroy();
+  for (let waits = 0; lines.length === 0 && waits < 100; waits++) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(lines, ['debug caller hung up']);
+});
+
+for (const [host, names, asked, status] of [
+  ['127.0.0.1', [], 'evil.example', 403],
+  ['127.0.0.1', ['orders.example'], 'orders.example:8080', 200],
+  ['127.0.0.1', ['orders.example'], 'evil.example', 403],
+  ['0.0.0.0', ['Orders.example'], 'orders.EXAMPLE', 200],
+  ['0.0.0.0', ['orders.example'], 'evil.example', 403],
+  ['0.0.0.0', ['orders.example'], 'localhost:3000', 200],
+  ['0.0.0.0', [], 'any.example', 200],
+] as const)
+  test(`a server on ${host} with the names "${names}" answers ${status} to the host ${asked}`, async (context) => {
+    const telemetry = createTelemetry({ level: 'off' });
+    const { url, stop } = await startHttp(gatewayHandler(startApi().api), { port: 0, host, names, telemetry });
+    context.after(stop);
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(`GET /health HTTP/1.1\r\nHost: ${asked}\r\nConnection: close\r\n\r\n`);
+    const [answer] = await once(socket, 'data');
+    assert.ok(String(answer).startsWith(`HTTP/1.1 ${status} `), String(answer));
+    socket.destroy();
+  });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sqlitePublisher } from '#adapters/sqlite/event-bus';
 import { createTelemetry } from '#ports/telemetry';
 import { quarantine } from '#roles/repair/quarantine';
-import { card, startApi, type Who } from './support.ts';
+import { card, goodSubmission, startApi, type Who } from './support.ts';
 
 const names = ['reserve', 'charge', 'ship', 'tell'];
 /** The fields of an order in a list, for each role. */
@@ -445,4 +445,44 @@ test('X-45: an operator sees whether the service of an agent is away, since when
   assert.deepEqual((await breakers())['payment'], { phase: 'half-open', awaySince, failedProbes: 0, backSince });
   await clock.advance(60_000);
   assert.deepEqual((await breakers())['payment'], { phase: 'closed' });
+});
+
+test('a client gets neither message nor data of a fault, by any answer or status message', async () => {
+  const { ask, submitOrder, answer, queues } = startApi();
+  await ask('PUT', '/clients/acme', { as: 'admin', body: { senders: [], responseChannels: ['redress-response-acme'] } });
+  const orderId = await submitOrder('k', { body: { ...goodSubmission, responseChannel: 'redress-response-acme' } });
+  await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
+  const fault = {
+    type: 'CardDeclined',
+    class: 'unexpected',
+    permanent: true,
+    message: 'message_canary',
+    data: { at: 'data_canary' },
+  } as const;
+  await answer('payment', { status: 'failed', fault });
+
+  const seen: string[] = [];
+  const read = async () => {
+    for (const path of ['', '/history?limit=100', '?wait=1', '?wait=1&until=change', '/plan'])
+      seen.push((await ask('GET', `/orders/${orderId}${path}`, { as: 'acme' })).text);
+    for (const path of ['/orders', '/orders?fault=CardDeclined', '/orders?processState=Error'])
+      seen.push((await ask('GET', path, { as: 'acme' })).text);
+  };
+  await read();
+  const { headers, text } = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
+  assert.match(text, /message_canary.*data_canary/);
+  await ask('POST', `/orders/${orderId}/instructions`, {
+    as: 'operator',
+    headers: { 'if-match': headers.get('etag') ?? '' },
+    body: { kind: 'terminate', reason: 'reason_canary', confirm: orderId },
+  });
+  await read();
+  const messages = await queues.receive('redress-response-acme', { max: 10, visibilityMs: 1000, waitMs: 0 });
+  assert.ok(messages.length > 0);
+  seen.push(...messages.map(({ body }) => body));
+  assert.match(seen.join('\n'), /CardDeclined/);
+  assert.deepEqual(
+    seen.filter((each) => /_canary/.test(each.replaceAll('tok_canary_4711', ''))),
+    [],
+  );
 });

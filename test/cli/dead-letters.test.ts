@@ -63,7 +63,11 @@ describe('dead letters at the command line', () => {
     const resubmitted = await system.redress(['dead-letter', 'resubmit', 'till', '--all', '--reason', 'try']);
     assert.deepEqual([resubmitted.exitCode, resubmitted.out.match(/invalid +\/body Expected JSON/g)?.length], [1, 3], resubmitted.err);
     assert.equal((await system.redress(['dead-letter', 'discard', ...replies])).exitCode, 0);
-    assert.equal((await system.redress(['dead-letter', 'show', 'till', ids[2] ?? '', '--body'])).out, 'other\n');
+    const shown = await system.redress(['dead-letter', 'show', 'till', ids[2] ?? '']);
+    assert.match(shown.out, /This message of 5 bytes is not JSON: it is cut off, or not JSON from its beginning/);
+    const alone = await system.redress(['dead-letter', 'show', 'till', ids[2] ?? '', '--body']);
+    assert.deepEqual([alone.exitCode, alone.out], [1, '']);
+    assert.match(alone.err, /resubmit the message with a complete body: --data @message.json/);
     const discard = ['dead-letter', 'discard', 'till', ids[2] ?? '', '--reason', 'the last'];
     assert.deepEqual([(await system.redress(discard)).err, (await system.redress(discard)).exitCode], ['Discarded.\n', 1]);
   });

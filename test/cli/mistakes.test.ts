@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { tokenFor } from '#cli/access';
+import { createSigning } from '#cli/access';
 import { runningSystem } from './support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -243,7 +243,7 @@ function run(name: string, source: string, { data, order }: { readonly data: str
   let seen = '';
   const sendAndStop = async (url: string) => {
     if (order) {
-      const token = await tokenFor({ role: 'client', client: 'acme' }, join(folder, data));
+      const token = await createSigning({ role: 'client', client: 'acme' }, join(folder, data))();
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'one' };
       assert.equal((await fetch(`${url}/orders`, { method: 'POST', headers, body: JSON.stringify({ order }) })).status, 202);
     }

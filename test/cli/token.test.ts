@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
-import { createLocalJWKSet, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { openLocalIssuer } from '#api/local-issuer';
 import { folderFor, redress } from './support.ts';
 
@@ -44,6 +47,8 @@ describe('redress token', () => {
     ['--role', 'operator', '--expires', '12'],
     ['--role', 'operator', '--expires', '0s'],
     ['--role', 'operator', '--expires', '400d'],
+    ['--role', 'admin', '--expires', '365d'],
+    ['--role', 'client', '--client', 'acme', '--expires', '8d'],
     ['--role', 'client', '--client', 'a b'],
   ]) {
     test(`"redress token ${args.join(' ')}" is a usage error`, async (context) => {
@@ -52,4 +57,30 @@ describe('redress token', () => {
       assert.equal(out, '');
     });
   }
+});
+
+describe('the token of a command', () => {
+  test('another host gets none that the key of the data folder has signed', async (context) => {
+    const folder = folderFor(context);
+    openLocalIssuer(folder);
+    const { exitCode, err } = await redress(['client', 'list', '--url', 'http://redress.example:3000', '--data', folder]);
+    assert.equal(exitCode, 2);
+    assert.match(err, /No token for http:\/\/redress\.example:3000: set REDRESS_TOKEN or --token\./);
+  });
+
+  test('this machine gets one that is valid for a minute', async (context) => {
+    const tokens: string[] = [];
+    const server = createServer(({ headers: { authorization = '' } }, response) => {
+      tokens.push(authorization.replace('Bearer ', ''));
+      response.setHeader('content-type', 'application/json').end('{"items":[],"next":null}');
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    context.after(() => server.close());
+    const folder = folderFor(context);
+    openLocalIssuer(folder);
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    assert.equal((await redress(['client', 'list', '--url', url, '--data', folder])).exitCode, 0);
+    const { exp = 0, iat = 0 } = decodeJwt(tokens[0] ?? '');
+    assert.equal(exp - iat, 60);
+  });
 });

@@ -35,6 +35,41 @@ test('patterns and texts of the maximum length are matched, and longer ones are 
   assert.equal(like('a'.repeat(matchedCharactersMax + 1), 'a*'), refused(`matched text has at most ${matchedCharactersMax}`));
 });
 
+const rows = Array.from({ length: 500 }, (_, number) => ({ sku: `${'abcx'.repeat(25)}${number}`, note: 'n'.repeat(300), number }));
+
+for (const [what, expression, says] of [
+  ['a result that repeats the order 500 times', 'order.rows.map(r, order.rows)', /the result has more than 1000000 characters/],
+  [
+    'keys that are longer than their values',
+    `order.rows.map(r, {"${'k'.repeat(4000)}": 1})`,
+    /the result has more than 1000000 characters/,
+  ],
+  ['a pattern with thousands of states', "order.rows.map(r, like(r.sku, '(a|b|c|x){1000}.*'))", /more than 5000000 steps/],
+  [
+    'a text that is built from the order for each row',
+    "order.rows.filter(r, order.texts.join('') + r.note == '')",
+    /more than 5000000 steps/,
+  ],
+  [
+    'comparisons of the whole order for each row',
+    'order.rows.filter(r, [order.rows, order.rows, order.rows, order.rows, order.rows, order.rows] == [r])',
+    /more than 5000000 steps/,
+  ],
+  ['an operator that swallows errors', "order.rows.exists(r, like(r.sku, '(a|b|c|x){1000}.*y')) || true", /more than 5000000 steps/],
+] as const)
+  test(`an expression has a budget that clients cannot exceed with ${what}`, () => {
+    const value = yields(expression, { rows, texts: rows.map(({ note }) => note) });
+    assert.match(String(value), new RegExp(`^Engine/ExpressionTooLarge: .*${says.source}`));
+  });
+
+test('the largest orders stay within the budget of ordinary expressions', () => {
+  const order = { rows, texts: rows.map(({ sku }) => sku) };
+  assert.equal(yields('order.rows.filter(r, r.sku in order.texts).size()', order), 500);
+  assert.equal(yields("order.rows.filter(r, like(r.sku, '(abcx)+[0-9]+')).size()", order), 500);
+  assert.equal(yields("order.rows.map(r, r.note + ': ' + r.sku).join(', ').size()", order), 203_388);
+  assert.equal((yields('order.rows.map(r, {"sku": r.sku, "note": r.note})', order) as unknown[]).length, 500);
+});
+
 test('a value that is read once without a default must exist, even if other reads of it have a default', () => {
   const reads = (text: string) => parsed(text).steps.map(({ name, optional, position }) => ({ name, optional, position }));
   assert.deepEqual(reads('orElse(steps.?a.?x, 1) + steps.a.x'), [{ name: 'a', optional: false, position: 7 }]);

@@ -133,3 +133,34 @@ test('S24: a secret field is found inside anyOf, oneOf and allOf of a handwritte
   assert.deepEqual(secretPointers({ properties: { card: { secret: false } }, description: '"secret"' }), []);
   assert.deepEqual(secretPointers(undefined), []);
 });
+
+const cardNumber = '4242-4242-4242-4242';
+for (const [what, quoted] of [
+  ['without its dashes', '4242424242424242'],
+  ['with spaces', '4242 4242 4242 4242'],
+  ['in base64', btoa(cardNumber)],
+  ['in base64 behind a name', btoa(`user:${cardNumber}`)],
+  ['in base64 behind another text', `token-${btoa(`{"card":"${cardNumber}"}`)}`],
+] as const)
+  test(`S24: a secret is removed from messages ${what}`, () => {
+    const message = withoutTexts(`The bank refused ${quoted} today.`, [cardNumber]);
+    assert.ok(!message.includes(quoted) && message.startsWith('The bank refused ') && message.includes(mask), message);
+  });
+
+test('S24: a secret is removed from messages in other letters and as a part of a URL', () => {
+  const secret = 'Ada (Byron)/Lovelace';
+  for (const quoted of [secret.toLowerCase(), secret.toUpperCase(), encodeURIComponent(secret)])
+    assert.equal(withoutTexts(`no ${quoted}!`, [secret]), `no ${mask}!`);
+});
+
+test('S24: forms of secrets below eight characters, and ordinary ids, stay as they are', () => {
+  const text = 'Savannah ord_abcdefghijklmnop/order/charge/1 QW5uYQ== 12 34-5678';
+  assert.equal(withoutTexts(text, ['Anna', cardNumber]), text);
+});
+
+test('S24: the search for forms takes linear time', () => {
+  const before = performance.now();
+  withoutTexts('4- '.repeat(100_000), [cardNumber, '4'.repeat(200)]);
+  withoutTexts('A'.repeat(100_000), ['a'.repeat(256), cardNumber]);
+  assert.ok(performance.now() - before < 5_000);
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -251,3 +252,12 @@ async function startProcess(folder: string, t: TestContext): Promise<{ url: stri
   }
   throw new Error('The shop did not start.');
 }
+
+test('a page of another site cannot reach the switches of the shop', async () => {
+  const status = await new Promise((resolve) => {
+    const { hostname, port } = new URL(shop.url);
+    request({ hostname, port, path: '/switches', headers: { host: 'evil.example' } }, ({ statusCode }) => resolve(statusCode)).end();
+  });
+  assert.equal(status, 403);
+  assert.equal((await call('GET', '/switches')).status, 200);
+});

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { dataFile } from '#adapters/sqlite/open';
@@ -146,4 +146,20 @@ test('a module that is not an app is refused by its name', async (t) => {
     /^redress: .*lib\/ports\/clock\.ts does not export an app\. Its default export must come from defineApp/,
   );
   await refuses(t, { ...variables, REDRESS_APP: '/nowhere/app.ts' }, /^redress: Cannot find the module \/nowhere\/app\.ts\./);
+});
+
+test('a host that other machines reach warns of what it lacks, keeps its data to its owner, and reads no body of a stranger', async (t) => {
+  const { data, variables } = site(t);
+  const system = await startLocal(t, { ...variables, HOST: '0.0.0.0' });
+  assert.match(system.out(), /^warn {2}The API listens on 0\.0\.0\.0 without TLS, .* Put a proxy with TLS in front of it\.$/m);
+  assert.match(system.out(), /^warn {2}The API accepts any Host header\. Set HOST_NAMES /m);
+  assert.equal(statSync(data).mode & 0o777, 0o700);
+
+  const socket = connect(Number(new URL(system.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('POST /orders HTTP/1.1\r\nHost: any\r\nContent-Type: application/json\r\nContent-Length: 250000\r\n\r\n');
+  const [answer] = await within(once(socket, 'data'), 'it waits for the body of a stranger');
+  assert.match(String(answer), /^HTTP\/1\.1 401 /);
+  socket.destroy();
+  await system.kill('SIGTERM');
 });

@@ -56,9 +56,9 @@ function ensureWhole(connection: DatabaseSync): void {
   if (found !== 'ok') throw Object.assign(new Error(String(found).replaceAll(/\s+/g, ' ')), { errcode: corrupt });
 }
 
-/** Creates the file for its owner alone, because it holds orders and their secrets. Files that SQLite adds have the same rights. */
+/** Creates folder and file for their owner alone, because they hold orders and their secrets. Files that SQLite adds have the same rights. */
 function makeFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
 }
 

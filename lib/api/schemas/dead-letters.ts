@@ -61,7 +61,7 @@ export const DeadLetterMessage = z.strictObject({
   ...deadLetter,
   attempts: z.array(z.strictObject({ at: time, error: z.string() })).describe('the last ten attempts, oldest first'),
   body: anyJson.describe('the message; null if it is not JSON; secrets are masked'),
-  text: z.string().nullable().describe('the message as text if it is not JSON'),
+  text: z.string().nullable().describe('the size of a message that is not JSON, and the place of its first error'),
 });
 
 export const MessageTreated = z.strictObject({

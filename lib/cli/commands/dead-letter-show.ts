@@ -1,5 +1,6 @@
 import type { CliCommand } from '#cli/command';
 import { type MessageView, messagePath } from '#cli/dead-letters';
+import { FailedError } from '#cli/errors';
 import type { Time } from '#cli/orders';
 import { printable } from '#cli/text';
 
@@ -23,6 +24,10 @@ export const deadLetterShow: CliCommand<{ body?: true }> = {
   async run(cli, { body: bodyAlone }, [channel = '', id = '']) {
     const { body: message } = await (await cli.api('operator')).call<WholeMessage>('GET', messagePath(channel, id));
     const text = () => message.text ?? JSON.stringify(message.body, undefined, 2);
+    if (bodyAlone && message.text !== null)
+      throw new FailedError(
+        `${message.text} Ask the sender for the content, and resubmit the message with a complete body: --data @message.json.`,
+      );
     if (bodyAlone) return void cli.terminal.write(`${linesOf(text()).join('\n')}\n`);
     cli.print(message, () => `${[...storyOf(message), ...linesOf(text())].join('\n')}\n`);
   },

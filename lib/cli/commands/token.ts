@@ -7,6 +7,7 @@ import { spanOption } from '#cli/options';
 import { printable } from '#cli/text';
 
 const twelveHoursMs = 43_200_000;
+const lifetimeMsMax = 7 * 86_400_000;
 
 /** Prints a token that the system of this data folder accepts. */
 export const token: CliCommand<{ role: Role; client?: string; expires: number; subject?: string }> = {
@@ -18,7 +19,9 @@ export const token: CliCommand<{ role: Role; client?: string; expires: number; s
       .option('--client <id>', 'client to submit orders as; required for the role client')
       .option('--subject <name>', 'name of the bearer in histories (the client or the role)')
       .addOption(
-        new Option('--expires <span>', 'lifetime of the token: 30s, 15m, 12h, 7d').argParser(spanOption).default(twelveHoursMs, '12h'),
+        new Option('--expires <span>', 'lifetime of the token, at most 7d: 30s, 15m, 12h')
+          .argParser(spanOption)
+          .default(twelveHoursMs, '12h'),
       ),
 
   async run(cli, { role, client, expires, subject }) {
@@ -26,6 +29,11 @@ export const token: CliCommand<{ role: Role; client?: string; expires: number; s
     if (client !== undefined && !clientIdPattern.test(client))
       throw new UsageError(
         `Invalid client id ${printable(client)}: expected 1 to 128 letters, digits, ".", "_" and "-", but not "." or "..".`,
+      );
+
+    if (expires > lifetimeMsMax)
+      throw new UsageError(
+        'Expected a lifetime of at most 7d: a token cannot be withdrawn without the key that signs all others. Sign a new one when it expires.',
       );
 
     const expiresInSeconds = expires / 1000;

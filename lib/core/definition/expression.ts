@@ -2,6 +2,7 @@ import { type ASTNode, Environment, type ParseResult } from '@marcbachmann/cel-j
 import { RE2JS } from 're2js';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { isObject, type Json } from '#core/data/json';
+import { meter, resultCharactersMax, spend, TooLarge, withinBudget } from './expression-budget.ts';
 import { type Findings, inspect, type Read, roots } from './expression-guard.ts';
 
 /** The version of the language below. A change of meaning gets a new number, and the old version stays readable. */
@@ -49,8 +50,6 @@ export type Parsed =
   | { readonly ok: true; readonly expression: Expression }
   | { readonly ok: false; readonly message: string; readonly position: number };
 
-class TooLarge extends Error {}
-
 /** Parses an expression and applies the guard. Errors have the position (characters from 0) for a caret. */
 export function parseExpression(text: string): Parsed {
   const known = parsedTexts.get(text);
@@ -78,6 +77,7 @@ function parseUncached(text: string): Parsed {
   if (error) return { ok: false, message: firstLine(error.message), position: error.range?.start ?? 0 };
 
   const lists = found.lists.map((node) => environment.parse(text.slice(node.range.start, node.range.end)));
+  for (const { ast } of [program, ...lists]) meter(ast);
   const [steps, vars, each] = roots.map((root) => [...found.reads[root].values()]) as [Read[], Read[], Read[]];
   const evaluate = (scope: Scope) => evaluateGuarded(text, program, lists, scope);
   return { ok: true, expression: { steps, vars, each, fault: found.fault, ast: program.ast, evaluate } };
@@ -86,7 +86,8 @@ function parseUncached(text: string): Parsed {
 function evaluateGuarded(text: string, program: ParseResult, lists: readonly ParseResult[], scope: Scope): Evaluation {
   try {
     for (const list of lists) refuseLongList(listIn(list, scope));
-    return { ok: true, value: toJson(program(scope)) };
+    const value = withinBudget(() => program(scope));
+    return { ok: true, value: toJson(value, { left: resultCharactersMax }) };
   } catch (error) {
     if (error instanceof TooLarge) return { ok: false, fault: engineFault(engineFaults.expressionTooLarge, `${text}: ${error.message}`) };
     return { ok: false, fault: engineFault(engineFaults.expressionFailed, `${text}: ${firstLine((error as Error).message)}`) };
@@ -99,7 +100,7 @@ function evaluateGuarded(text: string, program: ParseResult, lists: readonly Par
  */
 function listIn(list: ParseResult, scope: Scope): unknown {
   try {
-    return list(scope);
+    return withinBudget(() => list(scope));
   } catch (error) {
     if (error instanceof TooLarge) throw error;
     return undefined;
@@ -201,7 +202,22 @@ function like(text: string, pattern: string): boolean {
     throw new TooLarge(`a pattern has at most ${expressionLimits.patternCharactersMax} characters`);
   if (text.length > expressionLimits.matchedCharactersMax)
     throw new TooLarge(`a matched text has at most ${expressionLimits.matchedCharactersMax} characters`);
-  return RE2JS.compile(pattern).matcher(text).matches();
+  const compiled = compiledPattern(pattern);
+  // Compiling costs as much as matching a short text.
+  spend(compiled.programSize() * (text.length + compileCharacters));
+  return compiled.matcher(text).matches();
+}
+
+const compileCharacters = 20;
+const compiledPatterns = new Map<string, RE2JS>();
+
+function compiledPattern(pattern: string): RE2JS {
+  const known = compiledPatterns.get(pattern);
+  if (known) return known;
+  const compiled = RE2JS.compile(pattern);
+  if (compiledPatterns.size >= 1_000) compiledPatterns.clear();
+  compiledPatterns.set(pattern, compiled);
+  return compiled;
 }
 
 function numbersOf(list: unknown[]): number[] {
@@ -224,7 +240,12 @@ function refuseLongList(value: unknown): void {
 }
 
 /** Converts a result to JSON. CEL's integers are BigInt, on which `JSON.stringify` throws. */
-function toJson(value: unknown): Json {
+function toJson(value: unknown, room: { left: number }): Json {
+  room.left -= 1 + (typeof value === 'string' ? value.length : 0);
+  if (room.left < 0)
+    throw new TooLarge(
+      `the result has more than ${resultCharactersMax} characters as JSON; select the fields that are needed, or pass a reference`,
+    );
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'bigint') {
@@ -237,12 +258,17 @@ function toJson(value: unknown): Json {
     if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw new Error(`${value} is beyond what JSON numbers hold exactly`);
     return value;
   }
-  if (Array.isArray(value)) return value.map(toJson);
+  if (Array.isArray(value)) return value.map((entry) => toJson(entry, room));
   if (value instanceof Date) return value.toISOString();
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, entry]) => [String(key), toJson(entry)]));
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, entry]) => [String(key), toJson(entry, room)]));
   const prototype = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null)
-    return Object.fromEntries(Object.entries(value as object).map(([key, entry]) => [key, toJson(entry)]));
+    return Object.fromEntries(
+      Object.entries(value as object).map(([key, entry]) => {
+        room.left -= key.length;
+        return [key, toJson(entry, room)];
+      }),
+    );
 
   throw new Error(`the result is a ${(value as object).constructor.name}, which JSON cannot hold`);
 }

@@ -1,4 +1,5 @@
 import { isObject, type Json } from '#core/data/json';
+import { longSecrets, withoutForms } from './secret-forms.ts';
 
 /**
  * Returns JSON pointers to the fields that a JSON Schema marks with `"secret": true`; `*` stands for every entry of a
@@ -74,23 +75,30 @@ const textsWithin = (value: Json): readonly string[] => {
   return isObject(value) || Array.isArray(value) ? Object.values(value).flatMap((entry) => textsWithin(entry as Json)) : [];
 };
 
-/** Returns a copy in which no text repeats a secret: services often quote their input in error messages. */
+/**
+ * Returns a copy in which no text repeats a secret: services often quote their input in error messages. A secret of eight characters is
+ * also found in other letters, with other spaces or dashes, in base64 and as a part of a URL. Hashes, parts and other encodings are not.
+ */
 export function withoutTexts<T extends Json | undefined>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0 || value === undefined) return value;
   // Longest first, because one secret may be part of another.
-  return rewrite(
-    value,
-    secrets.toSorted((a, b) => b.length - a.length),
-  ) as T;
+  const texts = secrets.toSorted((a, b) => b.length - a.length);
+  const forms = longSecrets(texts);
+  const hidden = (text: string): string =>
+    withoutForms(
+      texts.reduce((rest, secret) => rest.replaceAll(secret, mask), text),
+      forms,
+      mask,
+    );
+  return rewrite(value, hidden, secrets) as T;
 }
 
-function rewrite(value: Json, secrets: readonly string[]): Json {
-  const hidden = (text: string): string => secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), text);
+function rewrite(value: Json, hidden: (text: string) => string, secrets: readonly string[]): Json {
   if (typeof value === 'string') return hidden(value);
   if (typeof value === 'number') return secrets.includes(String(value)) ? mask : value;
-  if (Array.isArray(value)) return value.map((entry) => rewrite(entry, secrets));
+  if (Array.isArray(value)) return value.map((entry) => rewrite(entry, hidden, secrets));
   if (isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [hidden(key), rewrite(entry as Json, secrets)]));
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [hidden(key), rewrite(entry as Json, hidden, secrets)]));
   return value;
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { JsonObject } from '#core/data/json';
+import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { linearPattern } from '#core/definition/pattern';
 
 const validators = new WeakMap<JsonObject, z.ZodType>();
@@ -11,11 +11,21 @@ const validators = new WeakMap<JsonObject, z.ZodType>();
 export function validatorOf(schema: JsonObject): z.ZodType {
   let validator = validators.get(schema);
   if (!validator) {
-    validator = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-    usePatternsInLinearTime(validator, new Set());
+    const { registry, types } = registryOfKeys();
+    validator = z.fromJSONSchema(withMarkedKeys(schema) as Parameters<typeof z.fromJSONSchema>[0], { registry });
+    usePatternsInLinearTime([validator, types], new Set());
     validators.set(schema, validator);
   }
   return validator;
+}
+
+const linear = new WeakSet<z.ZodType>();
+
+/** Returns the same type with RE2 behind its patterns, except those that RE2 does not support. */
+export function inLinearTime(type: z.ZodType): z.ZodType {
+  if (!linear.has(type)) usePatternsInLinearTime(type, new Set());
+  linear.add(type);
+  return type;
 }
 
 /** Replaces the patterns inside a zod type with RE2's. zod has no setting for this, but reads `pattern` of a check at each use. */
@@ -23,7 +33,47 @@ function usePatternsInLinearTime(part: unknown, seen: Set<unknown>): void {
   if (typeof part !== 'object' || part === null || seen.has(part)) return;
   seen.add(part);
   const inner: { [key: string]: unknown } = '_zod' in part ? (part._zod as { def: { [key: string]: unknown } }).def : { ...part };
-  if (inner['pattern'] instanceof RegExp) inner['pattern'] = linearPattern(inner['pattern'].source) ?? inner['pattern'];
+  const { pattern } = inner;
+  if (pattern instanceof RegExp && /^[gyud]*$/.test(pattern.flags))
+    inner['pattern'] = linearPattern(pattern.source) ?? withProperties(pattern);
   if (inner['type'] === 'lazy') usePatternsInLinearTime((inner['getter'] as () => unknown)(), seen);
   for (const each of Object.values(inner)) usePatternsInLinearTime(each, seen);
+}
+
+/** JSON Schema drops the flag without which a pattern such as `\p{Emoji}` matches the letters of its name. */
+const withProperties = (pattern: RegExp): RegExp => (pattern.source.includes('\\p{') ? new RegExp(pattern.source, 'u') : pattern);
+
+const keysMark = 'redress:keys';
+
+/** Marks the schemas of keys. zod hides their types in a closure, but registers each type whose schema has an unknown keyword. */
+function withMarkedKeys(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(withMarkedKeys);
+  if (!isObject(schema)) return schema;
+  return Object.fromEntries(
+    Object.entries(schema as JsonObject).map(([keyword, value]) => {
+      if (keyword === 'propertyNames' && isObject(value)) return [keyword, { ...value, [keysMark]: true }];
+      return [
+        keyword,
+        values.has(keyword) ? value : named.has(keyword) && isObject(value) ? eachMarked(value as JsonObject) : withMarkedKeys(value),
+      ];
+    }),
+  );
+}
+
+/** Keywords that hold data, and keywords that hold schemas by names of the author. */
+const values = new Set(['const', 'default', 'enum', 'examples']);
+const named = new Set(['$defs', 'definitions', 'patternProperties', 'properties']);
+
+const eachMarked = (schemas: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, withMarkedKeys(schema)]));
+
+/** Returns a registry for zod that collects the types of marked schemas. */
+function registryOfKeys() {
+  const types: z.core.$ZodType[] = [];
+  const registry = z.registry<z.core.JSONSchemaMeta>();
+  const add = (type: z.core.$ZodType, meta: z.core.JSONSchemaMeta) => {
+    if (keysMark in meta) types.push(type);
+    return registry;
+  };
+  return { types, registry: Object.assign(registry, { add }) };
 }

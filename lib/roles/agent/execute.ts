@@ -2,6 +2,7 @@ import { PermanentFailure, TransientFailure, UnprocessableMessage } from '#autho
 import { isProgrammingError, reasonOf } from '#core/data/thrown';
 import type { Request } from '#ports/messages';
 import type { IntentLog } from '#ports/store';
+import { inLinearTime } from '#ports/util/validation';
 import type { Permit } from './circuit-guard.ts';
 import { failed, givenUp, isBusy, issuesOf, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
 import { type busy, callOf, inTime, mayBeDone, reportError, type Tools, type Work, withRetries } from './retry.ts';
@@ -19,7 +20,7 @@ export async function execute(work: Work, tools: ExecuteTools): Promise<Answer> 
   if (request.confirming && operation.lookup) return lookUp(work, notDone, tools);
   if (request.confirming && operation.atMostOnce) return outcomeUnknown('Only the service knows whether this was done. Check there.');
 
-  const input = operation.input.safeParse(request.input);
+  const input = inLinearTime(operation.input).safeParse(request.input);
   const problem = input.success ? undefined : `Invalid input for ${agent}.${request.operation}: ${issuesOf(input.error)}.`;
   const run = async (repeated: boolean): Promise<unknown> => operation.run(input.data as never, callOf(work, { repeated }) as never);
   if (operation.atMostOnce) return once(work, problem === undefined ? run : refused(problem, false), tools);

@@ -5,6 +5,7 @@ import { isObject, type Json } from '#core/data/json';
 import { reasonOf } from '#core/data/thrown';
 import { limits } from '#core/definition/definition';
 import { faultName, type Reply } from '#ports/messages';
+import { inLinearTime } from '#ports/util/validation';
 
 export type Result = Reply['result'];
 
@@ -33,7 +34,7 @@ export function resultOf(returned: unknown, operation: AnyOperation): Result {
       permanent: !isTransient(returned.failed.path),
       ...(returned.data ? { data: returned.data } : {}),
     });
-  const output = operation.output.safeParse(returned);
+  const output = inLinearTime(operation.output).safeParse(returned);
   if (!output.success)
     return failed({
       type: 'InvalidReply',

@@ -4,10 +4,11 @@ import { isRemote } from '#core/definition/definition';
 import { definitionPath, nodeAt } from '#core/definition/program';
 import { mask, masked, secretPointers, withoutTexts } from '#core/definition/secrets';
 import type { Definitions } from '#ports/definitions';
-import { agentOfReplies, queueNames } from '#ports/messages';
+import { agentOfReplies, queueNames, SubmissionMessage } from '#ports/messages';
 import { secretInputOf, secretOutputAt, secretsOf } from '#roles/scheduler/redaction';
 import type { Loaded } from '#roles/scheduler/types';
 import { pointerOf, type SubmissionProblem } from '#roles/submission/submission';
+import type { DeadLetter } from './dead-letter.ts';
 import { inputSchemaOf } from './schemas.ts';
 import { bodyPointer } from './validate.ts';
 
@@ -20,7 +21,25 @@ interface RedactionContext {
 
 /** Returns a body for operators, without the secrets of its workflow, operation or order. */
 export function redactedBody(queue: string, body: Json, known: RedactionContext): Json {
-  return redacted(isObject(body) ? masked(body, secretsIn(queue, body as JsonObject, known)) : body, known.loaded);
+  // A message is an object. Another value may hold one as text, where nobody knows which fields are secret.
+  return isObject(body) ? redacted(masked(body, secretsIn(queue, body as JsonObject, known)), known.loaded) : mask;
+}
+
+/** Describes a message that is not JSON, without any of its text: nobody knows which fields of it are secret. */
+export function unreadableText({ body, cut }: Pick<DeadLetter, 'body' | 'cut'>): string {
+  const bytes = cut?.bytes ?? Buffer.byteLength(body);
+  return `This message of ${bytes} bytes is not JSON: ${cut ? 'only its beginning is kept' : placeOfError(body)}. Its text is hidden, because nobody knows which fields of it are secret.`;
+}
+
+/** Returns the place of the first error. The message of the parser quotes the text, so only its position is used. */
+function placeOfError(text: string): string {
+  try {
+    JSON.parse(text);
+    return 'it changed';
+  } catch (error) {
+    const position = /at position (\d+)/.exec((error as Error).message)?.[1];
+    return position === undefined ? 'it is cut off, or not JSON from its beginning' : `the error is at character ${position}`;
+  }
 }
 
 /** Returns a value without texts that repeat a secret of the order. */
@@ -29,8 +48,11 @@ export const redacted = <T extends Json>(value: T, loaded: Loaded | undefined): 
 
 /** Returns pointers to the secret fields. If the schema is unknown, all data fields count as secret. */
 function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkflow, loaded }: RedactionContext): readonly string[] {
-  if (queue === queueNames.submissions)
-    return within('/order', definitions.newest(String(body['workflow'] ?? defaultWorkflow))?.definition.order);
+  if (queue === queueNames.submissions) {
+    const schema = definitions.newest(String(body['workflow'] ?? defaultWorkflow))?.definition.order;
+    // An order that is not an object, or a field of another name, may hold the whole order.
+    return [...within('/order', isObject(body['order']) ? schema : undefined), ...unknownFieldsOf(body)];
+  }
   if (queue === queueNames.wakeUps) return [];
   const path = String(body['path']);
   const program = loaded?.program.nodes.has(definitionPath(path)) ? loaded.program : undefined;
@@ -43,6 +65,11 @@ function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkfl
   const read = isRemote(node) ? secretInputOf(program, node.input).map((each) => `/input${each}`) : [];
   return [...(operation === 'undo' && queue === queueNames.calls ? [] : within('/input', schema)), ...read];
 }
+
+const unknownFieldsOf = (body: JsonObject): readonly string[] =>
+  Object.keys(body)
+    .filter((name) => !Object.hasOwn(SubmissionMessage.shape, name))
+    .map((name) => pointerOf([name]));
 
 const within = (prefix: string, schema: JsonObject | undefined): readonly string[] =>
   schema ? secretPointers(schema).map((each) => prefix + each) : [prefix];

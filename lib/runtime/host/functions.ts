@@ -1,10 +1,11 @@
 import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
+import { createAuthentication } from '#api/authentication';
 import type { Invocation, LoadFunction } from '#runtime/function';
 import type { System } from '#runtime/system';
 import type { FunctionSpec, SupervisorTask } from '#runtime/topology';
 import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
 import type { Gate } from './gate.ts';
-import { type HttpEntrance, type HttpHandler, startHttp } from './http.ts';
+import { type HttpEntrance, type HttpHandler, type HttpOptions, startHttp } from './http.ts';
 import { type LoopOptions, type Schedule, startSchedule } from './schedule.ts';
 
 /** The functions of a host, with the triggers that Lambda would have. */
@@ -20,7 +21,7 @@ export interface HostFunctionsOptions extends LoopOptions {
   readonly system: System;
   readonly load: LoadFunction;
   /** The address of the API; without it, there is no HTTP server. */
-  readonly http?: { readonly port: number; readonly host: string } | undefined;
+  readonly http?: Pick<HttpOptions, 'port' | 'host' | 'names'> | undefined;
   readonly gate: Gate;
   /** Aborts when running work must stop. */
   readonly givingUp: AbortSignal;
@@ -45,7 +46,7 @@ export async function startFunctions(
     const onHttp: HttpHandler = (event) => (handler as RunOn<APIGatewayProxyEventV2, ReturnType<HttpHandler>>)(event, invocation);
     const onSchedule = (task: SupervisorTask) => (handler as RunOn<SupervisorTask, Promise<unknown>>)(task, invocation);
     sources[spec.stopsIn].push(...spec.sources.map((source) => startEventSource(source, onQueue, { ...loop, queues, gate })));
-    if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry });
+    if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry, admits: bearerCheck(system) });
     for (const { input, everyMs } of spec.schedules) {
       // The first run is immediate: a host that restarts more often than one period must still recover orders.
       const period =
@@ -54,4 +55,10 @@ export async function startFunctions(
     }
   }
   return { entrance, schedules, sources };
+}
+
+/** Returns whether the API would accept the token of a call. The API itself then decides what its bearer may do. */
+function bearerCheck({ issuer, clock, store }: System): (authorization: string | null) => Promise<boolean> {
+  const authenticate = createAuthentication(issuer, clock, (appClient) => store.clientOfApp(appClient));
+  return async (authorization) => (await authenticate(authorization)).outcome === 'known';
 }

@@ -16,26 +16,41 @@ export interface HttpEntrance {
   stop(): Promise<void>;
 }
 
+export interface HttpOptions {
+  readonly port: number;
+  readonly host: string;
+  /** Host names by which callers reach the server. Without names, a server that listens for other machines accepts any. */
+  readonly names?: readonly string[];
+  readonly telemetry: Telemetry;
+  /** Whether the bearer of an Authorization header may send a body. The body of anybody else is not read. */
+  readonly admits?: (authorization: string | null) => Promise<boolean>;
+}
+
+/** Bounds the memory of bodies that are being read. */
+const connectionsMax = 1_000;
+
 /** Slightly more than the API's limit. The server drops a larger body, and the API refuses the call itself. */
 const bodyBytesMax = 300 * 1024;
 
 /** Starts the server. @throws SetupError when the port is in use or forbidden. */
 export async function startHttp(
   handler: HttpHandler,
-  { port, host, telemetry }: { port: number; host: string; telemetry: Telemetry },
+  { port, host, names = [], telemetry, admits = async () => true }: HttpOptions,
 ): Promise<HttpEntrance> {
+  const isServed = hostCheck(host, names);
   const server = createServer(
     { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000, maxHeaderSize: 16_384 },
     (request, response) => {
-      // Against DNS rebinding: a page of another site must not reach a server that listens for this machine only.
-      if (isLoopback(host) && !isLoopback(hostnameIn(request.headers.host))) return misdirected(request, response);
-      answer(handler, request, response).catch((error: unknown) => {
+      if (!isServed(hostnameIn(request.headers.host))) return misdirected(request, response);
+      answer(handler, request, response, admits).catch((error: unknown) => {
+        if (isHangUp(error, request)) return telemetry.log('debug', 'caller hung up', { error });
         telemetry.log('error', 'request failed', { error });
         if (!response.headersSent) response.writeHead(500);
         response.end();
       });
     },
   );
+  server.maxConnections = connectionsMax;
   await listen(server, port, host);
   const { port: bound } = server.address() as AddressInfo;
   const shown = host.includes(':') ? `[${host}]` : host;
@@ -50,6 +65,16 @@ export async function startHttp(
       }),
   };
 }
+
+/** Against DNS rebinding: a page of another site must not reach a server that listens for this machine or for named hosts. */
+function hostCheck(host: string, names: readonly string[]): (name: string) => boolean {
+  if (!isLoopback(host) && names.length === 0) return () => true;
+  const served = new Set([host, ...names].map((name) => name.toLowerCase()));
+  return (name) => served.has(name) || isLoopback(name);
+}
+
+const isHangUp = (error: unknown, { complete }: IncomingMessage): boolean =>
+  !complete && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
 
 /** Returns the Host header without its port; a client without the header counts as local. */
 const hostnameIn = (header: string | undefined): string => (header ?? 'localhost').replace(/:\d+$/, '').toLowerCase();
@@ -75,8 +100,14 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-async function answer(handler: HttpHandler, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body = await bodyOf(request);
+async function answer(
+  handler: HttpHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+  admits: (authorization: string | null) => Promise<boolean>,
+): Promise<void> {
+  // A stranger with many connections must not fill the memory with bodies. The function refuses the call by its token.
+  const body = isBodiless(request) || (await admits(request.headers.authorization ?? null)) ? await bodyOf(request) : undefined;
   const result = await handler(eventOf(request, body));
   const headers: { [name: string]: string | string[] } = {};
   for (const [name, value] of Object.entries(result.headers ?? {})) headers[name] = String(value);
@@ -88,6 +119,9 @@ async function answer(handler: HttpHandler, request: IncomingMessage, response: 
   response.writeHead(status, headers);
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
+
+const isBodiless = ({ headers }: IncomingMessage): boolean =>
+  Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined;
 
 /** Returns the body, or undefined if it is too large. Reads and drops the rest, because an unread body destroys the connection. */
 function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Issuer } from '#api/authentication';
 import { readIssuer } from '#api/configured-issuer';
 import { openLocalIssuer } from '#api/local-issuer';
+import { isLoopback } from '#api/loopback';
 import { onFunctionError } from '#authoring/function-errors';
 import type { App, LocalTrial } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
@@ -82,7 +83,7 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   const ports = { store, queues, publisher, tidy, clock, telemetry, issuer: issuer ?? localIssuer, cursorKey };
   const replaced = await recordDefinitions(app.workflows, store, { mayReplace: config.adapters === 'embedded' });
   for (const line of replaced) say(`note  ${line}`);
-  const address = { port: config.port, host: config.host };
+  const address = { port: config.port, host: config.host, names: config.hostNames };
   let url: string | undefined;
   const getCommand = (orderId: string): string => getCommandFor(orderId, config, url);
   const lines = isScreened(config, environment) ? createOrderLines({ say, clock, getCommand }) : undefined;
@@ -93,6 +94,8 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   for (const warning of host.system.definitions.warnings) say(`warn  ${warning}`);
   for (const name of missingVariables(app.local))
     say(`warn  ${name} is not set, and local.variables of the app names it. Set it, then start again.`);
+
+  if (!isLoopback(config.host)) for (const line of exposureOf(config)) say(`warn  ${line}`);
 
   if (telemetry.logs('warn')) showErrors(host, (text) => void process.stderr.write(`${text}\n`));
 
@@ -110,6 +113,12 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   if (opened.isHere) for (const missing of await missingVersions(app.workflows, store).catch(gone)) say(`warn  ${missing}`);
   if (opened.isNew && config.samples && app.local?.samples) await submitSamples(app.local.samples, host);
 }
+
+/** Says which protection an API lacks that other machines reach. */
+const exposureOf = ({ host, hostNames }: Config): readonly string[] => [
+  `The API listens on ${host} without TLS, so its tokens cross the network in clear. Put a proxy with TLS in front of it.`,
+  ...(hostNames.length === 0 ? ['The API accepts any Host header. Set HOST_NAMES to the names by which callers reach it.'] : []),
+];
 
 /** Shows errors of the app's code to its developer. */
 function showErrors(host: Host, print: (text: string) => void): void {
