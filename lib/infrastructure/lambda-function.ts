@@ -16,14 +16,12 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { breakerPartitionOf, intentPrefix } from '#adapters/aws/dynamodb/keys';
-import { eventSource } from '#adapters/aws/eventbridge';
 import { SetupError } from '#ports/errors';
 import { queueFigures, runs } from '#ports/limits';
-import type { DetailType } from '#ports/records';
 import type { FunctionSpec } from '#runtime/topology';
 import type { OrderQueues } from './order-queues.ts';
 import { announcesClosing, type Permissions } from './permissions.ts';
+import { statementsOf } from './policy-statements.ts';
 
 /** Optional settings of one function. */
 export interface FunctionSettings {
@@ -55,13 +53,6 @@ export interface SystemFunctionProps {
   readonly logRetention: RetentionDays;
   readonly tracing: boolean;
 }
-
-/** KMS actions: SQS, EventBridge and Secrets Manager use a data key in the caller's name; DynamoDB needs more actions. */
-const keyOfQueues = ['kms:Decrypt', 'kms:GenerateDataKey'];
-const keyOfTable = [...keyOfQueues, 'kms:DescribeKey', 'kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
-
-/** The only announcement that agents and the supervisor may publish. */
-const closingType: DetailType = 'Channel Closed';
 
 const memoryDefault = 512;
 /** The supervisor runs all the time, but mostly waits for I/O. */
@@ -172,72 +163,3 @@ function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency
       : `Set its maxConcurrency to ${share} or less, or its reservedConcurrency to ${wanted} or more.`,
   );
 }
-
-function statementsOf(props: SystemFunctionProps, logGroupArn: string): readonly PolicyStatement[] {
-  const { spec, permissions, queues, tableArn, busArn, responseQueueArns, cursorSecret, key, tracing } = props;
-  const allow = (actions: readonly string[], resources: readonly string[], conditions = {}): PolicyStatement[] =>
-    actions.length === 0
-      ? []
-      : chunks(resources).map((some) => new PolicyStatement({ actions: [...actions], resources: [...some], conditions }));
-  const allowPartitions = (actions: readonly string[], partitions: readonly string[]): PolicyStatement[] =>
-    chunks(partitions).flatMap((some) =>
-      allow(
-        actions.map((action) => `dynamodb:${action}`),
-        [tableArn],
-        { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': some } },
-      ),
-    );
-  const arns = (names: readonly string[]): readonly string[] => names.map((name) => queues.queue(name).queueArn);
-  const { region } = Stack.of(queues);
-  const { announces } = permissions;
-  const services = [...usedServices(permissions, spec)].map((service) => `${service}.${region}.amazonaws.com`);
-  return [
-    ...allow(
-      permissions.table.map((action) => `dynamodb:${action}`),
-      [tableArn],
-    ),
-    ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.recordsIntents ? [tableArn] : [], {
-      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${intentPrefix}*`] },
-    }),
-    ...allowPartitions(['GetItem', 'PutItem'], permissions.breakers.map(breakerPartitionOf)),
-    ...permissions.documents.flatMap(({ actions, partitions }) => allowPartitions(actions, partitions)),
-    ...allow(
-      ['dynamodb:Query'],
-      permissions.indexes.map((index) => `${tableArn}/index/${index}`),
-    ),
-    ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arns(permissions.sendsTo)),
-    ...allow(['sqs:ChangeMessageVisibility'], arns(permissions.holds)),
-    ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
-    ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueueArns] : []),
-    ...allow(['events:PutEvents'], announces ? [busArn] : []),
-    ...allow(['events:PutEvents'], !announces && announcesClosing(permissions) ? [busArn] : [], {
-      'ForAllValues:StringEquals': { 'events:source': eventSource, 'events:detail-type': closingType },
-    }),
-    ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
-    // Permissions for what Lambda does in the function's name.
-    ...allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], arns(spec.sources.map(({ queue }) => queue))),
-    ...allow(usesTable(permissions) ? keyOfTable : keyOfQueues, [key.keyArn], { StringEquals: { 'kms:ViaService': services } }),
-    ...allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroupArn]),
-    ...allow(['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], tracing ? ['*'] : []),
-  ];
-}
-
-/** The most resources or partitions of one statement. CDK splits a policy above IAM's limit between statements, not inside one. */
-const perStatement = 30;
-
-const chunks = <T>(values: readonly T[]): readonly (readonly T[])[] =>
-  Array.from({ length: Math.ceil(values.length / perStatement) }, (_, index) =>
-    values.slice(index * perStatement, (index + 1) * perStatement),
-  );
-
-const usesTable = ({ table, recordsIntents, breakers, documents }: Permissions): boolean =>
-  table.length + breakers.length + documents.length > 0 || recordsIntents;
-
-/** Returns the services that use the key in this function's name. */
-const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>
-  new Set([
-    ...(usesTable(permissions) ? ['dynamodb'] : []),
-    ...(permissions.sendsTo.length + sources.length > 0 ? ['sqs'] : []),
-    ...(permissions.announces || announcesClosing(permissions) ? ['events'] : []),
-    ...(permissions.readsCursorSecret ? ['secretsmanager'] : []),
-  ]);

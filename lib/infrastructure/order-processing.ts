@@ -1,7 +1,7 @@
 import { ArnFormat, Duration, RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { EventBus } from 'aws-cdk-lib/aws-events';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -18,6 +18,7 @@ import { type Bundle, bundle } from './bundle.ts';
 import { orderDashboard } from './dashboard.ts';
 import { encryptionKey } from './encryption.ts';
 import { Announcements } from './event-bus.ts';
+import { grantOperating, grantRedriving } from './grants.ts';
 import { Entrance, type EntranceProps } from './http-api.ts';
 import { type FunctionSettings, SystemFunction } from './lambda-function.ts';
 import { checkThatItLoads } from './load-check.ts';
@@ -231,20 +232,16 @@ export class OrderProcessing extends Construct {
   }
 
   /**
-   * Allows a role to subscribe to alerts, to read and delete dead letters and undelivered alerts, and to redrive dead letters. A redrive
-   * sends them to their original queues, so the role may send to those.
+   * Allows a role to subscribe to alerts, to read and delete undelivered alerts, and to read the depths of queues. Dead letters are not
+   * included: the API shows, resubmits and discards them.
    */
   grantOperate(grantee: IGrantable): Grant {
-    const dead = this.queues.names.filter((name) => name.endsWith('-dead'));
-    const others = this.queues.names.filter((name) => !dead.includes(name));
-    const arnsOf = (names: readonly string[]) => names.map((name) => this.queues.queue(name).queueArn);
-    const allow = (resourceArns: string[], ...actions: string[]) => Grant.addToPrincipal({ grantee, actions, resourceArns });
-    const keptArns = [...arnsOf(dead), this.announcements.undelivered.queueArn];
-    this.key.grant(grantee, 'kms:Decrypt', 'kms:GenerateDataKey');
-    return allow(keptArns, 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ReceiveMessage')
-      .combine(allow(arnsOf(dead), 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks', 'sqs:StartMessageMoveTask'))
-      .combine(allow(arnsOf(others), 'sqs:GetQueueUrl', 'sqs:SendMessage'))
-      .combine(allow([this.alerts.topicArn], 'sns:Subscribe'));
+    return grantOperating(this, grantee);
+  }
+
+  /** Allows a role to redrive the dead-letter queues while the function `dead-letter` fails. It can read and send every message. */
+  grantRedrive(grantee: IGrantable): Grant {
+    return grantRedriving(this, grantee);
   }
 }
 

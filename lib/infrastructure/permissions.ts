@@ -1,3 +1,5 @@
+import { headProjection } from '#adapters/aws/dynamodb/items';
+import { breakerPartitionOf, intentPartitionOf, partitionOf, partitions } from '#adapters/aws/dynamodb/keys';
 import { indexes } from '#adapters/aws/dynamodb/table';
 import { hasCalls } from '#core/checks/calls';
 import { collections } from '#ports/documents';
@@ -7,14 +9,14 @@ import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtim
 
 /** The complete permissions of one function's role, in the terms of the system. */
 export interface Permissions {
-  /** Actions on the table, as IAM names them without `dynamodb:`. */
-  readonly table: readonly string[];
+  /** Its rights to the records of orders and of the system, by partition. */
+  readonly table: readonly TableRights[];
   /** Whether it records the intents of at-most-once requests in the table, in their partitions only. */
   readonly recordsIntents: boolean;
   /** Agents whose circuit breakers it writes, each in its own partition only. */
   readonly breakers: readonly string[];
   /** The document actions it may use, in the listed partitions only. */
-  readonly documents: readonly DocumentRights[];
+  readonly documents: readonly TableRights[];
   /** Queues whose channel it closes after repeated failures; it records this in the table and announces it. */
   readonly closesChannelOf: readonly string[];
   /** Whether it enables and disables event source mappings, so that they agree with the channels' records, and alerts people. */
@@ -35,10 +37,13 @@ export interface Permissions {
   readonly readsCursorSecret: boolean;
 }
 
-/** Actions on documents, as IAM names them without `dynamodb:`, and the partitions they are limited to. */
-export interface DocumentRights {
+/** Actions on the table, as IAM names them without `dynamodb:`, and the limits of these actions. */
+export interface TableRights {
   readonly actions: readonly string[];
-  readonly partitions: readonly string[];
+  /** Partitions, or their common start with `*`. Undefined only for a scan, which IAM cannot limit by partition. */
+  readonly partitions?: readonly string[];
+  /** The only attributes that it may read or write, so that it never reads the content of an order. Default: all. */
+  readonly attributes?: readonly string[];
 }
 
 const none: Permissions = {
@@ -59,10 +64,22 @@ const none: Permissions = {
 
 const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay.name, indexes.byReference.name];
 
+const every = '*';
+const [orders, intents] = [partitionOf(every), intentPartitionOf(every)];
+const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
+
+/** The attributes of a state's head, with those of its key and of the fence of a write. The blob and the order's body are not among them. */
+const headAttributes = [...headProjection, 'sk', 'patchId'];
+
 /** Permissions of the scheduler in any function: load and write orders, send requests, notify the client and the bus. */
 const scheduling = (app: Cast): Permissions => ({
   ...none,
-  table: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'],
+  table: [
+    { actions: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'], partitions: [orders] },
+    // Intents expire with their order. Only agents write them.
+    { actions: ['Query', 'UpdateItem'], partitions: [intents] },
+    { actions: ['GetItem', 'PutItem'], partitions: [definitions] },
+  ],
   sendsTo: [
     queueNames.wakeUps,
     ...app.agents.map(({ name }) => queueNames.requests(name)),
@@ -72,30 +89,53 @@ const scheduling = (app: Cast): Permissions => ({
   announces: true,
 });
 
+/** Permissions of a function that creates orders: it also records their day, for lists. */
+const creating = (given: Permissions): Permissions => ({
+  ...given,
+  table: [...given.table, { actions: ['PutItem'], partitions: [partitions.calendar] }],
+});
+
 /** Permissions of the supervisor: it updates heads, wakes the scheduler and reads queue depths. It sends no requests and announces no orders (F-54). */
 const supervising = (app: Cast): Permissions => ({
   ...none,
-  table: ['GetItem', 'UpdateItem'],
+  table: [
+    { actions: ['GetItem', 'UpdateItem'], partitions: [orders], attributes: headAttributes },
+    { actions: ['GetItem'], partitions: [breakers, channels] },
+  ],
   documents: [{ actions: ['Query'], partitions: [collections.channels] }],
   sendsTo: [queueNames.wakeUps],
   looksInto: replyQueuesOf(app),
 });
 
+const readsClients: TableRights = { actions: ['GetItem'], partitions: [partitions.clients] };
+
+/** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, and instructions that are repeated. */
+const ofApi: Permissions['documents'] = [
+  { actions: ['GetItem', 'PutItem', 'Query'], partitions: [partitions.clients] },
+  { actions: ['Query'], partitions: [partitions.calendar] },
+  {
+    actions: ['GetItem', 'PutItem'],
+    partitions: [breakers, channels, collections.channels, collections.calls(every), collections.waits],
+  },
+  { actions: ['DeleteItem', 'GetItem', 'PutItem', 'Query'], partitions: [collections.deadLetters(every)] },
+  { actions: ['PutItem', 'Query'], partitions: [collections.audit(every)] },
+];
+
 /** Permissions by the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({
     // The API resubmits dead letters to any queue.
-    ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queueNames.replies(name))]),
-    documents: [
-      { actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.deadLetters) },
-      { actions: ['PutItem'], partitions: [collections.waits] },
-    ],
+    ...creating(withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queueNames.replies(name))])),
+    documents: ofApi,
     looksInto: consumedBy(app),
     indexes: orderIndexes,
     readsCursorSecret: true,
   }),
-  children: (spec, app) => ({ ...judging(spec, withQueues(scheduling(app), answers(app))), answersClients: false }),
-  submissions: (spec, app) => judging(spec, scheduling(app)),
+  children: (spec, app) => ({ ...judging(spec, creating(withQueues(scheduling(app), answers(app)))), answersClients: false }),
+  submissions: (spec, app) => {
+    const given = judging(spec, creating(scheduling(app)));
+    return { ...given, table: [...given.table, readsClients] };
+  },
   // The scheduler also requeues a message that meets a lease or has lost too many races.
   scheduler: (spec, app) => judging(spec, scheduling(app)),
   // An agent also requeues a request while its circuit breaker is open.
@@ -114,8 +154,8 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     return schedules.some(({ input }) => input.task === 'sweep')
       ? {
           ...given,
-          table: [...given.table, 'Scan'],
-          documents: [...given.documents, { actions: ['PutItem'], partitions: [collections.sweep] }],
+          table: [...given.table, { actions: ['Scan'], attributes: ['pk', 'sk', 'nextDueAt'] }],
+          documents: [...given.documents, { actions: ['GetItem', 'PutItem'], partitions: [collections.sweep] }],
         }
       : {
           ...given,
@@ -126,9 +166,9 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   },
   'dead-letter': (spec, app) => ({
     ...none,
-    table: ['GetItem'],
+    table: [{ actions: ['GetItem'], partitions: [orders], attributes: headAttributes }, readsClients],
     documents: [
-      { actions: ['PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) },
+      { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) },
       { actions: ['PutItem'], partitions: channelsOf(spec).map(collections.deadLetters) },
     ],
     sendsTo: [...app.agents.map(({ name }) => queueNames.replies(name)), ...answers(app)],
@@ -156,8 +196,6 @@ const consumedBy = (app: Cast): readonly string[] =>
     .filter((queue) => !queue.endsWith('-dead'));
 
 const closableIn = (app: Cast): readonly string[] => [...new Set(consumedBy(app).map(channelOf))];
-
-const channelsIn = (app: Cast): readonly string[] => [...new Set(topologyOf(app).flatMap(channelsOf))];
 
 const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(sourcesOf(spec).map(channelOf))];
 

@@ -42,6 +42,8 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await servicesAway(roles);
   await poison(roles);
   await closedChannels(roles);
+  await canary(roles);
+  await awaited(roles);
 }
 
 let orders = 0;
@@ -244,6 +246,7 @@ async function closedChannels(roles: Roles): Promise<void> {
       await changeChannelState(channel, roles.outside.store, (state) => state && { ...state, rev: state.rev + 1, unannounced: true });
       roles.pass(outboxMs);
       await roles.supervise('supervisor');
+      await roles.supervise('sweeper');
       const opened = await roles.call('POST', `/channels/${channel}/open`, { ...operator, body: {} });
       assert.equal(opened.status, 200, JSON.stringify(opened.body));
       await roles.supervise('supervisor');
@@ -253,6 +256,24 @@ async function closedChannels(roles: Roles): Promise<void> {
       roles.pass(60_000);
       await roles.supervise('supervisor');
     }
+}
+
+/** Opens the channel of an agent whose service works, with one request first. */
+async function canary(roles: Roles): Promise<void> {
+  const { store } = roles.outside;
+  const breaker = await store.breaker('stock');
+  assert.ok(breaker);
+  await store.putBreaker({ ...breaker, rev: breaker.rev + 1, closedAt: breaker.openedAt }, breaker.rev);
+  roles.pass(3_600_000);
+  await roles.call('POST', '/channels/stock/close', { ...operator, body: { reason: 'maintenance' } });
+  const opened = await roles.call('POST', '/channels/stock/open', { ...operator, body: { canary: true } });
+  assert.equal(opened.status, 200, JSON.stringify(opened.body));
+  assert.equal((await store.breaker('stock'))?.closedAt, null);
+}
+
+async function awaited(roles: Roles): Promise<void> {
+  const id = await submit(roles, 'later');
+  assert.equal((await roles.call('GET', `/orders/${id}`, { ...shop, query: 'wait=1' })).status, 200);
 }
 
 const damage = (roles: Roles, table: string, id: string) =>
@@ -266,7 +287,10 @@ const damage = (roles: Roles, table: string, id: string) =>
     }) as never,
   );
 
-/** Two redelivered, unreadable messages on every queue: one in a conversation with a failure, and another one. */
+/**
+ * Two redelivered, unreadable messages on every queue: one in a conversation with a failure, and another one. A third one is in the
+ * dead-letter queue without a failure, as after an outage.
+ */
 async function poison(roles: Roles): Promise<void> {
   const { queues, store } = roles.outside;
   const consumed = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
@@ -278,6 +302,7 @@ async function poison(roles: Roles): Promise<void> {
     await store.putDocument({ collection: collections.tracks(channelOf(queue)), id, rev: 1, content }, 0);
     await queues.send(['nonsense', body].map((each) => ({ queue, body: each })));
     await roles.deliver(queue, (message) => ({ ...message, senderId: 'robot', receiveCount: 2 }));
+    await queues.send([{ queue: queueNames.deadLetters(queue), body: JSON.stringify({ v: 1, type: 'nonsense' }) }]);
   }
   await roles.settle();
 }

@@ -1,6 +1,6 @@
 import { ofType, type Resources, region, type Synthesized } from './support.ts';
 
-interface Statement {
+export interface Statement {
   readonly Effect: 'Allow' | 'Deny';
   readonly Action: string | readonly string[];
   readonly Resource: unknown;
@@ -30,6 +30,36 @@ export const allowedBy = (statements: readonly Statement[], { resources, orders 
   );
 
 const listOf = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(value) ? value : [value as T]);
+
+/** What a condition of a statement needs to know of a call. */
+export interface Call {
+  readonly partition?: string;
+  /** The attributes that it names. A read without them returns whole items. */
+  readonly attributes?: readonly string[];
+}
+
+/** Returns the partitions of a statement, with `*` for any end; undefined without a condition on them. */
+export const partitionsOf = ({ Condition = {} }: Statement): readonly string[] | undefined =>
+  listed(Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys']);
+
+/** Whether the conditions of a statement hold for a call, as IAM decides. Conditions on other services count as met. */
+export function holdsFor(statement: Statement, { partition, attributes }: Call): boolean {
+  const { Condition = {} } = statement;
+  const partitions = partitionsOf(statement);
+  const keys = partition === undefined ? [] : [partition];
+  if (partitions && !keys.every((key) => partitions.some((each) => matches(each, key)))) return false;
+  if (Condition['Null']?.['dynamodb:LeadingKeys'] === 'false' && keys.length === 0) return false;
+  const allowed = listed(Condition['ForAllValues:StringEquals']?.['dynamodb:Attributes']);
+  if (!allowed) return true;
+  // A read without a projection has the Select ALL_ATTRIBUTES.
+  return attributes !== undefined && attributes.every((each) => allowed.includes(each));
+}
+
+/** Whether a name matches a pattern of IAM with at most one `*`, at its end. */
+export const matches = (pattern: string, name: string): boolean =>
+  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+
+const listed = (value: unknown): readonly string[] | undefined => (value === undefined ? undefined : [value].flat().map(String));
 
 /** Returns the name in the system of a resource in a statement. */
 export function nameOf(resource: unknown, resources: Resources, prefix: string): string {

@@ -97,34 +97,48 @@ describe('grants allow what is needed, and nothing else', () => {
     );
   });
 
-  test('an operator may subscribe to alerts, read dead letters and undelivered events, and send them again', () => {
-    const allowed = allowedTo(synthesize({ change: (orders) => void orders.orders.grantOperate(programRole(orders)) }));
-    const dead = [
-      'post-replies',
-      'post-requests',
-      'stock-replies',
-      'stock-requests',
-      'submissions',
-      'wake-ups',
-      'workflows-replies',
-      'workflows-requests',
-    ];
-    const on = (names: readonly string[], ...actions: readonly string[]) =>
-      actions.flatMap((action) => names.map((name) => `${action} ${name}`));
-    const deadLetters = dead.map((queue) => `queue/${queue}-dead`);
-    const kept = [...deadLetters, 'queue/undelivered'];
+  const queues = [
+    'post-replies',
+    'post-requests',
+    'stock-replies',
+    'stock-requests',
+    'submissions',
+    'wake-ups',
+    'workflows-replies',
+    'workflows-requests',
+  ].map((queue) => `queue/${queue}`);
+  const deadLetters = queues.map((queue) => `${queue}-dead`);
+  const on = (names: readonly string[], ...actions: readonly string[]) =>
+    actions.flatMap((action) => names.map((name) => `${action} ${name}`));
+  const keyConditions = (synthesized: Synthesized) => {
+    const [role] = ofType(synthesized, 'IAM::Role').find(([id]) => id.startsWith('Program')) ?? [''];
+    return statementsOf(synthesized, role).flatMap(({ Action, Condition }) => (String(Action).includes('kms:') ? [Condition] : []));
+  };
+  const throughSqs = [{ StringEquals: { 'kms:ViaService': 'sqs.eu-central-1.amazonaws.com' } }];
+
+  test('an operator may subscribe to alerts and read undelivered ones, but no message of an order', () => {
+    const synthesized = synthesize({ change: (orders) => void orders.orders.grantOperate(programRole(orders)) });
     const expected = [
-      ...on(kept, 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ReceiveMessage'),
-      ...on(deadLetters, 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks', 'sqs:StartMessageMoveTask'),
-      ...on(
-        dead.map((queue) => `queue/${queue}`),
-        'sqs:GetQueueUrl',
-        'sqs:SendMessage',
-      ),
-      ...on(['KMS::Key'], 'kms:Decrypt', 'kms:GenerateDataKey'),
+      ...on(['queue/undelivered'], 'sqs:DeleteMessage', 'sqs:ReceiveMessage'),
+      ...on([...queues, ...deadLetters, 'queue/undelivered'], 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl'),
+      ...on(deadLetters, 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks'),
+      ...on(['KMS::Key'], 'kms:Decrypt'),
       ...on(['SNS::Topic'], 'sns:Subscribe'),
     ];
-    assert.deepEqual(allowed, expected.toSorted());
+    assert.deepEqual(allowedTo(synthesized), expected.toSorted());
+    assert.deepEqual(keyConditions(synthesized), throughSqs);
+  });
+
+  test('a redrive needs a grant of its own, which reads dead letters and sends to their queues', () => {
+    const synthesized = synthesize({ change: (orders) => void orders.orders.grantRedrive(programRole(orders)) });
+    const expected = [
+      ...on(deadLetters, 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ReceiveMessage'),
+      ...on(deadLetters, 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks', 'sqs:StartMessageMoveTask'),
+      ...on(queues, 'sqs:GetQueueUrl', 'sqs:SendMessage'),
+      ...on(['KMS::Key'], 'kms:Decrypt', 'kms:GenerateDataKey'),
+    ];
+    assert.deepEqual(allowedTo(synthesized), expected.toSorted());
+    assert.deepEqual(keyConditions(synthesized), throughSqs);
   });
 });
 

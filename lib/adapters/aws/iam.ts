@@ -4,6 +4,10 @@ export interface IamQuestion {
   readonly action: string;
   /** The resource by its name in the call: `table/orders/index/worklist`, `queue/redress-wake-ups`, `event-bus/redress`. */
   readonly resource: string;
+  /** The partition of the table that the call reads or writes. IAM calls it the leading key. */
+  readonly partition?: string;
+  /** The attributes that the call names. A read without them returns whole items. */
+  readonly attributes?: readonly string[];
 }
 
 type Input = { readonly [name: string]: unknown };
@@ -28,22 +32,55 @@ export function questionsOf(service: string, operation: string, input: Input): r
 }
 
 function aboutTable(operation: string, input: Input): readonly IamQuestion[] {
-  const about = (action: string, table: unknown): IamQuestion => ({ action: `dynamodb:${action}`, resource: `table/${table}` });
-  if (operation === 'BatchGetItem') return Object.keys((input['RequestItems'] ?? {}) as Input).map((table) => about(operation, table));
-  if (operation !== 'TransactWriteItems')
-    return [about(operation, input['IndexName'] ? `${input['TableName']}/index/${input['IndexName']}` : input['TableName'])];
+  if (operation === 'BatchGetItem')
+    return Object.entries((input['RequestItems'] ?? {}) as Input).flatMap(([table, request]) =>
+      listIn(request as Input, 'Keys').map((Key) => aboutItem(operation, { ...(request as Input), TableName: table, Key })),
+    );
+  if (operation !== 'TransactWriteItems') return [aboutItem(operation, input)];
   // IAM checks each part of a transaction like a single call.
   return unique(
     listIn(input, 'TransactItems').flatMap((item) =>
-      Object.entries(item).map(([part, { TableName }]) => about(part.endsWith('Check') ? 'ConditionCheckItem' : `${part}Item`, TableName)),
+      Object.entries(item).map(([part, of]) => aboutItem(part.endsWith('Check') ? 'ConditionCheckItem' : `${part}Item`, of)),
     ),
   );
 }
+
+function aboutItem(operation: string, input: Input): IamQuestion {
+  const { TableName: table, IndexName: index } = input;
+  const partition = index === undefined ? partitionIn(input) : undefined;
+  const attributes = attributesIn(input);
+  return {
+    action: `dynamodb:${operation}`,
+    resource: index === undefined ? `table/${table}` : `table/${table}/index/${index}`,
+    ...(partition === undefined ? {} : { partition }),
+    ...(attributes.length === 0 ? {} : { attributes }),
+  };
+}
+
+/** Returns the value of the partition key: of the key, of the item, or of the condition of a query. */
+function partitionIn({ Key, Item, KeyConditionExpression, ExpressionAttributeValues }: Input): string | undefined {
+  const named = (Key ?? Item) as Input | undefined;
+  if (named) return String(named['pk']);
+  const [, placeholder] = /^#?\w+ = (:\w+)/.exec(String(KeyConditionExpression ?? '')) ?? [];
+  return placeholder === undefined ? undefined : String((ExpressionAttributeValues as Input)[placeholder]);
+}
+
+/** Returns the attributes that the expressions of a call name. For a read, IAM counts those of its projection. */
+function attributesIn(input: Input): readonly string[] {
+  const reads = input['ProjectionExpression'] ?? '';
+  const writes = input['UpdateExpression'] === undefined ? '' : `${input['UpdateExpression']} ${input['ConditionExpression'] ?? ''}`;
+  const names = (input['ExpressionAttributeNames'] ?? {}) as { readonly [placeholder: string]: string };
+  const words = `${reads} ${writes}`.match(/(?<![:\w])#?[A-Za-z]\w*/g) ?? [];
+  return [...new Set(words.filter((word) => !keywords.has(word)).map((word) => names[word] ?? word))];
+}
+
+/** Words of DynamoDB's expressions that this system uses. */
+const keywords: ReadonlySet<string> = new Set(['SET', 'REMOVE', 'AND', 'OR', 'attribute_exists', 'attribute_not_exists']);
 
 const queueIn = ({ QueueName, QueueUrl }: Input): string => String(QueueName ?? String(QueueUrl).split('/').at(-1));
 
 const listIn = (input: Input, name: string) => (input[name] ?? []) as readonly { readonly [part: string]: Input }[];
 
 const unique = (questions: readonly IamQuestion[]): readonly IamQuestion[] => [
-  ...new Map(questions.map((question) => [`${question.action} ${question.resource}`, question])).values(),
+  ...new Map(questions.map((question) => [JSON.stringify(question), question])).values(),
 ];

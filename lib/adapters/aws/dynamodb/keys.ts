@@ -9,9 +9,9 @@ export interface Key {
 
 const orderPrefix = 'ORDER#';
 /** The prefix of the partitions with the intents of agents. */
-export const intentPrefix = 'INTENT#';
+const intentPrefix = 'INTENT#';
 /** The prefix of the partitions with circuit breakers, one for each agent. */
-export const breakerPrefix = 'BREAKER#';
+const breakerPrefix = 'BREAKER#';
 const historyPrefix = 'HISTORY#';
 const undoPrefix = 'UNDO#';
 const calledPrefix = 'CALLED#';

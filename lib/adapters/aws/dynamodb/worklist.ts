@@ -28,6 +28,7 @@ export const dynamoDbWorklist = ({ table, withRetries }: StoreContext): Pick<Sto
       FilterExpression: 'sk = :state AND attribute_exists(nextDueAt)',
       ExpressionAttributeValues: { ':state': 'STATE' },
       ProjectionExpression: 'pk',
+      Select: 'SPECIFIC_ATTRIBUTES' as const,
       Limit: 4 * limit,
     };
     const { items, next } = await withRetries(() => scanned(table, input, placeOf(after)));
