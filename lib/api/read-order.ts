@@ -1,6 +1,7 @@
 import { idempotencyKeyOf } from '#core/data/ids';
 import { definitionPath, type Program } from '#core/definition/program';
 import { withoutTexts } from '#core/definition/secrets';
+import { workflowRef } from '#core/definition/workflow-ref';
 import { explain, type Surroundings } from '#core/views/explain';
 import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Instance, JournalEntry } from '#roles/scheduler/instance';
@@ -22,7 +23,7 @@ export async function readOrder(
   const program = api.definitions.programOf(state);
   const { journal, instance } = await readJournal(api.store, state);
   const endBy = instance?.state.endBy;
-  if (!program) return { program, endBy, followed: [], explanation: null, output: undefined };
+  if (!program) return { program, endBy, followed: [], explanation: isForOperators ? missingText(state) : null, output: undefined };
 
   const childOf = (path: string, generation: number): string => childIdOf(idempotencyKeyOf(order.orderId, path, generation));
   const followed = followedOf(program, journal, instance?.state, (path) => calledBy(journal, path, childOf));
@@ -38,6 +39,12 @@ export async function readOrder(
     output,
   };
 }
+
+/** Explains why an order whose workflow is missing does not continue. */
+const missingText = ({ workflow, processState }: StateRecord): string | null =>
+  processState === 'Processed'
+    ? null
+    : `Its workflow ${workflowRef(workflow)} is not part of this app. Put that version back into workflows; until then the order does not continue.`;
 
 /**
  * Explains the order's state. Contains no clock time, but names outages and failures as of now: they may change without a new ETag. Null

@@ -42,8 +42,21 @@ export function refusalIn<F extends string>(answer: Answer, call: Call<F>): Fail
 /** Returns the reply if it fits the schema. Otherwise it is unknown whether the effect exists. */
 export function replyIn<O extends z.ZodType>(answer: Answer, schema: O): z.input<O> {
   const reply = answer.text === '' ? {} : json(answer);
-  if (answer.status >= 200 && answer.status < 300 && schema.safeParse(reply).success) return reply as z.input<O>;
-  throw new PermanentFailure('InvalidReply', `${answer.heading}: the reply does not have the agreed form`, { outcomeUnknown: true });
+  const problem = replyProblem(answer, reply, schema);
+  if (problem === undefined) return reply as z.input<O>;
+  throw new PermanentFailure('InvalidReply', `${answer.heading}: ${problem}`, { outcomeUnknown: true });
+}
+
+const issuesMax = 3;
+
+/** Returns what is wrong with a reply, by the fields and types of the schema. It quotes no value of the reply, which may be secret. */
+function replyProblem({ status }: Answer, reply: unknown, schema: z.ZodType): string | undefined {
+  if (status < 200 || status >= 300) return 'expected a status of 200 to 299, or a refusal';
+  if (reply === undefined) return 'the reply is not JSON';
+  const { error } = schema.safeParse(reply);
+  if (!error) return undefined;
+  const issues = error.issues.slice(0, issuesMax).map(({ path, message }) => `${path.length === 0 ? 'it' : path.join('.')}: ${message}`);
+  return `the reply does not match the schema: ${issues.join('; ')}`;
 }
 
 function json({ text }: HttpAnswer): unknown {

@@ -44,6 +44,7 @@ export function createTelemetry({
   run = () => ({}),
   now = () => Date.now(),
   placeOf = () => undefined,
+  auditLines = true,
 }: {
   level?: LogLevel | 'off';
   write?: (line: string) => void;
@@ -55,6 +56,8 @@ export function createTelemetry({
   now?: () => number;
   /** Returns the place in the app's code where an error was thrown. */
   placeOf?: (error: Error) => string | undefined;
+  /** Whether entries of the audit are lines, too. The terminal of a person needs none: the store has the entries. */
+  auditLines?: boolean;
 } = {}): Telemetry {
   const counters: Record<string, number> = {};
   const reported: Record<string, number> = {};
@@ -76,7 +79,9 @@ export function createTelemetry({
     log(lineLevel, message, fields = {}) {
       if (levels.indexOf(lineLevel) >= from) writeLine(lineLevel, message, fields);
     },
-    audit: (message, fields) => writeLine('info', message, { ...fields, audit: true }),
+    audit(message, fields) {
+      if (auditLines) writeLine('info', message, { ...fields, audit: true });
+    },
     count(metric, by = 1) {
       counters[metric] = (counters[metric] ?? 0) + by;
     },

@@ -449,7 +449,7 @@ test('X-45: an operator sees whether the service of an agent is away, since when
 
 test('a client gets neither message nor data of a fault, by any answer or status message', async () => {
   const { ask, submitOrder, answer, queues } = startApi();
-  await ask('PUT', '/clients/acme', { as: 'admin', body: { senders: [], responseChannels: ['redress-response-acme'] } });
+  await ask('PUT', '/clients/acme', { as: 'admin', body: { senders: [], responseChannels: ['redress-response-acme'], reason: 'new' } });
   const orderId = await submitOrder('k', { body: { ...goodSubmission, responseChannel: 'redress-response-acme' } });
   await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
   const fault = {

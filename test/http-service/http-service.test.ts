@@ -233,8 +233,16 @@ test('an empty answer is an empty object: enough for an operation without an out
   const customer = httpService({ name: 'customer', url: remote.url });
   assert.deepEqual(await customer.put('/notifications/1', { text: 'x' }, callOf({ output: z.object({}) })), {});
   const failure = await failureOf(customer.patch('/notifications/1', {}, callOf({ output: Charge })));
-  assert.equal(failure.message, 'customer answered 202 to PATCH /notifications/1: the reply does not have the agreed form');
+  assert.equal(failure.message, 'customer answered 202 to PATCH /notifications/1: the reply does not match the schema: chargeId: Invalid input: expected string, received undefined');
   assert.deepEqual(methods, ['PUT', 'PATCH']);
+});
+
+test('a reply that does not match names the field and the type, and quotes no value', async () => {
+  await using remote = await startService((_, response) => void response.end('{"chargeId":4242424242424242}'));
+  const payment = httpService({ name: 'payment', url: remote.url });
+  const failure = await failureOf(payment.post('/charges', {}, callOf({ output: Charge })));
+  assert.match(failure.message, /: the reply does not match the schema: chargeId: Invalid input: expected string, received number$/);
+  assert.doesNotMatch(failure.message, /4242/);
 });
 
 test('a reply is checked by the schema of the output, and handed over as it came', async () => {

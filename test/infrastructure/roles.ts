@@ -96,7 +96,7 @@ export async function openRoles({ app, topology = {}, endpoints, deployment, var
   const telemetries = new Map<string, Telemetry>();
   const healths = new Map<string, ChannelHealth>();
   async function start({ name, file, environment }: FunctionSpec): Promise<void> {
-    const telemetry = createTelemetry({ level: 'off', role: name, now: clock.now });
+    const telemetry = createTelemetry({ level: 'off', auditLines: false, role: name, now: clock.now });
     const ports = { ...open(meter), clock, telemetry, issuer, cursorKey: issuer.cursorKey };
     const system = createSystem(app, config, ports, { hostId: newHostId() });
     if (advancesOrders.has(name))

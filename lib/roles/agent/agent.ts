@@ -52,8 +52,14 @@ export function createAgent(
   { name, operations }: AgentDefinition,
   { queues, store, clock, telemetry, random = Math.random, report = () => {} }: AgentOptions,
 ): Agent {
+  // A result that follows from an error is reported with the error.
+  const reported = new WeakSet<Result>();
+  const reportError: ReportTrouble = (trouble) => {
+    if (trouble.what === 'threw' && trouble.next.does === 'replies') reported.add(trouble.next.result);
+    report(trouble);
+  };
   const guard = new CircuitGuard(name, { breakers: store, clock, telemetry, random });
-  const tools: ExecuteTools = { intents: store, guard, clock, telemetry, random, repeats: createErrorRepeats(), report };
+  const tools: ExecuteTools = { intents: store, guard, clock, telemetry, random, repeats: createErrorRepeats(), report: reportError };
   const atWork = createRequestsAtWork({ clock, telemetry, report });
 
   function begin(request: Request, operation: Work['operation'], { signal: stopping, redelivered = false, group }: ServeOptions): AtWork {
@@ -105,7 +111,7 @@ export function createAgent(
         telemetry.log('info', 'stopped expired request without a reply', { orderId, requestId, agent: name });
       } else if (result === busy) await requeue(request, to);
       else if (result) {
-        if (isRefusedByAgent(result)) report({ agent: name, operation, request, what: 'was refused', result });
+        if (isRefusedByAgent(result) && !reported.has(result)) report({ agent: name, operation, request, what: 'was refused', result });
         await reply(request, withoutInputSecrets(result, work), to);
       }
     } finally {

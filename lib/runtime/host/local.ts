@@ -62,7 +62,8 @@ interface RunOptions {
 
 async function run(app: App, { config, issuer, environment, startedAt }: RunOptions): Promise<void> {
   const clock = systemClock;
-  const telemetry = createTelemetry({ level: config.logLevel, placeOf });
+  const auditLines = config.adapters === 'aws' || environment['LOG_FORMAT'] === 'json';
+  const telemetry = createTelemetry({ level: config.logLevel, placeOf, auditLines });
   // A signal during the start ends the process at once: there is nothing to drain yet.
   let stop = async (code: number): Promise<void> => process.exit(code);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
