@@ -1,11 +1,36 @@
 import type { RemovalPolicy } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
-import { HttpApi, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
+import {
+  DomainName,
+  HttpApi,
+  HttpMethod,
+  HttpNoneAuthorizer,
+  HttpStage,
+  type IHttpRouteAuthorizer,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { SetupError } from '#ports/errors';
+
+/** Tokens that API Gateway lets through to the function. */
+export interface TokenCheck {
+  readonly issuer: string;
+  /** One of these must be the `aud` or `client_id` of a token. */
+  readonly audience: readonly string[];
+}
+
+/** A domain of your own for the API. */
+export interface ApiDomain {
+  readonly name: string;
+  /** Its certificate of Certificate Manager, in the region of the stack. */
+  readonly certificateArn: string;
+}
 
 export interface EntranceProps {
   readonly name: string;
@@ -15,6 +40,10 @@ export interface EntranceProps {
   readonly removalPolicy: RemovalPolicy;
   /** Requests a second and burst size beyond which API Gateway refuses requests. */
   readonly throttle: { readonly rateLimit: number; readonly burstLimit: number };
+  /** Without it, every request reaches the function. */
+  readonly tokens?: TokenCheck | undefined;
+  readonly domain?: ApiDomain | undefined;
+  readonly disableExecuteApiEndpoint?: boolean | undefined;
 }
 
 /** The access log line of each call, without any of its content. */
@@ -29,28 +58,64 @@ const accessLine = {
   ms: '$context.responseLatency',
   error: '$context.integrationErrorMessage',
 };
+const callerFields = { sub: '$context.authorizer.claims.sub', refusal: '$context.authorizer.error' };
 
-/** The HTTP API. One function answers every request, including those to unknown routes. */
+/** Paths that need no token. */
+const openPaths = ['/', '/health', '/openapi.json'];
+
+/** The most audiences of one authorizer, a quota of API Gateway that AWS does not raise. */
+const audiencesMax = 50;
+
+/** The HTTP API. One function answers every request that passes the check of its token, including those to unknown routes. */
 export class Entrance extends Construct {
   readonly api: HttpApi;
   readonly url: string;
+  /** The custom domain, for an alias record; undefined without one. */
+  readonly domain: DomainName | undefined;
 
-  constructor(scope: Construct, id: string, { name, handler, key, logRetention, removalPolicy, throttle }: EntranceProps) {
+  constructor(scope: Construct, id: string, props: EntranceProps) {
     super(scope, id);
+    const { name, handler, key, logRetention, removalPolicy, throttle, tokens, domain, disableExecuteApiEndpoint = false } = props;
+    if (disableExecuteApiEndpoint && !domain)
+      throw new SetupError('The API would have no address: disableExecuteApiEndpoint is set, and no domain.', 'Also set `domain`.');
+    const authorizer = tokens && authorizerFor(tokens);
+    // One permission for the whole API, because the function answers all its routes.
+    const integration = new HttpLambdaIntegration('ToFunction', handler, { scopePermissionToRoute: false });
     this.api = new HttpApi(this, 'Api', {
       apiName: name,
       createDefaultStage: false,
-      defaultIntegration: new HttpLambdaIntegration('ToFunction', handler),
+      disableExecuteApiEndpoint,
+      defaultIntegration: integration,
+      ...(authorizer ? { defaultAuthorizer: authorizer } : {}),
     });
+    if (authorizer)
+      for (const path of openPaths)
+        this.api.addRoutes({ path, methods: [HttpMethod.ANY], integration, authorizer: new HttpNoneAuthorizer() });
     const log = new LogGroup(this, 'AccessLog', { retention: logRetention, encryptionKey: key, removalPolicy });
+    const line = { ...accessLine, ...(authorizer ? callerFields : {}) };
+    this.domain = domain && this.#makeDomain(domain);
     new HttpStage(this, 'Stage', {
       httpApi: this.api,
       stageName: '$default',
       autoDeploy: true,
       throttle,
-      accessLogSettings: { destination: new LogGroupLogDestination(log), format: AccessLogFormat.custom(JSON.stringify(accessLine)) },
+      accessLogSettings: { destination: new LogGroupLogDestination(log), format: AccessLogFormat.custom(JSON.stringify(line)) },
       detailedMetricsEnabled: true,
+      ...(this.domain ? { domainMapping: { domainName: this.domain } } : {}),
     });
-    this.url = this.api.apiEndpoint;
+    this.url = domain ? `https://${domain.name}` : this.api.apiEndpoint;
   }
+
+  #makeDomain({ name, certificateArn }: ApiDomain): DomainName {
+    const certificate = Certificate.fromCertificateArn(this, 'Certificate', certificateArn);
+    return new DomainName(this, 'Domain', { domainName: name, certificate });
+  }
+}
+
+function authorizerFor({ issuer, audience }: TokenCheck): IHttpRouteAuthorizer {
+  if (audience.length <= audiencesMax) return new HttpJwtAuthorizer('Tokens', issuer, { jwtAudience: [...audience] });
+  throw new SetupError(
+    `The authorizer of the API would have ${audience.length} audiences, but API Gateway allows ${audiencesMax}.`,
+    'Leave out `authorizer`: the function checks every token itself.',
+  );
 }

@@ -29,7 +29,7 @@ export interface FunctionSettings {
   readonly memorySize?: number;
   /** Instances reserved for this function, and also its maximum: at least two for each queue. Default: none. */
   readonly reservedConcurrency?: number;
-  /** Concurrent batches for each of its queues, 2 to 1000. Default: 50, or its share of the reserved instances. */
+  /** Concurrent batches for each of its queues, 2 to 1000. Default: a share of 500, at most 50, or its share of the reserved instances. */
   readonly maxConcurrency?: number;
   /** Environment variables, such as the URL of an agent's service. */
   readonly environment?: { readonly [name: string]: string };
@@ -41,6 +41,8 @@ export interface SystemFunctionProps {
   readonly environment: { readonly [name: string]: string };
   readonly settings: FunctionSettings;
   readonly permissions: Permissions;
+  /** Concurrent batches for each of its queues, unless its settings say otherwise. */
+  readonly maxConcurrency: number;
   readonly queues: OrderQueues;
   /** The ARN of any queue, up to the queue's name. */
   readonly queueArnPrefix: string;
@@ -57,9 +59,18 @@ export interface SystemFunctionProps {
 const memoryDefault = 512;
 /** The supervisor runs all the time, but mostly waits for I/O. */
 const memoryOf: { readonly [file: string]: number } = { supervisor: 256 };
-const concurrencyDefault = 50;
 /** The minimum of Lambda. */
 const concurrencyMin = 2;
+const concurrencyMax = 50;
+/** Half of the 1,000 instances that an account has by default, so that a backlog leaves the other half to the API and the supervisor. */
+const concurrencyTotal = 500;
+
+/** Returns the default concurrency of each queue of a function. Dead-letter queues are rarely used and need the minimum. */
+export function maxConcurrencyFor({ file }: FunctionSpec, all: readonly FunctionSpec[]): number {
+  if (file === 'dead-letter') return concurrencyMin;
+  const queues = all.flatMap((spec) => (spec.file === 'dead-letter' ? [] : spec.sources));
+  return Math.min(Math.max(Math.floor(concurrencyTotal / queues.length), concurrencyMin), concurrencyMax);
+}
 
 /** One function of the system with its own role. The role allows what `permissions.ts` lists, and what Lambda does in its name. */
 export class SystemFunction extends Construct {
@@ -111,7 +122,7 @@ export class SystemFunction extends Construct {
       environment: { ...environment, ...spec.environment, ...consumers, REDRESS_ROLE: spec.name, ...settings.environment },
       ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
     });
-    const maxConcurrency = maxConcurrencyOf(spec, settings);
+    const maxConcurrency = maxConcurrencyOf(props);
     this.mappings = spec.sources.map(({ queue, batchSize }) => {
       const mapping = new EventSourceMapping(this, `From-${queue}`, {
         target: this.function,
@@ -150,10 +161,14 @@ export class SystemFunction extends Construct {
  * Returns the maximum concurrency of each queue. Event sources ignore reserved concurrency: a batch beyond it is throttled, waits
  * for its visibility timeout, and becomes a dead letter after some deliveries.
  */
-function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency, maxConcurrency }: FunctionSettings): number {
-  if (reservedConcurrency === undefined || sources.length === 0) return maxConcurrency ?? concurrencyDefault;
+function maxConcurrencyOf({
+  spec: { name, sources },
+  settings: { reservedConcurrency, maxConcurrency },
+  maxConcurrency: usual,
+}: Pick<SystemFunctionProps, 'spec' | 'settings' | 'maxConcurrency'>): number {
+  if (reservedConcurrency === undefined || sources.length === 0) return maxConcurrency ?? usual;
   const share = Math.floor(reservedConcurrency / sources.length);
-  const each = maxConcurrency ?? Math.min(Math.max(share, concurrencyMin), concurrencyDefault);
+  const each = maxConcurrency ?? Math.min(Math.max(share, concurrencyMin), usual);
   const wanted = each * sources.length;
   if (wanted <= reservedConcurrency) return each;
   throw new SetupError(

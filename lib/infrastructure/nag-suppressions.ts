@@ -56,7 +56,7 @@ export function acknowledgeFindings(system: OrderProcessing): void {
   say(
     entrance,
     'AwsSolutions::AwsSolutions-APIG4',
-    'The function verifies every token itself, as on one machine, so that refusals are problem+json; /health and /openapi.json are public.',
+    'The function verifies every token itself, also after the authorizer of API Gateway; /, /health and /openapi.json are public.',
   );
   say(
     cursorSecret,

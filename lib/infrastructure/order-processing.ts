@@ -20,7 +20,7 @@ import { encryptionKey } from './encryption.ts';
 import { Announcements } from './event-bus.ts';
 import { grantOperating, grantRedriving } from './grants.ts';
 import { Entrance, type EntranceProps } from './http-api.ts';
-import { type FunctionSettings, SystemFunction } from './lambda-function.ts';
+import { type FunctionSettings, maxConcurrencyFor, SystemFunction } from './lambda-function.ts';
 import { checkThatItLoads } from './load-check.ts';
 import { OrderMetrics } from './metrics.ts';
 import { acknowledgeFindings } from './nag-suppressions.ts';
@@ -30,8 +30,9 @@ import { type OrderTableProps, orderTable } from './order-table.ts';
 import { permissionsOf } from './permissions.ts';
 import { startBySchedule } from './schedules.ts';
 import { watchResources } from './stack-limits.ts';
+import { watchSubscriptions } from './subscriptions.ts';
 import { watchTemplate } from './template-limits/index.ts';
-import { type ExternalIssuer, environmentOf, UserPoolIssuer } from './token-issuer.ts';
+import { type AuthorizerSettings, checkedTokens, type ExternalIssuer, environmentOf, UserPoolIssuer } from './token-issuer.ts';
 
 export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThroughput' | 'replicas'> {
   /** The workflows and agents: the default export of `entry`. */
@@ -50,6 +51,15 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly agents?: AgentGrouping;
   /** The issuer whose tokens the API accepts. Default: a new user pool. */
   readonly issuer?: ExternalIssuer;
+  /**
+   * The check of tokens by API Gateway, before they reach the function. `{}` enables it; another `issuer` needs RSA keys and a discovery
+   * document. Default: none, because app clients that are registered later would not pass.
+   */
+  readonly authorizer?: AuthorizerSettings;
+  /** A domain of your own for the API. Default: none. */
+  readonly domain?: EntranceProps['domain'];
+  /** Closes the address that API Gateway gives, so that only `domain` is left. Default: false. */
+  readonly disableExecuteApiEndpoint?: boolean;
   /** Programs that submit orders; each gets an app client of the user pool. Default: none. */
   readonly clients?: readonly string[];
   /** The interval between runs of the supervisor, at least a minute. A run looks for late orders every few seconds (F-47). Default: a minute. */
@@ -159,6 +169,7 @@ export class OrderProcessing extends Construct {
     acknowledgeFindings(this);
     watchResources(this, app.agents.length);
     watchTemplate(this);
+    watchSubscriptions(this);
   }
 
   #makeFunctions(props: OrderProcessingProps, specs: readonly FunctionSpec[], common: { name: string; logRetention: RetentionDays }) {
@@ -193,6 +204,7 @@ export class OrderProcessing extends Construct {
           environment: { ...environment, ...variablesOf[spec.file] },
           settings: settings[spec.name] ?? {},
           permissions: permissionsOf(spec, app),
+          maxConcurrency: maxConcurrencyFor(spec, specs),
           queueArnPrefix,
           queues: this.queues,
           tableArn: this.table.tableArn,
@@ -208,7 +220,7 @@ export class OrderProcessing extends Construct {
   }
 
   #makeEntrance(
-    { throttle = { rateLimit: 1000, burstLimit: 2000 } }: OrderProcessingProps,
+    { throttle = { rateLimit: 1000, burstLimit: 2000 }, issuer, authorizer, domain, disableExecuteApiEndpoint }: OrderProcessingProps,
     common: { name: string; logRetention: RetentionDays },
   ) {
     return new Entrance(this, 'Entrance', {
@@ -217,6 +229,9 @@ export class OrderProcessing extends Construct {
       key: this.key,
       removalPolicy: RemovalPolicy.DESTROY,
       throttle,
+      tokens: checkedTokens(this.users, issuer, authorizer),
+      domain,
+      disableExecuteApiEndpoint,
     });
   }
 

@@ -14,7 +14,7 @@ const keyOfTable = [...keyOfQueues, 'kms:DescribeKey', 'kms:Encrypt', 'kms:ReEnc
 /** The only announcement that agents and the supervisor may publish. */
 const closingType: DetailType = 'Channel Closed';
 
-type Granted = Omit<SystemFunctionProps, 'code' | 'environment' | 'settings' | 'logRetention'>;
+type Granted = Omit<SystemFunctionProps, 'code' | 'environment' | 'settings' | 'logRetention' | 'maxConcurrency'>;
 
 /** Returns the statements of a function's role: what `permissions.ts` lists, and what Lambda does in its name. */
 export function statementsOf(props: Granted, logGroupArn: string): readonly PolicyStatement[] {
@@ -36,10 +36,7 @@ export function statementsOf(props: Granted, logGroupArn: string): readonly Poli
   const { announces } = permissions;
   const services = [...usedServices(permissions, spec)].map((service) => `${service}.${region}.amazonaws.com`);
   return [
-    ...permissions.table.flatMap(allowTable),
-    ...(permissions.recordsIntents ? allowTable({ actions: ['PutItem', 'DeleteItem'], partitions: [intentPartitionOf('*')] }) : []),
-    ...permissions.breakers.flatMap((agent) => allowTable({ actions: ['GetItem', 'PutItem'], partitions: [breakerPartitionOf(agent)] })),
-    ...permissions.documents.flatMap(allowTable),
+    ...tableRightsOf(permissions).flatMap(allowTable),
     ...allow(
       ['dynamodb:Query'],
       permissions.indexes.map((index) => `${tableArn}/index/${index}`),
@@ -59,6 +56,21 @@ export function statementsOf(props: Granted, logGroupArn: string): readonly Poli
     ...allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroupArn]),
     ...allow(['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], tracing ? ['*'] : []),
   ];
+}
+
+/** Returns all rights to the table. Rights with the same actions become one, because each statement adds to the size of the policy. */
+function tableRightsOf({ table, recordsIntents, breakers, documents }: Permissions): readonly TableRights[] {
+  const all: readonly TableRights[] = [
+    ...table,
+    ...(recordsIntents ? [{ actions: ['PutItem', 'DeleteItem'], partitions: [intentPartitionOf('*')] }] : []),
+    ...(breakers.length > 0 ? [{ actions: ['GetItem', 'PutItem'], partitions: breakers.map(breakerPartitionOf) }] : []),
+    ...documents,
+  ];
+  const alike = Map.groupBy(all, ({ actions, attributes, partitions }) => JSON.stringify([actions, attributes, partitions === undefined]));
+  return [...alike.values()].map(([first, ...others]) => ({
+    ...(first as TableRights),
+    ...(first?.partitions ? { partitions: [...first.partitions, ...others.flatMap(({ partitions }) => partitions ?? [])] } : {}),
+  }));
 }
 
 /** Returns the conditions of a statement about the table. Without `Null`, IAM would take an absent key for a match. */

@@ -12,6 +12,7 @@ import {
   UserPoolGroup,
 } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
+import type { TokenCheck } from './http-api.ts';
 
 /** An external token issuer in place of the stack's user pool. */
 export interface ExternalIssuer {
@@ -84,16 +85,47 @@ export class UserPoolIssuer extends Construct {
     );
   }
 
+  /** The `iss` of its tokens. */
+  get issuer(): string {
+    return `https://cognito-idp.${Stack.of(this).region}.amazonaws.com/${this.pool.userPoolId}`;
+  }
+
+  /** The app clients of the stack. The `client_id` or `aud` of each token is one of them. */
+  get audience(): readonly string[] {
+    return [this.people, ...this.programs.values()].map(({ userPoolClientId }) => userPoolClientId);
+  }
+
   /** The variables that configure the `api` function for this issuer. */
   get environment(): { readonly [name: string]: string } {
     const programs = [...this.programs].map(([program, { userPoolClientId }]) => [userPoolClientId, program]);
     return {
-      REDRESS_ISSUER: `https://cognito-idp.${Stack.of(this).region}.amazonaws.com/${this.pool.userPoolId}`,
-      REDRESS_AUDIENCE: [this.people, ...this.programs.values()].map(({ userPoolClientId }) => userPoolClientId).join(','),
+      REDRESS_ISSUER: this.issuer,
+      REDRESS_AUDIENCE: this.audience.join(','),
       REDRESS_CLAIMS: 'cognito',
       ...(programs.length > 0 ? { REDRESS_CLIENTS: Stack.of(this).toJsonString(Object.fromEntries(programs)) } : {}),
     };
   }
+}
+
+/**
+ * Whether API Gateway checks tokens before the function does. It also fetches the keys of the issuer itself. So it needs RSA keys and a
+ * discovery document there, which only a user pool has for certain.
+ */
+export interface AuthorizerSettings {
+  /** Further values of `aud` or `client_id` that pass, such as app clients that are registered later. Default: none. */
+  readonly audience?: readonly string[];
+}
+
+/** Returns the tokens that API Gateway lets through; undefined if it checks none. */
+export function checkedTokens(
+  users: UserPoolIssuer | undefined,
+  external: ExternalIssuer | undefined,
+  authorizer: AuthorizerSettings | undefined,
+): TokenCheck | undefined {
+  if (!authorizer) return undefined;
+  const { audience: further = [] } = authorizer;
+  if (users) return { issuer: users.issuer, audience: [...users.audience, ...further] };
+  return external && { issuer: external.issuer, audience: [...external.audience.split(','), ...further] };
 }
 
 export const environmentOf = ({ issuer, audience, keys }: ExternalIssuer): { readonly [name: string]: string } => ({

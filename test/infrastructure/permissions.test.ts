@@ -172,9 +172,8 @@ describe('an agent writes only its intents, its breaker, its failures and its ch
       .filter(({ Action }) => String(Action).includes('dynamodb:'))
       .map(({ Condition }) => Condition);
   const own = (name: string) => [
-    within(keys.breaker(name).pk),
+    within(keys.breaker(name).pk, collections.channels, collections.channel(name)),
     within(collections.tracks(name)),
-    within(collections.channels, collections.channel(name)),
   ];
 
   test('X-20: an agent with an at-most-once operation may write intents, in their partitions only', () => {

@@ -52,7 +52,7 @@ export function holdsFor(statement: Statement, { partition, attributes }: Call):
   const allowed = listed(Condition['ForAllValues:StringEquals']?.['dynamodb:Attributes']);
   if (!allowed) return true;
   // A read without a projection has the Select ALL_ATTRIBUTES.
-  return attributes !== undefined && attributes.every((each) => allowed.includes(each));
+  return attributes?.every((each) => allowed.includes(each)) ?? false;
 }
 
 /** Whether a name matches a pattern of IAM with at most one `*`, at its end. */

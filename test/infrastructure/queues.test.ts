@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from '@jest/globals';
+import { defineAgent, defineApp, operation } from 'redress';
+import * as z from 'zod';
 import type { FunctionSettings } from '#infrastructure/lambda-function';
 import { SetupError } from '#ports/errors';
 import { hiddenMs, queueFigures } from '#ports/limits';
@@ -71,8 +73,21 @@ describe('the queues of a deployment', () => {
   test('F-35: failures are reported per message of a batch, and the number of concurrent batches is limited', () => {
     for (const mapping of mappings) {
       const { FunctionResponseTypes, ScalingConfig, BatchSize } = mapping as Resource['Properties'];
-      assert.deepEqual([FunctionResponseTypes, ScalingConfig, BatchSize], [['ReportBatchItemFailures'], { MaximumConcurrency: 50 }, 10]);
+      const MaximumConcurrency = mapping.queue.endsWith('-dead') ? 2 : 50;
+      assert.deepEqual([FunctionResponseTypes, ScalingConfig, BatchSize], [['ReportBatchItemFailures'], { MaximumConcurrency }, 10]);
     }
+  });
+
+  test('all queues together use at most half of an account with 1,000 instances, except for dead letters', () => {
+    const input = z.object({ a: z.string() });
+    const work = operation({ input, output: input, run: (given) => given });
+    const agents = Array.from({ length: 15 }, (_, index) => defineAgent(`agent-${index}`, { work }));
+    const scaling = ofType(synthesize({ props: { app: defineApp({ workflows: [], agents }) } }), 'Lambda::EventSourceMapping').map(
+      ([, { Properties }]) => (Properties['ScalingConfig'] as { MaximumConcurrency: number }).MaximumConcurrency,
+    );
+    assert.equal(scaling.length, 64);
+    assert.deepEqual([...new Set(scaling)].toSorted(), [15, 2]);
+    assert.ok(scaling.reduce((sum, each) => sum + each, 0) <= 500 + 64);
   });
 
   test('every queue keeps its messages for two weeks, is encrypted with the key of the stack, and accepts TLS only', () => {

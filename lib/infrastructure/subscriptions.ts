@@ -1,0 +1,21 @@
+import { Annotations, Aspects } from 'aws-cdk-lib';
+import { CfnSubscription } from 'aws-cdk-lib/aws-sns';
+import type { OrderProcessing } from './order-processing.ts';
+
+/** The id of the warning: `Annotations.of(orders).acknowledgeWarning('redress:alerts')` silences it. */
+const warning = 'redress:alerts';
+
+/** Warns at synthesis if no resource of the app subscribes to the alerts. The check runs last, because subscriptions come after the system. */
+export function watchSubscriptions(system: OrderProcessing): void {
+  Aspects.of(system).add({
+    visit(node) {
+      if (node !== system || system.node.root.node.findAll().some((each) => isOfTopic(each, system.alerts.topicArn))) return;
+      Annotations.of(system).addWarningV2(
+        warning,
+        'The stack has no subscriber to its alerts, so no person hears of blocked orders and alarms. Add one: orders.alerts.addSubscription(new EmailSubscription(…)). If people subscribe by hand, acknowledge this warning.',
+      );
+    },
+  });
+}
+
+const isOfTopic = (each: object, topicArn: string): boolean => each instanceof CfnSubscription && each.topicArn === topicArn;
