@@ -35,6 +35,21 @@ export const metricNamespace = 'Redress';
 
 const unitOf = (metric: string): string => (metric.endsWith('Ms') ? 'Milliseconds' : 'Count');
 
+export interface TelemetryOptions {
+  readonly level?: LogLevel | 'off';
+  readonly write?: (line: string) => void;
+  readonly role?: string;
+  /** The name of the deployment. */
+  readonly deployment?: string;
+  /** Returns fields of each line that name the present run of a function. */
+  readonly run?: () => LogFields;
+  readonly now?: () => number;
+  /** Returns the place in the app's code where an error was thrown. */
+  readonly placeOf?: (error: Error) => string | undefined;
+  /** Whether entries of the audit are lines, too. The terminal of a person needs none: the store has the entries. */
+  readonly auditLines?: boolean;
+}
+
 /** Returns telemetry that logs one JSON object per line. It escapes control characters and truncates long texts. */
 export function createTelemetry({
   level = 'info',
@@ -45,20 +60,7 @@ export function createTelemetry({
   now = () => Date.now(),
   placeOf = () => undefined,
   auditLines = true,
-}: {
-  level?: LogLevel | 'off';
-  write?: (line: string) => void;
-  role?: string;
-  /** The name of the deployment. */
-  deployment?: string;
-  /** Returns fields of each line that name the present run of a function. */
-  run?: () => LogFields;
-  now?: () => number;
-  /** Returns the place in the app's code where an error was thrown. */
-  placeOf?: (error: Error) => string | undefined;
-  /** Whether entries of the audit are lines, too. The terminal of a person needs none: the store has the entries. */
-  auditLines?: boolean;
-} = {}): Telemetry {
+}: TelemetryOptions = {}): Telemetry {
   const counters: Record<string, number> = {};
   const reported: Record<string, number> = {};
   let measured: Record<string, number[]> = {};

@@ -126,7 +126,15 @@ export async function runningSystem(app: App = shop): Promise<RunningSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'redress-cli-'));
   const { store, queues, publisher, database } = openEmbedded(folder, { clock: systemClock, redriveOf: redriveIn(topologyOf(app)) });
   const { cursorKey, ...issuer } = openLocalIssuer(folder);
-  const ports = { store, queues, publisher, clock: systemClock, telemetry: createTelemetry({ level: 'off', auditLines: false }), issuer, cursorKey };
+  const ports = {
+    store,
+    queues,
+    publisher,
+    clock: systemClock,
+    telemetry: createTelemetry({ level: 'off', auditLines: false }),
+    issuer,
+    cursorKey,
+  };
   const host = await startHost({ app, config: readConfig({}), ports, load: loadFunction, http: { port: 0, host: '127.0.0.1' } });
   const environment = { REDRESS_URL: host.url ?? '', REDRESS_DATA: folder };
   const run = (args: readonly string[], around: Around = {}) =>

@@ -233,7 +233,10 @@ test('an empty answer is an empty object: enough for an operation without an out
   const customer = httpService({ name: 'customer', url: remote.url });
   assert.deepEqual(await customer.put('/notifications/1', { text: 'x' }, callOf({ output: z.object({}) })), {});
   const failure = await failureOf(customer.patch('/notifications/1', {}, callOf({ output: Charge })));
-  assert.equal(failure.message, 'customer answered 202 to PATCH /notifications/1: the reply does not match the schema: chargeId: Invalid input: expected string, received undefined');
+  assert.equal(
+    failure.message,
+    'customer answered 202 to PATCH /notifications/1: the reply does not match the schema: chargeId: Invalid input: expected string, received undefined',
+  );
   assert.deepEqual(methods, ['PUT', 'PATCH']);
 });
 

@@ -52,12 +52,7 @@ export function createAgent(
   { name, operations }: AgentDefinition,
   { queues, store, clock, telemetry, random = Math.random, report = () => {} }: AgentOptions,
 ): Agent {
-  // A result that follows from an error is reported with the error.
-  const reported = new WeakSet<Result>();
-  const reportError: ReportTrouble = (trouble) => {
-    if (trouble.what === 'threw' && trouble.next.does === 'replies') reported.add(trouble.next.result);
-    report(trouble);
-  };
+  const { reportError, isReported } = createErrorReports(report);
   const guard = new CircuitGuard(name, { breakers: store, clock, telemetry, random });
   const tools: ExecuteTools = { intents: store, guard, clock, telemetry, random, repeats: createErrorRepeats(), report: reportError };
   const atWork = createRequestsAtWork({ clock, telemetry, report });
@@ -111,7 +106,7 @@ export function createAgent(
         telemetry.log('info', 'stopped expired request without a reply', { orderId, requestId, agent: name });
       } else if (result === busy) await requeue(request, to);
       else if (result) {
-        if (isRefusedByAgent(result) && !reported.has(result)) report({ agent: name, operation, request, what: 'was refused', result });
+        if (isRefusedByAgent(result) && !isReported(result)) report({ agent: name, operation, request, what: 'was refused', result });
         await reply(request, withoutInputSecrets(result, work), to);
       }
     } finally {
@@ -122,6 +117,16 @@ export function createAgent(
   }
 
   return Object.assign(serve, { cancel: atWork.cancel });
+}
+
+/** Remembers the results that follow from an error: the report of the error names them. */
+function createErrorReports(report: ReportTrouble) {
+  const reported = new WeakSet<Result>();
+  const reportError: ReportTrouble = (trouble) => {
+    if (trouble.what === 'threw' && trouble.next.does === 'replies') reported.add(trouble.next.result);
+    report(trouble);
+  };
+  return { reportError, isReported: (result: Result): boolean => reported.has(result) };
 }
 
 /**
