@@ -8,7 +8,7 @@ import { onFunctionError } from '#authoring/function-errors';
 import type { App, LocalTrial } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import { systemClock } from '#ports/clock';
-import { SetupError, type StoreUnavailableError } from '#ports/errors';
+import { isFatal, SetupError, type StoreUnavailableError } from '#ports/errors';
 import { createTelemetry } from '#ports/telemetry';
 import { loadDefinitions } from '#roles/definitions/load';
 import { missingVersions } from '#roles/definitions/missing-versions';
@@ -110,8 +110,9 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
 
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   say(`ready ${host.url}`);
-  // After the start, because it reads up to a few thousand orders.
-  if (opened.isHere) for (const missing of await missingVersions(app.workflows, store).catch(gone)) say(`warn  ${missing}`);
+  // After the start, because it reads up to a few thousand orders. A store that is away for a moment is no reason to end.
+  const unread = (error: unknown): readonly string[] => (isFatal(error) ? gone(error) : []);
+  if (opened.isHere) for (const missing of await missingVersions(app.workflows, store).catch(unread)) say(`warn  ${missing}`);
   if (opened.isNew && config.samples && app.local?.samples) await submitSamples(app.local.samples, host);
 }
 

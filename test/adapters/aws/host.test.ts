@@ -142,9 +142,9 @@ test('F-01 a message becomes an order of the client that has registered its send
     const registered = await fetch(`${system.url}/clients/${client}`, {
       method: 'PUT',
       headers,
-      body: JSON.stringify({ responseChannels: [], senders: [sender] }),
+      body: JSON.stringify({ responseChannels: [], senders: [sender], reason: 'new' }),
     });
-    assert.equal(registered.status, 200);
+    assert.equal(registered.status, 201);
   }
   const { sqs } = clientsAt(endpoints);
   const { QueueUrl } = await sqs.send(new GetQueueUrlCommand({ QueueName: `${here.deployment.queuePrefix}submissions` }));
