@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Annotations, App, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import type { App as OrderApp } from '#authoring/workflow';
 import { OrderStack } from '#infrastructure/stack';
@@ -11,7 +12,8 @@ import type { ExternalIssuer } from '#infrastructure/token-issuer';
  *
  * Context: `app`, the path of its module; `name`, the name of the deployment (redress); `issuer`, `audience` and inline
  * `issuerKeys`, for tokens of another issuer than the user pool; `clients`, comma-separated programs that get an app client;
- * `variables`, the system's variables as JSON; `removal=destroy`, to delete all data with the stack.
+ * `variables`, the system's variables as JSON; `removal=destroy`, to delete all data with the stack; `mathAlarms=off`, for emulators
+ * without alarms on expressions of metrics.
  */
 const app = new App();
 const context = (key: string): string | undefined => app.node.tryGetContext(key) as string | undefined;
@@ -36,6 +38,9 @@ const stack = new OrderStack(app, context('stack') ?? 'Redress', {
     ...issuerGiven(),
   },
 });
+if (context('mathAlarms') === 'off')
+  for (const each of stack.node.findAll())
+    if (each instanceof CfnAlarm && each.metrics !== undefined) each.node.scope?.node.tryRemoveChild(each.node.id);
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 const missing = services.filter((name) => !agentEnvironment[name]);
 if (missing.length > 0)

@@ -12,7 +12,6 @@ import { createSystem, type Emit, newHostId, type OnRest, type Ports, type Syste
 import { topologyOf } from '#runtime/topology';
 import { type HostFunctions, startFunctions } from './functions.ts';
 import { createGate, type Gate } from './gate.ts';
-import type { HttpOptions } from './http.ts';
 import { createLeases } from './leases.ts';
 import { type LoopOptions, type Schedule, startSchedule } from './schedule.ts';
 
@@ -42,7 +41,7 @@ export interface HostOptions {
   /** Services in addition to those of the app. */
   readonly services?: readonly RuntimeService[];
   /** The address of the API; without it, there is no HTTP server. */
-  readonly http?: Pick<HttpOptions, 'port' | 'host' | 'names'>;
+  readonly http?: { readonly port: number; readonly host: string; readonly names?: readonly string[] };
   readonly hostId?: string;
   /** Called for each order that a write of this host blocks or ends. */
   readonly onRest?: OnRest | undefined;
