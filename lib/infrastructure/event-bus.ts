@@ -1,4 +1,4 @@
-import { Duration, Fn, type RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, type RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -23,10 +23,8 @@ export class Announcements extends Construct {
   /** Alerts that could not be delivered to the topic for a day. */
   readonly undelivered: Queue;
 
-  /** The name of the rule as in its metrics. For a rule of a custom bus, CloudFormation's `Ref` is `bus|rule`. */
-  get plainRuleName(): string {
-    return Fn.select(1, Fn.split('|', this.rule.ruleName));
-  }
+  /** The name of the rule as in its metrics. It is given, because CloudFormation's `Ref` of a rule of a custom bus is `bus|rule`. */
+  readonly ruleName: string;
 
   constructor(scope: Construct, id: string, { name, key, removalPolicy }: AnnouncementsProps) {
     super(scope, id);
@@ -67,7 +65,9 @@ export class Announcements extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
     );
+    this.ruleName = `${name}-to-operators`;
     this.rule = new Rule(this, 'ToOperators', {
+      ruleName: this.ruleName,
       eventBus: this.bus,
       description: 'Announcements that a person must see',
       eventPattern: { source: [eventSource], detailType: [...alertTypes] },

@@ -31,7 +31,7 @@ export class OrderMetrics {
     return new Metric({
       namespace: 'AWS/Events',
       metricName: 'MatchedEvents',
-      dimensionsMap: { EventBusName: this.#system.bus.eventBusName, RuleName: this.#system.announcements.plainRuleName },
+      dimensionsMap: { EventBusName: this.#system.bus.eventBusName, RuleName: this.#system.announcements.ruleName },
       statistic: 'Sum',
       period: Duration.minutes(5),
       ...options,

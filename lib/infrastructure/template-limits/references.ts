@@ -23,7 +23,7 @@ function plainReferences(resource: string, properties: unknown, ids: ReadonlySet
       resource,
       property: within.join('/'),
       problem: `The property uses Ref of the rule ${Ref}. For a rule of a custom event bus, Ref returns "bus|rule", not the name of the rule.`,
-      remedy: 'Take the second part: Fn.select(1, Fn.split("|", rule.ruleName)).',
+      remedy: 'Give the rule a name, and use that.',
     });
   });
   return found;
