@@ -1,7 +1,7 @@
 import { stepOf } from '#core/activities/index';
 import { awaitsReply } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
-import { nodeAt, type Program } from '#core/definition/program';
+import { definitionPath, nodeAt, type Program } from '#core/definition/program';
 import type { Obstacle, Surroundings } from '#core/views/explain';
 import { lastAnswers } from '#core/views/last-answers';
 import { phaseOf } from '#ports/circuit-breaker';
@@ -35,7 +35,7 @@ export async function surroundingsOf(
 
 function agentsAtWork(program: Program, { state }: Instance): readonly string[] {
   const agents = Object.entries(state.activities).flatMap(([path, activity]) => {
-    if (!program.nodes.has(path.replace(/\[\d+\]/g, ''))) return [];
+    if (!program.nodes.has(definitionPath(path))) return [];
     const node = nodeAt(program, path);
     const step = stepOf(node, activity);
     return isRemote(node) && step && (awaitsReply(step) || step.phase === 'waitingToRetry') ? [node.agent] : [];

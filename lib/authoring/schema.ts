@@ -13,6 +13,10 @@ export function checkSchema(schema: unknown, where: string): void {
   );
 }
 
+/** Returns what is wrong with a value, by the paths of its fields: `amount: Invalid input: expected number`. */
+export const issuesOf = ({ issues }: Pick<z.ZodError, 'issues'>): string =>
+  issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`).join('; ');
+
 /**
  * Returns the JSON Schema for data from clients and operators.
  *

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Call } from '#authoring/agent';
 import { type Failed, PermanentFailure, TransientFailure } from '#authoring/fault';
+import { issuesOf } from '#authoring/schema';
 import type { JsonObject } from '#core/data/json';
 import type { HttpAnswer } from './exchange.ts';
 
@@ -55,8 +56,7 @@ function replyProblem({ status }: Answer, reply: unknown, schema: z.ZodType): st
   if (reply === undefined) return 'the reply is not JSON';
   const { error } = schema.safeParse(reply);
   if (!error) return undefined;
-  const issues = error.issues.slice(0, issuesMax).map(({ path, message }) => `${path.length === 0 ? 'it' : path.join('.')}: ${message}`);
-  return `the reply does not match the schema: ${issues.join('; ')}`;
+  return `the reply does not match the schema: ${issuesOf({ issues: error.issues.slice(0, issuesMax) })}`;
 }
 
 function json({ text }: HttpAnswer): unknown {

@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { indexes } from '#adapters/aws/dynamodb/table';
+import { isDeadLetterQueue } from '#ports/messages';
 import type { OrderProcessing } from './order-processing.ts';
 
 /** The subject of one alarm: a queue, a function, or the whole system. */
@@ -67,8 +68,6 @@ const shareOfQuota = new MathExpression({
 /** The operations of the table that the functions use. Each has its own metric of errors. */
 const tableOperations = ['BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'Scan', 'TransactWriteItems', 'UpdateItem'];
 
-const isDead = (name: string): boolean => name.endsWith('-dead');
-
 /** All alarm kinds by name. Each name is the heading of an article in `docs/operations/runbook.md`. */
 export const alarmKinds = {
   MessageDeadLettered: {
@@ -81,13 +80,13 @@ export const alarmKinds = {
     says: 'holds messages that the dead-letter function has not kept for 15 minutes. Check that this function runs.',
     threshold: 0,
     periods: 15,
-    watched: (all) => eachQueue(all, isDead, 'depth'),
+    watched: (all) => eachQueue(all, isDeadLetterQueue, 'depth'),
   },
   QueueBackedUp: {
     says: 'has a message older than five minutes. Check that its function runs and is not too slow.',
     threshold: 300,
     periods: 5,
-    watched: (all) => eachQueue(all, (name) => !isDead(name), 'age'),
+    watched: (all) => eachQueue(all, (name) => !isDeadLetterQueue(name), 'age'),
   },
   FunctionFails: {
     says: 'fails. Read its log; if a deployment caused it, roll back.',

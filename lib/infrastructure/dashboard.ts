@@ -1,5 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Dashboard, GraphWidget, type IMetric, PeriodOverride } from 'aws-cdk-lib/aws-cloudwatch';
+import { isDeadLetterQueue } from '#ports/messages';
 import type { OrderProcessing } from './order-processing.ts';
 
 const period = { period: Duration.minutes(1) };
@@ -10,8 +11,8 @@ export function orderDashboard(system: OrderProcessing, { name }: { readonly nam
   const all = [...functions.values()];
   const graph = (title: string, left: readonly IMetric[], width = 8): GraphWidget =>
     new GraphWidget({ title, left: [...left], width, height: 6 });
-  const waiting = queues.names.filter((queue) => !queue.endsWith('-dead'));
-  const dead = queues.names.filter((queue) => queue.endsWith('-dead'));
+  const waiting = queues.names.filter((queue) => !isDeadLetterQueue(queue));
+  const dead = queues.names.filter(isDeadLetterQueue);
   return new Dashboard(system, 'Dashboard', {
     // Dashboards are global: the same deployment in a second region needs another name.
     dashboardName: `${name}-${Stack.of(system).region}`,

@@ -1,16 +1,17 @@
 import { Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { isDeadLetterQueue } from '#ports/messages';
 import type { OrderProcessing } from './order-processing.ts';
 
 type System = Pick<OrderProcessing, 'queues' | 'announcements' | 'alerts' | 'key'>;
 
 /** Grants what an operator needs beside the API. It reads no message of an order: the API shows dead letters, with their secrets masked. */
 export function grantOperating({ queues, announcements: { undelivered }, alerts, key }: System, grantee: IGrantable): Grant {
-  const [dead, others] = [deadOf(queues), queues.names.map((name) => queues.queue(name).queueArn)];
+  const all = queues.names.map((name) => queues.queue(name).queueArn);
   const allow = allowTo(grantee);
   return allow([undelivered.queueArn], 'sqs:DeleteMessage', 'sqs:ReceiveMessage')
-    .combine(allow([...others, undelivered.queueArn], 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl'))
-    .combine(allow(dead, 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks'))
+    .combine(allow([...all, undelivered.queueArn], 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl'))
+    .combine(allow(deadOf(queues), 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks'))
     .combine(allow([alerts.topicArn], 'sns:Subscribe'))
     .combine(throughSqs(key, grantee, 'kms:Decrypt'));
 }
@@ -20,7 +21,7 @@ export function grantOperating({ queues, announcements: { undelivered }, alerts,
  * the grantee can read and forge them.
  */
 export function grantRedriving({ queues, key }: System, grantee: IGrantable): Grant {
-  const sources = queues.names.filter((name) => !isDead(name)).map((name) => queues.queue(name).queueArn);
+  const sources = queues.names.filter((name) => !isDeadLetterQueue(name)).map((name) => queues.queue(name).queueArn);
   const allow = allowTo(grantee);
   const onDead = ['CancelMessageMoveTask', 'DeleteMessage', 'GetQueueAttributes', 'GetQueueUrl', 'ListMessageMoveTasks'];
   return allow(deadOf(queues), ...[...onDead, 'ReceiveMessage', 'StartMessageMoveTask'].map((action) => `sqs:${action}`))
@@ -28,9 +29,7 @@ export function grantRedriving({ queues, key }: System, grantee: IGrantable): Gr
     .combine(throughSqs(key, grantee, 'kms:Decrypt', 'kms:GenerateDataKey'));
 }
 
-const isDead = (name: string): boolean => name.endsWith('-dead');
-
-const deadOf = (queues: System['queues']): string[] => queues.names.filter(isDead).map((name) => queues.queue(name).queueArn);
+const deadOf = (queues: System['queues']): string[] => queues.names.filter(isDeadLetterQueue).map((name) => queues.queue(name).queueArn);
 
 const allowTo =
   (grantee: IGrantable) =>

@@ -3,7 +3,7 @@ import { breakerPartitionOf, intentPartitionOf, partitionOf, partitions } from '
 import { indexes } from '#adapters/aws/dynamodb/table';
 import { hasCalls } from '#core/checks/calls';
 import { collections } from '#ports/documents';
-import { agentOfRequests, queueNames } from '#ports/messages';
+import { agentOfRequests, isDeadLetterQueue, queueNames } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
 import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
 
@@ -193,7 +193,7 @@ function judging(spec: FunctionSpec, given: Permissions): Permissions {
 const consumedBy = (app: Cast): readonly string[] =>
   topologyOf(app)
     .flatMap(sourcesOf)
-    .filter((queue) => !queue.endsWith('-dead'));
+    .filter((queue) => !isDeadLetterQueue(queue));
 
 const closableIn = (app: Cast): readonly string[] => [...new Set(consumedBy(app).map(channelOf))];
 

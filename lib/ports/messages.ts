@@ -20,6 +20,11 @@ export const queueNames = {
   deadLetters: (queue: string) => `${queue}-dead`,
 } as const;
 
+export const isDeadLetterQueue = (queue: string): boolean => queue.endsWith('-dead');
+
+/** Returns the queue that a dead-letter queue belongs to; any other queue itself. */
+export const sourceQueueOf = (queue: string): string => queue.replace(/-dead$/, '');
+
 /** Returns the agent of a reply queue; undefined for any other queue. */
 export const agentOfReplies = (queue: string): string | undefined =>
   queue.endsWith('-replies') ? queue.slice(0, -'-replies'.length) : undefined;

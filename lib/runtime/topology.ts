@@ -2,7 +2,7 @@ import type { AgentDefinition } from '#authoring/agent';
 import type { App } from '#authoring/workflow';
 import { hasCalls } from '#core/checks/calls';
 import { queueFigures, runs, steps } from '#ports/limits';
-import { queueNames } from '#ports/messages';
+import { isDeadLetterQueue, queueNames } from '#ports/messages';
 import type { Redrive } from '#ports/queues';
 import { channelOf, policyOf } from '#roles/channels/policy';
 
@@ -147,7 +147,7 @@ const supervisorFunction = (name: string, schedule: Schedule, timeoutMs: number)
 export const redriveIn = (functions: readonly FunctionSpec[]): ((queue: string) => Redrive | undefined) => {
   const counts = new Map(functions.flatMap(({ sources }) => sources.map((source) => [source.queue, source.maxReceiveCount])));
   return (queue) => {
-    const count = queue.endsWith('-dead') ? undefined : counts.get(queue);
+    const count = isDeadLetterQueue(queue) ? undefined : counts.get(queue);
     return count === undefined ? undefined : { maxReceiveCount: count, deadLetterQueue: queueNames.deadLetters(queue) };
   };
 };

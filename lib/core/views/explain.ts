@@ -44,7 +44,7 @@ function reasonFor(program: Program, state: State, around: Around): string {
   if (state.blocked) return blockedText(state, state.blocked);
   if (state.suspendedAt !== undefined) return suspendedText(state, timeText(state.suspendedAt, around.now));
 
-  const waits = Object.keys(state.activities).flatMap((path) => waitOf(program, state, path, around) ?? []);
+  const waits = Object.keys(state.activities).flatMap((path) => waitText(program, state, path, around) ?? []);
   const shown = waits.slice(0, shownMax);
   const more = waits.length - shown.length;
   const text = [...shown, ...(more > 0 ? [`${more} more like these`] : [])].join('; ');
@@ -95,7 +95,7 @@ const reasonText = (fault: Fault | undefined): string =>
   fault === undefined ? 'a fault' : isQuestion(fault) ? 'an answer' : shortType(fault.type);
 
 /** Returns what one activity waits for; undefined if other activities have to continue first. */
-function waitOf(program: Program, state: State, path: string, around: Around): string | undefined {
+function waitText(program: Program, state: State, path: string, around: Around): string | undefined {
   const { now } = around;
   const activity = state.activities[path];
   const node = nodeAt(program, path);

@@ -138,7 +138,7 @@ export class CircuitGuard {
     // An overloaded service first receives fewer concurrent calls; the breaker opens only if that does not help.
     if (this.phaseNow() === 'half-open' && this.limit.canLower()) {
       if (this.limit.lower()) this.outcomes.forgetFailures();
-    } else if (this.outcomes.isOutage(clock.now())) await this.open();
+    } else if (this.outcomes.mayBeOutage) await this.open();
   }
 
   private async open(): Promise<void> {

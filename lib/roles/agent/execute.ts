@@ -1,10 +1,11 @@
 import { PermanentFailure, TransientFailure, UnprocessableMessage } from '#authoring/fault';
+import { issuesOf } from '#authoring/schema';
 import { isProgrammingError, reasonOf } from '#core/data/thrown';
 import type { Request } from '#ports/messages';
 import type { IntentLog } from '#ports/store';
 import { inLinearTime } from '#ports/util/validation';
 import type { Permit } from './circuit-guard.ts';
-import { failed, givenUp, isBusy, issuesOf, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
+import { failed, givenUp, isBusy, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
 import { type busy, callOf, inTime, mayBeDone, reportError, type Tools, type Work, withRetries } from './retry.ts';
 
 export interface ExecuteTools extends Tools {

@@ -39,11 +39,9 @@ export class Outcomes {
     return this.failures.length;
   }
 
-  /** Whether the failures mean that the service is down for everybody. */
-  isOutage(now: number): boolean {
-    return (
-      this.failures.length >= failuresInRow && new Set(this.failures.map(({ orderId }) => orderId)).size > 1 && !this.isOfOneClient(now)
-    );
+  /** Whether the failures mean that the service is down for everybody, unless they are of one client. */
+  get mayBeOutage(): boolean {
+    return this.failures.length >= failuresInRow && new Set(this.failures.map(({ orderId }) => orderId)).size > 1;
   }
 
   /** Whether all but one of the failures belong to one client, while the service answers others. */

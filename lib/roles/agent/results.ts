@@ -1,5 +1,6 @@
 import type { AnyOperation } from '#authoring/agent';
 import { type Failed, type FaultType, type PermanentFailure, TransientFailure } from '#authoring/fault';
+import { issuesOf } from '#authoring/schema';
 import { isTransient } from '#core/data/fault';
 import { isObject, type Json } from '#core/data/json';
 import { reasonOf } from '#core/data/thrown';
@@ -85,9 +86,6 @@ export const programmingError = (error: unknown): Result =>
 
 const declaredIn = ({ fault }: TransientFailure, faults: readonly FaultType[]): string | undefined =>
   faults.find(({ path }) => path === fault?.path)?.name;
-
-export const issuesOf = ({ issues }: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): string =>
-  issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`).join('; ');
 
 /** Replaces a type that is not a valid fault name: the scheduler would not accept such a reply. */
 const named = ({ type, message }: PermanentFailure): { readonly type: string; readonly message: string } =>

@@ -4,6 +4,7 @@ import type { Consumers } from '#ports/consumers';
 import type { Documents } from '#ports/documents';
 import { isFatal } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
+import { isDeadLetterQueue } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { announceClosing } from './alert.ts';
@@ -62,7 +63,7 @@ export function createChannelHealth(options: ChannelHealthOptions): ChannelHealt
   return {
     async failed(queue) {
       // Dead-letter queues are consumed always: no failure closes them.
-      if (queue.endsWith('-dead')) return;
+      if (isDeadLetterQueue(queue)) return;
       const channel = channelOf(queue);
       failing.add(channel);
       await unlessUnavailable(channel, async () => {

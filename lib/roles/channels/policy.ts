@@ -1,6 +1,6 @@
 import type { ChannelPolicies, ChannelPolicy } from '#authoring/channel-policy';
 import { queueFigures } from '#ports/limits';
-import { agentOfReplies, agentOfRequests, queueNames } from '#ports/messages';
+import { agentOfReplies, agentOfRequests, queueNames, sourceQueueOf } from '#ports/messages';
 
 /** Default policy. Only a failing heartbeat is dropped, because another follows. Bodies of messages stay out of the logs. */
 export const policyDefaults: ChannelPolicy = {
@@ -18,7 +18,7 @@ export const policyOf = (channel: string, policies: ChannelPolicies = {}): Chann
 
 /** Returns the channel of a queue: the agent's name (`payment`) for its queue pair, else the queue itself (`submissions`). */
 export const channelOf = (queue: string): string => {
-  const plain = queue.replace(/-dead$/, '');
+  const plain = sourceQueueOf(queue);
   return agentOfRequests(plain) ?? agentOfReplies(plain) ?? plain;
 };
 

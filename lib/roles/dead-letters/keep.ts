@@ -3,6 +3,7 @@ import type { Clock } from '#ports/clock';
 import type { Delivery } from '#ports/delivery';
 import { collections, type Documents } from '#ports/documents';
 import type { Announcement, Publisher } from '#ports/event-bus';
+import { sourceQueueOf } from '#ports/messages';
 import { inGroup, type Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
@@ -58,7 +59,7 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
   }
 
   return async (delivery) => {
-    const queue = delivery.queue.replace(/-dead$/, '');
+    const queue = sourceQueueOf(delivery.queue);
     const policy = policyOf(channelOf(queue), app.channels);
     const envelope = poisonIn(delivery.body, queue);
     const givenUp = envelope && (await wasGivenUp(queue, delivery.body, store)) ? envelope : undefined;

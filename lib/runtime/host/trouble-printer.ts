@@ -7,6 +7,7 @@ import { withoutTexts } from '#core/definition/secrets';
 import { type FaultEnd, faultPathOf } from '#core/views/fault-paths';
 import type { Definitions } from '#ports/definitions';
 import type { Store } from '#ports/store';
+import { printable } from '#ports/util/text';
 import type { Result } from '#roles/agent/results';
 import { inputSecretsOf } from '#roles/agent/secrets';
 import type { Trouble } from '#roles/agent/trouble';
@@ -42,7 +43,7 @@ export function createTroublePrinter({ store, definitions, print }: TroublePrint
     // Without its order, nobody knows which parts of the text are secret.
     if (!loaded) return print(`warn  ${agent}.${request.operation} failed. Its order ${request.orderId} cannot be read.`);
     const text = [headingOf(trouble), ...(isFirst ? detailsOf(trouble) : []), placeOf(trouble), nextOf(trouble, loaded)].join('\n      ');
-    print(printable(withoutTexts(`warn  ${text}`, [...inputSecretsOf(trouble), ...secretsOf(loaded)])));
+    print(printableLines(withoutTexts(`warn  ${text}`, [...inputSecretsOf(trouble), ...secretsOf(loaded)])));
   };
 }
 
@@ -61,7 +62,7 @@ export function functionErrorPrinter(print: (text: string) => void): FunctionErr
     const key = text.join('\n      ');
     if (printed.has(key) || printed.size >= causesMax) return;
     printed.add(key);
-    print(printable(key));
+    print(printableLines(key));
   };
 }
 
@@ -157,7 +158,4 @@ function endText(end: FaultEnd): string {
   }
 }
 
-/** Characters that a terminal interprets, other than the line break. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters must not reach a terminal.
-const unsafe = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-const printable = (text: string): string => text.replace(unsafe, '\ufffd');
+const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');

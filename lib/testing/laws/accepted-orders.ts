@@ -22,7 +22,7 @@ export function acceptedOrders(setting: Pick<Setting, 'client'>): Law {
   };
 }
 
-const deadSubmissions = `${queueNames.submissions}-dead`;
+const deadSubmissions = queueNames.deadLetters(queueNames.submissions);
 
 const isStored = (orderId: string, history: History): boolean => history.orders.has(orderId);
 

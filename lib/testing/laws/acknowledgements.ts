@@ -1,5 +1,6 @@
 import { requestIdOf } from '#core/data/ids';
 import type { StepState } from '#core/data/step-state';
+import { isDeadLetterQueue, sourceQueueOf } from '#ports/messages';
 import { poisonIn } from '#roles/dead-letters/envelope';
 import { since } from '#roles/dead-letters/requeue';
 import { parseIncoming } from '#roles/scheduler/incoming';
@@ -28,9 +29,7 @@ export function acknowledgements(setting: Pick<Setting, 'forgedWord'>): Law {
         times.set(originalBody(observation.body), (times.get(originalBody(observation.body)) ?? 0) + 1);
         const requestId = observation.queue.endsWith('-replies') ? /"requestId":"([^"]+)"/.exec(observation.body)?.[1] : undefined;
         if (requestId !== undefined) replies.set(requestId, (replies.get(requestId) ?? new Set()).add(originalBody(observation.body)));
-        const poison = observation.queue.endsWith('-dead')
-          ? poisonIn(observation.body, observation.queue.replace(/-dead$/, ''))
-          : undefined;
+        const poison = isDeadLetterQueue(observation.queue) ? poisonIn(observation.body, sourceQueueOf(observation.queue)) : undefined;
         if (poison) deadLetters.add(poison.body);
         if (observation.queue.endsWith('-requests')) sent.add((JSON.parse(observation.body) as { readonly requestId: string }).requestId);
       }

@@ -1,3 +1,4 @@
+import { isDeadLetterQueue, sourceQueueOf } from '#ports/messages';
 import { policyDefaults } from '#roles/channels/policy';
 import { type Poison, poisonIn } from '#roles/dead-letters/envelope';
 import { isForged, type Law, on, type Setting } from './law.ts';
@@ -75,7 +76,7 @@ function wrongIn({ queue, messageId, body, reason, failures }: Poison, deliverie
 }
 
 const envelopeIn = (queue: string, body: string): Poison | undefined =>
-  queue.endsWith('-dead') ? poisonIn(body, queue.replace(/-dead$/, '')) : undefined;
+  isDeadLetterQueue(queue) ? poisonIn(body, sourceQueueOf(queue)) : undefined;
 
 type Fields = { readonly [field: string]: unknown };
 

@@ -1,3 +1,4 @@
+import { isDeadLetterQueue } from '#ports/messages';
 import { type Law, on } from './law.ts';
 
 /** Less than the time limit of a step, so that the delay causes no expired deadline. */
@@ -11,7 +12,7 @@ export function redelivery(): Law {
     after: on(['visibility changed', 'answered'], (observation) => {
       if (observation.type === 'visibility changed') visibleAfterMs.set(observation.messageId, observation.afterMs);
       // No step waits for dead letters.
-      if (observation.type !== 'answered' || observation.queue.endsWith('-dead')) return undefined;
+      if (observation.type !== 'answered' || isDeadLetterQueue(observation.queue)) return undefined;
       const hidden = observation.failed.find((id) => !((visibleAfterMs.get(id) ?? Number.POSITIVE_INFINITY) <= invisibleMaxMs));
       return hidden && `queue ${observation.queue}: the failed message ${hidden} stays invisible`;
     }),

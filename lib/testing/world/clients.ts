@@ -51,7 +51,7 @@ export class SubmissionRefusedError extends Error {
   readonly problems: readonly SubmissionProblem[];
 
   constructor(problems: readonly SubmissionProblem[]) {
-    super(`A submission that is right is answered: invalid.`);
+    super('The workflow refused the body of an order.');
     this.problems = problems;
   }
 }
