@@ -170,6 +170,19 @@ describe('a secret of an order', () => {
     assert.equal((await desk.state(orderId)).fault?.message, 'the till said no to [secret]');
   });
 
+  test('S24 is redacted where the end of a long message cuts it', async (context) => {
+    const tooLong = ({ token: quoted }: { token: string }) => `${'x'.repeat(2048 - 6)}${quoted}`;
+    const { desk, orderId } = await played(
+      context,
+      shop(
+        () => paid,
+        (input) => Promise.reject(new PermanentFailure('Broken', tooLong(input))),
+      ),
+    );
+    const { message = '' } = (await desk.state(orderId)).fault ?? {};
+    assert.match(message, /^x+\[secre…$/);
+  });
+
   test('S24 in the output of a step is redacted where the service that undoes it quotes it', async (context) => {
     const refunds: Json[] = [];
     const till = defineAgent('worker', {

@@ -45,12 +45,13 @@ function trusted({ program, record }: Loaded, { requestId, reply }: IncomingRepl
   const declared = isRemote(node) ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
   const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
   const fault: Fault = {
-    ...brief(reply.fault),
+    // Shortening first would leave a part of a secret that withoutSecrets does not find.
+    ...brief(withoutSecrets(reply.fault, secrets)),
     type: declared ?? known ?? reply.fault.type,
     class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class,
     source: path,
   };
-  return { status: 'failed', fault: withoutSecrets(fault, secrets) };
+  return { status: 'failed', fault };
 }
 
 export const withoutSecrets = (fault: Fault, secrets: readonly string[]): Fault =>
