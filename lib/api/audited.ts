@@ -1,8 +1,8 @@
 import type { Json } from '#core/data/json';
-import type { AuditEntry } from '#ports/audit';
+import { type AuditEntry, auditedRoles } from '#ports/audit';
 import type { Caller } from './authentication.ts';
 import type { Call } from './route.ts';
-import { isOperator } from './views.ts';
+import { seesAll } from './views.ts';
 
 type Action = Pick<AuditEntry, 'kind' | 'target' | 'action' | 'reason' | 'after'>;
 
@@ -36,9 +36,9 @@ export async function audited<T>(
  * not recorded.
  */
 export async function auditedRead({ api, caller, requestId }: Pick<Call, 'api' | 'caller' | 'requestId'>, target: string): Promise<void> {
-  if (!isOperator(caller)) return;
+  if (!seesAll(caller)) return;
   const who = { by: caller.subject, role: auditedRole(caller), requestId };
   await api.audit.recordRead({ ...who, kind: 'read', target, action: 'read', reason: null, before: null, after: null });
 }
 
-const auditedRole = ({ roles }: Caller): AuditEntry['role'] => (roles.has('admin') ? 'admin' : 'operator');
+const auditedRole = ({ roles }: Caller): AuditEntry['role'] => auditedRoles.find((role) => roles.has(role)) ?? 'viewer';

@@ -17,7 +17,7 @@ export interface Issuer {
   readonly skewSeconds?: number;
 }
 
-export const roles = ['client', 'operator', 'admin'] as const;
+export const roles = ['client', 'viewer', 'operator', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
 /** The caller, as the token alone describes it. */
@@ -25,11 +25,13 @@ export interface Caller {
   readonly subject: string;
   /** The client whose orders the caller may see and submit. */
   readonly client?: string;
-  /** The roles of the caller: an admin is also an operator, and a client must name its client id. */
+  /** The roles of the caller: an admin is also an operator, an operator also a viewer, and a client must name its client id. */
   readonly roles: ReadonlySet<Role>;
+  /** The groups of people to which the caller belongs. */
+  readonly groups: readonly string[];
 }
 
-export const anonymous: Caller = { subject: '', roles: new Set() };
+export const anonymous: Caller = { subject: '', roles: new Set(), groups: [] };
 
 /** Excludes `.` and `..`, which are path segments of their own in a URL. */
 export const clientIdPattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/;
@@ -42,6 +44,9 @@ type Authenticated =
 const algorithms = ['ES256', 'RS256'];
 const skewSecondsMax = 60;
 const tokenCharactersMax = 8192;
+/** Groups that count; a token with more belongs to the first of them. */
+const groupsMax = 100;
+const groupCharactersMax = 64;
 /** How long a verified token is cached, and so how long a withdrawn key or registration still counts. */
 const rememberedMs = 30_000;
 const rememberedMax = 2000;
@@ -113,16 +118,26 @@ const isFor = (audience: Issuer['audience'], { audience: named }: Claims): boole
   [named].flat().some((each) => typeof each === 'string' && [audience].flat().includes(each));
 
 /** Returns undefined when `sub` or `exp` is invalid. Unknown roles grant nothing. */
-function callerOf({ sub, exp }: JWTPayload, { roles: claimed, client }: Claims): Caller | undefined {
+function callerOf({ sub, exp }: JWTPayload, { roles: claimed, client, groups }: Claims): Caller | undefined {
   if (typeof sub !== 'string' || sub === '' || !Number.isFinite(exp)) return undefined;
   const named: readonly unknown[] = Array.isArray(claimed) ? claimed : [];
-  const isClient = named.includes('client') && typeof client === 'string' && clientIdPattern.test(client);
+  const operates = named.includes('operator') || named.includes('admin');
+  // A viewer changes nothing, so a token with both roles is no client.
+  const isClient =
+    named.includes('client') && (operates || !named.includes('viewer')) && typeof client === 'string' && clientIdPattern.test(client);
   const granted = new Set<Role>();
   if (isClient) granted.add('client');
   if (named.includes('admin')) granted.add('admin');
-  if (named.includes('operator') || named.includes('admin')) granted.add('operator');
-  return { subject: sub, ...(isClient ? { client } : {}), roles: granted };
+  if (operates) granted.add('operator');
+  if (operates || named.includes('viewer')) granted.add('viewer');
+  return { subject: sub, ...(isClient ? { client } : {}), roles: granted, groups: groupsIn(groups) };
 }
+
+/** Whether a text may name a group of people. */
+export const isGroupName = (name: unknown): name is string => typeof name === 'string' && name !== '' && name.length <= groupCharactersMax;
+
+const groupsIn = (claimed: unknown): readonly string[] =>
+  Array.isArray(claimed) ? [...new Set(claimed.filter(isGroupName))].slice(0, groupsMax) : [];
 
 /** Whether the issuer's keys could not be fetched, which says nothing about the token. */
 const isOutage = (error: unknown): boolean =>

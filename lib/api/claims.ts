@@ -7,6 +7,8 @@ export interface Claims {
   readonly roles: unknown;
   /** The client whose orders the bearer may see and submit. */
   readonly client: unknown;
+  /** The groups of people to which the bearer belongs. */
+  readonly groups: unknown;
   /** The program that requested the token, if the token names no client. The registration of a client names its programs. */
   readonly appClient?: string;
 }
@@ -14,10 +16,15 @@ export interface Claims {
 /** Reads the claims as an issuer writes them; returns undefined when the token cannot be one for this API. */
 export type ReadClaims = (payload: JWTPayload) => Claims | undefined;
 
-export const standardClaims: ReadClaims = ({ aud, roles: granted, client }) => ({ audience: aud, roles: granted, client });
+export const standardClaims: ReadClaims = ({ aud, roles: granted, client, groups }) => ({
+  audience: aud,
+  roles: granted,
+  client,
+  groups,
+});
 
 /**
- * Reads the tokens of a Cognito user pool. An ID token names the app client as its audience; an access token has none and names it
+ * Reads the tokens of a Cognito user pool. Its groups are roles and, with the prefix `team-`, groups of people. An ID token names the app client as its audience; an access token has none and names it
  * as `client_id`. An access token carries no user attributes, so the app client gives the client whose orders it submits.
  */
 export const cognitoClaims: ReadClaims = ({
@@ -30,13 +37,18 @@ export const cognitoClaims: ReadClaims = ({
   'custom:client': client,
 }) => {
   const named: readonly unknown[] = Array.isArray(groups) ? groups : [];
-  if (use === 'id') return { audience: aud, roles: named, client };
+  const teams = named.flatMap((group) =>
+    typeof group === 'string' && group.startsWith(teamPrefix) ? [group.slice(teamPrefix.length)] : [],
+  );
+  if (use === 'id') return { audience: aud, roles: named, client, groups: teams };
   if (use !== 'access' || typeof appClient !== 'string') return undefined;
   // Scopes describe a program. A user who signed in to the program has the roles of their groups alone.
   const isOfProgram = sub === appClient;
-  return { audience: appClient, roles: isOfProgram ? [...named, ...rolesIn(scope)] : named, client: undefined, appClient };
+  return { audience: appClient, roles: isOfProgram ? [...named, ...rolesIn(scope)] : named, client: undefined, groups: teams, appClient };
 };
 
+/** The prefix of the user pool's groups that are teams. The others are roles. */
+const teamPrefix = 'team-';
 /** The prefix of scopes: the stack's resource server in its user pool. */
 const resourceServer = 'redress/';
 

@@ -9,7 +9,7 @@ import { salvagedJournal } from '#roles/repair/rebuild';
 import { decodeInstance, type Instance, type JournalEntry } from '#roles/scheduler/instance';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Caller } from './authentication.ts';
-import { isOperator } from './views.ts';
+import { seesAll } from './views.ts';
 
 /** Returns an order's journal and instance. If the instance is damaged, the journal comes from its pages and the readable rest of its tail. */
 export async function readJournal(
@@ -42,7 +42,7 @@ function readableInstance(state: StateRecord): Instance | undefined {
 
 /** Returns one history entry with the fields that the caller's role may see. Its request id also occurs in messages and logs. */
 export function entryView(orderId: string, entry: JournalEntry, caller: Caller): { readonly [field: string]: unknown } {
-  const fields = Object.entries(withRequestId(orderId, entry)).filter(([field]) => isOperator(caller) || forClients.has(field));
+  const fields = Object.entries(withRequestId(orderId, entry)).filter(([field]) => seesAll(caller) || forClients.has(field));
   return Object.fromEntries(
     fields.map(([field, value]) => [
       field,
@@ -81,7 +81,7 @@ const forClients = new Set([
 /** A client sees the type of a fault alone. */
 const faultView = ({ type, class: faultClass, permanent, message, outcomeUnknown, data }: Fault, caller: Caller) => ({
   type: shortType(type),
-  ...(isOperator(caller)
+  ...(seesAll(caller)
     ? { class: faultClass, permanent, message, ...(outcomeUnknown ? { outcomeUnknown } : {}), ...(data === undefined ? {} : { data }) }
     : {}),
 });

@@ -16,6 +16,7 @@ export interface LocalIssuer extends Issuer {
     readonly role: Role;
     readonly client?: string;
     readonly subject?: string;
+    readonly groups?: readonly string[];
     readonly expiresInSeconds?: number;
   }): Promise<string>;
 }
@@ -58,9 +59,13 @@ function issuerWith({ key, cursorKey }: IssuerKeys, now: () => number): LocalIss
     // The same clock signs and verifies.
     skewSeconds: 0,
     cursorKey: Buffer.from(cursorKey, 'base64url'),
-    sign({ role, client, subject = client ?? role, expiresInSeconds = twelveHours }) {
+    sign({ role, client, groups = [], subject = client ?? role, expiresInSeconds = twelveHours }) {
       const issuedAt = Math.floor(now() / 1000);
-      return new SignJWT({ roles: [role], ...(client === undefined ? {} : { client }) })
+      return new SignJWT({
+        roles: [role],
+        ...(client === undefined ? {} : { client }),
+        ...(groups.length > 0 ? { groups: [...groups] } : {}),
+      })
         .setProtectedHeader({ alg: 'ES256', kid: key.kid, typ: 'JWT' })
         .setIssuer(issuer)
         .setAudience(audience)

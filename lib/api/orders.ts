@@ -13,7 +13,7 @@ import { readOrder } from './read-order.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { PageQuery } from './schemas/common.ts';
 import type { OrderListQuery, ReadHeaders, ReadQuery, SubmissionBody, SubmissionHeaders } from './schemas/orders.ts';
-import { fullOrder, isOperator, listedOrder, maySee } from './views.ts';
+import { fullOrder, isOperator, listedOrder, maySee, seesAll } from './views.ts';
 import { isAtRest, preferenceApplied, preferredWait, waitForOrder } from './waiting.ts';
 
 type Query<T extends z.ZodType> = Call<z.output<T>>;
@@ -86,7 +86,7 @@ const cachingOf = (etag: string) => ({ etag, 'cache-control': 'private, no-cache
 
 /** Answers with an order and all its steps. */
 async function orderAnswer({ api, caller }: Pick<Call, 'api' | 'caller'>, { order, state }: FoundOrder): Promise<Answer> {
-  const read = await readOrder(api, { order, state }, isOperator(caller));
+  const read = await readOrder(api, { order, state }, seesAll(caller));
   return json(200, fullOrder(order, state, read, caller), { orderId: order.orderId, headers: cachingOf(etagOf(state.rev)) });
 }
 
@@ -96,9 +96,9 @@ export async function listOrders({ api, caller, query }: Call<OrderListQuery>): 
     ...filters,
     ...(submittedAfter === undefined ? {} : { submittedAfter: Date.parse(submittedAfter) }),
     ...(submittedBefore === undefined ? {} : { submittedBefore: Date.parse(submittedBefore) }),
-    ...(isOperator(caller) ? {} : { client: caller.client ?? '' }),
+    ...(seesAll(caller) ? {} : { client: caller.client ?? '' }),
   };
-  const scope = { key: api.cursorKey, bound: ['orders', caller.subject, caller.client ?? null, isOperator(caller), filter as JsonObject] };
+  const scope = { key: api.cursorKey, bound: ['orders', caller.subject, caller.client ?? null, seesAll(caller), filter as JsonObject] };
   const after = cursor === undefined ? undefined : openCursor(cursor, scope);
   if (cursor !== undefined && !after) return badCursor;
 
@@ -111,7 +111,7 @@ export async function listOrders({ api, caller, query }: Call<OrderListQuery>): 
 
 export async function showHistory(call: Query<typeof PageQuery>): Promise<Answer | Refusal> {
   const { api, caller, id, query } = call;
-  const scope = { key: api.cursorKey, bound: ['history', caller.subject, caller.client ?? null, isOperator(caller), id] };
+  const scope = { key: api.cursorKey, bound: ['history', caller.subject, caller.client ?? null, seesAll(caller), id] };
   const after = query.cursor === undefined ? [0] : openCursor(query.cursor, scope);
   if (!after) return badCursor;
   const found = await visibleOrder(call);
@@ -144,7 +144,7 @@ export async function visibleOrder({ api, caller, id }: Call): ReturnType<Store[
     return found && maySee(caller, found.order) ? found : undefined;
   } catch (error) {
     if (!(error instanceof UnreadableRecordError)) throw error;
-    if (error.order ? maySee(caller, error.order) : isOperator(caller)) throw error;
+    if (error.order ? maySee(caller, error.order) : seesAll(caller)) throw error;
     return undefined;
   }
 }

@@ -45,7 +45,7 @@ export const routes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/orders',
-    roles: ['client', 'operator'],
+    roles: ['client', 'viewer', 'operator'],
     summary: 'List orders, newest first; clients see their own',
     query: orders.OrderListQuery,
     answers: { 200: { description: 'A page of orders', schema: pageOf(orders.ListedOrder) } },
@@ -55,7 +55,7 @@ export const routes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/orders/{id}',
-    roles: ['client', 'operator'],
+    roles: ['client', 'viewer', 'operator'],
     summary: 'Show the state and the steps of an order; with `wait`, the answer comes when the order ends, is blocked or changes',
     query: orders.ReadQuery,
     headers: orders.ReadHeaders,
@@ -69,7 +69,7 @@ export const routes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/orders/{id}/history',
-    roles: ['client', 'operator'],
+    roles: ['client', 'viewer', 'operator'],
     summary: 'Show the history of an order, oldest first; clients see it without internals',
     query: PageQuery,
     answers: { 200: { description: 'A page of the journal', schema: pageOf(orders.HistoryEntry) } },
@@ -111,7 +111,7 @@ export const routes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/orders/{id}/plan',
-    roles: ['operator'],
+    roles: ['viewer', 'operator'],
     summary: 'Show what an undo of the order, or of one of its scopes, would do',
     query: instructions.PlanQuery,
     answers: { 200: { description: 'The steps that would be undone, in order. Nothing was changed.', schema: instructions.UndoPlanned } },
@@ -135,7 +135,7 @@ export const routes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/channels',
-    roles: ['operator'],
+    roles: ['viewer', 'operator'],
     summary: 'List the channels: queue depths, open or closed, and circuit breakers',
     query: PageQuery,
     answers: { 200: { description: 'A page of channels, by name', schema: pageOf(channels.ChannelState) } },
@@ -167,7 +167,7 @@ export const routes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/channels/{name}/dead-letters',
-    roles: ['operator'],
+    roles: ['viewer', 'operator'],
     summary: 'List the dead letters of a channel, oldest first',
     query: deadLetters.DeadLetterQuery,
     answers: { 200: { description: 'A page of messages, without their bodies', schema: pageOf(deadLetters.DeadLetterSummary) } },
@@ -193,7 +193,7 @@ export const routes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/channels/{name}/dead-letters/{id}',
-    roles: ['operator'],
+    roles: ['viewer', 'operator'],
     summary: 'Show a dead letter and its failed attempts',
     answers: { 200: { description: 'The message', schema: deadLetters.DeadLetterMessage } },
     refusals: ['not-found'],

@@ -10,14 +10,16 @@ import { type Followed, type OrderWait, type Outage, waitOfHead, waitOfOrder } f
 
 /** Views of an order for each role. Only the fields named here are shown. */
 
-/** Operators see every order with its internals; clients see their own orders without them. */
+/** Whether the caller sees every order with its internals: a viewer, an operator or an admin. Clients see their own orders without them. */
+export const seesAll = (caller: Caller): boolean => caller.roles.has('viewer');
+
 export const isOperator = (caller: Caller): boolean => caller.roles.has('operator');
 
 export const maySee = (caller: Caller, { client }: { readonly client: string }): boolean =>
-  isOperator(caller) || (caller.client !== undefined && caller.client === client);
+  seesAll(caller) || (caller.client !== undefined && caller.client === client);
 
 export const listedOrder = (order: OrderRecord, state: StateHead, program: Program | undefined, caller: Caller) =>
-  isOperator(caller)
+  seesAll(caller)
     ? { ...operatorPart(order, state), waitsFor: orderWaitView(waitOfHead(state, program)), ...internalPart(state) }
     : clientPart(order, state);
 
@@ -32,7 +34,7 @@ export interface ReadOrder {
 }
 
 export const fullOrder = (order: OrderRecord, state: StateHead, read: ReadOrder, caller: Caller) =>
-  isOperator(caller) ? orderForOperators(order, state, read) : orderForClient(order, state, read);
+  seesAll(caller) ? orderForOperators(order, state, read) : orderForClient(order, state, read);
 
 /** A client sees its order from outside: how far it is, and the type of the fault alone. */
 function orderForClient(order: OrderRecord, state: StateHead, read: ReadOrder) {

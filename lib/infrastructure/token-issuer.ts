@@ -30,7 +30,7 @@ export interface UserPoolIssuerProps {
   readonly clients: readonly string[];
 }
 
-export const userRoles = ['client', 'operator', 'admin'] as const;
+export const userRoles = ['client', 'viewer', 'operator', 'admin'] as const;
 
 /** The stack's user pool as issuer: people sign in and have groups, programs have app clients and scopes. */
 export class UserPoolIssuer extends Construct {

@@ -1,6 +1,9 @@
 import type { Json } from '#core/data/json';
 
 export const auditKinds = ['instruction', 'channel', 'dead-letter', 'client', 'read'] as const;
+/** The roles of people, the mightiest first. */
+export const auditedRoles = ['admin', 'operator', 'viewer'] as const;
+
 export type AuditKind = (typeof auditKinds)[number];
 
 /** The record of one action of a person. It is written before the action and never changed. */
@@ -9,7 +12,7 @@ export interface AuditEntry {
   readonly at: number;
   /** The `sub` of the person's token. */
   readonly by: string;
-  readonly role: 'operator' | 'admin';
+  readonly role: (typeof auditedRoles)[number];
   readonly kind: AuditKind;
   /** The order, the channel, the dead letter as `<channel>/<id>`, or the client. */
   readonly target: string;

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { base64url, CompactSign, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
-import type { Role } from '#api/authentication';
+import { createAuthentication, type Role } from '#api/authentication';
 import { routes } from '#api/routes';
+import { manualClock } from '#ports/clock';
 import { timeText, wakeUpMessage } from '#ports/messages';
 import { type CallOptions, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
@@ -12,10 +13,14 @@ const granted: { readonly [who in Who]: readonly Role[] } = {
   acme: ['client'],
   other: ['client'],
   clientless: [],
-  operator: ['operator'],
-  admin: ['admin', 'operator'],
+  viewer: ['viewer'],
+  operator: ['operator', 'viewer'],
+  admin: ['admin', 'operator', 'viewer'],
   visitor: [],
 };
+
+/** Cursors are sealed for one person. */
+const withoutCursor = (answer: { readonly json: object } | undefined) => ({ ...answer?.json, next: null });
 
 /** A well-formed request for each call, so that only access decides. */
 const cancel = 'POST /orders/{id}/cancel';
@@ -68,6 +73,41 @@ test('every call is open only to the roles that its row in the table lists, and 
   }
 });
 
+test('a viewer reads what an operator reads, except the audit and the clients, and is refused each change', async () => {
+  const { ask, orderInError, deadLetter, stored } = startApi();
+  const id = await orderInError('k');
+  const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(id, 0) });
+  const before = await stored();
+  const operating = routes.filter(({ roles }) => roles !== 'anyone' && roles.some((role) => role !== 'viewer'));
+  for (const { method, path } of operating) {
+    const call = `${method} ${path}`;
+    const given = path.startsWith('/channels') ? message : path.startsWith('/clients') ? 'acme' : id;
+    const at = path.replace('{id}', given).replace('{name}', path.startsWith('/channels') ? 'wake-ups' : 'visa');
+    const read = (as: Who) => ask(method, at, { as, ...(method === 'GET' ? {} : wellFormed[call]) });
+    const mine = await read('viewer');
+    if (method !== 'GET' || ['/audit', '/clients'].includes(path)) assert.equal(mine.status, 403, call);
+    else assert.deepEqual([mine.status, withoutCursor(mine)], [200, withoutCursor(await read('operator'))], call);
+  }
+  assert.equal(await stored(), before);
+});
+
+test('a token of a viewer that is also a client submits and cancels nothing, and has the groups that it names', async () => {
+  const { ask, stored } = startApi({ issuer: known });
+  const before = await stored();
+  const token = await signed({ ...good, roles: ['client', 'viewer'], client: 'acme' });
+  const submitted = await ask('POST', '/orders', { token, headers: { 'idempotency-key': 'k2' }, body: goodSubmission });
+  const canceled = await ask('POST', '/orders/mine/cancel', { token, body: { reason: 'mine' } });
+  assert.deepEqual([submitted.status, canceled.status, await stored()], [403, 403, before]);
+
+  const authenticate = createAuthentication(known, manualClock(), async () => undefined);
+  const groupsOf = async (groups: unknown) => {
+    const known = await authenticate(`Bearer ${await signed({ ...good, groups })}`);
+    return known.outcome === 'known' ? known.caller.groups : known.outcome;
+  };
+  assert.deepEqual(await groupsOf(['claims', 'claims', '', 7, 'x'.repeat(65), 'night']), ['claims', 'night']);
+  for (const none of [undefined, 'claims', { claims: true }]) assert.deepEqual(await groupsOf(none), []);
+});
+
 test("another client's order gets the same answer, byte for byte, as one that never existed", async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
@@ -98,7 +138,7 @@ test('a client cannot give an instruction, register a client or list clients, an
   for (const [method, path, options] of tries)
     assert.equal((await ask(method, path, { as: 'acme', ...options })).status, 403, `${method} ${path}`);
   assert.equal((await ask('PUT', '/clients/acme', { as: 'operator', body: {} })).status, 403);
-  for (const as of ['operator', 'admin', 'clientless'] as const)
+  for (const as of ['viewer', 'operator', 'admin', 'clientless'] as const)
     assert.equal((await ask('POST', '/orders', { as, headers: { 'idempotency-key': 'k2' }, body: goodSubmission })).status, 403, as);
   assert.equal((await ask('POST', `/orders/${orderId}`, { as: 'operator', headers: { 'x-http-method-override': 'GET' } })).status, 405);
   assert.equal(await stored(), before);

@@ -157,6 +157,8 @@ test('Cognito: groups and scopes give the roles, an attribute or the app client 
   /** The rights of each token: submit as a client, list as an operator, register clients as an admin. */
   const tokens: readonly [string, object, string][] = [
     ['an operator who signed in', idToken, 'list'],
+    ['a viewer who signed in', { ...idToken, 'cognito:groups': ['viewer'] }, 'list'],
+    ['a viewer who is also a user of a client', { ...clientUser, 'cognito:groups': ['client', 'viewer'] }, 'list'],
     ['an admin who signed in', { ...idToken, 'cognito:groups': ['sales', 'admin'] }, 'list register'],
     ['a user of a client', clientUser, 'list submit'],
     ['a user of a client whom nobody gave to one', { ...clientUser, 'custom:client': undefined }, ''],

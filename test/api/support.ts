@@ -68,6 +68,7 @@ export const tokens = {
   acme: await issuer.sign({ role: 'client', client: 'acme' }),
   other: await issuer.sign({ role: 'client', client: 'other' }),
   clientless: await issuer.sign({ role: 'client' }),
+  viewer: await issuer.sign({ role: 'viewer', subject: 'vera' }),
   operator: await issuer.sign({ role: 'operator', subject: 'olga' }),
   admin: await issuer.sign({ role: 'admin', subject: 'ada' }),
   visitor: await issuer.sign({ role: 'visitor' as Role }),

@@ -40,6 +40,13 @@ describe('redress token', () => {
     });
   }
 
+  test('--groups names the groups of the bearer', async (context) => {
+    const folder = folderFor(context);
+    const { json } = await redress(['token', '--role', 'viewer', '--groups', 'claims, night-shift,claims', '--data', folder, '--json']);
+    const { roles, groups } = await claimsOf(json.token, folder);
+    assert.deepEqual({ roles, groups }, { roles: ['viewer'], groups: ['claims', 'night-shift'] });
+  });
+
   for (const args of [
     [],
     ['--role', 'client'],
@@ -50,6 +57,8 @@ describe('redress token', () => {
     ['--role', 'admin', '--expires', '365d'],
     ['--role', 'client', '--client', 'acme', '--expires', '8d'],
     ['--role', 'client', '--client', 'a b'],
+    ['--role', 'operator', '--groups', 'claims,,night'],
+    ['--role', 'operator', '--groups', 'x'.repeat(65)],
   ]) {
     test(`"redress token ${args.join(' ')}" is a usage error`, async (context) => {
       const { exitCode, out } = await redress(['token', ...args, '--data', folderFor(context)]);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { auditKinds } from '#ports/audit';
+import { auditedRoles, auditKinds } from '#ports/audit';
 import { anyJson, cursor, limit, optionalOneOf, optionalTime, time } from './common.ts';
 
 const text = z.string().min(1).max(1024).exactOptional();
@@ -17,7 +17,7 @@ export const AuditEntry = z.strictObject({
   id: z.string(),
   at: time,
   by: z.string(),
-  role: z.enum(['operator', 'admin']),
+  role: z.enum(auditedRoles),
   kind: z.enum(auditKinds),
   target: z.string(),
   action: z
