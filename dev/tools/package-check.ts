@@ -1,12 +1,16 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { clientsAt, createTable } from '../../test/adapters/aws/support.ts';
+import { startDynoxide } from '../../test/support/emulators.ts';
 import { installed, root } from './run.ts';
 import { oneOrder, startSystem } from './start-system.ts';
 
 /**
- * Installs the packed package as a user would. The sample app starts from the package; a copy of the example compiles and runs; and a
+ * Installs the packed package as a user would. The sample app starts from the package; its command restores a table of an emulator; a copy of the example compiles and runs; and a
  * project from an empty folder works as docs/guides/your-own-project.md says, command by command.
  */
 const folder = mkdtempSync(join(tmpdir(), 'redress-package-'));
@@ -22,6 +26,8 @@ try {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'orders', private: true, type: 'module' }));
   run('npm', ['install', ...quietly, `./${tarball}`]);
   report({ package: tarball, sample: await orderIn([]) });
+
+  report({ restore: await restored() });
 
   for (const name of ['orders', 'shop']) cpSync(`${root}examples/${name}`, join(folder, name), { recursive: true });
   compileExample();
@@ -41,6 +47,31 @@ async function orderIn(app: readonly string[]): Promise<string | null> {
   const code = await system.end();
   if (order.processState !== 'Processed' || code !== 0) throw new Error(system.output());
   return order.outcome;
+}
+
+/** Restores a table of an emulator with the installed command, as the runbook says. Returns its output. */
+async function restored(): Promise<string> {
+  const { endpoint, stop } = await startDynoxide();
+  const { dynamodb } = clientsAt({ dynamodb: endpoint });
+  try {
+    const from = await createTable(dynamodb, 'redress-restored');
+    const to = await createTable(dynamodb, 'redress');
+    const Item = { pk: { S: 'ORDER#ord_1' }, sk: { S: 'STATE' }, rev: { N: '7' }, epoch: { N: '2' } };
+    await dynamodb.send(new PutItemCommand({ TableName: from, Item }));
+    const aws = {
+      AWS_ENDPOINT_URL_DYNAMODB: endpoint,
+      AWS_REGION: 'eu-central-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+    };
+    const { stdout } = await promisify(execFile)(command, ['restore', from, to], { cwd: folder, env: { ...env, ...aws } });
+    const { Items: [state] = [] } = await dynamodb.send(new ScanCommand({ TableName: to }));
+    if (Number(state?.['rev']?.N) <= 7) throw new Error(`The order has not continued with unused numbers: ${JSON.stringify(state)}`);
+    return stdout.trim();
+  } finally {
+    dynamodb.destroy();
+    await stop();
+  }
 }
 
 function compileExample(): void {

@@ -168,6 +168,9 @@ export interface StateRecord {
 /** The record without the instance. The supervisor sees only this. */
 export type StateHead = Omit<StateRecord, 'blob'>;
 
+/** Counters that only rise. They fence writes, and are part of the ids of pages, requests and announcements. */
+export type Counters = Pick<StateHead, 'rev' | 'epoch' | 'errorGen' | 'statusSeq'>;
+
 /** The registration of a client of the API: the channels that it may name, and those who may act for it. */
 export interface ClientRecord {
   readonly id: string;

@@ -1,5 +1,5 @@
-import type { StateHead } from '#ports/records';
-import { type Counters, countersAfterRestore } from '#roles/repair/restore';
+import type { Counters, StateHead } from '#ports/records';
+import { countersAfterRestore } from '#roles/repair/restore';
 import type { History, Tracked } from '#testing/world/history';
 import type { Shared } from './ports.ts';
 
@@ -7,7 +7,7 @@ import type { Shared } from './ports.ts';
 const tables = ['orders', 'states', 'pages', 'overflow', 'undoPages', 'intents', 'clients', 'breakers', 'documents'] as const;
 type Row = Record<string, string | number | null>;
 
-/** A copy of the tables at one moment, for a later restore (X-37), as `dev/tools/restore-table.ts` does it. */
+/** A copy of the tables at one moment, for a later restore (X-37), as `redress restore` does it. */
 export class Backup {
   private readonly shared: Shared;
   private readonly rows: ReadonlyMap<string, readonly Row[]>;

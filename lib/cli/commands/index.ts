@@ -24,6 +24,7 @@ import { orderWatch } from './order-watch.ts';
 import { channelStatus } from './queue-list.ts';
 import { channelReceive } from './queue-receive.ts';
 import { reset } from './reset.ts';
+import { restore } from './restore.ts';
 import { start } from './start.ts';
 import { supervise } from './supervise.ts';
 import { token } from './token.ts';
@@ -69,5 +70,6 @@ export const commands: readonly CliCommand[] = [
   clientList,
   audit,
   supervise,
+  restore,
   reset,
 ];

@@ -1,7 +1,4 @@
-import type { StateHead } from '#ports/records';
-
-/** Counters that only rise. They fence writes, and are part of the ids of pages, requests and announcements. */
-export type Counters = Pick<StateHead, 'rev' | 'epoch' | 'errorGen' | 'statusSeq'>;
+import type { Counters } from '#ports/records';
 
 const gap = 1_000_000;
 

@@ -3,17 +3,17 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DeleteTableCommand } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { deploy } from '../adapters/aws/deploy.ts';
-import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
+import { type Deployment, deployed, startEmulators } from '../adapters/aws/deployment.ts';
 import { clientsAt, createTable } from '../adapters/aws/support.ts';
 import app from '../infrastructure/app.ts';
 import { type ApiAnswer, openRoles, type Roles } from '../infrastructure/roles.ts';
 
 const { endpoints, stop } = await startEmulators();
 test.after(stop);
-const tool = fileURLToPath(new URL('../../dev/tools/restore-table.ts', import.meta.url));
+const launcher = fileURLToPath(new URL('../../bin/redress.js', import.meta.url));
 
 const shop = { as: 'client', client: 'shop' } as const;
 const submit = async (roles: Roles, key: string, item: string): Promise<string> => {
@@ -26,9 +26,10 @@ const submit = async (roles: Roles, key: string, item: string): Promise<string> 
   return String(answer.body['orderId']);
 };
 const shown = (roles: Roles, id: string): Promise<ApiAnswer> => roles.call('GET', `/orders/${id}`, { as: 'operator' });
-const restore = async ({ table, variables }: Awaited<ReturnType<typeof deployed>>, to: string, from = table): Promise<string> => {
-  const flags = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', tool, from, to];
-  const { stdout } = await promisify(execFile)(process.execPath, flags, { env: { ...process.env, ...variables } });
+const restore = async ({ table, variables }: Pick<Deployment, 'table' | 'variables'>, to: string, from = table): Promise<string> => {
+  const { stdout } = await promisify(execFile)(process.execPath, [launcher, 'restore', from, to], {
+    env: { ...process.env, ...variables },
+  });
   assert.match(stdout, /^\d+ items from/);
   return stdout;
 };
@@ -80,6 +81,29 @@ test('F-09: when the items of a table are restored into a new one, every order c
   assert.equal(instructed.status, 202);
   const listed = await after.call('GET', '/orders', shop);
   assert.equal((listed.body['items'] as readonly unknown[]).length, 3);
+  dynamodb.destroy();
+});
+
+test('F-09: a restore whose tables are missing, the same, or of another program says so and copies nothing', async () => {
+  const { table, variables } = await deployed(app, endpoints);
+  const { dynamodb } = clientsAt(endpoints);
+  const KeySchema = [{ AttributeName: 'id', KeyType: 'HASH' as const }];
+  const AttributeDefinitions = [{ AttributeName: 'id', AttributeType: 'S' as const }];
+  await dynamodb.send(
+    new CreateTableCommand({ TableName: 'of-another-program', KeySchema, AttributeDefinitions, BillingMode: 'PAY_PER_REQUEST' }),
+  );
+  for (const [from, to, reason] of [
+    ['no-such-table', table, /There is no table no-such-table in eu-central-1\. Name a table of this account and region/],
+    [table, 'no-such-table', /There is no table no-such-table in eu-central-1\./],
+    [table, 'of-another-program', /is not a table of Redress: expected the keys pk and sk, got id\./],
+    [table, table, /Expected two tables/],
+    ['a b', table, /Invalid table name/],
+  ] as const)
+    await assert.rejects(restore({ table, variables }, to, from), ({ code, stdout, stderr }) => {
+      assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
+      assert.match(stderr, reason);
+      return true;
+    });
   dynamodb.destroy();
 });
 
