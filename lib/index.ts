@@ -39,7 +39,7 @@ export {
 } from '#authoring/engine-faults';
 export type { Expr, In, Ref } from '#authoring/expression';
 export { cel, orElse, sum, text } from '#authoring/expression';
-export type { Failed, FaultType } from '#authoring/fault';
+export type { Failed, FaultDetails, FaultTag, FaultType } from '#authoring/fault';
 export { AnyFault, fault, PermanentFailure, TransientFailure, TransientFault, UnprocessableMessage } from '#authoring/fault';
 export type { Collecting, ForEachOptions, Turn } from '#authoring/loops';
 export { forEach, repeatWhile } from '#authoring/loops';

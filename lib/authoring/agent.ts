@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '#core/data/json';
 import { secretPointers } from '#core/definition/secrets';
 import { expectFunction } from './definition-error.ts';
 import type { In } from './expression.ts';
-import type { Failed, FaultType } from './fault.ts';
+import type { Failed, FaultDetails, FaultType } from './fault.ts';
 import { checkSchema } from './schema.ts';
 import { recordStep, type StepActivity } from './step.ts';
 
@@ -158,6 +158,12 @@ export type AnyAgent = { readonly [definition]: AgentDefinition };
 /** Marks a field as secret: it is redacted in history, alerts, announcements and logs. */
 export const secret = <T extends z.ZodType>(schema: T): T => schema.meta({ ...schema.meta(), secret: true }) as T;
 
+/** Returns the details of the faults that have any, by path. */
+function detailsOf(faults: readonly FaultType[]): { readonly faultDetails?: { readonly [path: string]: FaultDetails } } {
+  const entries = faults.flatMap(({ path, details }) => (details ? [[path, details] as const] : []));
+  return entries.length > 0 ? { faultDetails: Object.fromEntries(entries) } : {};
+}
+
 const stepOf = (
   agent: string,
   name: string,
@@ -172,6 +178,7 @@ const stepOf = (
     operation: name,
     input,
     ...(faults.length > 0 ? { faults: faults.map(({ path }) => path) } : {}),
+    ...detailsOf(faults),
     ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }),
     ...(longestSeconds === undefined ? {} : { longestSeconds }),
     ...(atMostOnce ? { atMostOnce } : {}),

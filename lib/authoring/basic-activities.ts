@@ -11,7 +11,7 @@ export type Data = string | number | boolean | null | Expr<unknown> | readonly D
 
 /** Raises a fault, as if a step had failed with it. */
 export const raise = <P extends string>(fault: FaultType<P>, message: In<string>, data?: Data): Activity<P> =>
-  leaf({ activity: 'raise', name: 'raise', fault: fault.path, message, ...(data === undefined ? {} : { data }) });
+  leaf({ activity: 'raise', name: 'raise', fault: fault.path, message, ...(data === undefined ? {} : { data }), ...fault.details });
 
 /** Raises the caught fault again. Handlers receive it as `rethrow`. */
 export const rethrow = (): Activity<never> => leaf({ activity: 'rethrow', name: 'rethrow' });

@@ -1,25 +1,60 @@
-import { anyFault, operatorAsked, transient } from '#core/data/fault';
+import { anyFault, type FaultDetails, type FaultTag, operatorAsked, transient } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
+
+export type { FaultDetails, FaultTag } from '#core/data/fault';
 
 /** A declared fault. Its path contains its ancestors, most general first: `Refused/CardDeclined`. */
 export interface FaultType<P extends string = string> {
   readonly path: P;
   readonly name: string;
+  readonly details?: FaultDetails;
 }
 
-/** Declares a fault, or a kind of another fault: `fault('CardDeclined', Refused)`. */
-export const fault = <const N extends string, P extends string = never>(
+type Path<N extends string, P extends string> = [P] extends [never] ? N : `${P}/${N}`;
+
+/**
+ * Declares a fault, or a kind of another fault: `fault('CardDeclined', Refused)`. Details describe it for operators:
+ * `fault('OutOfStock', { tags: ['user', 'semantic'] })`. A kind of a fault has the details of that fault unless it names its own.
+ *
+ * @throws TypeError for an invalid name, for tags that exclude each other, and for an unknown `groupBy`.
+ */
+export function fault<const N extends string, P extends string = never>(
   name: N,
   kindOf?: FaultType<P>,
-): FaultType<[P] extends [never] ? N : `${P}/${N}`> => {
+  details?: FaultDetails,
+): FaultType<Path<N, P>>;
+export function fault<const N extends string>(name: N, details: FaultDetails): FaultType<N>;
+export function fault(name: string, second?: FaultType | FaultDetails, third?: FaultDetails): FaultType {
+  const kindOf = second && 'path' in second ? second : undefined;
+  const own = kindOf || !second ? third : (second as FaultDetails);
+  checkName(name);
+  if (own) checkDetails(name, own);
+  const details = kindOf?.details || own ? { ...kindOf?.details, ...own } : undefined;
+  return { name, path: kindOf ? `${kindOf.path}/${name}` : name, ...(details ? { details } : {}) };
+}
+
+function checkName(name: string): void {
   if (!/^[A-Z][A-Za-z0-9]{0,63}$/.test(name))
     throw new TypeError(`Invalid fault name "${name}": begin with a capital letter, and use at most 64 letters and digits.`);
   if (name === operatorAsked) throw new TypeError(`"${name}" is reserved for questions to an operator. Choose another fault name.`);
   if (name === 'Engine') throw new TypeError('"Engine" is the kind of the engine\'s own faults. Handle it as EngineFault.');
   if (name === transient)
     throw new TypeError('"Transient" is the kind of all transient faults. Declare yours as fault(\'BankBusy\', TransientFault).');
-  return { name, path: kindOf ? `${kindOf.path}/${name}` : name } as FaultType<[P] extends [never] ? N : `${P}/${N}`>;
-};
+}
+
+const causes: readonly FaultTag[] = ['technical', 'user'];
+const kinds: readonly FaultTag[] = ['system', 'semantic'];
+
+function checkDetails(name: string, { tags, groupBy }: FaultDetails): void {
+  const isPair =
+    tags === undefined || (tags.length === 2 && [causes, kinds].every((pair) => tags.filter((tag) => pair.includes(tag)).length === 1));
+  if (!isPair)
+    throw new TypeError(
+      `Invalid tags of the fault "${name}": ${JSON.stringify(tags)}. Give one of "technical" and "user", and one of "system" and "semantic".`,
+    );
+  if (groupBy !== undefined && groupBy !== 'message')
+    throw new TypeError(`Invalid groupBy of the fault "${name}": ${JSON.stringify(groupBy)}. Expected "message", or nothing.`);
+}
 
 /**
  * The kind of declared faults that are temporary: `fault('BankBusy', TransientFault)`. A retry or a handler may take one. Without either,

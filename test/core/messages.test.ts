@@ -127,6 +127,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     engine('OutcomeUnknown', 'No reply came in time. The operation runs at most once, so its outcome is unknown.', {
       source: 'order/a',
       outcomeUnknown: true,
+      class: 'application-failure',
     }),
   ],
   [
@@ -140,7 +141,7 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     engine(
       'OutputTooLarge',
       `The output has ${limits.outputBytesMax + 1} bytes; the maximum is ${limits.outputBytesMax}. Return a reference to the data instead.`,
-      { source: 'order/a', outcomeUnknown: true },
+      { source: 'order/a', outcomeUnknown: true, class: 'application-failure' },
     ),
   ],
   [

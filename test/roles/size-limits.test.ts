@@ -55,7 +55,7 @@ describe('an output that is too large', () => {
       const { processState, fault } = await desk.state(orderId);
       assert.deepEqual(
         [processState, fault?.type, fault?.class, fault?.source],
-        ['Error', 'OutputTooLarge', run ? 'application-failure' : 'basic-failure', 'order/pick'],
+        ['Error', 'OutputTooLarge', 'application-failure', 'order/pick'],
       );
       assert.equal(fault?.message, 'The output has 262146 bytes; the maximum is 262144. Return a reference to the data instead.');
       assert.deepEqual(await desk.requests(), []);

@@ -1,5 +1,5 @@
 import { problems } from '#core/checks/step-problems';
-import { engineFault, engineFaults, type Fault } from '#core/data/fault';
+import { engineFault, engineFaults, type Fault, type FaultDetails } from '#core/data/fault';
 import type { Json } from '#core/data/json';
 import { awaitsReply, type StepMemo, type StepState } from '#core/data/step-state';
 import type { ActivityBase, Template } from '#core/definition/definition';
@@ -28,6 +28,8 @@ export interface RemoteStep extends ActivityBase {
   readonly lookup?: boolean;
   /** Faults that the operation declares, with their ancestors: `Refused/CardDeclined`. */
   readonly faults?: readonly string[];
+  /** The details of those faults that have any, by type with ancestors. */
+  readonly faultDetails?: { readonly [type: string]: FaultDetails };
   /** JSON pointers to the secret parts of the output. */
   readonly secretOutput?: readonly string[];
 }

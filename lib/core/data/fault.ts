@@ -6,8 +6,19 @@ import type { Json } from './json.ts';
  */
 export type FaultClass = 'basic-failure' | 'application-failure' | 'expected' | 'unexpected';
 
+/** Further marks of a fault (F-124): its cause, technical or a user, and its kind, a failure of the system or of the meaning. */
+export type FaultTag = 'technical' | 'user' | 'system' | 'semantic';
+
+/** What the declaration of a fault adds to its type. */
+export interface FaultDetails {
+  /** One of `technical` and `user`, one of `system` and `semantic`. Default: those of the class. */
+  readonly tags?: readonly FaultTag[];
+  /** Faults of this type with different messages have different fingerprints. Default: the message does not count. */
+  readonly groupBy?: 'message';
+}
+
 /** A failure as data. It is never an exception of the host language. */
-export interface Fault {
+export interface Fault extends FaultDetails {
   /** The type with its ancestors, the most general first: `Refused/CardDeclined`. */
   readonly type: string;
   readonly class: FaultClass;
@@ -69,9 +80,32 @@ export const isTransient = (type: string): boolean => isKindOf(type, transient);
 /** Returns the last part of a fault's type, as people and the HTTP API name it: `CardDeclined`. */
 export const shortType = (type: string): string => type.slice(type.lastIndexOf('/') + 1);
 
+/** The classes of the engine's own faults, where it is not the engine or its surroundings that failed (F-123). */
+const classes: { readonly [type: string]: FaultClass } = {
+  // The called program broke its promise: the answer, its size, its code, or a single request.
+  [engineFaults.invalidReply]: 'application-failure',
+  [engineFaults.outputTooLarge]: 'application-failure',
+  [engineFaults.programmingError]: 'application-failure',
+  [engineFaults.computeFailed]: 'application-failure',
+  [engineFaults.ranTwice]: 'application-failure',
+  [engineFaults.outcomeUnknown]: 'application-failure',
+  [engineFaults.childNotCompleted]: 'application-failure',
+  // A refusal that nobody declared.
+  [engineFaults.requestRefused]: 'unexpected',
+};
+
+/** Returns the class of one of the engine's own faults. */
+export const classOfEngineFault = (type: string): FaultClass => classes[type] ?? 'basic-failure';
+
+const isOfUser = (faultClass: FaultClass): boolean => faultClass === 'expected' || faultClass === 'unexpected';
+
+/** Returns the tags of a fault: those that its declaration gives, or those of its class. */
+export const tagsOf = ({ class: faultClass, tags }: Pick<Fault, 'class' | 'tags'>): readonly FaultTag[] =>
+  tags ?? (isOfUser(faultClass) ? ['user', 'semantic'] : ['technical', 'system']);
+
 export const engineFault = (type: string, message: string, more: Partial<Fault> = {}): Fault => ({
   type,
-  class: 'basic-failure',
+  class: classOfEngineFault(type),
   permanent: true,
   message,
   ...more,

@@ -1,6 +1,6 @@
 import { workflowsAgent } from '#core/data/child-order';
 import type { StepReply } from '#core/data/event';
-import { engineFaults, type Fault, shortType } from '#core/data/fault';
+import { classOfEngineFault, engineFaults, type Fault, shortType } from '#core/data/fault';
 import { stepOfRequest } from '#core/data/ids';
 import { type Json, utf8Bytes } from '#core/data/json';
 import { isRemote } from '#core/definition/definition';
@@ -48,7 +48,8 @@ function trusted({ program, record }: Loaded, { requestId, reply }: IncomingRepl
     // Shortening first would leave a part of a secret that withoutSecrets does not find.
     ...brief(withoutSecrets(reply.fault, secrets)),
     type: declared ?? known ?? reply.fault.type,
-    class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class,
+    class: declared ? 'expected' : known ? classOfEngineFault(known) : reply.fault.class,
+    ...(declared && isRemote(node) ? node.faultDetails?.[declared] : {}),
     source: path,
   };
   return { status: 'failed', fault };

@@ -1,0 +1,26 @@
+import { type Fault, shortType } from '#core/data/fault';
+import { fingerprint } from '#core/definition/fingerprint';
+import { definitionPath } from '#core/definition/program';
+import { messageTemplate } from './message-template.ts';
+
+/** The place and the kind of an exception, which its fingerprint is made of. */
+export interface Fingerprinted {
+  /** The name of the workflow. Its version is no part of a fingerprint. */
+  readonly workflow: string;
+  /** The path of the activity; null if no activity is meant. */
+  readonly path: string | null;
+  readonly fault: Pick<Fault, 'type' | 'class' | 'message' | 'groupBy'>;
+}
+
+/** Whether the message is a part of the fingerprint: the fault says so, or nobody declared it. */
+export const countsMessage = ({ class: faultClass, groupBy }: Fingerprinted['fault']): boolean =>
+  groupBy === 'message' || faultClass !== 'expected';
+
+/** Returns the fingerprint of an exception: the same for the same workflow, step and type, whatever the turn of a loop. */
+export const exceptionFingerprint = ({ workflow, path, fault }: Fingerprinted): string =>
+  fingerprint([
+    workflow,
+    path === null ? null : definitionPath(path),
+    shortType(fault.type),
+    ...(countsMessage(fault) ? [messageTemplate(fault.message)] : []),
+  ]);
