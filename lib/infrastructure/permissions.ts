@@ -63,6 +63,7 @@ const none: Permissions = {
 };
 
 const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay.name, indexes.byReference.name];
+const listIndexes = [indexes.listA.name, indexes.listB.name];
 
 const every = '*';
 const [orders, intents] = [partitionOf(every), intentPartitionOf(every)];
@@ -118,7 +119,7 @@ const ofApi: Permissions['documents'] = [
     partitions: [breakers, channels, collections.channels, collections.calls(every), collections.waits],
   },
   { actions: ['DeleteItem', 'GetItem', 'PutItem', 'Query'], partitions: [collections.deadLetters(every)] },
-  { actions: ['PutItem', 'Query'], partitions: [collections.audit(every)] },
+  { actions: ['BatchGetItem', 'PutItem', 'Query'], partitions: [collections.audit(every)] },
 ];
 
 /** Permissions by the file of the function. */
@@ -128,7 +129,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     ...creating(withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queueNames.replies(name))])),
     documents: ofApi,
     looksInto: consumedBy(app),
-    indexes: orderIndexes,
+    indexes: [...orderIndexes, ...listIndexes],
     readsCursorSecret: true,
   }),
   children: (spec, app) => ({ ...judging(spec, creating(withQueues(scheduling(app), answers(app)))), answersClients: false }),

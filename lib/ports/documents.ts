@@ -1,4 +1,5 @@
 import type { JsonObject } from '#core/data/json';
+import type { ListEntry, ListRead } from './lists.ts';
 
 /** A record beside the orders: the state of a channel, the failure count of a message, a dead letter. */
 export interface Document {
@@ -11,6 +12,16 @@ export interface Document {
   readonly content: JsonObject;
   /** Milliseconds since 1970. From then on the store may remove the document. */
   readonly expiresAt?: number;
+  /** Its entries in lists. Each write gives all of them: one without them takes the document off its lists. */
+  readonly listA?: ListEntry<'A'>;
+  readonly listB?: ListEntry<'B'>;
+}
+
+/** A page of a list. */
+export interface DocumentPage {
+  readonly items: readonly Document[];
+  /** The sort key after which the next page begins; absent at the end. A page may hold fewer than `limit` documents and not be the last. */
+  readonly next?: string;
 }
 
 /**
@@ -23,6 +34,11 @@ export interface Documents {
   documents(collection: string, after: string | undefined, limit: number): Promise<readonly Document[]>;
   /** Counts a collection up to `limit`, or as far as one read of the store reaches. It returns no contents. */
   countDocuments(collection: string, limit: number): Promise<DocumentCount>;
+  /**
+   * Returns at most `limit` documents of a list. It looks at `limit` entries: an index may be late, and the document decides. On AWS an
+   * entry may appear two seconds after its document.
+   */
+  listed(read: ListRead): Promise<DocumentPage>;
   putDocument(document: Document, loadedRev: number): Promise<DocumentWrite>;
   removeDocument(collection: string, id: string, loadedRev: number): Promise<DocumentWrite>;
 }

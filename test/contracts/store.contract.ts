@@ -11,6 +11,7 @@ import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
 import { documentsContract } from './documents.contract.ts';
 import { listContract } from './list.contract.ts';
+import { listsContract } from './lists.contract.ts';
 
 /** A store under test, the same data as another process sees it, and its messages and announcements. */
 export interface OpenStore {
@@ -407,6 +408,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   listContract(name, open);
   documentsContract(name, open);
+  listsContract(name, open);
 
   // ---- clients
 

@@ -61,7 +61,8 @@ async function register(roles: Roles): Promise<void> {
   assert.equal((await put()).status, 201);
   assert.equal((await put({ 'if-match': '"1"' })).status, 200);
   assert.equal((await roles.call('GET', '/clients', { as: 'admin' })).status, 200);
-  assert.equal((await roles.call('GET', '/audit', { as: 'admin' })).status, 200);
+  for (const query of ['', 'by=admin', 'kind=client'])
+    assert.equal((await roles.call('GET', '/audit', { as: 'admin', query })).status, 200, query);
 }
 
 /** Completes orders: with a response queue, with one that is gone, and with a wait at the start. */

@@ -7,9 +7,12 @@ import { App, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { defineAgent, defineApp, operation } from 'redress';
 import * as z from 'zod';
+import { tableShape } from '#adapters/aws/dynamodb/table';
 import type { OrderProcessingProps } from '#infrastructure/order-processing';
 import { OrderStack } from '#infrastructure/stack';
 import { violationsIn } from '#infrastructure/template-limits/index';
+import { indexUpdates } from '#infrastructure/template-limits/indexes';
+import { lastRelease } from '#infrastructure/template-limits/last-release';
 import type { Template, Violation } from '#infrastructure/template-limits/template';
 import orders from './app.ts';
 import { entry } from './support.ts';
@@ -131,3 +134,25 @@ function withOneStatement(resource: Template['Resources'][string]): Template['Re
   const all = [...resources, ...resources, ...resources];
   return { ...resource, Properties: { ...resource.Properties, PolicyDocument: { ...document, Statement: [{ ...first, Resource: all }] } } };
 }
+
+describe('an update of a deployment changes one index at most', () => {
+  const ofThis = tableShape.GlobalSecondaryIndexes.map(({ IndexName, KeySchema = [] }) =>
+    [IndexName, ...KeySchema.map(({ AttributeName }) => AttributeName)].join(' '),
+  );
+  const changesSince = (indexes: readonly string[]) => indexUpdates({ version: '1.0.0', indexes })(templateOf({}));
+
+  test('DynamoDB can bring a deployment of the last release to these indexes', () => {
+    assert.deepEqual(indexUpdates(lastRelease)(templateOf({})), []);
+  });
+
+  test('an update may create one index, or delete one', () => {
+    for (const indexes of [ofThis, ofThis.slice(1), [...ofThis, 'by-name name at']]) assert.deepEqual(changesSince(indexes), []);
+  });
+
+  test('two new indexes, or one with other keys, are refused with what to do', () => {
+    assert.match(String(changesSince(ofThis.slice(2))[0]?.problem), /^An update from 1.0.0 creates worklist .*, and creates in-error /);
+    const [other] = changesSince(ofThis.map((each) => each.replace('by-day dayShard', 'by-day day')));
+    assert.match(String(other?.problem), /creates by-day dayShard listedAt, and deletes by-day day listedAt/);
+    assert.match(String(other?.remedy), /the release after it/);
+  });
+});

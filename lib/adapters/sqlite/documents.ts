@@ -1,5 +1,6 @@
 import type { Document, Documents, DocumentWrite } from '#ports/documents';
 import type { Database } from './database.ts';
+import { sqliteLists } from './lists.ts';
 
 /** Stores documents in a table. Expired ones stay until `tidy` runs. */
 export function sqliteDocuments(database: Database): Documents {
@@ -7,9 +8,13 @@ export function sqliteDocuments(database: Database): Documents {
   const selectSome = database.prepare('SELECT record FROM documents WHERE collection = ? AND id > ? ORDER BY id LIMIT ?');
   const countSome = database.prepare('SELECT count(*) AS count FROM (SELECT 1 FROM documents WHERE collection = ? LIMIT ?)');
   const insert = database.prepare(
-    'INSERT INTO documents (rev, expiresAt, record, collection, id) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    `INSERT INTO documents (rev, expiresAt, record, listA, sortA, listB, sortB, collection, id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
-  const update = database.prepare('UPDATE documents SET rev = ?, expiresAt = ?, record = ? WHERE collection = ? AND id = ? AND rev = ?');
+  const update = database.prepare(
+    `UPDATE documents SET rev = ?, expiresAt = ?, record = ?, listA = ?, sortA = ?, listB = ?, sortB = ?
+     WHERE collection = ? AND id = ? AND rev = ?`,
+  );
   const remove = database.prepare('DELETE FROM documents WHERE collection = ? AND id = ? AND rev = ?');
 
   const one = (collection: string, id: string): Document | undefined => documentOf(selectOne.get(collection, id));
@@ -23,10 +28,12 @@ export function sqliteDocuments(database: Database): Documents {
       const { count } = countSome.get(collection, limit + 1) as { count: number };
       return { count: Math.min(count, limit), more: count > limit };
     },
+    ...sqliteLists(database),
     putDocument: (document, loadedRev) =>
       database.write(() => {
-        const { collection, id, rev, expiresAt = null } = document;
-        const columns = [rev, expiresAt, JSON.stringify(document), collection, id] as const;
+        const { collection, id, rev, expiresAt = null, listA, listB } = document;
+        const entries = [listA, listB].flatMap((entry) => [entry?.list.name ?? null, entry?.sort ?? null]);
+        const columns = [rev, expiresAt, JSON.stringify(document), ...entries, collection, id] as const;
         const { changes } = loadedRev === 0 ? insert.run(...columns) : update.run(...columns, loadedRev);
         return answerOf(collection, id, changes);
       }),

@@ -85,7 +85,17 @@ const overflow = `
   ) WITHOUT ROWID;
 `;
 
+/** The entries of documents in lists, with one index for each of the two. */
+const lists = `
+  ALTER TABLE documents ADD COLUMN listA TEXT;
+  ALTER TABLE documents ADD COLUMN sortA TEXT;
+  ALTER TABLE documents ADD COLUMN listB TEXT;
+  ALTER TABLE documents ADD COLUMN sortB TEXT;
+  CREATE INDEX documents_by_list_a ON documents (listA, sortA) WHERE listA IS NOT NULL;
+  CREATE INDEX documents_by_list_b ON documents (listB, sortB) WHERE listB IS NOT NULL;
+`;
+
 /** Migrations, one for each version. An older program refuses files of a newer version. */
-export const changes: readonly string[] = [first, intents, undoPages, breakers, documents, groups, expiry, overflow];
+export const changes: readonly string[] = [first, intents, undoPages, breakers, documents, groups, expiry, overflow, lists];
 
 export const schemaVersion = changes.length;

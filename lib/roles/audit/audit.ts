@@ -3,6 +3,7 @@ import type { JsonObject } from '#core/data/json';
 import type { Audit, AuditEntry, AuditFilter, AuditPage, AuditPosition } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import { collections, type Document, type Documents } from '#ports/documents';
+import { type ListRead, lists } from '#ports/lists';
 import { timeText } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
 
@@ -34,7 +35,15 @@ export function createAudit({ store, clock, telemetry }: Ports): Audit {
   async function write(entry: AuditEntry): Promise<void> {
     const { at, id } = entry;
     const content = JSON.parse(JSON.stringify(entry)) as JsonObject;
-    const document = { collection: collections.audit(dayOf(at)), id, rev: 1, content, expiresAt: at + keptDays * dayMs };
+    const document: Document = {
+      collection: collections.audit(dayOf(at)),
+      id,
+      rev: 1,
+      content,
+      expiresAt: at + keptDays * dayMs,
+      listA: { list: lists.auditOf(entry.by), sort: id },
+      listB: { list: lists.auditOfKind(entry.kind, dayOf(at)), sort: id },
+    };
     const { outcome } = await store.putDocument(document, 0);
     if (outcome === 'written')
       telemetry.audit('audit entry written', { requestId: entry.requestId, entry: { ...content, at: timeText(at) } });
@@ -84,31 +93,41 @@ async function pageOf(store: Documents, filter: AuditFilter, { from, limit, now 
   let position: AuditPosition = from ?? { day: dayOf(now + dayMs) };
   for (let looked = 0, days = 0; position.day >= until; ) {
     if (looked >= lookedMax || days >= daysMax || items.length >= limit) return { items, next: position };
-    const documents = await store.documents(collections.audit(position.day), position.after, readAtOnce);
-    for (const document of documents) {
+    const { day, after } = position;
+    const read = { list: listFor(filter, day), order: 'ascending', limit: readAtOnce, ...(after === undefined ? {} : { after }) } as const;
+    const page = await store.listed(read);
+    for (const document of page.items) {
       if (items.length >= limit) return { items, next: position };
-      position = { day: position.day, after: document.id };
+      position = { day, after: document.id };
       const entry = entryIn(document);
+      // A person's own list goes back beyond the time, and its entries are newest first.
+      if (entry.at < (filter.since ?? 0)) return { items };
       if (fits(entry, filter)) items.push(entry);
     }
-    looked += documents.length;
-    if (documents.length === readAtOnce) continue;
-    position = { day: dayOf(Date.parse(position.day) - dayMs) };
-    days++;
+    looked += readAtOnce;
+    if (page.next !== undefined) position = { day, after: page.next };
+    else if (filter.by !== undefined) break;
+    else {
+      position = { day: dayOf(Date.parse(day) - dayMs) };
+      days++;
+    }
   }
   return { items };
 }
 
-const fits = (entry: AuditEntry, { by, kind, target, since = 0 }: AuditFilter): boolean =>
-  (by === undefined || entry.by === by) &&
-  (kind === undefined || entry.kind === kind) &&
-  (target === undefined || entry.target === target) &&
-  entry.at >= since;
+/** Returns the narrowest list for a filter: that of the person, or one of the day. */
+const listFor = ({ by, kind }: AuditFilter, day: string): ListRead['list'] => {
+  if (by !== undefined) return lists.auditOf(by);
+  return kind === undefined ? { index: 'collection', name: collections.audit(day) } : lists.auditOfKind(kind, day);
+};
+
+const fits = (entry: AuditEntry, { by, kind, target }: AuditFilter): boolean =>
+  (by === undefined || entry.by === by) && (kind === undefined || entry.kind === kind) && (target === undefined || entry.target === target);
 
 const entryIn = ({ content }: Document): AuditEntry => content as unknown as AuditEntry;
 
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-/** Stores list documents in the order of their ids, so the newest entry has the smallest id. */
+/** Stores list documents in ascending order of their ids, so the newest entry has the smallest id. */
 const idOf = (at: number, unique: string): string => `${descending(at, 13)}-${unique}`;
 const descending = (value: number, digits: number): string => String(10 ** digits - 1 - value).padStart(digits, '0');

@@ -14,6 +14,7 @@ import {
   timeKey,
   timeMax,
 } from './keys.ts';
+import { merged } from './merge.ts';
 import { query } from './reads.ts';
 import { type IndexShape, indexes, type Table } from './table.ts';
 
@@ -93,18 +94,4 @@ const descending = (table: Table, { index, partition, value, sort, from, to, lim
     Limit: limit,
   });
 
-/** Merges sorted streams into one. */
-async function* newestFirst(streams: readonly AsyncGenerator<string>[]): AsyncGenerator<string> {
-  const heads = await Promise.all(streams.map((stream) => stream.next()));
-  for (;;) {
-    const newest = heads.reduce(
-      (best, head, index) => (!head.done && (best < 0 || head.value > (heads[best] as IteratorYieldResult<string>).value) ? index : best),
-      -1,
-    );
-    const head = heads[newest];
-    const stream = streams[newest];
-    if (!head || head.done || !stream) return;
-    yield head.value;
-    heads[newest] = await stream.next();
-  }
-}
+const newestFirst = (streams: readonly AsyncGenerator<string>[]): AsyncGenerator<string> => merged(streams, (one, other) => one > other);

@@ -2,12 +2,14 @@ import type { Document, Documents } from '#ports/documents';
 import { absent, atRev } from './conditions.ts';
 import type { StoreContext } from './context.ts';
 import type { Item } from './items.ts';
+import { dynamoDbLists, listAttributes } from './lists.ts';
 import { collect, countPage, get, query } from './reads.ts';
 import { expiryAttribute } from './table.ts';
 import { type Answer, deleteIf, putIf } from './update-if.ts';
 
 /** Stores documents in the table of the orders: a collection is a partition. */
-export function dynamoDbDocuments({ table, withRetries }: StoreContext): Documents {
+export function dynamoDbDocuments(context: StoreContext): Documents {
+  const { table, withRetries } = context;
   /** If the response to a write was lost, the SDK's retry finds the own text and is refused. That counts as written. */
   const written = (answer: Answer, text: string | undefined) =>
     answer.outcome === 'written' || (answer.current?.['record'] ?? undefined) === text
@@ -31,6 +33,7 @@ export function dynamoDbDocuments({ table, withRetries }: StoreContext): Documen
       const { count, more } = await withRetries(() => countPage(table, collection, limit + 1));
       return { count: Math.min(count, limit), more: more || count > limit };
     },
+    ...dynamoDbLists(context, documentOf),
     async putDocument(document, loadedRev) {
       const item = itemOf(document);
       return written(await withRetries(() => putIf(table, item, loadedRev === 0 ? absent : atRev(loadedRev))), item.record);
@@ -48,6 +51,7 @@ const itemOf = (document: Document): Item & { readonly record: string } => ({
   ...keyOf(document.collection, document.id),
   rev: document.rev,
   record: JSON.stringify(document),
+  ...listAttributes(document),
   ...(document.expiresAt === undefined ? {} : { [expiryAttribute]: Math.ceil(document.expiresAt / 1000) }),
 });
 

@@ -27,6 +27,9 @@ export const indexes = {
   byClient: { name: 'by-client', partition: 'clientDay', sort: 'listedAt', sortType: 'S' },
   byDay: { name: 'by-day', partition: 'dayShard', sort: 'listedAt', sortType: 'S' },
   byReference: { name: 'by-reference', partition: 'clientReference', sort: 'listedAt', sortType: 'S' },
+  /** Lists of documents (`#ports/lists`). On documents alone: an item of an order or a state that carried these keys would pay for them. */
+  listA: { name: 'listA', partition: 'la', sort: 'las', sortType: 'S' },
+  listB: { name: 'listB', partition: 'lb', sort: 'lbs', sortType: 'S' },
 } as const satisfies { readonly [name: string]: IndexShape };
 
 /** The expiry, in seconds since 1970. Only finished orders have it, and only with a configured retention. */

@@ -1,0 +1,79 @@
+import type { Document, DocumentPage, Documents } from '#ports/documents';
+import { type ListEntry, type ListRead, shardFor, shardsOf } from '#ports/lists';
+import type { StoreContext } from './context.ts';
+import type { Item } from './items.ts';
+import { merged } from './merge.ts';
+import { collect, getAll, query } from './reads.ts';
+import { indexes, type Table } from './table.ts';
+
+/** Attributes of a document that put it on its lists. */
+export const listAttributes = ({ collection, id, listA, listB }: Document): Item => {
+  const shard = ({ list }: ListEntry<'A' | 'B'>): string => shardFor(list, `${collection} ${id}`);
+  return {
+    ...(listA ? { [indexes.listA.partition]: shard(listA), [indexes.listA.sort]: listA.sort } : {}),
+    ...(listB ? { [indexes.listB.partition]: shard(listB), [indexes.listB.sort]: listB.sort } : {}),
+  };
+};
+
+/** Where a list lies: its partition key and its sort key, in the table or in an index. */
+const placeOf = ({ index }: ListRead['list']): { readonly IndexName?: string; readonly partition: string; readonly sort: string } => {
+  if (index === 'collection') return { partition: 'pk', sort: 'sk' };
+  const { name, partition, sort } = index === 'A' ? indexes.listA : indexes.listB;
+  return { IndexName: name, partition, sort };
+};
+
+/** Reads lists of documents: an index proposes them, and their items decide. */
+export function dynamoDbLists(
+  { table, retryOptions, withRetries }: StoreContext,
+  documentOf: (item: Item) => Document,
+): Pick<Documents, 'listed'> {
+  async function page(read: ListRead): Promise<DocumentPage> {
+    const { list, limit } = read;
+    const entries = await collect(entriesOf(table, read), (item) => item, limit);
+    const items = list.index === 'collection' ? entries : await wholeOf(entries);
+    const last = entries.length === limit ? entries.at(-1) : undefined;
+    return { items: items.map(documentOf), ...(last ? { next: String(last[placeOf(list).sort]) } : {}) };
+  }
+
+  /** Returns the current items of entries, in their order, without those that have left their place since. */
+  async function wholeOf(entries: readonly Item[]): Promise<readonly Item[]> {
+    const wanted = entries.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) }));
+    const items = await getAll(table, wanted, { ...retryOptions, consistent: true });
+    const found = new Map(items.map((item) => [textOf(item), item]));
+    return entries.flatMap((entry) => {
+      const item = found.get(textOf(entry));
+      return item && Object.entries(entry).every(([name, value]) => item[name] === value) ? [item] : [];
+    });
+  }
+
+  return { listed: (read) => withRetries(() => page(read)) };
+}
+
+const textOf = ({ pk, sk }: Item): string => `${pk} ${sk}`;
+
+/** The first and the last sort key of ASCII characters. */
+const [lowest, highest] = [' ', '\u007f'];
+
+async function* entriesOf(table: Table, { list, order, from = lowest, to = highest, after, limit }: ListRead): AsyncGenerator<Item> {
+  const { IndexName, partition, sort } = placeOf(list);
+  const ascends = order === 'ascending';
+  const [first, last] = [ascends ? (after ?? from) : from, ascends ? to : (after ?? to)];
+  if (first > last) return;
+  const shards = shardsOf(list);
+  const ofShard = (shard: string): AsyncGenerator<Item> =>
+    query(table, {
+      ...(IndexName ? { IndexName } : { ConsistentRead: true }),
+      KeyConditionExpression: '#partition = :partition AND #sort BETWEEN :first AND :last',
+      ExpressionAttributeNames: { '#partition': partition, '#sort': sort },
+      ExpressionAttributeValues: { ':partition': shard, ':first': first, ':last': last },
+      ScanIndexForward: ascends,
+      // One more than the page, for the one at `after`, which is left out.
+      Limit: shards.length === 1 ? limit + 1 : Math.min(limit + 1, shardLimit),
+    });
+  const key = (item: Item): string => String(item[sort]);
+  const all = merged(shards.map(ofShard), (one, other) => (ascends ? key(one) < key(other) : key(one) > key(other)));
+  for await (const item of all) if (key(item) !== after) yield item;
+}
+
+/** Entries read at a time from one of several shards. */
+const shardLimit = 25;
