@@ -13,6 +13,7 @@ export const figures: { readonly [goal: string]: () => Promise<{ readonly figure
   G9: () => import('./live-kills.ts'),
   G10: () => import('./paused-holders.ts'),
   G11: () => import('./claims.ts'),
+  G12: () => import('./bad-input.ts'),
   G13: () => import('./poison-messages.ts'),
   G16: () => import('./version-changes.ts'),
   G17: () => import('./unheard.ts'),

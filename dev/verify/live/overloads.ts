@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { collections } from '#ports/documents';
-import { queueNames } from '#ports/messages';
-import { serviceNames } from '../../../examples/shop/services.ts';
-import { corpus, agent as corpusAgent, jsonIn, type Malformed } from '../../../test/roles/dead-letters/corpus.ts';
+import type { Malformed } from '../../../test/roles/dead-letters/corpus.ts';
+import { deadLettersIn, malformedOf } from '../bad-input/messages.ts';
 import { backAfter, callsFrom, hundredths, type Took, timesAsLong, timesOf } from './arithmetic.ts';
 import type { RunningSystem } from './traffic.ts';
 
@@ -30,7 +28,7 @@ export async function poison(system: RunningSystem, { scale, seed, progress }: P
   const perSecond = capacity / 2;
   const forMs = (30_000 * scale) / turns;
   const perTurn = Math.round((perSecond * forMs * poisonPerOrder) / 1000);
-  const messages = poisonOf(perTurn * turns, seed);
+  const messages = malformedOf(perTurn * turns, seed);
   const [without, withIt]: [Took[], Took[]] = [[], []];
   for (let turn = 0; turn < turns; turn++) {
     without.push(...(await system.ended(await system.steadily('acme', perSecond, forMs))));
@@ -39,7 +37,7 @@ export async function poison(system: RunningSystem, { scale, seed, progress }: P
     await sent;
     progress(`${turn + 1} of ${turns} turns`);
   }
-  const deadLetter = await allDeadLetter(system, messages.length);
+  const deadLetter = await deadLettersIn(system.open(), messages.length);
   const [usual, poisoned] = [timesOf(without), timesOf(withIt)];
   return {
     capacity,
@@ -53,42 +51,11 @@ export async function poison(system: RunningSystem, { scale, seed, progress }: P
   };
 }
 
-/**
- * Malformed messages on the queues of these agents, except messages that wait for a newer version, and heartbeats, which are
- * dropped.
- */
-function poisonOf(count: number, seed: number): readonly Malformed[] {
-  const isMeant = ({ body }: Malformed): boolean => {
-    const { v, type } = (jsonIn(body) ?? {}) as { readonly v?: unknown; readonly type?: unknown };
-    return !(typeof v === 'number' && v > 1) && type !== 'heartbeat';
-  };
-  return corpus(2 * count, seed)
-    .filter(isMeant)
-    .slice(0, count)
-    .map((each, index) => {
-      const agent = serviceNames[index % serviceNames.length] ?? 'payment';
-      if (each.queue === queueNames.requests(corpusAgent)) return { ...each, queue: queueNames.requests(agent) };
-      return each.queue === queueNames.replies(corpusAgent) ? { ...each, queue: queueNames.replies(agent) } : each;
-    });
-}
-
 async function send({ open }: RunningSystem, messages: readonly Malformed[], forMs: number): Promise<void> {
   const start = Date.now();
   for (const [index, { queue, body }] of messages.entries()) {
     await sleep(Math.max(0, start + (index * forMs) / messages.length - Date.now()));
     await open().queues.send([{ queue, body }]);
-  }
-}
-
-async function allDeadLetter({ open }: RunningSystem, count: number): Promise<number> {
-  const channels = [...serviceNames, queueNames.submissions, queueNames.wakeUps];
-  for (let looks = 0; ; looks++) {
-    const found = await Promise.all(
-      channels.map((channel) => open().store.documents(collections.deadLetters(channel), undefined, count + 1)),
-    );
-    const all = found.flat().length;
-    if (all >= count || looks === 60) return all;
-    await sleep(1000);
   }
 }
 

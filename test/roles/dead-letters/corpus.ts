@@ -15,24 +15,26 @@ export const agent = 'bank';
 
 const at = '2026-01-01T00:00:00.000Z';
 const request = { v: 1, requestId: 'ord_x/order/pay/1#1.1', orderId: 'ord_x', path: 'order/pay', attempt: 1, epoch: 1 };
-/** A well-formed message for each queue. */
-const sound: { readonly [queue: string]: { readonly [field: string]: unknown } } = {
-  [queueNames.requests(agent)]: {
-    ...request,
-    type: 'request',
-    operation: 'charge',
-    completeBy: at,
-    remainingMs: 1000,
-    idempotencyKey: 'k',
-    input: {},
-  },
-  [queueNames.replies(agent)]: { ...request, type: 'reply', sentAt: at, result: { status: 'succeeded', output: {} } },
-  [queueNames.wakeUps]: { v: 1, type: 'wake-up', orderId: 'ord_x', sentAt: at },
-  [queueNames.submissions]: { v: 1, type: 'submission', idempotencyKey: 'k', client: clients.known, workflow: 'sale', order: {} },
+type Message = { readonly [field: string]: unknown };
+/** Well-formed messages of each type, by queue. */
+const sound: { readonly [queue: string]: readonly [Message, ...Message[]] } = {
+  [queueNames.requests(agent)]: [
+    { ...request, type: 'request', operation: 'charge', completeBy: at, remainingMs: 1000, idempotencyKey: 'k', input: {} },
+    { v: 1, type: 'cancel', requestId: request.requestId, orderId: request.orderId, path: request.path, idempotencyKey: 'k' },
+  ],
+  [queueNames.replies(agent)]: [
+    { ...request, type: 'reply', sentAt: at, result: { status: 'succeeded', output: {} } },
+    { ...request, type: 'heartbeat', sentAt: at, completeBy: at },
+  ],
+  [queueNames.wakeUps]: [{ v: 1, type: 'wake-up', orderId: 'ord_x', sentAt: at }],
+  [queueNames.submissions]: [{ v: 1, type: 'submission', idempotencyKey: 'k', client: clients.known, workflow: 'sale', order: {} }],
 };
 
 const queue = fc.constantFrom(...Object.keys(sound));
-const soundOn = (name: string) => sound[name] ?? {};
+const soundOn = (name: string, index = 0): Message => {
+  const all = sound[name] ?? [{}];
+  return all[index % all.length] ?? {};
+};
 const text = fc.string({ unit: 'grapheme', maxLength: 200 });
 const json = fc.json({ maxDepth: 4 });
 const strangeKey = fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty', '\u0000', '\u202e', '', 'then');
@@ -56,8 +58,8 @@ export function jsonIn(body: string): unknown {
 }
 
 const changed = (change: (message: { [field: string]: unknown }, given: unknown, field: string) => void): fc.Arbitrary<[string, string]> =>
-  fc.tuple(queue, fc.jsonValue({ maxDepth: 3 }), fc.nat()).map(([name, given, index]) => {
-    const message = { ...soundOn(name) };
+  fc.tuple(queue, fc.jsonValue({ maxDepth: 3 }), fc.nat(), fc.nat()).map(([name, given, index, type]) => {
+    const message = { ...soundOn(name, type) };
     const fields = Object.keys(message);
     change(message, given, fields[index % fields.length] ?? 'v');
     return [name, JSON.stringify(message)];

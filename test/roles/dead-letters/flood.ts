@@ -95,7 +95,6 @@ export class Flood {
 
   private async judge(): Promise<Flooded> {
     const kept = await this.deadLetter();
-    const isDropped = ({ body }: Malformed): boolean => (jsonIn(body) as { type?: unknown } | null)?.type === 'heartbeat';
     const lost = this.messages.filter((message) => !isDropped(message) && !takeOne(kept, asItCame(message.body)));
     const left = [...kept.entries()].filter(([, count]) => count > 0);
     const took = [...this.tookMs.values()].toSorted((a, b) => a - b);
@@ -130,6 +129,12 @@ export class Flood {
     const texts = found.flat().map((document) => asItCame(deadLetterIn(document).body));
     return new Map([...Map.groupBy(texts, (text) => text)].map(([text, all]) => [text, all.length]));
   }
+}
+
+/** A malformed heartbeat is dropped. One of a newer version waits for that version, and then becomes a dead letter. */
+function isDropped({ body }: Malformed): boolean {
+  const { type, v } = (jsonIn(body) ?? {}) as { readonly type?: unknown; readonly v?: unknown };
+  return type === 'heartbeat' && !(Number.isSafeInteger(v) && Number(v) > 1);
 }
 
 function takeOne(counts: Map<string, number>, text: string): boolean {
