@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { StoreUnavailableError, UnreadableRecordError } from '#ports/errors';
 import { createAudit } from '#roles/audit/audit';
+import { createClientRate } from '#roles/submission/client-rate';
 import { createHandler } from './handle.ts';
 import { openApi } from './openapi.ts';
 import { isRefusal, problems, type Refusal, refuse } from './problem.ts';
-import { createClientRate } from './rate-limit.ts';
 import { answerResponse, refusalResponse, unavailable, unreadable } from './responses.ts';
 import type { Answer, ApiOptions, Route } from './route.ts';
 import { routes as allRoutes } from './routes.ts';
@@ -22,7 +22,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     ...options,
     openApi: () => (document ??= JSON.stringify(openApi(routes, options.definitions))),
     audit: createAudit(options),
-    clientRate: createClientRate(options.config.clientOrdersPerSecond, options.clock),
+    clientRate: options.clientRate ?? createClientRate(options.config.clientOrdersPerSecond, options.clock),
   });
   const serve = createServing(options);
 

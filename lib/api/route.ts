@@ -6,10 +6,10 @@ import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import type { Scheduler } from '#roles/scheduler/scheduler';
+import type { ClientRate } from '#roles/submission/client-rate';
 import type { Submit } from '#roles/submission/submission';
 import type { Caller, Issuer, Role } from './authentication.ts';
 import type { ProblemCode, Refusal } from './problem.ts';
-import type { ClientRate } from './rate-limit.ts';
 
 export interface ApiOptions {
   readonly store: Store;
@@ -18,6 +18,8 @@ export interface ApiOptions {
   readonly submit: Submit;
   readonly definitions: Definitions;
   readonly config: { readonly defaultWorkflow: string; readonly clientOrdersPerSecond?: number | undefined };
+  /** Limits the rate of each client. Default: a limit of the API alone, from `config`. */
+  readonly clientRate?: ClientRate;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly issuer: Issuer;

@@ -17,6 +17,7 @@ import { loadDefinitions } from '#roles/definitions/load';
 import { outputWithoutSecrets } from '#roles/scheduler/redaction';
 import { createScheduler, type Scheduler } from '#roles/scheduler/scheduler';
 import type { Loaded } from '#roles/scheduler/types';
+import { type ClientRate, createClientRate } from '#roles/submission/client-rate';
 import { createSubmission, type Submit } from '#roles/submission/submission';
 import type { Config } from './config.ts';
 import { visibilityOf } from './visibility.ts';
@@ -69,6 +70,8 @@ export interface System extends Ports {
   readonly hostId: string;
   readonly scheduler: Scheduler;
   readonly submit: Submit;
+  /** Limits the submissions of each client, by API call and by message together. */
+  readonly clientRate: ClientRate;
   readonly emit: Emit;
   /** Counts the outcomes of messages for each channel. */
   readonly channelHealth: ChannelHealth;
@@ -115,8 +118,9 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   });
   const channelHealth = createChannelHealth({ ...ports, documents: ports.store, policies: app.channels });
   const outages = createOutages(ports.clock);
+  const clientRate = createClientRate(config.clientOrdersPerSecond, ports.clock);
   const visibilityMsOf = visibilityOf(app, config);
-  return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth, outages, visibilityMsOf };
+  return { ...ports, config, app, definitions, hostId, scheduler, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
 }
 
 const restOf =

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { JsonObject } from 'redress';
+import { createTelemetry } from '#ports/telemetry';
 import { treat } from '#roles/dead-letters/resubmit';
 import { createSubmissionConsumer } from '#roles/submission/queue-consumer';
+import { createRateLimit } from '#roles/submission/rate-limited';
+import { queueEvent } from '#runtime/host/event-source';
 import { registerClient } from '#testing/world/register-client';
 import { countIn, type DeskOptions, lineOf, openDesk, stepsNamed, submitted, tea, typesOf } from './support.ts';
 
@@ -75,7 +78,7 @@ describe('a sender that is a role', () => {
   const posted = async (context: TestContext, registered: string, senderId: string): Promise<number> => {
     const desk = await shop(context);
     await registerClient(desk.store, { id: 'acme', responseChannels: [channel], senders: [registered] });
-    const consume = createSubmissionConsumer({ ...desk, submit: desk.system.submit });
+    const { consume } = createSubmissionConsumer({ ...desk, submit: desk.system.submit });
     const refused = (error: unknown) => assert.match((error as Error).message, /^The sender is not registered for this client\./);
     await consume(JSON.stringify(submission), senderId).catch(refused);
     return countIn(desk, 'orders');
@@ -157,6 +160,61 @@ describe('a message whose sender may not submit for its client', () => {
       assert.deepEqual([(await desk.deadLetter()).length, countIn(desk, 'orders')], [1, 1]);
     });
   }
+});
+
+describe('a client above its rate limit', () => {
+  const orders = (count: number, more: object = {}) =>
+    Array.from({ length: count }, (_, number) => ({ ...submission, idempotencyKey: `k${number}`, ...more }));
+  const limited = async (context: TestContext, perSecond = '2') => {
+    const desk = await shop(context, { variables: { CLIENT_ORDERS_PER_SECOND: perSecond } });
+    const ordersOf = async (client: string) => (await desk.store.list({ client }, undefined, 100)).items.length;
+    return { ...desk, ordersOf };
+  };
+
+  test('X-46: its messages wait in their queue, those of other clients are accepted, and none is lost', async (context) => {
+    const desk = await limited(context);
+    await registerClient(desk.store, { id: 'quiet', responseChannels: [], senders: ['local'] });
+    assert.equal(await desk.post(...orders(7), ...orders(2, { client: 'quiet' })), 3);
+    assert.deepEqual([await desk.ordersOf('acme'), await desk.ordersOf('quiet')], [4, 2]);
+
+    for (let seconds = 0; seconds < 10; seconds++) {
+      await desk.clock.advance(1_000);
+      await desk.deliver('submissions');
+    }
+    assert.deepEqual([await desk.ordersOf('acme'), desk.messages('submissions').length], [7, 0]);
+    assert.deepEqual([await desk.deadLetter(), countIn(desk, 'documents')], [[], 0], 'a wait is no failure');
+  });
+
+  test('X-46: its API calls and its messages share the limit', async (context) => {
+    const desk = await limited(context);
+    for (let call = 0; call < 3; call++) assert.equal(desk.system.clientRate('acme'), 0);
+    assert.equal(await desk.post(...orders(3)), 2);
+    assert.ok(desk.system.clientRate('acme') > 0);
+  });
+
+  test('X-46: a stranger that names the client does not use up its rate', async (context) => {
+    const desk = await limited(context);
+    await desk.post(...orders(8, { client: 'other' }));
+    assert.equal(desk.system.clientRate('other'), 0);
+    assert.equal((await desk.deadLetter()).length, 8);
+  });
+
+  test('X-46: the more often a message was delivered, the longer it waits', async () => {
+    const pauses: number[] = [];
+    const limit = createRateLimit(
+      { clientOf: async () => 'acme' },
+      {
+        queues: { release: async (_queue, _receipts, afterMs) => void pauses.push(afterMs) },
+        telemetry: createTelemetry({ level: 'off' }),
+        clientRate: () => 2_500,
+        config: { clientOrdersPerSecond: 1 },
+        random: () => 0.5,
+      },
+    );
+    for (const receiveCount of [1, 10, 100, 2_000])
+      await limit(queueEvent('submissions', [{ messageId: 'm', body: '', receiveCount, sentAt: 0, receipt: 'r' }]));
+    assert.deepEqual(pauses, [2_500, 10_000, 100_000, 900_000]);
+  });
 });
 
 describe('an order that is refused', () => {

@@ -360,8 +360,10 @@ export async function stepsIn(
 }
 
 /** Returns the number of rows in a table. */
-export const countIn = ({ database }: Pick<Embedded, 'database'>, table: 'orders' | 'states' | 'messages' | 'pages' | 'intents'): number =>
-  (database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }).count;
+export const countIn = (
+  { database }: Pick<Embedded, 'database'>,
+  table: 'orders' | 'states' | 'messages' | 'pages' | 'intents' | 'documents',
+): number => (database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }).count;
 
 /** Returns orders without a state, and states without an order. */
 export const orphansIn = ({ database }: Pick<Embedded, 'database'>): readonly unknown[] => [

@@ -8,8 +8,13 @@ import { jsonIn } from '#ports/util/json';
 import { messageProblems } from './body-limits.ts';
 import { pointerOf, type Submission, type SubmissionProblem, type Submit } from './submission.ts';
 
-/** Processes one message of the submissions queue. */
-export type SubmissionConsumer = (body: string, senderId: string) => Promise<void>;
+/** Processes messages of the submissions queue. */
+export interface SubmissionConsumer {
+  /** Processes one message. */
+  consume(body: string, senderId: string): Promise<void>;
+  /** Returns the client for which the sender may submit; undefined if the message is no submission of a registered sender. */
+  clientOf(body: string, senderId: string): Promise<string | undefined>;
+}
 
 /** Number of problems in a refusal, which must fit into one message. */
 const problemsMax = 50;
@@ -35,7 +40,13 @@ export function createSubmissionConsumer(system: { store: Store; queues: Queues;
     ];
   }
 
-  return async (body, senderId) => {
+  async function clientOf(body: string, senderId: string): Promise<string | undefined> {
+    const { success, data } = SubmissionMessage.safeParse(jsonIn(body));
+    const registered = success ? await store.client(data.client) : undefined;
+    return registered && isSenderOf(registered, senderId) ? registered.id : undefined;
+  }
+
+  async function consume(body: string, senderId: string): Promise<void> {
     const given = jsonIn(body);
     const newer = newerProblem(given);
     if (newer) throw newer;
@@ -72,5 +83,7 @@ export function createSubmissionConsumer(system: { store: Store; queues: Queues;
       at: timeText(clock.now()),
     };
     await queues.send([{ queue: queueNames.response(responseChannel), body: JSON.stringify(refused) }]);
-  };
+  }
+
+  return { consume, clientOf };
 }
