@@ -1,44 +1,46 @@
 import type { Json } from '#core/data/json';
-import { type AuditEntry, auditedRoles } from '#ports/audit';
+import { type AuditDraft, type AuditEntry, auditedRoles, type PreparedEntry } from '#ports/audit';
+import type { Document } from '#ports/documents';
 import type { Caller } from './authentication.ts';
 import type { Call } from './route.ts';
 import { seesAll } from './views.ts';
 
-type Action = Pick<AuditEntry, 'kind' | 'target' | 'action' | 'reason' | 'after'>;
+type AuditedCall = Pick<Call, 'api' | 'caller' | 'requestId'>;
 
-/** Writes the entry of an action with the values before it. A second call does nothing. */
-type Record = (before: Json) => Promise<void>;
+/** What a person does, apart from the values before and after. */
+type Action = Pick<AuditEntry, 'kind' | 'target' | 'action' | 'reason'>;
 
-/**
- * Carries out an action of a person. `work` calls `record` just before its first write, so that no change is without its entry. If the
- * action is refused after that, for example because it lost a race, a second entry says so.
- */
+/** Returns the documents of an action's entry, for the transaction of the change. A lost race is tried again with a new entry. */
+type Beside = (before: Json, after: Json) => readonly Document[];
+
+/** Carries out an action of a person. `work` writes the entry in the transaction of its change: neither exists without the other. */
 export async function audited<T>(
-  { api, caller, requestId }: Pick<Call, 'api' | 'caller' | 'requestId'>,
+  call: AuditedCall,
   action: Action,
-  work: (record: Record) => Promise<T>,
+  work: (beside: Beside) => Promise<T>,
   isDone: (result: T) => boolean,
 ): Promise<T> {
-  const who = { by: caller.subject, role: auditedRole(caller), requestId };
-  let isRecorded = false;
-  const result = await work(async (before) => {
-    if (isRecorded) return;
-    await api.audit.record({ ...who, ...action, before });
-    isRecorded = true;
+  let last: PreparedEntry | undefined;
+  const result = await work((before, after) => {
+    last = preparedEntry(call, { ...action, before, after });
+    return last.documents;
   });
-  if (isRecorded && !isDone(result))
-    await api.audit.record({ ...who, ...action, action: `${action.action}-refused`, before: null, after: null });
+  if (isDone(result)) await last?.stored();
   return result;
 }
+
+export const preparedEntry = (call: AuditedCall, entry: Omit<AuditDraft, 'by' | 'role' | 'requestId'>): PreparedEntry =>
+  call.api.audit.prepare({ ...whoIn(call), ...entry });
 
 /**
  * Records that a person reads personal data: once for each person, target and quarter of an hour. A client reads its own data, which is
  * not recorded.
  */
-export async function auditedRead({ api, caller, requestId }: Pick<Call, 'api' | 'caller' | 'requestId'>, target: string): Promise<void> {
-  if (!seesAll(caller)) return;
-  const who = { by: caller.subject, role: auditedRole(caller), requestId };
-  await api.audit.recordRead({ ...who, kind: 'read', target, action: 'read', reason: null, before: null, after: null });
+export async function auditedRead(call: AuditedCall, target: string): Promise<void> {
+  if (!seesAll(call.caller)) return;
+  await call.api.audit.recordRead({ ...whoIn(call), kind: 'read', target, action: 'read', reason: null, before: null, after: null });
 }
+
+const whoIn = ({ caller, requestId }: AuditedCall) => ({ by: caller.subject, role: auditedRole(caller), requestId });
 
 const auditedRole = ({ roles }: Caller): AuditEntry['role'] => auditedRoles.find((role) => roles.has(role)) ?? 'viewer';

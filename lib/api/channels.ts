@@ -7,7 +7,7 @@ import { collections, type DocumentCount } from '#ports/documents';
 import { queueNames, timeText } from '#ports/messages';
 import type { QueueDepth } from '#ports/queues';
 import { closeChannel, openChannel } from '#roles/channels/operate';
-import { type ChangeOutcome, type ChannelState, channelState, letsGo } from '#roles/channels/state';
+import { type Beside, type ChangeOutcome, type ChannelState, channelState, letsGo } from '#roles/channels/state';
 import { audited } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
@@ -30,16 +30,16 @@ export async function listChannels({ api, caller, query }: Call<z.output<typeof 
 /** Closes a channel: functions stop consuming its queue until an operator opens it. */
 export const closeOne = (call: Call<unknown, unknown, z.output<typeof ChannelCloseBody>>): Promise<Answer | Refusal> => {
   const { reason } = call.body;
-  return turn(call, { to: 'closed', reason }, (name) =>
-    closeChannel(name, shutQueueOf(name, call.api.definitions), changeOf(call, reason), call.api.store),
+  return turn(call, { to: 'closed', reason }, (name, beside) =>
+    closeChannel(name, shutQueueOf(name, call.api.definitions), changeOf(call, reason), call.api.store, beside),
   );
 };
 
 /** Opens a channel: the messages that waited are released in order of arrival. */
 export const openOne = (call: Call<unknown, unknown, z.output<typeof ChannelOpenBody>>): Promise<Answer | Refusal> => {
   const { canary = false, reason = 'opened by an operator' } = call.body;
-  return turn(call, { to: 'open', reason, ...(canary ? { canary } : {}) }, (name) =>
-    openChannel(name, { ...changeOf(call, reason), canary: canary && isAgent(name, call.api.definitions) }, call.api.store),
+  return turn(call, { to: 'open', reason, ...(canary ? { canary } : {}) }, (name, beside) =>
+    openChannel(name, { ...changeOf(call, reason), canary: canary && isAgent(name, call.api.definitions) }, call.api.store, beside),
   );
 };
 
@@ -51,7 +51,11 @@ interface Turn {
   readonly canary?: true;
 }
 
-async function turn(call: Call, { to, reason, ...more }: Turn, work: (name: string) => Promise<ChangeOutcome>): Promise<Answer | Refusal> {
+async function turn(
+  call: Call,
+  { to, reason, ...more }: Turn,
+  work: (name: string, beside: Beside) => Promise<ChangeOutcome>,
+): Promise<Answer | Refusal> {
   const { api, caller, requestId, name } = call;
   if (!channelsIn(api.definitions).includes(name)) return refuse('not-found');
   const before = await channelState(name, api.store);
@@ -59,17 +63,17 @@ async function turn(call: Call, { to, reason, ...more }: Turn, work: (name: stri
   const action = { kind: 'channel', target: name, action: to === 'open' ? 'open' : 'close', reason } as const;
   const { outcome } = await audited(
     call,
-    { ...action, after: { state: to, ...more } },
-    async (record) => {
-      await record(before ? { state: before.state, by: before.by, at: timeText(before.at), reason: before.reason } : { state: 'open' });
-      return work(name);
-    },
+    action,
+    (entry) => work(name, (current) => entry(auditView(current), { state: to, ...more })),
     (changed) => changed.outcome !== 'unchanged',
   );
   if (outcome === 'unchanged') return already(name, to);
   api.telemetry.log('info', `channel ${to}`, { requestId, by: caller.subject, channel: name });
   return json(200, await channelView(name, api));
 }
+
+const auditView = (channel: ChannelState | undefined) =>
+  channel ? { state: channel.state, by: channel.by, at: timeText(channel.at), reason: channel.reason } : { state: 'open' };
 
 const already = (name: string, state: ChannelState['state']): Refusal =>
   refuse('conflict', { errors: [{ pointer: '', code: `is-${state}`, detail: `The channel ${name} is already ${state}.` }] });

@@ -38,11 +38,8 @@ export async function registerClient(call: Registration): Promise<Answer | Refus
   const action = { kind: 'client', target: id, action: before ? 'change' : 'register', reason: body.reason } as const;
   const written = await audited(
     call,
-    { ...action, after: auditView(client) },
-    async (record) => {
-      await record(before ? auditView(before) : null);
-      return api.store.putClient(client, before?.rev ?? 0);
-    },
+    action,
+    (entry) => api.store.putClient(client, before?.rev ?? 0, entry(before ? auditView(before) : null, auditView(client))),
     ({ outcome }) => outcome === 'written',
   );
   switch (written.outcome) {

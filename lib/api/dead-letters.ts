@@ -7,7 +7,7 @@ import { jsonIn } from '#ports/util/json';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { redacted, redactedBody, unreadableText } from '#roles/dead-letters/redact';
 import { orderBehind, type Treated, treat } from '#roles/dead-letters/resubmit';
-import { audited, auditedRead } from './audited.ts';
+import { auditedRead, preparedEntry } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { badParameter, type Refusal, refuse } from './problem.ts';
@@ -88,7 +88,7 @@ export async function treatMany(call: Call<unknown, unknown, z.output<typeof Bul
 }
 
 type OneCall = Pick<Call, 'api' | 'caller' | 'requestId' | 'name' | 'id'>;
-type Wanted = Omit<Parameters<typeof treat>[2], 'by' | 'beforeWrite'>;
+type Wanted = Omit<Parameters<typeof treat>[2], 'by' | 'audit'>;
 
 async function treatOne(call: OneCall, wanted: Wanted): Promise<Treated> {
   const { api, caller, requestId, name, id } = call;
@@ -96,19 +96,16 @@ async function treatOne(call: OneCall, wanted: Wanted): Promise<Treated> {
   const { defaultWorkflow } = api.config;
   const { action, reason } = wanted;
   const after = action === 'resubmit' ? { edited: wanted.body !== undefined } : null;
-  const treated = await audited(
-    call,
-    { kind: 'dead-letter', target: `${name}/${id}`, action, reason, after },
-    (record) => {
-      const beforeWrite = ({ queue, type, orderId }: DeadLetter) => record({ queue, type: type ?? null, orderId: orderId ?? null });
-      return treat(name, id, { ...wanted, by: caller.subject, beforeWrite }, { ...api, defaultWorkflow });
-    },
-    ({ outcome }) => outcome === 'done',
-  );
+  const about = { kind: 'dead-letter', target: `${name}/${id}`, reason } as const;
+  const audit = ({ queue, type, orderId }: DeadLetter, step: 'began' | 'refused') =>
+    step === 'refused'
+      ? preparedEntry(call, { ...about, action: `${action}-refused`, before: null, after: null })
+      : preparedEntry(call, { ...about, action, before: { queue, type: type ?? null, orderId: orderId ?? null }, after });
+  const treated = await treat(name, id, { ...wanted, by: caller.subject, audit }, { ...api, defaultWorkflow });
   const { outcome } = treated;
   const orderId = 'orderId' in treated ? treated.orderId : undefined;
-  const about = { channel: name, message: id, action, outcome, by: caller.subject, requestId };
-  api.telemetry.log('info', 'message treated', { ...about, ...(orderId === undefined ? {} : { orderId }) });
+  const logged = { channel: name, message: id, action, outcome, by: caller.subject, requestId };
+  api.telemetry.log('info', 'message treated', { ...logged, ...(orderId === undefined ? {} : { orderId }) });
   return treated;
 }
 

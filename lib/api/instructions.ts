@@ -72,18 +72,26 @@ export function carryOutDecision(
   const reason = 'reason' in decision ? decision.reason : null;
   return audited(
     call,
-    { kind: 'instruction', target: id, action: kind, reason, after: auditView(decision) },
-    (record) => {
-      const beforeWrite = ({ rev, processState, suspended, fault }: StateHead) =>
-        record({ rev, processState, suspended, fault: fault?.type ?? null });
-      return withoutLease(call, () => api.scheduler.instruct(id, decision, { ...how, beforeWrite }));
+    { kind: 'instruction', target: id, action: kind, reason },
+    (entry) => {
+      const beside = (before: StateHead, after: StateHead) => entry(headView(before), { ...headView(after), ...argumentsOf(decision) });
+      return withoutLease(call, () => api.scheduler.instruct(id, decision, { ...how, beside }));
     },
-    (instructed) => !isRefusal(instructed) && ['done', 'replayed'].includes(instructed.outcome),
+    (instructed) => !isRefusal(instructed) && instructed.outcome === 'done',
   );
 }
 
+/** Returns the part of an order that an instruction changes. */
+const headView = ({ rev, processState, outcome, suspended, fault }: StateHead) => ({
+  rev,
+  processState,
+  outcome,
+  suspended,
+  fault: fault?.type ?? null,
+});
+
 /** Returns the content of a decision. An answer and a payload may hold secrets, so they are masked as a whole. */
-function auditView(decision: Decision): JsonObject {
+function argumentsOf(decision: Decision): JsonObject {
   if (decision.kind === 'signal') return { name: decision.name, payload: mask };
   const { by: _, reason: __, kind: ___, ...rest } = decision;
   return { ...rest, ...('answer' in rest ? { answer: mask } : {}) } as JsonObject;

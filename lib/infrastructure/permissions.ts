@@ -67,6 +67,7 @@ const listIndexes = [indexes.listA.name, indexes.listB.name];
 
 const every = '*';
 const [orders, intents] = [partitionOf(every), intentPartitionOf(every)];
+const audit = collections.audit(every);
 const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
 
 /** The attributes of a state's head, with those of its key and of the fence of a write. The blob and the order's body are not among them. */
@@ -119,7 +120,9 @@ const ofApi: Permissions['documents'] = [
     partitions: [breakers, channels, collections.channels, collections.calls(every), collections.waits],
   },
   { actions: ['DeleteItem', 'GetItem', 'PutItem', 'Query'], partitions: [collections.deadLetters(every)] },
-  { actions: ['BatchGetItem', 'PutItem', 'Query'], partitions: [collections.audit(every)] },
+  { actions: ['BatchGetItem', 'Query'], partitions: [audit] },
+  // A change and its entry are one transaction, so one statement allows both.
+  { actions: ['PutItem'], partitions: [orders, channels, partitions.clients, collections.deadLetters(every), audit] },
 ];
 
 /** Permissions by the file of the function. */

@@ -1,4 +1,5 @@
 import type { Json } from '#core/data/json';
+import type { Document } from './documents.ts';
 
 export const auditKinds = ['instruction', 'channel', 'dead-letter', 'client', 'read'] as const;
 /** The roles of people, the mightiest first. */
@@ -6,7 +7,7 @@ export const auditedRoles = ['admin', 'operator', 'viewer'] as const;
 
 export type AuditKind = (typeof auditKinds)[number];
 
-/** The record of one action of a person. It is written before the action and never changed. */
+/** The record of one action of a person. It never changes. */
 export interface AuditEntry {
   readonly id: string;
   readonly at: number;
@@ -16,7 +17,7 @@ export interface AuditEntry {
   readonly kind: AuditKind;
   /** The order, the channel, the dead letter as `<channel>/<id>`, or the client. */
   readonly target: string;
-  /** What the person did. `<action>-refused` follows an entry whose action was refused after all. */
+  /** What the person did. For a dead letter, `<action>-refused` follows an entry whose action was refused after all. */
   readonly action: string;
   readonly reason: string | null;
   /** The values that the action changes, without secrets. Null: nothing was there, or the values are not of this kind. */
@@ -48,12 +49,22 @@ export interface AuditPage {
   readonly next?: AuditPosition;
 }
 
+/** An entry before its id and its time are known. */
+export type AuditDraft = Omit<AuditEntry, 'id' | 'at'>;
+
+/** An entry that is written in the transaction of the change that it records: neither exists without the other. */
+export interface PreparedEntry {
+  /** The documents of the entry, for that transaction. */
+  readonly documents: readonly Document[];
+  /** Writes the entry's line of the log. Called after the transaction. */
+  stored(): Promise<void>;
+}
+
 /** Records what people do, append-only. */
 export interface Audit {
-  /** Writes an entry. Resolves when it is stored. */
-  record(entry: Omit<AuditEntry, 'id' | 'at'>): Promise<void>;
+  prepare(entry: AuditDraft): PreparedEntry;
   /** Writes an entry for a read, unless one of the same person and target exists for this quarter of an hour. */
-  recordRead(entry: Omit<AuditEntry, 'id' | 'at'>): Promise<void>;
+  recordRead(entry: AuditDraft): Promise<void>;
   /** Returns at most `limit` entries, newest first. */
   page(filter: AuditFilter, from: AuditPosition | undefined, limit: number): Promise<AuditPage>;
 }

@@ -39,7 +39,8 @@ export interface Documents {
    * entry may appear two seconds after its document.
    */
   listed(read: ListRead): Promise<DocumentPage>;
-  putDocument(document: Document, loadedRev: number): Promise<DocumentWrite>;
+  /** `beside`: new documents with unused ids. They are part of the write's transaction: all are written or none. */
+  putDocument(document: Document, loadedRev: number, beside?: readonly Document[]): Promise<DocumentWrite>;
   removeDocument(collection: string, id: string, loadedRev: number): Promise<DocumentWrite>;
 }
 

@@ -1,7 +1,7 @@
 import type { Json } from '#core/data/json';
 import type { UndoPage } from '#core/data/state';
 import type { Breakers } from './circuit-breaker.ts';
-import type { Documents } from './documents.ts';
+import type { Document, Documents } from './documents.ts';
 import type { Announcement } from './event-bus.ts';
 import type { Outgoing } from './queues.ts';
 import type { ClientRecord, OrderRecord, Outcome, ProcessState, StateHead, StateRecord } from './records.ts';
@@ -34,6 +34,8 @@ export interface SentWithWrite {
    * same rev. In every store they are part of the write's transaction.
    */
   readonly overflow?: readonly Page[];
+  /** New documents with unused ids. In every store they are part of the write's transaction, but not of that of `create`. */
+  readonly documents?: readonly Document[];
 }
 
 /** A page of the journal, stored outside of the state. Its entries are oldest first. */
@@ -131,8 +133,11 @@ export interface Store extends IntentLog, Breakers, Documents {
   /** Returns at most `limit` orders, newest first, after the position `after`. Unreadable records are skipped. */
   list(filter: OrderFilter, after: ListPosition | undefined, limit: number): Promise<OrderPage>;
 
-  /** Writes a registration. The writer passes the `rev` that it read, or 0 if there was no registration. */
-  putClient(client: ClientRecord, loadedRev: number): Promise<ClientWrite>;
+  /**
+   * Writes a registration. The writer passes the `rev` that it read, or 0 if there was no registration. `beside`: new documents that are
+   * part of the write's transaction.
+   */
+  putClient(client: ClientRecord, loadedRev: number, beside?: readonly Document[]): Promise<ClientWrite>;
   client(id: string): Promise<ClientRecord | undefined>;
   /** Returns the id of the client for which a program of the token issuer acts. */
   clientOfApp(appClient: string): Promise<string | undefined>;

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { collections } from '#ports/documents';
 import { StoreUnavailableError } from '#ports/errors';
+import { wakeUpMessage } from '#ports/messages';
 import { createTelemetry } from '#ports/telemetry';
+import { channelState } from '#roles/channels/state';
 import { card, issuer, startApi } from './support.ts';
 
 type Api = ReturnType<typeof startApi>;
@@ -15,6 +18,58 @@ const registration = { responseChannels: [], senders: ['AROAEVIL:session'], reas
 /** Good for all the days of these tests. */
 const token = await issuer.sign({ role: 'admin', subject: 'ada', expiresInSeconds: 86_400 * 1000 });
 const put = ({ ask }: Pick<Api, 'ask'>, body: object, headers = {}) => ask('PUT', '/clients/acme', { token, body, headers });
+
+interface CrashCase {
+  /** Prepares the action, and returns the call that carries it out. */
+  readonly act: (api: Api) => Promise<() => ReturnType<Api['ask']>>;
+  readonly isDone: (api: Api) => Promise<boolean>;
+}
+
+const actions: { readonly [what: string]: CrashCase } = {
+  'a registration': {
+    act: async (api) => () => put(api, registration),
+    isDone: async ({ store }) => (await store.client('acme')) !== undefined,
+  },
+  'a channel': {
+    act:
+      async ({ ask }) =>
+      () =>
+        ask('POST', '/channels/payment/close', { as: 'operator', body: { reason: 'maintenance' } }),
+    isDone: async ({ store }) => (await channelState('payment', store))?.state === 'closed',
+  },
+  'an instruction': {
+    async act({ ask, orderInError, store }) {
+      const id = await orderInError('k');
+      const headers = { 'if-match': `"${(await store.head(id))?.rev}"` };
+      return () => ask('POST', `/orders/${id}/instructions`, { as: 'operator', headers, body: { kind: 'terminate', reason: 'r' } });
+    },
+    isDone: async ({ store }) => (await store.list({ outcome: 'terminated' }, undefined, 1)).items.length === 1,
+  },
+  'the action on a dead letter': {
+    async act({ ask, deadLetter }) {
+      const path = `/channels/wake-ups/dead-letters/${await deadLetter({ queue: 'wake-ups', body: 'torn' })}`;
+      return () => ask('DELETE', path, { as: 'operator', body: { reason: 'torn' } });
+    },
+    isDone: async ({ store }) =>
+      (await store.documents(collections.deadLetters('wake-ups'), undefined, 1))[0]?.content['handling'] !== undefined,
+  },
+};
+
+/** Makes the store fail at each write that has documents beside it. Returns the function that repairs it. */
+function crashAt(store: Api['store'], moment: 'before' | 'after'): () => void {
+  const { putClient, putDocument, update } = store;
+  const failing =
+    <Args extends unknown[], T>(write: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      const beside = args.slice(1).flatMap((each) => (Array.isArray(each) ? each : ((each as { documents?: [] } | null)?.documents ?? [])));
+      if (beside.length > 0 && moment === 'before') throw new StoreUnavailableError('away', { fatal: false });
+      const answer = await write(...args);
+      if (beside.length > 0) throw new StoreUnavailableError('away', { fatal: false });
+      return answer;
+    };
+  Object.assign(store, { putClient: failing(putClient), putDocument: failing(putDocument), update: failing(update) });
+  return () => void Object.assign(store, { putClient, putDocument, update });
+}
 
 /** Returns all pages of the audit. */
 async function pagesOf({ ask }: Api, limit: number): Promise<readonly Entry[]> {
@@ -58,32 +113,30 @@ describe('the audit of changes', () => {
     assert.deepEqual([line.audit, line.message, line.entry], [true, 'audit entry written', (await auditOf(api))[0]]);
   });
 
-  test('a change that is refused at once has no entry, and one that loses a race has two', async () => {
+  test('a change that is refused has no entry, whether at once or after a lost race', async () => {
     const api = startApi();
     await put(api, registration);
     for (const headers of [{}, { 'if-match': '"7"' }, { 'if-match': 'x' }]) await put(api, registration, headers);
     await put(api, { ...registration, reason: ' ' }, { 'if-match': '"1"' });
-    assert.equal((await auditOf(api)).length, 1);
-
-    const lost = startApi({
-      store: Object.assign(Object.create(api.store), { putClient: async () => ({ outcome: 'refused', current: null }) }),
-    });
-    await lost.clock.advance(1000);
-    assert.equal((await put(lost, registration, { 'if-match': '"1"' })).status, 412);
-    const [second, first] = await auditOf(lost);
-    assert.deepEqual([first?.['action'], second?.['action']].toSorted(), ['change', 'change-refused']);
-    assert.equal(first?.['requestId'], second?.['requestId']);
+    const raced = await Promise.all([put(api, registration, { 'if-match': '"1"' }), put(api, registration, { 'if-match': '"1"' })]);
+    assert.deepEqual(raced.map(({ status }) => status).toSorted(), [200, 412]);
+    assert.deepEqual(
+      (await auditOf(api)).map(({ action }) => action),
+      ['change', 'register'],
+    );
   });
 
-  test('nothing changes while the audit cannot be written', async () => {
-    const { store } = startApi();
-    const deaf = Object.assign(Object.create(store), {
-      putDocument: () => Promise.reject(new StoreUnavailableError('away', { fatal: false })),
-    });
-    const api = startApi({ store: deaf });
-    assert.equal((await put(api, registration)).status, 503);
-    assert.deepEqual(await store.clients(), []);
-  });
+  for (const [what, { act, isDone }] of Object.entries(actions))
+    for (const moment of ['before', 'after'] as const)
+      test(`a process that crashes ${moment} it stores ${what} leaves the change with one entry, or neither`, async () => {
+        const api = startApi();
+        const ready = await act(api);
+        const restart = crashAt(api.store, moment);
+        assert.equal((await ready()).status, 503);
+        restart();
+        const entries = (await auditOf(api)).length;
+        assert.deepEqual([entries, await isDone(api)], moment === 'after' ? [1, true] : [0, false]);
+      });
 
   test('channels that are opened and closed are there', async () => {
     const api = startApi();
@@ -97,6 +150,23 @@ describe('the audit of changes', () => {
     assert.deepEqual(close, { ...about, action: 'close', reason: 'maintenance', before: { state: 'open' }, after: { state: 'closed' } });
     assert.deepEqual([open?.['action'], open?.['after'], others], ['open', { state: 'open', canary: true }, []]);
     assert.equal((open?.['before'] as Entry | undefined)?.['by'], 'olga');
+  });
+
+  test('a dead letter that is refused after all has a second entry, which says so', async () => {
+    const api = startApi();
+    const id = await api.submitOrder('k');
+    const message = await api.deadLetter({ queue: 'wake-ups', body: wakeUpMessage(id, 0) });
+    const head = await api.store.head(id);
+    assert.ok(head);
+    await api.store.patch({ ...head, rev: head.rev + 1, heldBy: 'another host', heldUntil: api.clock.now() + 60_000 }, head);
+    const path = `/channels/wake-ups/dead-letters/${message}`;
+    assert.equal((await api.ask('DELETE', path, { as: 'operator', body: { reason: 'torn' } })).status, 409);
+    const entries = await auditOf(api);
+    assert.deepEqual(
+      entries.map(({ action }) => action),
+      ['discard-refused', 'discard'],
+    );
+    assert.equal(entries[0]?.['requestId'], entries[1]?.['requestId']);
   });
 
   test('dead letters that are resubmitted or discarded are there, one by one', async () => {
@@ -129,10 +199,9 @@ describe('the audit of changes', () => {
     assert.deepEqual(await auditOf(api), []);
     assert.equal((await instruct({ kind: 'resubmit', reason: 'a new card', completeWithinSeconds: 60 }, `"${rev}"`)).status, 202);
     const about = { by: 'olga', role: 'operator', kind: 'instruction', target: id };
-    const before = { rev, processState: 'Error', suspended: false, fault: 'CardDeclined' };
-    assert.deepEqual(withoutIds(await auditOf(api)), [
-      { ...about, action: 'resubmit', reason: 'a new card', before, after: { completeWithinSeconds: 60 } },
-    ]);
+    const before = { rev, processState: 'Error', outcome: null, suspended: false, fault: 'CardDeclined' };
+    const after = { ...before, rev: Number(rev) + 1, processState: 'Processing', fault: null, completeWithinSeconds: 60 };
+    assert.deepEqual(withoutIds(await auditOf(api)), [{ ...about, action: 'resubmit', reason: 'a new card', before, after }]);
 
     await api.clock.advance(1000);
     const signal = { as: 'operator', body: { secret: card } } as const;

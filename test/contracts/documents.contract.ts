@@ -44,6 +44,16 @@ export function documentsContract(name: string, open: () => Opened | Promise<Ope
     assert.deepEqual(await store.putDocument(message('m2', 2), 1), { outcome: 'refused', current: null });
   });
 
+  it('A5: documents beside a write are part of its transaction', async ({ store, other }) => {
+    const entry = (id: string): Document => ({ ...message(id), collection: collections.audit('2026-01-01') });
+    assert.deepEqual(await store.putDocument(message('m1'), 0, [entry('a'), entry('b')]), { outcome: 'written' });
+    assert.deepEqual(await other.documents(entry('a').collection, undefined, 10), [entry('a'), entry('b')]);
+    assert.equal((await store.putDocument(message('m1', 3), 2, [entry('c')])).outcome, 'refused');
+    await assert.rejects(store.putDocument(message('m1', 2), 1, [{ ...entry('a'), content: {} }]), 'an entry is never replaced');
+    assert.deepEqual(await other.document(bank, 'm1'), message('m1'));
+    assert.deepEqual(await other.documents(entry('a').collection, undefined, 10), [entry('a'), entry('b')]);
+  });
+
   it('F-120: a collection is listed by id, page by page', async ({ store, other }) => {
     const ids = listOf(25, (index) => `m${String(index).padStart(2, '0')}`);
     for (const id of ids.toReversed()) await store.putDocument(message(id), 0);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { UndoPage } from '#core/data/state';
 import type { Breaker } from '#ports/circuit-breaker';
+import { collections } from '#ports/documents';
 import { UnreadableRecordError } from '#ports/errors';
 import { tableFigures } from '#ports/limits';
 import type { Queues } from '#ports/queues';
@@ -438,6 +439,23 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.putClient(registration('a', 2, { by: 'eve' }), 1), { outcome: 'refused', current: second });
     const raced = await Promise.all([store, other].map((each, index) => each.putClient(registration('a', 3, { by: `admin ${index}` }), 2)));
     assert.deepEqual(raced.map(({ outcome }) => outcome).toSorted(), ['refused', 'written']);
+  });
+
+  it('A5: an entry of the audit is written with the registration or the state that it records, or neither is', async ({ store, other }) => {
+    const entry = (id: string) => ({ collection: collections.audit('2026-01-01'), id, rev: 1, content: { id } });
+    const entries = async () => (await other.documents(entry('').collection, undefined, 10)).map(({ id }) => id);
+    assert.deepEqual(await store.putClient(registration('a', 1, { appClients: ['p1'] }), 0, [entry('a')]), written);
+    assert.equal((await store.putClient(registration('a', 1), 0, [entry('b')])).outcome, 'refused');
+    assert.equal((await store.putClient(registration('b', 1, { appClients: ['p1'] }), 0, [entry('b')])).outcome, 'taken');
+    await assert.rejects(store.putClient(registration('a', 2), 1, [entry('a')]), 'an entry is never replaced');
+    assert.deepEqual([await entries(), (await other.client('a'))?.rev], [['a'], 1]);
+
+    const state = stateRecord('o1');
+    await store.create(orderRecord('o1'), state, alone);
+    assert.deepEqual(await store.update(next(state), state, { ...alone, documents: [entry('c')] }), written);
+    assert.equal((await store.update(next(state), state, { ...alone, documents: [entry('d')] })).outcome, 'refused');
+    await assert.rejects(store.update(next(next(state)), next(state), { ...alone, documents: [entry('c')] }), 'an entry is never replaced');
+    assert.deepEqual([await entries(), (await other.head('o1'))?.rev], [['a', 'c'], state.rev + 1]);
   });
 
   it('F-06: a program acts for one client only, until that client gives it up', async ({ store, other }) => {

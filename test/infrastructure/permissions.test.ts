@@ -97,6 +97,20 @@ const allowedFor = (name: string): ReadonlySet<string> => allowedBy(statementsOf
 const sorted = (set: Iterable<string>): readonly string[] => [...set].toSorted();
 
 describe('a role may do what its function does, and nothing else', () => {
+  test('A5: the audit is append-only: no role may update or delete an entry, and only the API may add one', () => {
+    const entries = [collections.audit('2026-01-01'), collections.auditedReads('2026-01-01')];
+    const adding: string[] = [];
+    for (const { spec } of stack.orders.functions.values())
+      for (const statement of statementsOf(stack, roleIdOf(spec.name))) {
+        const reached = entries.some((partition) => holdsFor(statement, { partition, attributes: ['pk', 'sk'] }));
+        const writing = actionsOf(statement).filter((action) => /^dynamodb:(?!BatchGet|Get|Query|Scan)/.test(action));
+        if (!reached || writing.length === 0) continue;
+        assert.deepEqual(writing, ['dynamodb:PutItem'], `${spec.name}: ${JSON.stringify(statement)}`);
+        adding.push(spec.name);
+      }
+    assert.deepEqual([...new Set(adding)], ['api']);
+  });
+
   for (const job of stack.orders.functions.values()) {
     test(`G21: ${job.spec.name} uses every right that it has, and has every right that it uses`, () => {
       const used = questionsOf(job.spec.name).flatMap(({ questions }) => questions.map(asAllowed));

@@ -1,9 +1,13 @@
 import { type ClientRecord, registrationIn, type StoredClient } from '#ports/records';
 import type { ClientWrite, Store } from '#ports/store';
 import type { Database } from './database.ts';
+import type { DocumentsWithin } from './documents.ts';
 
 /** Stores the clients that may submit orders. */
-export function sqliteClients(database: Database): Pick<Store, 'putClient' | 'client' | 'clientOfApp' | 'clients'> {
+export function sqliteClients(
+  database: Database,
+  documents: DocumentsWithin,
+): Pick<Store, 'putClient' | 'client' | 'clientOfApp' | 'clients'> {
   const upsertClient = database.prepare(
     'INSERT INTO clients (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record',
   );
@@ -15,7 +19,7 @@ export function sqliteClients(database: Database): Pick<Store, 'putClient' | 'cl
   const ofApp = (appClient: string): string | undefined => (selectByApp.get(appClient) as { id: string } | undefined)?.id;
 
   return {
-    putClient: (client, loadedRev) =>
+    putClient: (client, loadedRev, beside = []) =>
       database.write((): ClientWrite => {
         const current = one(client.id);
         if ((current?.rev ?? 0) !== loadedRev) return { outcome: 'refused', current: current ?? null };
@@ -24,6 +28,7 @@ export function sqliteClients(database: Database): Pick<Store, 'putClient' | 'cl
           if (owner !== undefined && owner !== client.id) return { outcome: 'taken', appClient, client: owner };
         }
         upsertClient.run(client.id, JSON.stringify(client));
+        documents.insertNew(beside);
         return { outcome: 'written' };
       }),
     client: async (id) => one(id),

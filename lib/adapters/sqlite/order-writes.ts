@@ -1,5 +1,6 @@
 import type { SentWithWrite, Store, Write } from '#ports/store';
 import type { Database } from './database.ts';
+import type { DocumentsWithin } from './documents.ts';
 import { fittingText, refuseTooLarge } from './item-size.ts';
 import type { OrderReads } from './order-reads.ts';
 import type { PagesWithin } from './pages.ts';
@@ -9,6 +10,7 @@ export interface OrderWritesOptions {
   readonly database: Database;
   readonly orders: OrderReads;
   readonly pages: PagesWithin;
+  readonly documents: DocumentsWithin;
   /** Sends within the open transaction. */
   send(sentWithWrite: SentWithWrite): void;
 }
@@ -43,7 +45,7 @@ export function sqliteCreation({ database, orders, pages, send }: OrderWritesOpt
 }
 
 /** Replaces states with their pages and messages in one transaction, if no other write happened since the load. */
-export function sqliteOrderWrites({ database, orders, pages, send }: OrderWritesOptions): Pick<Store, 'update' | 'patch'> {
+export function sqliteOrderWrites({ database, orders, pages, documents, send }: OrderWritesOptions): Pick<Store, 'update' | 'patch'> {
   const columns = 'rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, head = ?';
   const fenced = 'WHERE id = (SELECT id FROM orders WHERE orderId = ?) AND epoch = ? AND rev = ?';
   const updateState = database.prepare(`UPDATE states SET ${columns}, blob = ? ${fenced}`);
@@ -65,7 +67,10 @@ export function sqliteOrderWrites({ database, orders, pages, send }: OrderWrites
         const columns = columnsOf(state);
         refuseTooLarge(`The state of order ${orderId}`, String(columns.at(-1)), blob);
         const { changes } = updateState.run(...columns, blob, orderId, epoch, rev);
-        if (changes > 0) pages.putOverflow(orderId, rev, sentWithWrite.overflow);
+        if (changes > 0) {
+          pages.putOverflow(orderId, rev, sentWithWrite.overflow);
+          documents.insertNew(sentWithWrite.documents ?? []);
+        }
         return changes;
       };
       return conditional(orderId, changes, sentWithWrite);

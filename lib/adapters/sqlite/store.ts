@@ -2,7 +2,7 @@ import type { SentWithWrite, Store } from '#ports/store';
 import { sqliteBreakers } from './circuit-breakers.ts';
 import { sqliteClients } from './clients.ts';
 import type { Database } from './database.ts';
-import { sqliteDocuments } from './documents.ts';
+import { documentsWithin, sqliteDocuments } from './documents.ts';
 import { sqliteForgetting } from './forgetting.ts';
 import { sqliteIntents } from './intents.ts';
 import { sqliteListing } from './listing.ts';
@@ -21,7 +21,8 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const send: SendWithin = (sentWithWrite) => {
     if (sentWithWrite.messages.length + sentWithWrite.announcements.length > 0) sendWithin?.(sentWithWrite);
   };
-  const writes = { database, orders, pages, send };
+  const documents = documentsWithin(database);
+  const writes = { database, orders, pages, documents, send };
   return {
     writesAndSendsAtomically: sendWithin !== undefined,
     load: async (orderId) => orders.both(orderId),
@@ -31,10 +32,10 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     ...sqliteWorklist(database),
     ...sqlitePages(database, pages),
     ...sqliteListing(database),
-    ...sqliteClients(database),
+    ...sqliteClients(database, documents),
     ...sqliteIntents(database),
     ...sqliteBreakers(database),
-    ...sqliteDocuments(database),
+    ...sqliteDocuments(database, documents),
     ...sqliteForgetting(database),
   };
 }

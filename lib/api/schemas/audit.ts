@@ -22,7 +22,7 @@ export const AuditEntry = z.strictObject({
   target: z.string(),
   action: z
     .string()
-    .describe('written before the action; an entry with the suffix -refused and the same requestId says that it was refused'),
+    .describe('for a dead letter, an entry with the suffix -refused and the same requestId says that the action was refused'),
   reason: z.string().nullable(),
   before: anyJson.describe('without secrets'),
   after: anyJson.describe('without secrets'),

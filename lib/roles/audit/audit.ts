@@ -29,24 +29,16 @@ const knownReadsMax = 2000;
 export function createAudit({ store, clock, telemetry }: Ports): Audit {
   const knownReads = new Set<string>();
   /** Sorts the entries of this process within one millisecond. */
-  let written = 0;
+  let prepared = 0;
+
+  async function log({ requestId, ...entry }: AuditEntry): Promise<void> {
+    telemetry.audit('audit entry written', { requestId, entry: { ...entry, requestId, at: timeText(entry.at) } });
+  }
 
   /** Writes an entry unless it exists. */
   async function write(entry: AuditEntry): Promise<void> {
-    const { at, id } = entry;
-    const content = JSON.parse(JSON.stringify(entry)) as JsonObject;
-    const document: Document = {
-      collection: collections.audit(dayOf(at)),
-      id,
-      rev: 1,
-      content,
-      expiresAt: at + keptDays * dayMs,
-      listA: { list: lists.auditOf(entry.by), sort: id },
-      listB: { list: lists.auditOfKind(entry.kind, dayOf(at)), sort: id },
-    };
-    const { outcome } = await store.putDocument(document, 0);
-    if (outcome === 'written')
-      telemetry.audit('audit entry written', { requestId: entry.requestId, entry: { ...content, at: timeText(at) } });
+    const { outcome } = await store.putDocument(documentOf(entry), 0);
+    if (outcome === 'written') await log(entry);
   }
 
   /** Returns when the read was first recorded in its quarter of an hour. Concurrent processes get the same answer. */
@@ -58,10 +50,11 @@ export function createAudit({ store, clock, telemetry }: Ports): Audit {
   }
 
   return {
-    record: (draft) => {
+    prepare(draft) {
       const at = clock.now();
-      written++;
-      return write({ ...draft, at, id: idOf(at, `${descending(written, 8)}-${randomUUID()}`) });
+      prepared++;
+      const entry = { ...draft, at, id: idOf(at, `${descending(prepared, 8)}-${randomUUID()}`) };
+      return { documents: [documentOf(entry)], stored: () => log(entry) };
     },
 
     async recordRead(draft) {
@@ -123,6 +116,20 @@ const listFor = ({ by, kind }: AuditFilter, day: string): ListRead['list'] => {
 
 const fits = (entry: AuditEntry, { by, kind, target }: AuditFilter): boolean =>
   (by === undefined || entry.by === by) && (kind === undefined || entry.kind === kind) && (target === undefined || entry.target === target);
+
+function documentOf(entry: AuditEntry): Document {
+  const { at, id } = entry;
+  const content = JSON.parse(JSON.stringify(entry)) as JsonObject;
+  return {
+    collection: collections.audit(dayOf(at)),
+    id,
+    rev: 1,
+    content,
+    expiresAt: at + keptDays * dayMs,
+    listA: { list: lists.auditOf(entry.by), sort: id },
+    listB: { list: lists.auditOfKind(entry.kind, dayOf(at)), sort: id },
+  };
+}
 
 const entryIn = ({ content }: Document): AuditEntry => content as unknown as AuditEntry;
 

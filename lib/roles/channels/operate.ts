@@ -1,24 +1,29 @@
 import { phaseOf, restedMs } from '#ports/circuit-breaker';
 import type { Store } from '#ports/store';
-import { type ChangeOutcome, type ChannelChange, changeChannelState, channelState, closed, opened } from './state.ts';
+import { type Beside, type ChangeOutcome, type ChannelChange, changeChannelState, channelState, closed, opened } from './state.ts';
 
 type Kept = Pick<Store, 'document' | 'putDocument' | 'breaker' | 'putBreaker'>;
 
-export const closeChannel = (channel: string, queue: string, change: ChannelChange, store: Kept): Promise<ChangeOutcome> =>
-  changeChannelState(channel, store, (before) => (before?.state === 'closed' ? undefined : closed(before, channel, [queue], change)));
+export const closeChannel = (channel: string, queue: string, change: ChannelChange, store: Kept, beside?: Beside): Promise<ChangeOutcome> =>
+  changeChannelState(
+    channel,
+    store,
+    (before) => (before?.state === 'closed' ? undefined : closed(before, channel, [queue], change)),
+    beside,
+  );
 
 /** Instruction to open a channel. With `canary`, one request goes first; the others follow gradually after its answer. */
 export interface Opening extends ChannelChange {
   readonly canary: boolean;
 }
 
-export async function openChannel(channel: string, { canary, ...change }: Opening, store: Kept): Promise<ChangeOutcome> {
+export async function openChannel(channel: string, { canary, ...change }: Opening, store: Kept, beside?: Beside): Promise<ChangeOutcome> {
   const found = await channelState(channel, store);
   if (found?.state !== 'closed') return { outcome: 'unchanged', state: found };
   // A canary opens only after every instance has been idle for `restedMs`, so that each reads the breaker before its next call.
   const at = canary ? Math.max(change.now, found.at + restedMs) : change.now;
   if (canary) await openBreaker(channel, found.closedAt ?? found.at, at, store);
-  return changeChannelState(channel, store, (before) => (before?.state === 'closed' ? opened(before, change, at) : undefined));
+  return changeChannelState(channel, store, (before) => (before?.state === 'closed' ? opened(before, change, at) : undefined), beside);
 }
 
 /** Opens the circuit breaker of the agent, as after an outage: one instance probes, and the others follow if it succeeds. */

@@ -150,6 +150,9 @@ export type ChangeOutcome =
   | { readonly outcome: 'changed'; readonly state: ChannelState }
   | { readonly outcome: 'unchanged'; readonly state: ChannelState | undefined };
 
+/** Returns new documents for the transaction of a change. After a lost race it is called again. */
+export type Beside = (before: ChannelState | undefined) => readonly Document[];
+
 /**
  * Applies `change` to the current state and writes the result, unless it is undefined. After a lost race it tries again. The
  * register lists a channel before the channel is closed, so that no host can miss the closing.
@@ -158,6 +161,7 @@ export async function changeChannelState(
   channel: string,
   documents: Kept,
   change: (before: ChannelState | undefined) => ChannelState | undefined,
+  beside: Beside = () => [],
 ): Promise<ChangeOutcome> {
   const changed = await compareAndSet<ChangeOutcome>(async () => {
     const before = await channelState(channel, documents);
@@ -166,7 +170,7 @@ export async function changeChannelState(
     const turns = next.state !== (before?.state ?? 'open');
     const entry = turns ? await enrolled(channel, documents, next.state) : undefined;
     const document = { collection: collections.channel(channel), id, rev: next.rev, content: { ...next } as unknown as JsonObject };
-    const { outcome } = await documents.putDocument(document, next.rev - 1);
+    const { outcome } = await documents.putDocument(document, next.rev - 1, beside(before));
     if (outcome === 'refused') return 'lost';
     if (entry && next.state === 'open') {
       const expiresAt = releasedBy(outageOf(next, next.at), next.at) + rememberedMs;

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '#core/data/json';
+import type { PreparedEntry } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { collections, type Document } from '#ports/documents';
@@ -40,8 +41,11 @@ export interface Treatment {
   readonly again?: boolean;
   /** Reports the result without changing anything. */
   readonly dryRun?: boolean;
-  /** Called before the first write; if it rejects, nothing is written. */
-  readonly beforeWrite?: (message: DeadLetter) => Promise<void>;
+  /**
+   * Returns the entry of the audit for the transaction that records the action on the dead letter, and for the one that removes the
+   * recorded action after a refusal.
+   */
+  readonly audit?: (message: DeadLetter, step: 'began' | 'refused') => PreparedEntry;
 }
 
 export type Treated =
@@ -77,11 +81,10 @@ export async function treat(channelName: string, id: string, treatment: Treatmen
   const orderId = checked?.dispatch.orderId ?? orderOf(message);
   if (treatment.dryRun) return { outcome: 'possible', message, ...(orderId === undefined ? {} : { orderId }) };
 
-  await treatment.beforeWrite?.(message);
   const marked = await mark(found, message, treatment, ports);
   if ('outcome' in marked) return marked;
   const refused = await carryOut(message, treatment, checked?.dispatch, ports);
-  if (refused) await unmark(marked, message, ports);
+  if (refused) await unmark(marked, message, treatment, ports);
   if (refused) return refused;
   await ports.store.removeDocument(marked.collection, marked.id, marked.rev);
   ports.telemetry.count(treatment.action === 'resubmit' ? 'messageResubmitted' : 'messageDiscarded');
@@ -104,12 +107,14 @@ function busyReason(handling: Handling | undefined, { action, again }: Treatment
 async function mark(
   found: Document,
   message: DeadLetter,
-  { action, by, reason }: Treatment,
+  { action, by, reason, audit }: Treatment,
   { store, clock }: HandlingPorts,
 ): Promise<Document | Extract<Treated, { outcome: 'conflict' | 'not-found' }>> {
   const handling: Handling = { action, by, at: clock.now(), reason };
   const marked = { ...found, rev: found.rev + 1, content: deadLetterDocument({ ...message, handling }).content };
-  const write = await store.putDocument(marked, found.rev);
+  const entry = audit?.(message, 'began');
+  const write = await store.putDocument(marked, found.rev, entry?.documents);
+  if (write.outcome === 'written') await entry?.stored();
   if (write.outcome === 'written') return marked;
   return write.current
     ? { outcome: 'conflict', reasons: ['Another operator acts on this message. Look at it again, then retry.'] }
@@ -117,9 +122,12 @@ async function mark(
 }
 
 /** Removes the recorded action after a refusal, so that the operator can act again at once. If this write fails, the operator can after half a minute. */
-async function unmark(marked: Document, message: DeadLetter, { store }: HandlingPorts): Promise<void> {
+async function unmark(marked: Document, message: DeadLetter, { audit }: Treatment, { store }: HandlingPorts): Promise<void> {
   const { handling: _, ...rest } = message;
-  await store.putDocument({ ...marked, rev: marked.rev + 1, content: deadLetterDocument(rest).content }, marked.rev);
+  const unmarked = { ...marked, rev: marked.rev + 1, content: deadLetterDocument(rest).content };
+  const entry = audit?.(message, 'refused');
+  const write = await store.putDocument(unmarked, marked.rev, entry?.documents);
+  if (write.outcome === 'written') await entry?.stored();
 }
 
 type Refused = Exclude<Treated, { outcome: 'done' | 'possible' | 'not-found' }>;

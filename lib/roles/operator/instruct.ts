@@ -1,5 +1,6 @@
 import type { ByteBudget } from '#core/engine/transition';
 import type { Clock } from '#ports/clock';
+import type { Document } from '#ports/documents';
 import { InstanceLockedError, InvariantError, StateTooLargeError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
@@ -41,8 +42,8 @@ interface How {
   readonly ifMatch?: number;
   readonly dryRun?: boolean;
   readonly key?: string;
-  /** Called before each write that applies the decision; if it rejects, nothing is written. */
-  readonly beforeWrite?: (record: StateHead) => Promise<void>;
+  /** Returns new documents for the transaction of a write that applies the decision. After a lost race it is called again. */
+  readonly beside?: (before: StateHead, after: StateHead) => readonly Document[];
 }
 
 interface Ports {
@@ -78,7 +79,7 @@ export function createInstructing(
   }
 
   async function carryOut(loaded: Loaded, decision: Decision, how: How, now: number): Promise<Instructed | 'lost'> {
-    const { id, dryRun, key, beforeWrite } = how;
+    const { id, dryRun, key, beside } = how;
     const { orderId, rev } = loaded.record;
     const incoming = [incomingOf(decision, id, key)];
     const planned = await orders.planOf(loaded, incoming, now);
@@ -88,10 +89,13 @@ export function createInstructing(
         reasons: ['The order has already done what this asks for, so nothing would change. Look at its present state.'],
       };
     if (dryRun) return { outcome: 'planned', plan: instructionPlan(planned) };
-    await beforeWrite?.(loaded.record);
     if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
     const replan = (byteBudget: ByteBudget) => orders.planOf(loaded, incoming, now, byteBudget);
-    const saved = await writer.save(loaded, planned, { replan, leavesUnsent: true });
+    const saved = await writer.save(loaded, planned, {
+      replan,
+      leavesUnsent: true,
+      ...(beside ? { beside: (after: StateHead) => beside(loaded.record, after) } : {}),
+    });
     return saved === 'written' ? { outcome: 'done', rev: rev + 1 } : 'lost';
   }
 

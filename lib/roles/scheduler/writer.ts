@@ -1,8 +1,9 @@
 import { isQuestion } from '#core/data/fault';
 import type { ByteBudget } from '#core/engine/transition';
+import type { Document } from '#ports/documents';
 import { isFatal } from '#ports/errors';
 import type { Outgoing } from '#ports/queues';
-import type { StateRecord } from '#ports/records';
+import type { StateHead, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { callHook } from './host-hooks.ts';
@@ -34,6 +35,8 @@ export interface SaveOptions {
    * because the queue redelivers them.
    */
   readonly leavesUnsent?: boolean;
+  /** Returns new documents for the transaction of the write. */
+  readonly beside?: (after: StateHead) => readonly Document[];
 }
 
 /** Writes planned transitions, each in one conditional write, and sends what follows from them. */
@@ -57,7 +60,7 @@ export function createWriter(options: WriterOptions): Writer {
   async function save(
     loaded: Loaded,
     planned: PlannedWrite,
-    { replan, leavesUnsent = false }: SaveOptions = {},
+    { replan, leavesUnsent = false, beside = () => [] }: SaveOptions = {},
   ): Promise<'written' | 'lost'> {
     const now = clock.now();
     const prepared = await sending.prepare(loaded, planned, now);
@@ -68,11 +71,11 @@ export function createWriter(options: WriterOptions): Writer {
     const written = fitted(withDeadline(loaded.program, instance, { ...planned.record, rev, outbox, writeIds }, now), instance);
     const byteBudget = byteBudgetOf(written, instance);
     const fitting = byteBudget === undefined ? undefined : await replan?.(byteBudget);
-    if (fitting) return save(loaded, fitting, { leavesUnsent });
+    if (fitting) return save(loaded, fitting, { leavesUnsent, beside });
     refuseImpossible(written);
 
     const { record, overflow } = written;
-    const write = await store.update(record, loaded.record, { ...prepared.sentWithWrite, overflow });
+    const write = await store.update(record, loaded.record, { ...prepared.sentWithWrite, overflow, documents: beside(record) });
     if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {
       telemetry.count('raceLost');
       return 'lost';

@@ -1,13 +1,14 @@
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import type { ClientRecord } from '#ports/records';
 import type { ClientWrite, Store } from '#ports/store';
-import { absent, allOf, anyOf, atRev, type Condition, conditionInput, present, unversioned } from './conditions.ts';
+import { absent, allOf, anyOf, atRev, present, unversioned } from './conditions.ts';
 import type { StoreContext } from './context.ts';
-import { appClientItem, clientItem, clientOf, type Item } from './items.ts';
+import { newDocument } from './documents.ts';
+import { appClientItem, clientItem, clientOf } from './items.ts';
 import { clientPrefix, keys, partitions } from './keys.ts';
 import { collect, get, query } from './reads.ts';
 import { isRefused } from './retry.ts';
-import { itemIn } from './update-if.ts';
+import { itemIn, type Put, putInput } from './update-if.ts';
 
 /**
  * Stores the clients that may submit orders. Each program of a client has an item of its own, written in the transaction of the
@@ -19,31 +20,30 @@ export function dynamoDbClients({ table, withRetries }: StoreContext): Pick<Stor
     return item && clientOf(item);
   }
 
-  async function write(client: ClientRecord, before: ClientRecord | undefined): Promise<ClientWrite> {
+  async function write(client: ClientRecord, before: ClientRecord | undefined, beside: readonly Put[]): Promise<ClientWrite> {
     const puts = putsOf(client, before);
-    const TransactItems = puts.map(({ item, when }) => ({
-      Put: { TableName: table.table, Item: item, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const },
-    }));
+    const TransactItems = [...puts, ...beside].map((put) => ({ Put: putInput(table.table, put) }));
     try {
       await table.client.send(new TransactWriteCommand({ TransactItems }));
       return { outcome: 'written' };
     } catch (error) {
       if (!isRefused(error)) throw error;
       const reasons = error.CancellationReasons ?? [];
-      const taken = reasons.findIndex(({ Code }, index) => index > 0 && Code === 'ConditionalCheckFailed');
+      const taken = reasons.slice(0, puts.length).findIndex(({ Code }, index) => index > 0 && Code === 'ConditionalCheckFailed');
       const owner = itemIn(reasons[taken]?.Item)?.['client'];
-      if (reasons[0]?.Code !== 'ConditionalCheckFailed' && taken > 0)
-        return { outcome: 'taken', appClient: String(puts[taken]?.item['appClient']), client: String(owner) };
+      const isRefusal = reasons[0]?.Code === 'ConditionalCheckFailed';
+      if (!isRefusal && taken > 0) return { outcome: 'taken', appClient: String(puts[taken]?.item['appClient']), client: String(owner) };
+      if (!isRefusal) throw error;
       const current = itemIn(reasons[0]?.Item);
       return { outcome: 'refused', current: current && clientOf(current) };
     }
   }
 
   return {
-    async putClient(client, loadedRev) {
+    async putClient(client, loadedRev, beside = []) {
       const before = await one(client.id);
       if ((before?.rev ?? 0) !== loadedRev) return { outcome: 'refused', current: before ?? null };
-      const answer = await withRetries(() => write(client, before));
+      const answer = await withRetries(() => write(client, before, beside.map(newDocument)));
       // If the response to our write was lost, the retry is refused and finds our own write. That counts as written.
       const isOurs = answer.outcome === 'refused' && JSON.stringify(answer.current) === JSON.stringify(client);
       return isOurs ? { outcome: 'written' } : answer;
@@ -63,7 +63,7 @@ export function dynamoDbClients({ table, withRetries }: StoreContext): Pick<Stor
 }
 
 /** Returns the writes of a registration: its record, its programs, and without an owner the programs that it gives up. */
-function putsOf(client: ClientRecord, before: ClientRecord | undefined): readonly { readonly item: Item; readonly when: Condition }[] {
+function putsOf(client: ClientRecord, before: ClientRecord | undefined): readonly Put[] {
   const unchanged = before && anyOf(atRev(before.rev), ...(before.rev === 1 ? [allOf(present, unversioned)] : []));
   const free = anyOf(absent, {
     expression: 'attribute_not_exists(#client) OR #client = :client',

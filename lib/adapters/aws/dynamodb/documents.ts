@@ -5,7 +5,7 @@ import type { Item } from './items.ts';
 import { dynamoDbLists, listAttributes } from './lists.ts';
 import { collect, countPage, get, query } from './reads.ts';
 import { expiryAttribute } from './table.ts';
-import { type Answer, deleteIf, putIf } from './update-if.ts';
+import { type Answer, deleteIf, type Put, putAllIf, putIf } from './update-if.ts';
 
 /** Stores documents in the table of the orders: a collection is a partition. */
 export function dynamoDbDocuments(context: StoreContext): Documents {
@@ -34,9 +34,12 @@ export function dynamoDbDocuments(context: StoreContext): Documents {
       return { count: Math.min(count, limit), more: more || count > limit };
     },
     ...dynamoDbLists(context, documentOf),
-    async putDocument(document, loadedRev) {
+    async putDocument(document, loadedRev, beside = []) {
       const item = itemOf(document);
-      return written(await withRetries(() => putIf(table, item, loadedRev === 0 ? absent : atRev(loadedRev))), item.record);
+      const when = loadedRev === 0 ? absent : atRev(loadedRev);
+      const others = beside.map(newDocument);
+      const put = () => (others.length === 0 ? putIf(table, item, when) : putAllIf(table, { item, when }, others));
+      return written(await withRetries(put), item.record);
     },
     async removeDocument(collection, id, loadedRev) {
       const answer = await withRetries(() => deleteIf(table, keyOf(collection, id), atRev(loadedRev)));
@@ -54,5 +57,8 @@ const itemOf = (document: Document): Item & { readonly record: string } => ({
   ...listAttributes(document),
   ...(document.expiresAt === undefined ? {} : { [expiryAttribute]: Math.ceil(document.expiresAt / 1000) }),
 });
+
+/** Returns the put of a document that must not exist yet. */
+export const newDocument = (document: Document): Put => ({ item: itemOf(document), when: absent });
 
 const documentOf = (item: Item): Document => JSON.parse(String(item['record'])) as Document;

@@ -3,6 +3,7 @@ import type { StateHead } from '#ports/records';
 import type { Fence, Store, Write } from '#ports/store';
 import { allOf, type Condition, endless, fencedBy } from './conditions.ts';
 import type { StoreContext } from './context.ts';
+import { newDocument } from './documents.ts';
 import { headChange, type Item, stateItem, stateOf } from './items.ts';
 import { keys } from './keys.ts';
 import { leftoversIn } from './leftovers.ts';
@@ -12,11 +13,12 @@ import { type Answer, putAllIf, putIf, setIf } from './update-if.ts';
 
 /** Replaces states, if no other write happened since the load. */
 export const dynamoDbOrderWrites = (context: StoreContext): Pick<Store, 'update' | 'patch'> => ({
-  update(state, when, { overflow }) {
-    const pages = overflowItems(state.orderId, when.rev, overflow);
+  update(state, when, { overflow, documents = [] }) {
+    const pages = overflowItems(state.orderId, when.rev, overflow).map((item) => ({ item }));
+    const others = [...pages, ...documents.map(newDocument)];
     return writeFenced(context, state, when, (expiresAt, condition) => {
       const item = stateItem(state, expiresAt);
-      return pages.length === 0 ? putIf(context.table, item, condition) : putAllIf(context.table, item, pages, condition);
+      return others.length === 0 ? putIf(context.table, item, condition) : putAllIf(context.table, { item, when: condition }, others);
     });
   },
 

@@ -16,18 +16,31 @@ export const putIf = ({ client, table }: Table, item: Item, when: Condition): Pr
     client.send(new PutCommand({ TableName: table, Item: item, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })),
   );
 
-/** Puts an item if `when` holds, and other items unconditionally: all of them or none. */
-export async function putAllIf({ client, table }: Table, item: Item, others: readonly Item[], when: Condition): Promise<Answer> {
-  const first = { ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const };
-  const TransactItems = [item, ...others].map((Item, index) => ({ Put: { TableName: table, Item, ...(index === 0 ? first : {}) } }));
+/** An item with the condition under which it may be put; without one, always. */
+export interface Put {
+  readonly item: Item;
+  readonly when?: Condition;
+}
+
+/** Puts an item and others: all of them or none. The item's condition decides; the other conditions always hold, or the call rejects. */
+export async function putAllIf({ client, table }: Table, first: Put, others: readonly Put[]): Promise<Answer> {
+  const TransactItems = [first, ...others].map((put) => ({ Put: putInput(table, put) }));
   try {
     await client.send(new TransactWriteCommand({ TransactItems }));
     return { outcome: 'written' };
   } catch (error) {
-    if (!isRefused(error)) throw error;
-    return { outcome: 'refused', current: itemIn(error.CancellationReasons?.[0]?.Item) };
+    const [reason] = isRefused(error) ? (error.CancellationReasons ?? []) : [];
+    if (reason?.Code !== 'ConditionalCheckFailed') throw error;
+    return { outcome: 'refused', current: itemIn(reason.Item) };
   }
 }
+
+/** Returns a put of a transaction as the SDK takes it. A refusal returns the item that is there. */
+export const putInput = (TableName: string, { item: Item, when }: Put) => ({
+  TableName,
+  Item,
+  ...(when ? { ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const } : {}),
+});
 
 /** Deletes the item if `when` holds. */
 export const deleteIf = ({ client, table }: Table, key: Key, when: Condition): Promise<Answer> =>
