@@ -28,10 +28,13 @@ function installed(...parts) {
 
 function suitableNode() {
   if (isGood(process.versions.node)) return process.execPath;
-  const binary = installed('node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
-  if (!binary) return undefined;
-  const { version } = JSON.parse(readFileSync(join(dirname(dirname(binary)), 'package.json'), 'utf8'));
-  return isGood(version) ? binary : undefined;
+  const [platform, program] = process.platform === 'win32' ? ['win', 'node.exe'] : [process.platform, 'node'];
+  // The package for all platforms, which a user may have, and the build for this one.
+  for (const name of ['node', `node-${platform}-${process.arch}`]) {
+    const binary = installed(name, 'bin', program);
+    if (binary && isGood(JSON.parse(readFileSync(join(dirname(dirname(binary)), 'package.json'), 'utf8')).version)) return binary;
+  }
+  return undefined;
 }
 
 function giveUp(message) {

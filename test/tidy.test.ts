@@ -184,7 +184,7 @@ describe('the repository is tidy', () => {
       const { dependencies, devDependencies } = JSON.parse(read(`${folder}package.json`)) as { [key: string]: { [name: string]: string } };
       const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
         // A folder of this repository has only the version of the repository.
-        ([, version]) => !/^(npm:.+@)?\d+\.\d+\.\d+$|^file:test\//.test(version),
+        ([, version]) => !/^(npm:.+@)?\d+\.\d+\.\d+$|^file:(test|dev)\//.test(version),
       );
       assert.deepEqual(loose, []);
       const hosts = new Set([...read(`${folder}package-lock.json`).matchAll(/"resolved": "https?:\/\/([^/"]+)/g)].map(([, host]) => host));
@@ -194,4 +194,24 @@ describe('the repository is tidy', () => {
       );
     });
   }
+
+  for (const folder of ['', 'dev/tools/mutation/', 'dev/tools/user-projects/', 'dev/tools/other-node/'])
+    test(`the lockfile ${folder}package-lock.json has a hash for each package, and names no registry`, () => {
+      const text = read(`${folder}package-lock.json`);
+      assert.doesNotMatch(text, /"resolved": "https?:/);
+      // A link is a folder of this repository. The hash of a bundle covers the packages in it.
+      const unverified = Object.entries(
+        (JSON.parse(text) as { packages: { [path: string]: { [field: string]: unknown } } }).packages,
+      ).filter(
+        ([path, { integrity, link, inBundle }]) =>
+          /(^|\/)node_modules\//.test(path) && !link && !inBundle && !/^sha512-/.test(String(integrity)),
+      );
+      assert.deepEqual(unverified, []);
+    });
+
+  test('no package runs a script when the packages of this repository are installed', () => {
+    const { allowScripts } = JSON.parse(read('package.json')) as { allowScripts: { [name: string]: boolean } };
+    assert.deepEqual(new Set(Object.values(allowScripts)), new Set([false]));
+    assert.match(read('bin/run'), /npm ci --ignore-scripts /);
+  });
 });

@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { clientsAt, createTable } from '../../test/adapters/aws/support.ts';
@@ -14,7 +14,7 @@ import { oneOrder, startSystem } from './start-system.ts';
  * project from an empty folder works as docs/guides/your-own-project.md says, command by command.
  */
 const folder = mkdtempSync(join(tmpdir(), 'redress-package-'));
-const node = `${root}node_modules/node/bin`;
+const node = dirname(process.execPath);
 const env = { ...process.env, PATH: `${node}:${process.env['PATH']}`, PORT: '0', REDRESS_SAMPLES: 'off' };
 const quietly = ['--no-audit', '--no-fund', '--loglevel=error'];
 const command = join(folder, 'node_modules/.bin/redress');

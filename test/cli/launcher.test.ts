@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { folderFor, launcher, runProcess as run } from './support.ts';
@@ -46,6 +46,25 @@ describe('bin/redress.js', () => {
     );
     assert.equal(code, 2);
     assert.match(err, /is not built: /);
+  });
+
+  test('on an old Node, it runs the program with a newer one that is installed as a package', async (context) => {
+    const folder = join(folderFor(context), 'node_modules/redress');
+    const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})';
+    const installed = { '../commander/package.json': '{}', 'dist/lib/cli/main.js': '' };
+    assert.match(
+      (await run('--import', [old, installedWith(folder, installed)])).err,
+      /needs Node 22\.18 or newer, but this is Node 20\.1\.0/,
+    );
+
+    const build = `../node-${process.platform}-${process.arch}`;
+    const program = installedWith(folder, {
+      ...installed,
+      [`${build}/package.json`]: '{"version":"24.1.0"}',
+      [`${build}/bin/node`]: '#!/bin/sh\necho "newer: $*"',
+    });
+    chmodSync(join(folder, build, 'bin/node'), 0o755);
+    assert.match((await run('--import', [old, program, 'order', 'list'])).out, /^newer: .*main\.js order list\n$/);
   });
 
   test('passes signals on, so that the system can drain', async (context) => {
