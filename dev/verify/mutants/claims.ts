@@ -46,9 +46,9 @@ export const claims: readonly Mutant[] = [
     name: 'clock used for fencing',
     why: 'a host overwrites the record as long as its own clock says that its lease lasts',
     file: writer,
-    find: 'const write = await store.update(record, loaded.record, { ...prepared.sentWithWrite, overflow });',
+    find: 'const write = await store.update(record, loaded.record, { ...prepared.sentWithWrite, overflow, documents: beside(record) });',
     replace:
-      'const isMine = (record.completeBy ?? 0) > now; const write = await store.update(record, (isMine ? await store.head(record.orderId) : undefined) ?? loaded.record, { ...prepared.sentWithWrite, overflow });',
+      'const isMine = (record.completeBy ?? 0) > now; const write = await store.update(record, (isMine ? await store.head(record.orderId) : undefined) ?? loaded.record, { ...prepared.sentWithWrite, overflow, documents: beside(record) });',
   },
 ];
 
