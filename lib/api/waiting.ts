@@ -59,7 +59,9 @@ interface Place {
 }
 
 async function takePlace(documents: Documents, caller: Caller, now: number, end: number): Promise<Place | undefined> {
-  const place = { holder: caller.client ?? caller.subject, until: end + graceMs };
+  // A person may have the name of a client.
+  const holder = caller.client === undefined ? `person ${caller.subject}` : `client ${caller.client}`;
+  const place = { holder, until: end + graceMs };
   const taken = await changePlaces(documents, now, (places) => {
     const isFull = places.length >= waitersMax.all || places.filter(({ holder }) => holder === place.holder).length >= waitersMax.perCaller;
     return isFull ? undefined : [...places, place];
