@@ -15,6 +15,7 @@ export const figures: { readonly [goal: string]: () => Promise<{ readonly figure
   G11: () => import('./claims.ts'),
   G12: () => import('./bad-input.ts'),
   G13: () => import('./poison-messages.ts'),
+  G14: () => import('./hostile-expressions.ts'),
   G16: () => import('./version-changes.ts'),
   G17: () => import('./unheard.ts'),
   G18: () => import('./overload.ts'),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Json } from '#core/data/json';
 import { expressionLimits, parseExpression, type Scope } from '#core/definition/expression';
+import { stepsMax, stepsTaken } from '#core/definition/expression-budget';
 
 const scope: Scope = { orderId: 'o1', order: { n: 2, none: null }, steps: { a: { x: 1 } }, vars: { v: 'vars' } };
 const parsed = (text: string) => {
@@ -37,6 +38,12 @@ test('patterns and texts of the maximum length are matched, and longer ones are 
 
 const rows = Array.from({ length: 500 }, (_, number) => ({ sku: `${'abcx'.repeat(25)}${number}`, note: 'n'.repeat(300), number }));
 
+/** The texts with which the search of V8 takes longest. */
+const long = 'a'.repeat(200_000);
+const needle = `${'a'.repeat(511)}b${'a'.repeat(512)}`;
+/** The search for a long text is charged before it begins. */
+const overshootMax = 200_000 * 128;
+
 for (const [what, expression, says] of [
   ['a result that repeats the order 500 times', 'order.rows.map(r, order.rows)', /the result has more than 1000000 characters/],
   [
@@ -55,19 +62,59 @@ for (const [what, expression, says] of [
     'order.rows.filter(r, [order.rows, order.rows, order.rows, order.rows, order.rows, order.rows] == [r])',
     /more than 5000000 steps/,
   ],
+  [
+    'a search for a long text in a longer one',
+    'order.rows.filter(r, order.texts.join("").contains(order.needle))',
+    /more than 5000000 steps/,
+  ],
+  ['a search from the end', 'order.rows.map(r, order.long.lastIndexOf(order.needle))', /more than 5000000 steps/],
+  ['a text that is split at each row', 'order.rows.map(r, order.long.split(order.needle).size())', /more than 5000000 steps/],
+  ['a text whose characters are counted for each row', 'order.rows.filter(r, order.long.size() == r.number)', /more than 5000000 steps/],
+  ['a text that becomes bytes for each row', 'order.rows.filter(r, bytes(order.long) == b"")', /more than 5000000 steps/],
+  [
+    'times in time zones for each row',
+    `order.rows.filter(r, ${Array(8).fill('timestamp(order.at).getHours("Asia/Tokyo")').join(' + ')} == r.number)`,
+    /more than 5000000 steps/,
+  ],
   ['an operator that swallows errors', "order.rows.exists(r, like(r.sku, '(a|b|c|x){1000}.*y')) || true", /more than 5000000 steps/],
 ] as const)
-  test(`an expression has a budget that clients cannot exceed with ${what}`, () => {
-    const value = yields(expression, { rows, texts: rows.map(({ note }) => note) });
+  test(`G14, A10: an expression has a budget that clients cannot exceed with ${what}`, () => {
+    const value = yields(expression, { rows, texts: rows.map(({ note }) => note), long, needle, at: '2026-01-01T00:00:00Z' });
     assert.match(String(value), new RegExp(`^Engine/ExpressionTooLarge: .*${says.source}`));
+    assert.ok(stepsTaken() <= stepsMax + overshootMax, `${stepsTaken()} steps`);
   });
+
+test('G14, A10: an evaluation that exceeds its budget stops within a few rows of 500', () => {
+  let [skus, notes] = [0, 0];
+  const counted = rows.map(({ sku, note, number }) => ({
+    get sku() {
+      skus += 1;
+      return sku;
+    },
+    get note() {
+      notes += 1;
+      return note;
+    },
+    number,
+  }));
+  assert.match(String(yields("order.rows.map(r, like(r.sku, '(a|b|c|x){1000}.*'))", { rows: counted })), /steps/);
+  assert.ok(skus > 0 && skus < 20, `${skus} texts were matched`);
+  skus = 0;
+  assert.match(String(yields("order.rows.all(r, like(r.sku, '(a|b|c|x){1000}.*') || r.number >= 0)", { rows: counted })), /steps/);
+  assert.ok(skus < 20, `${skus} texts were read by an operator that swallows errors`);
+  assert.match(String(yields('order.rows.map(r, order.rows)', { rows: counted })), /characters as JSON/);
+  assert.ok(notes > 0 && notes < 5_000, `${notes} of 250,000 texts were copied`);
+});
 
 test('the largest orders stay within the budget of ordinary expressions', () => {
   const order = { rows, texts: rows.map(({ sku }) => sku) };
   assert.equal(yields('order.rows.filter(r, r.sku in order.texts).size()', order), 500);
   assert.equal(yields("order.rows.filter(r, like(r.sku, '(abcx)+[0-9]+')).size()", order), 500);
   assert.equal(yields("order.rows.map(r, r.note + ': ' + r.sku).join(', ').size()", order), 203_388);
+  const at = { ...order, at: '2026-01-01T00:00:00Z' };
+  assert.equal(yields('order.rows.filter(r, timestamp(order.at).getHours("Europe/Berlin") == 1).size()', at), 500);
   assert.equal((yields('order.rows.map(r, {"sku": r.sku, "note": r.note})', order) as unknown[]).length, 500);
+  assert.equal(yields('order.rows.filter(r, r.note.contains(r.sku) || r.note.size() == 300).size()', order), 500);
 });
 
 test('a value that is read once without a default must exist, even if other reads of it have a default', () => {

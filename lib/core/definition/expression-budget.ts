@@ -7,7 +7,7 @@ export class TooLarge extends Error {}
 
 /**
  * The most steps of one evaluation. Building a value takes a step for each character or entry, comparing it a step for each part,
- * and `like` a step for each character and state of its pattern. They are counted, not timed, so that a replay fails at the same place.
+ * reading a text a step for each character, and `like` a step for each character and state of its pattern. They are counted, not timed, so that a replay fails at the same place.
  */
 export const stepsMax = 5_000_000;
 
@@ -25,36 +25,80 @@ export function withinBudget<T>(evaluate: () => T): T {
   return value;
 }
 
-/** Takes steps from the budget of the evaluation that runs. */
+/** Takes steps from the budget of the evaluation that runs. After its end, nothing more is taken. */
 export function spend(steps: number): void {
-  left -= steps;
+  if (left >= 0) left -= steps;
   if (left < 0)
     throw new TooLarge(`it takes more than ${stepsMax} steps; compare, match or join fewer or shorter values, or use a compute function`);
 }
 
+/** The steps that the latest evaluation has taken: a figure for tests. */
+export const stepsTaken = (): number => stepsMax - left;
+
 const comparisons: ReadonlySet<string> = new Set(['==', '!=', 'in']);
 const builders: ReadonlySet<string> = new Set(['+', 'call', 'rcall']);
+/** Functions that read the whole of their text, with their steps for each character. */
+const scans: { readonly [name: string]: number } = {
+  bytes: 2,
+  contains: 1,
+  double: 1,
+  indexOf: 1,
+  json: 4,
+  lastIndexOf: 1,
+  size: 4,
+  split: 1,
+  trim: 1,
+};
+/** Functions of a time in a time zone, which the library formats and parses: `getHours("Europe/Berlin")`. */
+const inTimeZone = /^get[A-Z]/;
+const timeZoneSteps = 2_000;
+/** Characters of a text to search for that cost one step for each character of the text in which it is searched. */
+const searchedCharacters = 8;
 
-/** Makes each node whose cost grows with the data spend steps. */
-export function meter(node: ASTNode, isCompared = false): void {
+type Charge = (value: unknown) => void;
+
+/** Makes each node whose cost grows with the data spend steps. `charge` is what the node that contains it spends for its value. */
+export function meter(node: ASTNode, charge?: Charge): void {
   const builds = builders.has(node.op);
-  if (builds || isCompared)
+  if (builds || charge)
     spendAfter(node, (value) => {
       if (builds) spend(1 + lengthOf(value));
-      if (isCompared) spendParts(value);
+      charge?.(value);
     });
-  for (const child of childNodes(node)) meter(child, comparisons.has(node.op));
+  const charges = chargesOf(node);
+  for (const child of childNodes(node)) meter(child, charges(child));
+}
+
+/** Returns what a node spends for the values of its parts. */
+function chargesOf(node: ASTNode): (child: ASTNode) => Charge | undefined {
+  if (comparisons.has(node.op)) return () => spendParts;
+  if (node.op !== 'call' && node.op !== 'rcall') return () => undefined;
+  const [name] = node.args;
+  const [text, ...others] = childNodes(node);
+  if (inTimeZone.test(name) && others.length > 0) return (child) => (child === text ? () => spend(timeZoneSteps) : undefined);
+  const perCharacter = Object.hasOwn(scans, name) ? scans[name] : undefined;
+  if (perCharacter === undefined) return () => undefined;
+  let length = 0;
+  const read: Charge = (value) => {
+    length = typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
+    spend(perCharacter * length);
+  };
+  // The search of V8 compares a text at each place in the worst case.
+  const searchFor: Charge = (value) => spend(length * Math.floor(lengthOf(value) / searchedCharacters));
+  return (child) => (child === text ? read : searchFor);
 }
 
 type Evaluate = (...given: unknown[]) => unknown;
 
 /** Calls `charge` with each value of a node. The library has no hook for this, but calls `evaluate` of the node. */
-function spendAfter(node: ASTNode, charge: (value: unknown) => void): void {
+function spendAfter(node: ASTNode, charge: Charge): void {
   const first = (node as unknown as { evaluate: Evaluate }).evaluate;
   let current = first;
   const metered: Evaluate = (...given) => {
     // The first call assigns another function to `evaluate` and calls it through there.
     if (current === first) return first.apply(node, given);
+    // `exists` and `all` swallow errors and go on with the next entry: after the end of the budget, nothing more is built for it.
+    spend(0);
     const value = current.apply(node, given);
     charge(value);
     return value;
