@@ -122,7 +122,7 @@ describe('G20: a cursor', () => {
     return { ...api, cursors, orderId, first, second };
   }
 
-  test('of another client, another list, another order or other filters is refused like one that was invented', async () => {
+  test('a foreign cursor is refused like one that was invented: of another client, list, order or filter', async () => {
     const api = await withCursors();
     const { cursors, orderId, first, second } = api;
     const invented = (path: string): Try => ['GET', `${path}cursor=WzFd.${'A'.repeat(43)}`];
@@ -213,7 +213,7 @@ describe('G20: waiting calls', () => {
     return started;
   }
 
-  test('of one client take no place of another client', async () => {
+  test('calls of one client take no place of another client', async () => {
     const api = await twoClients();
     const many = Array.from({ length: waitersMax.perCaller + 2 }, () => ({ as: 'acme' as const, orderId: api.theirs.running }));
     const all = await waiting(api, [...many, { as: 'other', orderId: api.own }]);
@@ -225,7 +225,7 @@ describe('G20: waiting calls', () => {
     await Promise.all(all.map(({ answer }) => answer));
   });
 
-  test('of a client take no place of the operator who has the same name', async () => {
+  test('calls of a client take no place of the operator who has the same name', async () => {
     const api = startApi();
     const olga = await issuer.sign({ role: 'client', client: 'olga' });
     const { json } = await api.ask('POST', '/orders', { token: olga, headers: { 'idempotency-key': 'k' }, body: goodSubmission });
