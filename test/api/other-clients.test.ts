@@ -154,7 +154,7 @@ describe('G20: a cursor', () => {
   });
 });
 
-describe('G20: what belongs to operators', () => {
+describe('G20: channels, dead letters and registrations', () => {
   test('a client gets the same 403 whether the channel, the dead letter or the client exists', async () => {
     const api = startApi();
     await registerClient(api.store, { id: 'acme', responseChannels: [], senders: [] });
