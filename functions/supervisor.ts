@@ -1,3 +1,5 @@
+import { allSettledOrThrow } from '#ports/util/all-settled';
+import { createDigests } from '#roles/audit/digests';
 import { createSupervisor, type SupervisorPass } from '#roles/supervisor/supervisor';
 import type { FunctionContext, Invocation } from '#runtime/function';
 import { replyQueuesOf, type SupervisorTask } from '#runtime/topology';
@@ -24,6 +26,10 @@ export const create = ({ system }: FunctionContext) => {
     }
   }
 
+  const writeDigests = createDigests(ports);
+  const sweep = async (stopping: AbortSignal): Promise<SupervisorPass> =>
+    (await allSettledOrThrow([supervisor.sweep(stopping), writeDigests().then(() => undefined)]))[0] as SupervisorPass;
+
   return ({ task, repeatForMs = 0 }: SupervisorTask, { stopping }: Invocation): Promise<SupervisorPass> =>
-    task === 'sweep' ? supervisor.sweep(stopping) : passes(repeatForMs, stopping);
+    task === 'sweep' ? sweep(stopping) : passes(repeatForMs, stopping);
 };

@@ -1,4 +1,4 @@
-import { listAudit } from './audit.ts';
+import { auditRoutes } from './audit-routes.ts';
 import { closeOne, listChannels, openOne } from './channels.ts';
 import { cancelOrder, signalOrder } from './client-actions.ts';
 import { listClients, registerClient } from './clients.ts';
@@ -8,7 +8,6 @@ import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
 import { showPlan } from './plan.ts';
 import { json, type Route, route } from './route.ts';
-import { AuditEntry, AuditQuery } from './schemas/audit.ts';
 import * as channels from './schemas/channels.ts';
 import * as clients from './schemas/clients.ts';
 import { PageQuery, pageOf } from './schemas/common.ts';
@@ -253,16 +252,7 @@ export const routes: readonly Route[] = [
     refusals: ['conflict', 'stale', 'precondition-required'],
     handle: registerClient,
   }),
-  route({
-    method: 'GET',
-    path: '/audit',
-    roles: ['operator', 'admin'],
-    summary: 'List what people did, newest first',
-    query: AuditQuery,
-    answers: { 200: { description: 'A page of the audit; it may be short, or empty, and not be the last', schema: pageOf(AuditEntry) } },
-    refusals: [],
-    handle: listAudit,
-  }),
+  ...auditRoutes,
   route({
     method: 'GET',
     path: '/health',

@@ -121,6 +121,7 @@ const ofApi: Permissions['documents'] = [
   },
   { actions: ['DeleteItem', 'GetItem', 'PutItem', 'Query'], partitions: [collections.deadLetters(every)] },
   { actions: ['BatchGetItem', 'Query'], partitions: [audit] },
+  { actions: ['GetItem'], partitions: [collections.auditDigests] },
   // A change and its entry are one transaction, so one statement allows both.
   { actions: ['PutItem'], partitions: [orders, channels, partitions.clients, collections.deadLetters(every), audit] },
 ];
@@ -159,7 +160,12 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       ? {
           ...given,
           table: [...given.table, { actions: ['Scan'], attributes: ['pk', 'sk', 'nextDueAt'] }],
-          documents: [...given.documents, { actions: ['GetItem', 'PutItem'], partitions: [collections.sweep] }],
+          documents: [
+            ...given.documents,
+            { actions: ['GetItem', 'PutItem'], partitions: [collections.sweep] },
+            { actions: ['Query'], partitions: [audit] },
+            { actions: ['PutItem'], partitions: [collections.auditDigests, collections.auditDigestParts(every)] },
+          ],
         }
       : {
           ...given,

@@ -49,6 +49,31 @@ export interface AuditPage {
   readonly next?: AuditPosition;
 }
 
+/** Why the audit of a day does not fit its digest: a change after the day was over. `entry` is null where the digest itself does not fit. */
+export interface AuditMisfit {
+  readonly entry: string | null;
+  readonly problem: (typeof auditProblems)[number];
+}
+
+export const auditProblems = ['changed', 'removed', 'added', 'digest-changed', 'digest-before-removed'] as const;
+
+/** A day compared with its digest. */
+export interface VerifiedDay {
+  readonly day: string;
+  /** How many entries the day had. */
+  readonly entries: number;
+  readonly hash: string;
+  readonly at: number;
+  /** The earliest first. */
+  readonly misfits: readonly AuditMisfit[];
+}
+
+export interface VerifiedDays {
+  readonly items: readonly VerifiedDay[];
+  /** The day after which the next page begins; absent at the end. */
+  readonly next?: string;
+}
+
 /** An entry before its id and its time are known. */
 export type AuditDraft = Omit<AuditEntry, 'id' | 'at'>;
 
@@ -65,6 +90,8 @@ export interface Audit {
   prepare(entry: AuditDraft): PreparedEntry;
   /** Writes an entry for a read, unless one of the same person and target exists for this quarter of an hour. */
   recordRead(entry: AuditDraft): Promise<void>;
+  /** Compares at most `limit` days with their digests, the oldest first, after the day `after`. */
+  verifiedDays(after: string | undefined, limit: number): Promise<VerifiedDays>;
   /** Returns at most `limit` entries, newest first. */
   page(filter: AuditFilter, from: AuditPosition | undefined, limit: number): Promise<AuditPage>;
 }

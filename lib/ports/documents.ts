@@ -75,6 +75,10 @@ export const collections = {
   sweep: 'SWEEP',
   /** Audit entries of a UTC day, newest first. */
   audit: (day: string) => `${auditPrefix}${day}`,
+  /** The digests of the audit, one for each day. */
+  auditDigests: `${auditPrefix}DIGESTS`,
+  /** The entries of a day as its digest lists them, in parts. */
+  auditDigestParts: (day: string) => `${auditPrefix}DIGEST#${day}`,
   /** Reads that the audit already has, by person, order and quarter of an hour. */
   auditedReads: (day: string) => `${auditPrefix}READS#${day}`,
 } as const;

@@ -85,7 +85,7 @@ test('a viewer reads what an operator reads, except the audit and the clients, a
     const at = path.replace('{id}', given).replace('{name}', path.startsWith('/channels') ? 'wake-ups' : 'visa');
     const read = (as: Who) => ask(method, at, { as, ...(method === 'GET' ? {} : wellFormed[call]) });
     const mine = await read('viewer');
-    if (method !== 'GET' || ['/audit', '/clients'].includes(path)) assert.equal(mine.status, 403, call);
+    if (method !== 'GET' || /^\/(audit|clients)/.test(path)) assert.equal(mine.status, 403, call);
     else assert.deepEqual([mine.status, withoutCursor(mine)], [200, withoutCursor(await read('operator'))], call);
   }
   assert.equal(await stored(), before);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { manualClock } from '#ports/clock';
+import { createTelemetry } from '#ports/telemetry';
+import { createDigests } from '#roles/audit/digests';
 import { declined, folderFor, launcher, type RunningSystem, redress, runningSystem, runProcess, storeIn } from './support.ts';
 
 describe('the data folder at the command line', () => {
@@ -94,6 +97,28 @@ describe('the data folder at the command line', () => {
     const { items } = (await system.redress(['audit', '--target', 'twice', '--limit', '1', '--json'])).json;
     assert.deepEqual([items.length, items[0].before.senders, items[0].after.senders], [1, ['AROAX:*'], ['AROAX:session1']]);
     assert.match((await system.redress(['audit', '--by', 'stranger'])).err, /^The audit has no such entries\.\n$/);
+  });
+
+  test('audit verify compares the audit with its digests, and names an entry that has changed', async () => {
+    assert.equal((await system.redress(['client', 'put', 'kept', '--reason', 'r'])).exitCode, 0);
+    const clock = manualClock(Date.now() + 2 * 86_400_000);
+    const telemetry = createTelemetry({ level: 'off', auditLines: false });
+    await storeIn(system.folder, ({ store }) => createDigests({ store, clock, telemetry })());
+    const fits = await system.redress(['audit', 'verify', '--json']);
+    assert.deepEqual([fits.exitCode, fits.json.fits, fits.json.misfits], [0, true, []]);
+    assert.equal((await system.redress(['audit', 'verify', '--expect', fits.json.hash])).exitCode, 0);
+    assert.match(
+      (await system.redress(['audit', 'verify', '--expect', 'x'])).out,
+      /^The digest x is not among them\.\nThe audit does not fit/,
+    );
+
+    const [{ id }] = (await system.redress(['audit', '--target', 'kept', '--json'])).json.items;
+    await storeIn(system.folder, ({ database }) =>
+      database.write(() => void database.prepare("UPDATE documents SET record = replace(record, 'kept', 'gone') WHERE id = ?").run(id)),
+    );
+    const broken = await system.redress(['audit', 'verify']);
+    assert.equal(broken.exitCode, 1);
+    assert.match(broken.out, new RegExp(`changed +${id}\\n.*does not fit its digests: `, 's'));
   });
 
   test('an invalid response queue is refused with the reason', async () => {

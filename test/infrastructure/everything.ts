@@ -5,6 +5,7 @@ import { keys } from '#adapters/aws/dynamodb/keys';
 import type { AwsConfig } from '#adapters/aws/open';
 import { collections } from '#ports/documents';
 import { queueNames, timeText } from '#ports/messages';
+import { dayOf } from '#roles/audit/days';
 import { channelOf } from '#roles/channels/policy';
 import { changeChannelState } from '#roles/channels/state';
 import { conversationOf } from '#roles/dead-letters/conversation';
@@ -122,8 +123,17 @@ async function stuckOrders(roles: Roles): Promise<void> {
   // The position that an earlier run of the sweeper has saved.
   const place = { collection: collections.sweep, id: 'PLACE', rev: 1, content: { after: JSON.stringify(keys.order('')) } };
   assert.equal((await roles.outside.store.putDocument(place, 0)).outcome, 'written');
+  await yesterdaysEntry(roles);
   await roles.supervise('sweeper');
   await roles.settle();
+  const { body: first } = await roles.call('GET', '/audit/days', { as: 'admin', query: 'limit=1' });
+  assert.equal((await roles.call('GET', '/audit/days', { as: 'admin', query: `cursor=${String(first['next'])}` })).status, 200);
+}
+
+/** An entry of the audit of the last day that is over, so that its digest has a part. */
+async function yesterdaysEntry({ outside: { store } }: Roles): Promise<void> {
+  const day = dayOf(Date.now() - 25 * 3_600_000);
+  assert.equal((await store.putDocument({ collection: collections.audit(day), id: 'e', rev: 1, content: {} }, 0)).outcome, 'written');
 }
 
 /** An at-most-once operation that runs, and one that is refused before it begins. */

@@ -288,20 +288,20 @@ describe('the rights to close a channel are narrow', () => {
     );
   });
 
-  test('F-54, F-57: the sweeper puts only its position', () => {
+  test('F-54, F-57: the sweeper puts only its position and the digests of the audit', () => {
     assert.deepEqual(
       statementFor('sweeper', 'dynamodb:PutItem').map(({ Condition }) => Condition),
-      [within(collections.sweep)],
+      [within(collections.sweep), within(collections.auditDigests, collections.auditDigestParts('*'))],
     );
   });
 
   for (const name of ['supervisor', 'sweeper'])
-    test(`F-54: the ${name} queries only the list of closed channels in the table`, () => {
+    test(`F-54: the ${name} queries only the list of closed channels in the table${name === 'sweeper' ? ', and the audit' : ''}`, () => {
       const [statement, ...others] = statementFor(name, 'dynamodb:Query').filter(
         ({ Resource }) => !JSON.stringify(Resource).includes('/index/'),
       );
       assert.deepEqual(others, []);
-      assert.deepEqual(statement?.Condition, within('CHANNELS'));
+      assert.deepEqual(statement?.Condition, name === 'sweeper' ? within('CHANNELS', collections.audit('*')) : within('CHANNELS'));
     });
 });
 

@@ -73,7 +73,6 @@ test('the runbook covers the rare tasks', () => {
       'Change the cursor key',
       'Redrive dead letters',
       'Register a client',
-      'The audit',
       'First operator',
       "Rotate an external issuer's keys",
       'Destroy what is kept',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { auditedRoles, auditKinds } from '#ports/audit';
+import { auditedRoles, auditKinds, auditProblems } from '#ports/audit';
 import { anyJson, cursor, limit, optionalOneOf, optionalTime, time } from './common.ts';
 
 const text = z.string().min(1).max(1024).exactOptional();
@@ -11,6 +11,16 @@ export const AuditQuery = z.strictObject({
   since: optionalTime,
   limit,
   cursor,
+});
+
+export const AuditDay = z.strictObject({
+  day: z.string().describe('a UTC day'),
+  entries: z.int().min(0).describe('how many entries the day had when it was over'),
+  hash: z.string().describe('the digest: a hash over these entries and over the digest of the day before'),
+  at: time.describe('when the digest was written'),
+  misfits: z
+    .array(z.strictObject({ entry: z.string().nullable(), problem: z.enum(auditProblems) }))
+    .describe('what has changed since, the earliest first; empty: nothing'),
 });
 
 export const AuditEntry = z.strictObject({

@@ -1,6 +1,7 @@
 import type { CliCommand } from '#cli/command';
 import { alerts } from './alerts.ts';
 import { audit } from './audit.ts';
+import { auditVerify } from './audit-verify.ts';
 import { breakerList } from './breaker-list.ts';
 import { channelList } from './channel-list.ts';
 import { channelClose, channelOpen } from './channel-open-close.ts';
@@ -69,6 +70,7 @@ export const commands: readonly CliCommand[] = [
   clientPut,
   clientList,
   audit,
+  auditVerify,
   supervise,
   restore,
   reset,

@@ -6,6 +6,8 @@ import { collections, type Document, type Documents } from '#ports/documents';
 import { type ListRead, lists } from '#ports/lists';
 import { timeText } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
+import { dayAfter, dayMs, dayOf, keptDays } from './days.ts';
+import { verifiedDays } from './verify.ts';
 
 interface Ports {
   readonly store: Documents;
@@ -13,9 +15,6 @@ interface Ports {
   readonly telemetry: Telemetry;
 }
 
-const dayMs = 86_400_000;
-/** How long entries are kept. */
-const keptDays = 400;
 const quarterMs = 900_000;
 /** Most entries read for one page: if few of them match the filter, the page holds fewer than `limit`. */
 const lookedMax = 1000;
@@ -69,6 +68,7 @@ export function createAudit({ store, clock, telemetry }: Ports): Audit {
       knownReads.add(read);
     },
 
+    verifiedDays: (after, limit) => verifiedDays(store, after, { limit, now: clock.now() }),
     page: (filter, from, limit) => pageOf(store, filter, { from, limit, now: clock.now() }),
   };
 }
@@ -101,7 +101,7 @@ async function pageOf(store: Documents, filter: AuditFilter, { from, limit, now 
     if (page.next !== undefined) position = { day, after: page.next };
     else if (filter.by !== undefined) break;
     else {
-      position = { day: dayOf(Date.parse(day) - dayMs) };
+      position = { day: dayAfter(day, -1) };
       days++;
     }
   }
@@ -132,8 +132,6 @@ function documentOf(entry: AuditEntry): Document {
 }
 
 const entryIn = ({ content }: Document): AuditEntry => content as unknown as AuditEntry;
-
-const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 /** Stores list documents in ascending order of their ids, so the newest entry has the smallest id. */
 const idOf = (at: number, unique: string): string => `${descending(at, 13)}-${unique}`;
