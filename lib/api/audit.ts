@@ -1,9 +1,11 @@
 import type * as z from 'zod';
 import type { JsonObject } from '#core/data/json';
 import type { AuditEntry, AuditPosition, VerifiedDay } from '#ports/audit';
+import { auditList } from '#ports/list-filters';
 import { timeText } from '#ports/messages';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
+import { refuseUnserved } from './parameters.ts';
 import type { Refusal } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { AuditQuery } from './schemas/audit.ts';
@@ -11,6 +13,8 @@ import type { PageQuery } from './schemas/common.ts';
 
 /** Lists what people did, newest first. */
 export async function listAudit({ api, caller, query }: Call<z.output<typeof AuditQuery>>): Promise<Answer | Refusal> {
+  const unserved = refuseUnserved(auditList, query);
+  if (unserved) return unserved;
   const { limit, cursor, since, ...filter } = query;
   const scope = { key: api.cursorKey, bound: ['audit', caller.subject, { ...filter, since: since ?? null } as JsonObject] };
   const opened = cursor === undefined ? undefined : openCursor(cursor, scope);

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Json, JsonObject } from '#core/data/json';
 import { UnreadableRecordError } from '#ports/errors';
+import { orderList } from '#ports/list-filters';
 import type { StateHead } from '#ports/records';
 import type { ListPosition, OrderFilter, Store } from '#ports/store';
 import type { Submitted } from '#roles/submission/submission';
@@ -8,6 +9,7 @@ import { auditedRead } from './audited.ts';
 import { boundedPage } from './bounded.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { entryView, readJournal } from './history.ts';
+import { refuseUnserved } from './parameters.ts';
 import { badParameter, type Refusal, refuse } from './problem.ts';
 import { readOrder } from './read-order.ts';
 import { type Answer, type Call, json } from './route.ts';
@@ -91,6 +93,8 @@ async function orderAnswer({ api, caller }: Pick<Call, 'api' | 'caller'>, { orde
 }
 
 export async function listOrders({ api, caller, query }: Call<OrderListQuery>): Promise<Answer | Refusal> {
+  const unserved = refuseUnserved(orderList, query);
+  if (unserved) return unserved;
   const { limit, cursor, submittedAfter, submittedBefore, ...filters } = query;
   const filter: OrderFilter = {
     ...filters,

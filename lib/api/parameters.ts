@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { type ListFilters, unservedIn } from '#ports/list-filters';
 import { badParameter, type ProblemError, type Refusal, refuse } from './problem.ts';
 
 /** Reads the query against the row's schema; refuses unknown, repeated and undecodable parameters. */
@@ -42,6 +43,16 @@ const unknownParameter = (name: string, known: readonly string[]): ProblemError 
   code: 'unknown-parameter',
   detail: known.length > 0 ? `Unknown parameter; expected one of ${known.join(', ')}.` : 'This call takes no parameters.',
 });
+
+/** Refuses filters that the list cannot serve, and says which other filter they need. */
+export function refuseUnserved(list: ListFilters, query: { readonly [filter: string]: unknown }): Refusal | undefined {
+  const errors = unservedIn(list, query).map(({ filter, needs }) => ({
+    pointer: `/${filter}`,
+    code: 'unserved-filter',
+    detail: `${filter}: expected together with ${needs}. docs/reference/lists.md shows which filters a list serves.`,
+  }));
+  return errors.length === 0 ? undefined : refuse('bad-parameter', { errors });
+}
 
 const isDecodable = (text: string): boolean => {
   try {

@@ -11,10 +11,11 @@ import { changes, schemaVersion } from '#adapters/sqlite/schema';
 import { sqliteStore } from '#adapters/sqlite/store';
 import { manualClock } from '#ports/clock';
 import { SetupError, StoreUnavailableError } from '#ports/errors';
-import type { OrderFilter } from '#ports/store';
+import { orderList, servedBy } from '#ports/list-filters';
 import { dataFile, type TemporaryFolder, temporaryFolder } from '../support/folders.ts';
 import { noon, orderRecord, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
+import { everyFilter } from './list-filters.ts';
 
 /** A folder that is removed after the test. */
 function folderFor(t: TestContext): TemporaryFolder {
@@ -119,7 +120,7 @@ test('written data survives a restart', async (t) => {
   await second.close();
 });
 
-test('a list of orders in Error examines only those orders, whatever else its filter says', async () => {
+test('A3: every list of orders reads one index from its position on, and sorts no more than orders of one millisecond', async () => {
   const database = openDatabase(':memory:');
   const queries: string[] = [];
   const prepare: Database['prepare'] = (sql) => {
@@ -127,20 +128,29 @@ test('a list of orders in Error examines only those orders, whatever else its fi
     return database.prepare(sql);
   };
   const store = sqliteStore({ ...database, prepare });
-  const filters: readonly OrderFilter[] = [{}, { client: 'shop' }, { client: 'shop', reference: 'r1' }, { submittedAfter: noon }];
-  for (const filter of filters) {
+  for (const filter of everyFilter) {
     for (const after of [undefined, { submittedAt: noon, orderId: 'o1' }]) {
-      await store.list({ state: 'Error', ...filter }, after, 10);
+      await store.list(filter, after, 10);
       const plan = database.prepare(`EXPLAIN QUERY PLAN ${queries.at(-1)}`).all() as { detail: string }[];
-      assert.deepEqual(
-        plan.map(({ detail }) => detail),
-        ['SCAN s USING INDEX states_in_error', 'SEARCH o USING INTEGER PRIMARY KEY (rowid=?)', 'USE TEMP B-TREE FOR ORDER BY'],
-        JSON.stringify(filter),
+      const [first, second, third, ...others] = plan.map(({ detail }) =>
+        detail.replace(/^USE TEMP B-TREE FOR .*LAST.* TERM OF ORDER BY$/, 'sorts ties'),
       );
+      const { index } = servedBy(orderList, { ...filter });
+      assert.match(String(first), plans[index], JSON.stringify(filter));
+      assert.match(String(second), /^SEARCH . USING INTEGER PRIMARY KEY \(rowid=\?\)$/);
+      assert.deepEqual([third, others], ['sorts ties', []]);
     }
   }
   await database.close();
 });
+
+const between = String.raw`[<>]\? AND \w+[<>]\?`;
+const plans = {
+  byReference: new RegExp(`^SEARCH o USING INDEX orders_by_reference \\(client=\\? AND reference=\\? AND submittedAt${between}\\)$`),
+  byClient: new RegExp(`^SEARCH o USING INDEX orders_by_client \\(client=\\? AND submittedAt${between}\\)$`),
+  byDay: new RegExp(`^SEARCH o USING INDEX orders_by_time \\(submittedAt${between}\\)$`),
+  inError: new RegExp(`^SEARCH s USING (COVERING )?INDEX states_in_error \\(errorListedAt${between}\\)$`),
+};
 
 test('closing waits for writes that have begun, and refuses later ones', async (t) => {
   const folder = folderFor(t);

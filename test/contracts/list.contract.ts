@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
+import { orderList, servedBy } from '#ports/list-filters';
 import type { StateHead } from '#ports/records';
 import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '#ports/store';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
+import { oneOfEach } from './list-filters.ts';
 
 /** Number of orders that the store `few` examines for one page; other stores read as many at a time. */
 export const fewLooked = 5;
@@ -54,6 +56,40 @@ const errorState = { processState: 'Error', worklist: 'error' } as const;
 const released = { processState: 'Processing', worklist: 'due' } as const;
 const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
 const dayMs = 86_400_000;
+
+/** Filters that an index serves alone, and filters that are checked on each order. */
+const indexed = [[], ['client'], ['client', 'reference'], ['state'], ['client', 'submittedAfter', 'submittedBefore']];
+const checked = [
+  ['reference'],
+  ['outcome'],
+  ['client', 'workflow'],
+  ['state', 'client'],
+  ['state', 'fault'],
+  ['client', 'reference', 'outcome'],
+];
+
+/** Orders that match one of each filter, and three times as many that match all but one. */
+function ordersForFilters() {
+  const lacking = ['client', 'reference', 'state', 'outcome', 'workflow', 'fault'];
+  return listOf(24, (index) => {
+    const lacks = index % 4 === 0 ? '' : String(lacking[index % lacking.length]);
+    const given = <T>(name: keyof typeof oneOfEach, other: T) => (lacks === name ? other : (oneOfEach[name] as T));
+    const workflow = { name: given<string>('workflow', 'fulfil-order'), version: 1 };
+    const type = given<string>('fault', 'OutOfStock');
+    return {
+      orderId: `o${String(index).padStart(2, '0')}`,
+      lacks,
+      order: { submittedAt: noon + index, client: given<string>('client', 'mail'), reference: given<string>('reference', 'r2'), workflow },
+      state: {
+        ...errorState,
+        processState: given<StateHead['processState']>('state', 'Pending'),
+        outcome: given<StateHead['outcome']>('outcome', 'completed'),
+        workflow,
+        fault: { type, class: 'expected' as const, message: 'm', permanent: true },
+      },
+    };
+  });
+}
 
 /** The promises of every store about its lists; part of the store's contract. */
 export function listContract(name: string, open: () => Opened | Promise<Opened>): void {
@@ -165,6 +201,22 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
     ];
     for (const filter of served)
       assert.deepEqual(idsOf(await few.list(filter, undefined, 4)), ['o33', 'o23', 'o13', 'o3'], JSON.stringify(filter));
+  });
+
+  it('A3: filters that an index serves fill their pages, and a walk with any others finds all', async ({ store, few }) => {
+    const orders = ordersForFilters();
+    for (const { orderId, order, state } of orders) await put(store, orderId, state, order);
+    for (const names of [...indexed, ...[...checked, Object.keys(oneOfEach)]]) {
+      const filter: OrderFilter = Object.fromEntries(names.map((name) => [name, oneOfEach[name as keyof typeof oneOfEach]]));
+      const pages = await pagesOf(few, filter, 3);
+      const expected = orders.filter(({ lacks }) => !names.includes(lacks)).map(({ orderId }) => orderId);
+      assert.deepEqual(pages.flatMap(idsOf), expected.toReversed(), names.join());
+      if (servedBy(orderList, { ...filter }).checks.length === 0)
+        assert.ok(
+          pages.slice(0, Math.floor(expected.length / 3)).every(({ items }) => items.length === 3),
+          names.join(),
+        );
+    }
   });
 
   it('orders in Error are listed newest first and in pages, over all days and from every writer', async ({ store }) => {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import type { Database } from '#adapters/sqlite/database';
+import { sqliteListing } from '#adapters/sqlite/listing';
 import { openEmbedded } from '#adapters/sqlite/open';
 import { manualClock } from '#ports/clock';
+import { lookedMax } from '#ports/list-filters';
+import { dataFile, temporaryFolder } from '../support/folders.ts';
 import { idsOf, noon, put } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 
@@ -16,3 +21,37 @@ test('S23: a filter without an index examines 1,000 orders a page, and the next 
   const second = await store.list({ outcome: 'completed' }, first.next, 20);
   assert.deepEqual([idsOf(second), second.next], [['o0'], undefined]);
 });
+
+test('A3: a client whose filter finds nothing has 1,000 of its finished orders examined for a page, not all of them', async (context) => {
+  const folder = temporaryFolder();
+  const { store, database } = openEmbedded(folder.path, { clock: manualClock() });
+  const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
+  await Promise.all(listOf(2500, (index) => put(store, `o${index}`, finished, { submittedAt: noon + index })));
+  await database.close();
+  const connection = new DatabaseSync(dataFile(folder));
+  context.after(() => {
+    connection.close();
+    folder.remove();
+  });
+  const { list } = sqliteListing({ prepare: (sql: string) => connection.prepare(sql) } as unknown as Database);
+  const examined = examinedOn(connection);
+  for (const filter of [{ fault: 'NoSuchFault' }, { outcome: 'terminated' }, { workflow: 'none' }] as const) {
+    examined.clear();
+    const page = await list({ client: 'shop', ...filter }, undefined, 20);
+    assert.deepEqual([page.items, page.next?.orderId], [[], 'o1500'], JSON.stringify(filter));
+    // SQLite reads one order ahead, to sort those of the same millisecond.
+    assert.ok(examined.size <= lookedMax + 1, `${examined.size} orders examined`);
+  }
+});
+
+/** Returns the orders from whose heads this connection has extracted a value: those that a query examines. */
+function examinedOn(connection: DatabaseSync): Set<string> {
+  const examined = new Set<string>();
+  connection.function('json_extract', (text, path) => {
+    const head = JSON.parse(String(text));
+    examined.add(head.orderId);
+    const names = String(path).slice(2).split('.');
+    return names.reduce((value, name) => value?.[name] ?? null, head);
+  });
+  return examined;
+}

@@ -10,6 +10,8 @@ export interface Statement {
   get(...values: SQLInputValue[]): ReturnType<StatementSync['get']>;
   all(...values: SQLInputValue[]): ReturnType<StatementSync['all']>;
   run(...values: SQLInputValue[]): ReturnType<StatementSync['run']>;
+  /** Yields row after row, and reads no more of them than are taken. */
+  iterate(...values: SQLInputValue[]): Iterable<ReturnType<StatementSync['get']>>;
 }
 
 /** One SQLite file for all embedded ports. `write` commits in groups. */
@@ -58,6 +60,14 @@ export function openDatabase(path: string): Database {
       get: guarded((...values: SQLInputValue[]) => prepared.get(...values)),
       all: guarded((...values: SQLInputValue[]) => prepared.all(...values)),
       run: guarded((...values: SQLInputValue[]) => prepared.run(...values)),
+      *iterate(...values: SQLInputValue[]) {
+        const rows = guarded(() => prepared.iterate(...values))();
+        try {
+          for (let row = guarded(() => rows.next())(); !row.done; row = guarded(() => rows.next())()) yield row.value;
+        } finally {
+          rows.return?.();
+        }
+      },
     };
     statements.set(sql, statement);
     return statement;

@@ -1,81 +1,98 @@
 import { UnreadableRecordError } from '#ports/errors';
+import { lookedMax, orderList, servedBy } from '#ports/list-filters';
 import type { ListPosition, OrderFilter, OrderPage, Store } from '#ports/store';
-import type { Database } from './database.ts';
+import type { Database, Statement } from './database.ts';
 import { headOf, orderOf } from './rows.ts';
-
-/** Orders examined for one page of a filter without an index. SQLite blocks the only thread, so this is limited. */
-const lookedMaxDefault = 1000;
 
 interface Place extends ListPosition {
   readonly id: number;
   readonly isMeant: number;
 }
 
-/** Lists orders. */
-export function sqliteListing(database: Database, lookedMax = lookedMaxDefault): Pick<Store, 'list'> {
+/** Lists orders. SQLite blocks the only thread, so a page ends after `most` orders were looked at, whatever its filter says. */
+export function sqliteListing(database: Database, most = lookedMax): Pick<Store, 'list'> {
   const selectListed = database.prepare('SELECT o.record, s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.id = ?');
 
-  const listed = ({ id, orderId }: Place): OrderPage['items'] => {
+  /** Returns one order, or nothing if it is damaged, so that a list shows the others. */
+  function listed({ id, orderId }: Place): OrderPage['items'] {
     const row = selectListed.get(id) as { record: string; head: string } | undefined;
-    return row ? readable(() => ({ order: orderOf(orderId, row), state: headOf(orderId, row.head) })) : [];
-  };
+    if (!row) return [];
+    try {
+      return [{ order: orderOf(orderId, row), state: headOf(orderId, row.head) }];
+    } catch (error) {
+      if (error instanceof UnreadableRecordError) return [];
+      throw error;
+    }
+  }
 
   return {
     async list(filter, after, limit) {
-      const { from, where, meant, values } = conditionsOf(filter, after);
-      // One order more than the page shows whether another page follows.
-      const looked = meant === undefined ? limit + 1 : Math.max(lookedMax, limit + 1);
-      const places = database
-        .prepare(
-          `SELECT o.id, o.orderId, o.submittedAt, ${meant ?? '1'} AS isMeant FROM ${from} ON s.id = o.id ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`,
-        )
-        .all(...values, looked) as unknown as readonly Place[];
-      const found = places.filter(({ isMeant }) => isMeant === 1);
-      const page = found.slice(0, limit);
-      const last = found.length > limit ? page.at(-1) : places.length === looked ? places.at(-1) : undefined;
-      const next = last && { submittedAt: last.submittedAt, orderId: last.orderId };
-      return { items: page.flatMap(listed), ...(next ? { next } : {}) };
+      const { statement, values } = placesFor(database, filter, after);
+      const items: OrderPage['items'][number][] = [];
+      let looked = 0;
+      let last: Place | undefined;
+      for (const row of statement.iterate(...values, most)) {
+        // The page is full, and another one follows.
+        if (items.length >= limit) return { items, ...(last ? { next: positionOf(last) } : {}) };
+        last = row as unknown as Place;
+        looked++;
+        if (last.isMeant === 1) items.push(...listed(last));
+      }
+      return { items, ...(last && looked === most ? { next: positionOf(last) } : {}) };
     },
   };
 }
 
-/** Reads one record, or nothing if it is damaged, so that a list shows the others. */
-function readable<T>(read: () => T): readonly T[] {
-  try {
-    return [read()];
-  } catch (error) {
-    if (error instanceof UnreadableRecordError) return [];
-    throw error;
-  }
+const positionOf = ({ submittedAt, orderId }: Place): ListPosition => ({ submittedAt, orderId });
+
+type Condition = readonly [sql: string, ...values: (string | number)[]];
+
+/**
+ * The tables of a list in the order in which SQLite reads them, and its index. `CROSS JOIN` keeps that order, and `INDEXED BY` the index,
+ * so that each page begins at its position and sorts nothing but orders of the same millisecond.
+ */
+const sources = {
+  byReference: { from: 'orders o INDEXED BY orders_by_reference CROSS JOIN states s ON s.id = o.id', at: 'o.submittedAt' },
+  byClient: { from: 'orders o INDEXED BY orders_by_client CROSS JOIN states s ON s.id = o.id', at: 'o.submittedAt' },
+  byDay: { from: 'orders o INDEXED BY orders_by_time CROSS JOIN states s ON s.id = o.id', at: 'o.submittedAt' },
+  inError: { from: 'states s INDEXED BY states_in_error CROSS JOIN orders o ON o.id = s.id', at: 's.errorListedAt' },
+} as const;
+
+/** Returns the query for the places of a list, newest first, each with whether its order has what no index serves. */
+function placesFor(database: Database, filter: OrderFilter, after: ListPosition | undefined) {
+  const { index, checks } = servedBy(orderList, { ...filter });
+  const { from, at } = sources[index];
+  const { client = '', reference = '', submittedAfter = -1, submittedBefore = Number.MAX_SAFE_INTEGER } = filter;
+  const within: readonly Condition[] = [
+    ...(index === 'byReference' || index === 'byClient' ? [['o.client = ?', client] as const] : []),
+    ...(index === 'byReference' ? [['o.reference = ?', reference] as const] : []),
+    [`${at} > ?`, submittedAfter],
+    [`${at} < ?`, submittedBefore],
+    ...(after
+      ? [[`${at} <= ?`, after.submittedAt] as const, [`(${at} < ? OR o.orderId < ?)`, after.submittedAt, after.orderId] as const]
+      : []),
+  ];
+  const meant: readonly Condition[] = checks.map((check) => [
+    checked[check as keyof typeof checked],
+    filter[check as keyof OrderFilter] ?? '',
+  ]);
+  const all = (conditions: readonly Condition[]): string => conditions.map(([sql]) => sql).join(' AND ');
+  const statement: Statement = database.prepare(
+    `SELECT o.id, o.orderId, o.submittedAt, ${meant.length === 0 ? '1' : all(meant)} AS isMeant
+     FROM ${from} WHERE ${all(within)} ORDER BY ${at} DESC, o.orderId DESC LIMIT ?`,
+  );
+  return { statement, values: [...meant, ...within].flatMap(([, ...values]) => values) };
 }
 
-/** Returns the SQL conditions of a filter. `meant` holds those that no index serves. */
-function conditionsOf(filter: OrderFilter, after: ListPosition | undefined) {
-  // An unreadable record must not stop the list, and its content must not be evaluated.
-  const isReadable = "json_valid(o.record) AND CASE WHEN json_valid(s.head) THEN json_extract(s.head, '$.schemaVersion') IS 1 ELSE 0 END";
-  const parts: [string, ...(string | number)[]][] = [[isReadable]];
-  const { client, reference } = filter;
-  if (client !== undefined) parts.push(['o.client = ?', client]);
-  if (client !== undefined && reference !== undefined) parts.push(['o.reference = ?', reference]);
-  if (filter.submittedAfter !== undefined) parts.push(['o.submittedAt > ?', filter.submittedAfter]);
-  if (filter.submittedBefore !== undefined) parts.push(['o.submittedAt < ?', filter.submittedBefore]);
-  // Only a literal makes SQLite use the partial index of orders in Error. Only CROSS JOIN makes it start there, not at all orders of a
-  // client.
-  const inError = filter.state === 'Error';
-  const from = inError ? 'states s CROSS JOIN orders o' : 'orders o JOIN states s';
-  if (inError) parts.push(["s.processState = 'Error'"]);
-  if (after) parts.push(['(o.submittedAt, o.orderId) < (?, ?)', after.submittedAt, after.orderId]);
+/** Returns a value of the head. An unreadable head has none, and its content must not be evaluated. */
+const inHead = (path: string): string => `CASE WHEN json_valid(s.head) THEN json_extract(s.head, '$.${path}') END`;
 
-  const seen: [string, ...string[]][] = [];
-  if (client === undefined && reference !== undefined) seen.push(['o.reference IS ?', reference]);
-  if (!inError && filter.state !== undefined) seen.push(['s.processState = ?', filter.state]);
-  const inHead = { outcome: filter.outcome, 'workflow.name': filter.workflow, 'fault.type': filter.fault };
-  for (const [path, value] of Object.entries(inHead)) if (value !== undefined) seen.push([`json_extract(s.head, '$.${path}') IS ?`, value]);
-  return {
-    from,
-    where: `WHERE ${parts.map(([text]) => text).join(' AND ')}`,
-    meant: seen.length === 0 ? undefined : `(${seen.map(([text]) => text).join(' AND ')})`,
-    // In the statement, the conditions on an order precede those on the index.
-    values: [...seen.flatMap(([, ...values]) => values), ...parts.flatMap(([, ...values]) => values)],
-  };
-}
+/** Conditions on one order, for the filters that an index may leave to it. */
+const checked = {
+  client: 'o.client = ?',
+  reference: 'o.reference IS ?',
+  state: 's.processState = ?',
+  outcome: `${inHead('outcome')} IS ?`,
+  workflow: `${inHead('workflow.name')} IS ?`,
+  fault: `${inHead('fault.type')} IS ?`,
+} as const;

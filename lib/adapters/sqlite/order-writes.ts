@@ -21,7 +21,8 @@ export function sqliteCreation({ database, orders, pages, send }: OrderWritesOpt
     'INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
   const insertState = database.prepare(
-    'INSERT INTO states (rev, epoch, processState, worklist, shard, worklistAt, finishedAt, head, blob, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    `INSERT INTO states (rev, epoch, processState, worklist, shard, worklistAt, finishedAt, errorListedAt, head, blob, id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
 
   return {
@@ -46,7 +47,8 @@ export function sqliteCreation({ database, orders, pages, send }: OrderWritesOpt
 
 /** Replaces states with their pages and messages in one transaction, if no other write happened since the load. */
 export function sqliteOrderWrites({ database, orders, pages, documents, send }: OrderWritesOptions): Pick<Store, 'update' | 'patch'> {
-  const columns = 'rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, head = ?';
+  const columns =
+    'rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, errorListedAt = ?, head = ?';
   const fenced = 'WHERE id = (SELECT id FROM orders WHERE orderId = ?) AND epoch = ? AND rev = ?';
   const updateState = database.prepare(`UPDATE states SET ${columns}, blob = ? ${fenced}`);
   const patchState = database.prepare(`UPDATE states SET ${columns} ${fenced}`);

@@ -11,7 +11,7 @@ export function headOf(orderId: string, text: string): StateHead {
 
 export const orderOf = (orderId: string, row: unknown): OrderRecord => recordIn(orderId, (row as { record: string }).record);
 
-type StateColumns = [number, number, string, string | null, number | null, number | null, number | null, string];
+type StateColumns = [number, number, string, string | null, number | null, number | null, number | null, number | null, string];
 
 /** Returns the columns of a state, except for its instance. The last one is the head as JSON text. */
 export const columnsOf = (state: StateHead | StateRecord): StateColumns => {
@@ -24,6 +24,8 @@ export const columnsOf = (state: StateHead | StateRecord): StateColumns => {
     state.worklist === null ? null : shardOf(state.orderId),
     state.worklistAt,
     state.processState === 'Processed' ? state.updatedAt : null,
+    // Lists of orders in Error are in the order of submission.
+    state.processState === 'Error' ? (state.submittedAt ?? null) : null,
     JSON.stringify(head),
   ];
 };

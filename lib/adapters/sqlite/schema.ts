@@ -95,7 +95,17 @@ const lists = `
   CREATE INDEX documents_by_list_b ON documents (listB, sortB) WHERE listB IS NOT NULL;
 `;
 
+/** Each list of orders reads an index in its own order, so that no page sorts more orders than it shows. */
+const orderLists = `
+  DROP INDEX orders_by_reference;
+  CREATE INDEX orders_by_reference ON orders (client, reference, submittedAt) WHERE reference IS NOT NULL;
+  ALTER TABLE states ADD COLUMN errorListedAt INTEGER;
+  UPDATE states SET errorListedAt = (SELECT submittedAt FROM orders WHERE orders.id = states.id) WHERE processState = 'Error';
+  DROP INDEX states_in_error;
+  CREATE INDEX states_in_error ON states (errorListedAt) WHERE errorListedAt IS NOT NULL;
+`;
+
 /** Migrations, one for each version. An older program refuses files of a newer version. */
-export const changes: readonly string[] = [first, intents, undoPages, breakers, documents, groups, expiry, overflow, lists];
+export const changes: readonly string[] = [first, intents, undoPages, breakers, documents, groups, expiry, overflow, lists, orderLists];
 
 export const schemaVersion = changes.length;

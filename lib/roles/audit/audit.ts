@@ -3,6 +3,7 @@ import type { JsonObject } from '#core/data/json';
 import type { Audit, AuditEntry, AuditFilter, AuditPage, AuditPosition } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import { collections, type Document, type Documents } from '#ports/documents';
+import { auditList, lookedMax, servedBy } from '#ports/list-filters';
 import { type ListRead, lists } from '#ports/lists';
 import { timeText } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
@@ -16,8 +17,6 @@ interface Ports {
 }
 
 const quarterMs = 900_000;
-/** Most entries read for one page: if few of them match the filter, the page holds fewer than `limit`. */
-const lookedMax = 1000;
 /** Most days read for one page. A day without entries costs one read, too. */
 const daysMax = 60;
 const readAtOnce = 100;
@@ -97,7 +96,7 @@ async function pageOf(store: Documents, filter: AuditFilter, { from, limit, now 
       if (entry.at < (filter.since ?? 0)) return { items };
       if (fits(entry, filter)) items.push(entry);
     }
-    looked += readAtOnce;
+    looked += page.items.length;
     if (page.next !== undefined) position = { day, after: page.next };
     else if (filter.by !== undefined) break;
     else {
@@ -108,10 +107,11 @@ async function pageOf(store: Documents, filter: AuditFilter, { from, limit, now 
   return { items };
 }
 
-/** Returns the narrowest list for a filter: that of the person, or one of the day. */
-const listFor = ({ by, kind }: AuditFilter, day: string): ListRead['list'] => {
-  if (by !== undefined) return lists.auditOf(by);
-  return kind === undefined ? { index: 'collection', name: collections.audit(day) } : lists.auditOfKind(kind, day);
+const listFor = (filter: AuditFilter, day: string): ListRead['list'] => {
+  const { by = '', kind = '' } = filter;
+  const { index } = servedBy(auditList, { ...filter });
+  if (index === 'byPerson') return lists.auditOf(by);
+  return index === 'byKind' ? lists.auditOfKind(kind, day) : { index: 'collection', name: collections.audit(day) };
 };
 
 const fits = (entry: AuditEntry, { by, kind, target }: AuditFilter): boolean =>

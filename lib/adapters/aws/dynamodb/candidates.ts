@@ -1,3 +1,4 @@
+import { orderList, servedBy } from '#ports/list-filters';
 import { shardCount } from '#ports/records';
 import type { ListPosition, OrderFilter } from '#ports/store';
 import type { Item } from './items.ts';
@@ -25,8 +26,8 @@ interface Range {
 }
 
 /**
- * Yields positions of orders that may match a filter, newest first, from a position on. It uses one index: by reference, orders in Error,
- * days of the client, or all days by shard. The items decide on the other conditions. A position without an order ends each day, so that a
+ * Yields positions of orders that may match a filter, newest first, from a position on. It uses one index (`orderList`): by reference,
+ * orders in Error, days of the client, or all days by shard. The items decide on the other conditions. A position without an order ends each day, so that a
  * walk over empty days can stop there and continue later.
  */
 export async function* candidates(table: Table, filter: OrderFilter, after: ListPosition | undefined): AsyncGenerator<ListPosition> {
@@ -37,16 +38,13 @@ export async function* candidates(table: Table, filter: OrderFilter, after: List
 
 const placeIn = (key: string): ListPosition => ({ submittedAt: timeIn(key), orderId: listedIdIn(key) });
 
-/**
- * Chooses the narrowest index. A reference names a few orders of one client, in one partition. Orders in Error are few, so they need no
- * days; a client's own index would hold all orders that it ever finished.
- */
-async function* listedKeys(table: Table, { client, reference, state }: OrderFilter, range: Range): AsyncGenerator<string> {
-  if (client !== undefined && reference !== undefined)
-    return yield* entries(table, indexes.byReference, clientReferenceKey(client, reference), range);
-  if (state === 'Error') return yield* newestFirst(shards.map((shard) => entries(table, indexes.inError, errorShardKey(shard), range)));
+async function* listedKeys(table: Table, filter: OrderFilter, range: Range): AsyncGenerator<string> {
+  const { client = '', reference = '' } = filter;
+  const { index } = servedBy(orderList, { ...filter });
+  if (index === 'byReference') return yield* entries(table, indexes.byReference, clientReferenceKey(client, reference), range);
+  if (index === 'inError') return yield* newestFirst(shards.map((shard) => entries(table, indexes.inError, errorShardKey(shard), range)));
   for await (const day of days(table, range)) {
-    if (client !== undefined) yield* entries(table, indexes.byClient, clientDayKey(client, day), range);
+    if (index === 'byClient') yield* entries(table, indexes.byClient, clientDayKey(client, day), range);
     else yield* newestFirst(shards.map((shard) => entries(table, indexes.byDay, dayShardKey(day, shard), range)));
     yield listedKey(Date.parse(day), '');
   }

@@ -1,4 +1,5 @@
 import { UnreadableRecordError } from '#ports/errors';
+import { lookedMax } from '#ports/list-filters';
 import type { OrderRecord, StateHead } from '#ports/records';
 import type { ListPosition, OrderFilter, OrderPage, Store } from '#ports/store';
 import { candidates } from './candidates.ts';
@@ -11,11 +12,9 @@ type Listed = OrderPage['items'][number];
 
 /** Orders read at once for a list: two items each, within the 100 items of a batch. */
 const listChunk = 50;
-/** After that many orders the page ends, and the caller may continue. */
-const lookedMaxDefault = 1000;
 
 /** Lists orders: an index proposes candidates, and their items decide. */
-export function dynamoDbListing(context: StoreContext, lookedMax = lookedMaxDefault): Pick<Store, 'list'> {
+export function dynamoDbListing(context: StoreContext, most = lookedMax): Pick<Store, 'list'> {
   async function list(filter: OrderFilter, after: ListPosition | undefined, limit: number): Promise<OrderPage> {
     const found: Listed[] = [];
     const stream = candidates(context.table, filter, after);
@@ -23,8 +22,8 @@ export function dynamoDbListing(context: StoreContext, lookedMax = lookedMaxDefa
     // A filter without an index discards most orders, so later reads are larger.
     for (
       let looked = 0, wanted = Math.min(listChunk, limit);
-      found.length < limit && looked < lookedMax;
-      wanted = Math.min(listChunk, lookedMax - looked)
+      found.length < limit && looked < most;
+      wanted = Math.min(listChunk, most - looked)
     ) {
       const places = await nextOf(stream, wanted);
       const ids = places.flatMap(({ orderId }) => (orderId === '' ? [] : [orderId]));

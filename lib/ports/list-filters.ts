@@ -1,0 +1,74 @@
+/** An index of a list, and the filters that it serves. `state=Error` means this value alone. */
+export interface ListIndexFilters<Index extends string = string> {
+  readonly index: Index;
+  readonly serves: readonly string[];
+}
+
+/** How a list answers its filters. `docs/reference/lists.md` shows these tables. */
+export interface ListFilters<Index extends string = string> {
+  readonly call: string;
+  /** All filters of the list. A filter that the chosen index does not serve is checked on each record. */
+  readonly filters: readonly string[];
+  /** The list uses the first index whose filters are all given. The last one serves a list without filters. */
+  readonly indexes: readonly ListIndexFilters<Index>[];
+  /** Filters that limit the range of every index. */
+  readonly ranges: readonly string[];
+  /** Filters that mean nothing without another one: a call without it is refused. */
+  readonly needs: { readonly [filter: string]: string };
+}
+
+/** The most records that a list looks at for one page. Then the page ends, and the next one continues there. */
+export const lookedMax = 1000;
+
+type OrderIndex = 'byReference' | 'inError' | 'byClient' | 'byDay';
+
+export const orderList: ListFilters<OrderIndex> = {
+  call: 'GET /orders',
+  // The token of a client is its filter `client`.
+  filters: ['client', 'reference', 'state', 'outcome', 'workflow', 'fault', 'submittedAfter', 'submittedBefore'],
+  // A reference names a few orders of one client. Orders in Error are few; a client's own index holds all orders that it ever finished.
+  indexes: [
+    { index: 'byReference', serves: ['client', 'reference'] },
+    { index: 'inError', serves: ['state=Error'] },
+    { index: 'byClient', serves: ['client'] },
+    { index: 'byDay', serves: [] },
+  ],
+  ranges: ['submittedAfter', 'submittedBefore'],
+  needs: {},
+};
+
+type AuditIndex = 'byPerson' | 'byKind' | 'byDay';
+
+export const auditList: ListFilters<AuditIndex> = {
+  call: 'GET /audit',
+  filters: ['by', 'kind', 'target', 'since'],
+  indexes: [
+    { index: 'byPerson', serves: ['by'] },
+    { index: 'byKind', serves: ['kind'] },
+    { index: 'byDay', serves: [] },
+  ],
+  ranges: ['since'],
+  needs: {},
+};
+
+type Given = { readonly [filter: string]: unknown };
+
+/** Returns the index that serves these filters, and the filters that are checked on each record: without any, pages are full. */
+export function servedBy<Index extends string>(
+  { filters, indexes, ranges }: ListFilters<Index>,
+  given: Given,
+): { readonly index: Index; readonly checks: readonly string[] } {
+  const isGiven = (served: string): boolean => {
+    const [filter = '', value] = served.split('=');
+    return value === undefined ? given[filter] !== undefined : given[filter] === value;
+  };
+  const { index, serves } = indexes.find(({ serves }) => serves.every(isGiven)) ?? (indexes.at(-1) as ListIndexFilters<Index>);
+  const served = new Set([...ranges, ...serves.map((each) => each.split('=')[0])]);
+  return { index, checks: filters.filter((filter) => given[filter] !== undefined && !served.has(filter)) };
+}
+
+/** Returns the filters that are given without the one that they need. */
+export const unservedIn = ({ needs }: ListFilters, given: Given): readonly { readonly filter: string; readonly needs: string }[] =>
+  Object.entries(needs).flatMap(([filter, other]) =>
+    given[filter] !== undefined && given[other] === undefined ? [{ filter, needs: other }] : [],
+  );
