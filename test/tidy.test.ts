@@ -209,6 +209,19 @@ describe('the repository is tidy', () => {
       assert.deepEqual(unverified, []);
     });
 
+  test('each package that users install has a license that lets them use it in any product', () => {
+    const allowed = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT'];
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: { [path: string]: { dev?: true; link?: true; license?: string } };
+    };
+    const installed = Object.entries(packages).filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link);
+    assert.ok(installed.length > 20);
+    assert.deepEqual(
+      installed.filter(([, { license = 'none' }]) => !allowed.includes(license)),
+      [],
+    );
+  });
+
   test('no package runs a script when the packages of this repository are installed', () => {
     const { allowScripts } = JSON.parse(read('package.json')) as { allowScripts: { [name: string]: boolean } };
     assert.deepEqual(new Set(Object.values(allowScripts)), new Set([false]));

@@ -10,7 +10,7 @@ import { installed, root } from './run.ts';
 import { oneOrder, startSystem } from './start-system.ts';
 
 /**
- * Installs the packed package as a user would. The sample app starts from the package; its command restores a table of an emulator; a copy of the example compiles and runs; and a
+ * Installs the packed package as a user would. The sample app starts from the package; its bill of materials names what npm has installed; its command restores a table of an emulator; a copy of the example compiles and runs; and a
  * project from an empty folder works as docs/guides/your-own-project.md says, command by command.
  */
 const folder = mkdtempSync(join(tmpdir(), 'redress-package-'));
@@ -27,6 +27,7 @@ try {
   run('npm', ['install', ...quietly, `./${tarball}`]);
   report({ package: tarball, sample: await orderIn([]) });
 
+  report({ bill: checkBill() });
   report({ restore: await restored() });
 
   for (const name of ['orders', 'shop']) cpSync(`${root}examples/${name}`, join(folder, name), { recursive: true });
@@ -47,6 +48,20 @@ async function orderIn(app: readonly string[]): Promise<string | null> {
   const code = await system.end();
   if (order.processState !== 'Processed' || code !== 0) throw new Error(system.output());
   return order.outcome;
+}
+
+/** Compares the package's bill of materials with what npm has installed. Returns the number of its packages. */
+function checkBill(): number {
+  const read = (path: string): unknown => JSON.parse(readFileSync(join(folder, 'node_modules', path), 'utf8'));
+  const { components } = read('redress/dist/sbom.cdx.json') as { components: { name: string; hashes?: unknown; licenses?: unknown }[] };
+  const { peerDependencies } = read('redress/package.json') as { peerDependencies: { [name: string]: string } };
+  const { packages } = read('.package-lock.json') as { packages: { [path: string]: unknown } };
+  const names = Object.keys(packages).map((path) => path.replace(/^.*node_modules\//, ''));
+  const expected = new Set(names.filter((name) => name !== 'redress' && !peerDependencies[name]));
+  const found = new Set(components.filter(({ hashes, licenses }) => hashes && licenses).map(({ name }) => name));
+  const different = [...expected, ...found].filter((name) => !expected.has(name) || !found.has(name));
+  if (different.length > 0 || found.size === 0) throw new Error(`The bill of materials is wrong about ${different.join(', ')}.`);
+  return found.size;
 }
 
 /** Restores a table of an emulator with the installed command, as the runbook says. Returns its output. */

@@ -1,6 +1,7 @@
 import { Duration, type RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AccountRecovery,
+  type CfnUserPoolClient,
   ClientAttributes,
   FeaturePlan,
   Mfa,
@@ -73,16 +74,20 @@ export class UserPoolIssuer extends Construct {
     });
     const [client] = scopes;
     this.programs = new Map(
-      clients.map((program) => [
-        program,
-        this.pool.addClient(`Program-${program}`, {
-          userPoolClientName: program,
-          generateSecret: true,
-          accessTokenValidity: Duration.hours(1),
-          oAuth: { flows: { clientCredentials: true }, scopes: client ? [OAuthScope.resourceServer(server, client)] : [] },
-        }),
-      ]),
+      clients.map((program) => [program, this.programClient(program, client ? [OAuthScope.resourceServer(server, client)] : [])]),
     );
+  }
+
+  private programClient(program: string, scopes: OAuthScope[]): UserPoolClient {
+    const client = this.pool.addClient(`Program-${program}`, {
+      userPoolClientName: program,
+      generateSecret: true,
+      accessTokenValidity: Duration.hours(1),
+      oAuth: { flows: { clientCredentials: true }, scopes },
+    });
+    // Without a list, Cognito also lets people sign in with a password. It accepts no empty list.
+    (client.node.defaultChild as CfnUserPoolClient).explicitAuthFlows = ['ALLOW_REFRESH_TOKEN_AUTH'];
+    return client;
   }
 
   /** The `iss` of its tokens. */

@@ -240,6 +240,8 @@ function checkPublished(method: string, path: string, { status, text }: Omit<Ans
 function checkLaws({ status, headers, text }: Omit<Answered, 'json'>): void {
   assert.equal(headers.get('x-content-type-options'), 'nosniff');
   assert.equal(headers.get('referrer-policy'), 'no-referrer');
+  assert.equal(headers.get('strict-transport-security'), 'max-age=63072000');
+  assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none';.* frame-ancestors 'none'$/);
   assert.equal(headers.get('access-control-allow-origin'), null);
   const requestId = headers.get('x-request-id');
   assert.match(requestId ?? '', /^[0-9a-f-]{36}$/);
