@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Audit } from '#ports/audit';
+import type { Audit, AuditLog } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Queues } from '#ports/queues';
@@ -23,6 +23,8 @@ export interface ApiOptions {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly issuer: Issuer;
+  /** The log of the audit; without one, its lines go to the log of the process. */
+  readonly auditLog?: AuditLog | undefined;
   /** Signs list cursors: the same in every process that serves one store. */
   readonly cursorKey: Uint8Array;
   /** False during a shutdown: every call that needs a token is then refused. */

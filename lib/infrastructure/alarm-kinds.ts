@@ -177,6 +177,16 @@ export const alarmKinds = {
         sumOf({ unauthorized: metrics.counted('http401', 'api', total), forbidden: metrics.counted('http403', 'api', total) }),
       ),
   },
+  AuditLogFails: {
+    says: 'cannot be written. Its lines are in the log of the function. Check the log group and its key.',
+    threshold: 0,
+    periods: 1,
+    watched: ({ metrics }) =>
+      system(
+        'The log of the audit',
+        sumOf({ api: metrics.counted('auditLogFailed', 'api', total), sweeper: metrics.counted('auditLogFailed', 'sweeper', total) }),
+      ),
+  },
   ConcurrencyNearQuota: {
     says: 'use more than four fifths of the instances that the account may have in this region. Raise the quota, or lower maxConcurrency.',
     threshold: 80,

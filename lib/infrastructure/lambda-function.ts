@@ -13,7 +13,7 @@ import {
   SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { type ILogGroup, LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { SetupError } from '#ports/errors';
@@ -53,6 +53,8 @@ export interface SystemFunctionProps {
   readonly cursorSecret: Pick<ISecret, 'secretArn'>;
   readonly key: IKey;
   readonly logRetention: RetentionDays;
+  /** The log group of the audit. */
+  readonly auditLog: Pick<ILogGroup, 'logGroupArn' | 'logGroupName'>;
   readonly tracing: boolean;
 }
 
@@ -102,6 +104,7 @@ export class SystemFunction extends Construct {
     });
     for (const statement of statementsOf(props, `${logGroup.logGroupArn}`)) this.role.addToPolicy(statement);
     const consumers = announcesClosing(props.permissions) ? { REDRESS_QUEUE_ARNS: props.queueArnPrefix } : {};
+    const audits = props.permissions.writesAuditLog ? { REDRESS_AUDIT_LOG: props.auditLog.logGroupName } : {};
     this.function = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -119,7 +122,7 @@ export class SystemFunction extends Construct {
       // Lambda's loop detection would cut the chain scheduler, agent, scheduler after 16 hops.
       recursiveLoop: RecursiveLoop.ALLOW,
       tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
-      environment: { ...environment, ...spec.environment, ...consumers, REDRESS_ROLE: spec.name, ...settings.environment },
+      environment: { ...environment, ...spec.environment, ...consumers, ...audits, REDRESS_ROLE: spec.name, ...settings.environment },
       ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
     });
     const maxConcurrency = maxConcurrencyOf(props);

@@ -3,7 +3,7 @@ import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { EventBus } from 'aws-cdk-lib/aws-events';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
@@ -76,7 +76,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly tracing?: boolean;
   /** Limits of the API, in requests. Default: 1,000 a second, in bursts of 2,000. */
   readonly throttle?: EntranceProps['throttle'];
-  /** Whether the table, the key and the user pool are kept when the stack is destroyed. Default: kept. */
+  /** Whether the table, the key, the audit and the user pool are kept when the stack is destroyed. Default: kept. */
   readonly removalPolicy?: RemovalPolicy;
 }
 
@@ -112,6 +112,8 @@ export class OrderProcessing extends Construct {
   /** The interval between runs of the supervisor. */
   readonly supervisorEvery: Duration;
   readonly entrance: Entrance;
+  /** The log group of the audit, kept like the table. */
+  readonly auditLog: LogGroup;
 
   constructor(scope: Construct, id: string, props: OrderProcessingProps) {
     super(scope, id);
@@ -146,6 +148,7 @@ export class OrderProcessing extends Construct {
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
       removalPolicy: RemovalPolicy.DESTROY,
     });
+    this.auditLog = new LogGroup(this, 'AuditLog', { retention: auditRetention, encryptionKey: this.key, removalPolicy });
     this.tracing = props.tracing ?? false;
     this.supervisorEvery = props.supervisorEvery ?? Duration.minutes(1);
     this.functions = this.#makeFunctions(props, specs, { name, logRetention });
@@ -213,6 +216,7 @@ export class OrderProcessing extends Construct {
           cursorSecret: this.cursorSecret,
           key: this.key,
           logRetention: common.logRetention,
+          auditLog: this.auditLog,
           tracing: this.tracing,
         }),
       ]),
@@ -259,6 +263,9 @@ export class OrderProcessing extends Construct {
     return grantRedriving(this, grantee);
   }
 }
+
+/** 400 days, as for the entries in the table. */
+const auditRetention = RetentionDays.THIRTEEN_MONTHS;
 
 /** Reads the step timeout from the variables. Ignores values that only CloudFormation knows. */
 function stepMsIn(variables: OrderProcessingProps['variables'] = {}): number {

@@ -33,6 +33,8 @@ export interface Permissions {
   readonly answersClients: boolean;
   /** Whether it announces on the bus. */
   readonly announces: boolean;
+  /** Whether it writes to the log of the audit. */
+  readonly writesAuditLog: boolean;
   /** Whether it signs list cursors. */
   readonly readsCursorSecret: boolean;
 }
@@ -59,6 +61,7 @@ const none: Permissions = {
   looksInto: [],
   answersClients: false,
   announces: false,
+  writesAuditLog: false,
   readsCursorSecret: false,
 };
 
@@ -135,6 +138,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     looksInto: consumedBy(app),
     indexes: [...orderIndexes, ...listIndexes],
     readsCursorSecret: true,
+    writesAuditLog: true,
   }),
   children: (spec, app) => ({ ...judging(spec, creating(withQueues(scheduling(app), answers(app)))), answersClients: false }),
   submissions: (spec, app) => {
@@ -159,6 +163,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     return schedules.some(({ input }) => input.task === 'sweep')
       ? {
           ...given,
+          writesAuditLog: true,
           table: [...given.table, { actions: ['Scan'], attributes: ['pk', 'sk', 'nextDueAt'] }],
           documents: [
             ...given.documents,

@@ -18,7 +18,7 @@ type Granted = Omit<SystemFunctionProps, 'code' | 'environment' | 'settings' | '
 
 /** Returns the statements of a function's role: what `permissions.ts` lists, and what Lambda does in its name. */
 export function statementsOf(props: Granted, logGroupArn: string): readonly PolicyStatement[] {
-  const { spec, permissions, queues, tableArn, busArn, responseQueueArns, cursorSecret, key, tracing } = props;
+  const { spec, permissions, queues, tableArn, busArn, responseQueueArns, cursorSecret, key, tracing, auditLog } = props;
   const allow = (actions: readonly string[], resources: readonly string[], conditions = {}): PolicyStatement[] =>
     actions.length === 0
       ? []
@@ -50,6 +50,7 @@ export function statementsOf(props: Granted, logGroupArn: string): readonly Poli
       'ForAllValues:StringEquals': { 'events:source': eventSource, 'events:detail-type': closingType },
     }),
     ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
+    ...allow(['logs:CreateLogStream', 'logs:PutLogEvents'], permissions.writesAuditLog ? [auditLog.logGroupArn] : []),
     // Permissions for what Lambda does in the function's name.
     ...allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], arns(spec.sources.map(({ queue }) => queue))),
     ...allow(usesTable(permissions) ? keyOfTable : keyOfQueues, [key.keyArn], { StringEquals: { 'kms:ViaService': services } }),

@@ -13,13 +13,14 @@ export class OrderStack extends Stack {
   constructor(scope: Construct, id: string, { orders, ...props }: OrderStackProps) {
     super(scope, id, { description: 'Redress: durable order processing', ...props });
     this.orders = new OrderProcessing(this, 'Orders', orders);
-    const { url, alerts, table, bus, queuePrefix, users } = this.orders;
+    const { url, alerts, table, bus, queuePrefix, users, auditLog } = this.orders;
     const put = (name: string, description: string, value: string): void => void new CfnOutput(this, name, { description, value });
     put('ApiUrl', 'URL of the API', url);
     put('AlertsTopicArn', 'Subscribe operators here', alerts.topicArn);
     put('TableName', 'REDRESS_TABLE', table.tableName);
     put('BusName', 'REDRESS_BUS', bus.eventBusName);
     put('QueuePrefix', 'REDRESS_QUEUE_PREFIX', queuePrefix);
+    put('AuditLogGroup', 'The audit', auditLog.logGroupName);
     if (!users) return;
     put('UserPoolId', 'Invite the first operator here', users.pool.userPoolId);
     put('UserPoolClientId', 'App client for people', users.people.userPoolClientId);

@@ -1,4 +1,4 @@
-import type { Json } from '#core/data/json';
+import type { Json, JsonObject } from '#core/data/json';
 import type { Document } from './documents.ts';
 
 export const auditKinds = ['instruction', 'channel', 'dead-letter', 'client', 'read'] as const;
@@ -83,6 +83,12 @@ export interface PreparedEntry {
   readonly documents: readonly Document[];
   /** Writes the entry's line of the log. Called after the transaction. */
   stored(): Promise<void>;
+}
+
+/** A log for the audit alone, beside its documents. */
+export interface AuditLog {
+  /** Writes a line. Rejects when the log is unavailable. */
+  append(line: JsonObject, at: number): Promise<void>;
 }
 
 /** Records what people do, append-only. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Issuer } from '#api/app';
 import type { App } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
+import type { AuditLog } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
 import type { Definitions } from '#ports/definitions';
@@ -35,6 +36,8 @@ export interface Ports {
   readonly cursorKey: Uint8Array;
   /** The event source mappings, on AWS. The local host reads the channels' records itself. */
   readonly consumers?: Consumers | undefined;
+  /** The log of the audit; without one, its lines go to the log of the process. */
+  readonly auditLog?: AuditLog | undefined;
   /** Removes expired data, if the ports do not do so themselves. */
   readonly tidy?: (() => Promise<void>) | undefined;
 }

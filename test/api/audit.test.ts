@@ -113,6 +113,25 @@ describe('the audit of changes', () => {
     assert.deepEqual([line.audit, line.message, line.entry], [true, 'audit entry written', (await auditOf(api))[0]]);
   });
 
+  test('an own log gets each line in place of the log of the process, which has it while the own one is away', async () => {
+    const [lines, own]: [string[], object[]] = [[], []];
+    let isAway = false;
+    const append = async (line: object) => (isAway ? Promise.reject(new Error('away')) : void own.push(line));
+    const telemetry = createTelemetry({ level: 'off', write: (line) => void lines.push(line) });
+    const api = startApi({ telemetry, auditLog: { append } });
+    assert.equal((await put(api, registration)).status, 201);
+    const [first] = await auditOf(api);
+    assert.deepEqual(
+      [own, lines],
+      [[{ time: first?.['at'], message: 'audit entry written', requestId: first?.['requestId'], entry: first }], []],
+    );
+
+    isAway = true;
+    assert.equal((await put(api, registration, { 'if-match': '"1"' })).status, 200);
+    assert.deepEqual([own.length, lines.length, telemetry.counts()['auditLogFailed']], [1, 1, 1]);
+    assert.equal(JSON.parse(lines[0] ?? '').audit, true);
+  });
+
   test('a change that is refused has no entry, whether at once or after a lost race', async () => {
     const api = startApi();
     await put(api, registration);

@@ -34,6 +34,9 @@ interface Platform {
   readonly reason: string;
 }
 
+const auditLogOf = (synthesized: typeof stack): string | undefined =>
+  ofType(synthesized, 'Logs::LogGroup').find(([id]) => id.startsWith('OrdersAuditLog'))?.[0];
+
 const isOfTable = ({ permissions: { table, breakers, documents, recordsIntents } }: SystemFunction): boolean =>
   table.length + breakers.length + documents.length > 0 || recordsIntents;
 const platform: readonly Platform[] = [
@@ -59,8 +62,11 @@ const platform: readonly Platform[] = [
   },
   {
     actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-    on: ({ spec }) => [`log-group/${functionOf(stack, spec.name).LoggingConfig.LogGroup.Ref}`],
-    reason: 'Lambda writes its log',
+    on: ({ spec, permissions }) => [
+      `log-group/${functionOf(stack, spec.name).LoggingConfig.LogGroup.Ref}`,
+      ...(permissions.writesAuditLog ? [`log-group/${auditLogOf(stack)}`] : []),
+    ],
+    reason: 'Lambda writes its log. Another test shows the calls to the log of the audit: test/adapters/aws/audit-log.test.ts',
   },
   {
     actions: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'],
@@ -109,6 +115,20 @@ describe('a role may do what its function does, and nothing else', () => {
         adding.push(spec.name);
       }
     assert.deepEqual([...new Set(adding)], ['api']);
+  });
+
+  test('A5: the audit has a log of its own, kept for 400 days and without its stack, to which only its writers may add', () => {
+    const log = stack.resources[auditLogOf(stack) ?? ''];
+    assert.deepEqual(
+      [log?.Properties['RetentionInDays'], log?.DeletionPolicy, log?.Properties['KmsKeyId'] !== undefined],
+      [400, 'Retain', true],
+    );
+    for (const { spec } of stack.orders.functions.values()) {
+      const rights = [...allowedFor(spec.name)].filter((right) => right.endsWith(`log-group/${auditLogOf(stack)}`));
+      const writes = spec.name === 'api' || spec.name === 'sweeper';
+      assert.deepEqual(rights.length > 0, writes, spec.name);
+      assert.deepEqual(functionOf(stack, spec.name).Environment.Variables['REDRESS_AUDIT_LOG'] !== undefined, writes, spec.name);
+    }
   });
 
   for (const job of stack.orders.functions.values()) {

@@ -148,6 +148,7 @@ describe('the outputs of the stack', () => {
     assert.deepEqual(Object.keys(stack.outputs).toSorted(), [
       'AlertsTopicArn',
       'ApiUrl',
+      'AuditLogGroup',
       'BusName',
       'QueuePrefix',
       'TableName',

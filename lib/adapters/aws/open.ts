@@ -4,12 +4,14 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { dynamoDbStore } from '#adapters/aws/dynamodb/store';
+import type { AuditLog } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
 import { SetupError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
 import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
+import { cloudWatchAuditLog } from './audit-log.ts';
 import { lambdaConsumers } from './event-source-mappings.ts';
 import { eventBridgePublisher } from './eventbridge.ts';
 import { type Meter, meteredQueues, meteredStore } from './meter.ts';
@@ -24,6 +26,8 @@ export interface AwsConfig {
   readonly bus: string;
   /** The prefix of every queue's ARN, if event source mappings of Lambda feed the functions. */
   readonly queueArns?: string;
+  /** The log group of the audit. */
+  readonly auditLogGroup?: string;
 }
 
 const name = (pattern: RegExp, what: string) => z.string({ error: 'it is missing' }).regex(pattern, what);
@@ -37,6 +41,7 @@ const Environment = z.object({
     /^arn:[a-z-]+:sqs:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{0,40}$/,
     'expected the common prefix of the queue ARNs',
   ).optional(),
+  REDRESS_AUDIT_LOG: name(/^[A-Za-z0-9_./#-]{1,512}$/, 'expected the name of a log group').optional(),
 });
 
 /** @throws SetupError that names every invalid variable, and its valid values. */
@@ -50,9 +55,13 @@ export function readAwsConfig(environment: { readonly [name: string]: string | u
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
     throw new SetupError(`Invalid configuration for AWS: ${problems.join('; ')}.`, 'Set these variables to the outputs of the deployment.');
   }
-  const { AWS_REGION, REDRESS_TABLE, REDRESS_QUEUE_PREFIX, REDRESS_BUS, REDRESS_QUEUE_ARNS } = parsed.data;
+  const { AWS_REGION, REDRESS_TABLE, REDRESS_QUEUE_PREFIX, REDRESS_BUS, REDRESS_QUEUE_ARNS, REDRESS_AUDIT_LOG } = parsed.data;
   const names = { region: AWS_REGION, table: REDRESS_TABLE, queuePrefix: REDRESS_QUEUE_PREFIX, bus: REDRESS_BUS };
-  return REDRESS_QUEUE_ARNS === undefined ? names : { ...names, queueArns: REDRESS_QUEUE_ARNS };
+  return {
+    ...names,
+    ...(REDRESS_QUEUE_ARNS === undefined ? {} : { queueArns: REDRESS_QUEUE_ARNS }),
+    ...(REDRESS_AUDIT_LOG === undefined ? {} : { auditLogGroup: REDRESS_AUDIT_LOG }),
+  };
 }
 
 /** Endpoints of a test's emulators, one for each service. */
@@ -61,6 +70,7 @@ export interface AwsEndpoints {
   readonly sqs: string;
   readonly eventbridge: string;
   readonly lambda?: string;
+  readonly logs?: string;
 }
 
 export interface AwsOptions {
@@ -78,6 +88,8 @@ export interface Aws {
   readonly publisher: Publisher;
   /** Undefined if no event source mappings feed the functions. */
   readonly consumers: Consumers | undefined;
+  /** Undefined if the process writes no audit. */
+  readonly auditLog: AuditLog | undefined;
   readonly clients: AwsClients;
   close(): void;
 }
@@ -91,6 +103,7 @@ export interface AwsClients {
 /** The time limit of a call, in milliseconds. A retry is harmless, because every write is conditional. */
 const answerMs = 5000;
 const connectMs = 2000;
+const logTimes = { connectionTimeout: 1000, requestTimeout: 1500 };
 /** Connections of one host: it polls every queue at once, an agent's queue twenty times, and must still be able to send. */
 const socketsMax = 500;
 
@@ -137,9 +150,20 @@ function openConsumers(region: Region, queueArns: string, meter: Meter | undefin
   return lambdaConsumers({ client: () => (opened ??= open()), queueArns });
 }
 
+/** Loads the client of the logs with the first line. It tries twice and briefly, because a person waits for the answer of their call. */
+function openAuditLog(region: Region, group: string): AuditLog {
+  let opened: ReturnType<typeof open> | undefined;
+  const open = async () => {
+    const { CloudWatchLogsClient } = await import('@aws-sdk/client-cloudwatch-logs');
+    const settings = settingsIn(region)('logs');
+    return new CloudWatchLogsClient({ ...settings, maxAttempts: 2, requestHandler: { ...settings.requestHandler, ...logTimes } });
+  };
+  return cloudWatchAuditLog({ client: () => (opened ??= open()), group });
+}
+
 /** Opens the ports on AWS, from the names of the deployed resources. */
 export function openAws(config: AwsConfig, { clock, retentionMs, meter, endpoints }: AwsOptions): Aws {
-  const { region, table, queuePrefix, bus, queueArns } = config;
+  const { region, table, queuePrefix, bus, queueArns, auditLogGroup } = config;
   const clients = openClients({ region, endpoints });
   if (meter) for (const client of Object.values(clients)) meter.attach(client);
   const store = dynamoDbStore({ client: DynamoDBDocumentClient.from(clients.dynamodb), table, clock, retentionMs });
@@ -149,6 +173,7 @@ export function openAws(config: AwsConfig, { clock, retentionMs, meter, endpoint
     queues: meter ? meteredQueues(queues, meter) : queues,
     publisher: eventBridgePublisher({ client: clients.eventbridge, bus }),
     consumers: queueArns === undefined ? undefined : openConsumers({ region, endpoints }, queueArns, meter),
+    auditLog: auditLogGroup === undefined ? undefined : openAuditLog({ region, endpoints }, auditLogGroup),
     clients,
     close() {
       for (const client of Object.values(clients)) client.destroy();

@@ -1,19 +1,16 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { JsonObject } from '#core/data/json';
 import type { Audit, AuditEntry, AuditFilter, AuditPage, AuditPosition } from '#ports/audit';
-import type { Clock } from '#ports/clock';
 import { collections, type Document, type Documents } from '#ports/documents';
 import { auditList, lookedMax, servedBy } from '#ports/list-filters';
 import { type ListRead, lists } from '#ports/lists';
 import { timeText } from '#ports/messages';
-import type { Telemetry } from '#ports/telemetry';
 import { dayAfter, dayMs, dayOf, keptDays } from './days.ts';
+import { type LogPorts, writeLine } from './log.ts';
 import { verifiedDays } from './verify.ts';
 
-interface Ports {
+interface Ports extends LogPorts {
   readonly store: Documents;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
 }
 
 const quarterMs = 900_000;
@@ -24,14 +21,14 @@ const readAtOnce = 100;
 const knownReadsMax = 2000;
 
 /** Creates the audit in documents of the store. Each entry is also a line of the log, at every log level. */
-export function createAudit({ store, clock, telemetry }: Ports): Audit {
+export function createAudit({ store, ...ports }: Ports): Audit {
+  const { clock } = ports;
   const knownReads = new Set<string>();
   /** Sorts the entries of this process within one millisecond. */
   let prepared = 0;
 
-  async function log({ requestId, ...entry }: AuditEntry): Promise<void> {
-    telemetry.audit('audit entry written', { requestId, entry: { ...entry, requestId, at: timeText(entry.at) } });
-  }
+  const log = ({ at, ...entry }: AuditEntry): Promise<void> =>
+    writeLine(ports, 'audit entry written', { requestId: entry.requestId, entry: { ...entry, at: timeText(at) } });
 
   /** Writes an entry unless it exists. */
   async function write(entry: AuditEntry): Promise<void> {

@@ -1,9 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
-import type { Clock } from '#ports/clock';
 import { collections, type Document, type Documents } from '#ports/documents';
-import type { Telemetry } from '#ports/telemetry';
 import { dayAfter, dayMs, dayOf, keptDays } from './days.ts';
+import { type LogPorts, writeLine } from './log.ts';
 
 /** The digest of a day: a hash over its entries and over the digest before. So a later change of an entry breaks the chain. */
 export interface Digest {
@@ -19,10 +18,8 @@ export interface Digest {
 /** An entry as a digest lists it: its id and its hash. */
 export type DigestedEntry = readonly [id: string, hash: string];
 
-interface Ports {
+interface Ports extends LogPorts {
   readonly store: Pick<Documents, 'documents' | 'listed' | 'putDocument'>;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
 }
 
 /** A call may still write an entry of the day before for this long: no call takes a tenth of it. */
@@ -55,7 +52,8 @@ export function createDigests(ports: Ports): () => Promise<void> {
   };
 }
 
-async function writeDigest(day: string, before: Digest | undefined, { store, clock, telemetry }: Ports): Promise<Digest> {
+async function writeDigest(day: string, before: Digest | undefined, ports: Ports): Promise<Digest> {
+  const { store, clock } = ports;
   const expiresAt = Date.parse(day) + keptMs;
   const parts: (readonly DigestedEntry[])[] = [];
   for (let part = 1, after: string | undefined; part === parts.length + 1; part++) {
@@ -74,7 +72,7 @@ async function writeDigest(day: string, before: Digest | undefined, { store, clo
   const document = { collection: collections.auditDigests, id: day, rev: 1, content: { ...digest } as unknown as JsonObject, expiresAt };
   const write = await store.putDocument(document, 0);
   if (write.outcome === 'refused') return write.current ? digestIn(write.current) : digest;
-  telemetry.audit('audit digest written', { day, entries, hash: digest.hash });
+  await writeLine(ports, 'audit digest written', { day, entries, hash: digest.hash });
   return digest;
 }
 
