@@ -1,4 +1,5 @@
 import { operatorAsked } from '#core/data/fault';
+import { isUndoPath, undonePath } from '#core/data/ids';
 import { definitionPath, type Program } from '#core/definition/program';
 import { type Wait, waitOf } from '#core/views/waits';
 import type { StateHead } from '#ports/records';
@@ -11,6 +12,11 @@ export interface Outage {
   readonly since: number;
 }
 
+/** The next request of an undo that keeps failing, or of an outcome that cannot be confirmed. */
+interface Failing {
+  readonly kind: 'undo' | 'confirmation';
+}
+
 /** A signal whose name the head of the order does not tell. */
 interface AnySignal {
   readonly kind: 'signal';
@@ -18,7 +24,7 @@ interface AnySignal {
 }
 
 /** The event for which a whole order waits, because nothing else happens until then. */
-export type OrderWait = (Wait | Outage | AnySignal) & {
+export type OrderWait = (Wait | Outage | Failing | AnySignal) & {
   readonly path: string | null;
   /** The end of the time for it: milliseconds since 1970. */
   readonly until: number | null;
@@ -34,8 +40,12 @@ export function waitOfHead(head: StateHead, program: Program | undefined): Order
     return { kind: 'answer', question: fault.message, path: fault.source ?? null, until: null };
   if (processState !== 'Processing' || suspended) return undefined;
   if (nextDueFor === null) return program && signalWithoutLimit(program);
-  const { agent, waitingSince, kind, path = null } = nextDueFor;
+  const { agent, waitingSince, kind, path = null, failing } = nextDueFor;
   if (agent !== undefined && waitingSince !== undefined) return { kind: 'outage', agent, since: waitingSince, path, until: null };
+  if (failing !== undefined) {
+    const until = path === failing ? nextDueAt : null;
+    return isUndoPath(failing) ? { kind: 'undo', path: undonePath(failing), until } : { kind: 'confirmation', path: failing, until };
+  }
   const node = kind === 'timer' && path !== null ? program?.nodes.get(definitionPath(path)) : undefined;
   const wait = node?.activity === 'retry' ? { kind: 'time' as const } : node && waitOf(node);
   // The caller of an order looks after it now and then: that time is not the end of the wait.
@@ -61,6 +71,7 @@ export interface Followed extends Omit<ActivityReport, 'waitsFor'> {
 export function waitOfOrder(head: StateHead, program: Program | undefined, followed: readonly Followed[]): OrderWait | undefined {
   const ofHead = waitOfHead(head, program);
   if (head.processState !== 'Processing' || head.suspended) return ofHead;
+  if (ofHead?.kind === 'undo' || ofHead?.kind === 'confirmation') return ofHead;
   const active = followed.filter(({ status }) => status !== 'Initialized' && status !== 'Closed');
   if (active.some(({ waitsFor }) => waitsFor === null)) return undefined;
   const [first] = active;

@@ -30,7 +30,8 @@ export interface WaitView {
   readonly workflow?: string;
   readonly agent?: string;
   readonly since?: Time;
-  /** Only for a whole order. */
+  /** Only for a whole order, as is `until`. */
+  readonly path?: string | null;
   readonly until?: Time | null;
 }
 
@@ -131,11 +132,12 @@ export function stateText({ processState, outcome, fault, suspended, waitsFor }:
 
 /** Returns the event for which an order waits: `waits for the signal approval until 2026-01-31 12:00:00`. */
 export function waitText(wait: WaitView): string {
-  const until = wait.until ? ` until ${secondText(wait.until)}` : '';
+  const isRequested = wait.kind === 'undo' || wait.kind === 'confirmation';
+  const until = wait.until ? `${isRequested ? ', next request at' : ' until'} ${secondText(wait.until)}` : '';
   return `${eventText(wait)}${until}`;
 }
 
-function eventText({ kind, name, workflow, agent, since }: WaitView): string {
+function eventText({ kind, name, workflow, agent, since, path }: WaitView): string {
   switch (kind) {
     case 'signal':
       return name ? `waits for the signal ${name}` : 'waits for a signal';
@@ -145,6 +147,10 @@ function eventText({ kind, name, workflow, agent, since }: WaitView): string {
       return `waits for an order of ${workflow}`;
     case 'outage':
       return `waits for the agent ${agent}${since === undefined ? '' : ` since ${secondText(since)}`}`;
+    case 'undo':
+      return `undo failing: ${path}`;
+    case 'confirmation':
+      return `outcome unknown: ${path}`;
     default:
       return 'waits';
   }

@@ -161,6 +161,18 @@ describe('an undo that keeps failing', () => {
     );
   });
 
+  test('is what the order waits for, in a list too, from its first failure until a person has marked it', async () => {
+    const { refuse, mark, show, ask } = await stuck();
+    const waits = async () => [(await show()).waitsFor, (await ask('GET', '/orders', { as: 'operator' })).json.items[0].waitsFor];
+    assert.deepEqual(await waits(), [null, null]);
+    await refuse();
+    const [ofOrder, inList] = await waits();
+    assert.deepEqual(inList, ofOrder);
+    assert.partialDeepStrictEqual(inList, { kind: 'undo', path: 'order/charge' });
+    await mark();
+    assert.deepEqual(await waits(), [null, null]);
+  });
+
   test('is named by its step or by its undo, as the alert does', async () => {
     const { refuse, mark } = await stuck();
     await refuse();

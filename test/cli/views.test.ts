@@ -169,13 +169,15 @@ describe('the words for an order', () => {
     assert.equal(durationMs(step({ status: 'Executing', requestedAt: at(1), answeredAt: at(2), closedAt: null })), undefined);
   });
 
-  test('a wait for a signal, an outage and work have different states', () => {
+  test('a wait for a signal, an outage, a failing undo and work have different states', () => {
     const states = [
       { kind: 'signal', name: 'approval', until: null },
       { kind: 'signal', name: null, until: null },
       { kind: 'outage', agent: 'payment', since: at(3), until: null },
       { kind: 'order', workflow: 'ship-one@1', until: null },
       { kind: 'time', until: at(9) },
+      { kind: 'undo', path: 'order/charge', until: at(9) },
+      { kind: 'confirmation', path: 'order/charge', until: null },
       null,
     ].map((waitsFor) => stateText(orderView({ waitsFor })));
     assert.deepEqual(states, [
@@ -184,6 +186,8 @@ describe('the words for an order', () => {
       'waits for the agent payment since 2026-01-01 00:00:03',
       'waits for an order of ship-one@1',
       'waits until 2026-01-01 00:00:09',
+      'undo failing: order/charge, next request at 2026-01-01 00:00:09',
+      'outcome unknown: order/charge',
       'running',
     ]);
   });

@@ -99,6 +99,8 @@ const OrderWait = z.discriminatedUnion('kind', [
   z.strictObject({ ...wait.time, ...place }),
   z.strictObject({ ...wait.order, ...place }),
   z.strictObject({ ...wait.outage, ...place }),
+  z.strictObject({ kind: z.literal('undo').describe('the next request of an undo that keeps failing'), ...place }),
+  z.strictObject({ kind: z.literal('confirmation').describe('the next request for an outcome that is unknown'), ...place }),
 ]);
 
 /** A step, a call or a wait. */

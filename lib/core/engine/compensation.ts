@@ -1,6 +1,6 @@
 import { inputChanged } from '#core/activities/step';
 import type { Fault } from '#core/data/fault';
-import { undonePath, undoPathOf } from '#core/data/ids';
+import { isUndoPath, undonePath, undoPathOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { State, UndoEntry } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
@@ -149,10 +149,13 @@ export function undoLate(builder: TransitionBuilder, path: string, local: StepSt
 
 /** Returns the steps whose undo keeps failing, or whose outcome cannot be confirmed. */
 export const failingUndos = (program: Program, state: State): readonly string[] =>
-  Object.keys(state.activities).flatMap((path) => {
+  failingWork(program, state).map((path) => (isUndoPath(path) ? undonePath(path) : path));
+
+/** Returns the paths of undos and of confirmations that have failed and are requested again. */
+export const failingWork = (program: Program, state: State): readonly string[] =>
+  Object.keys(state.activities).filter((path) => {
     const step = stepAt(program, state, path);
-    if (!step?.failed) return [];
-    return step.mode === 'undo' ? [undonePath(path)] : step.mode === 'confirm' ? [path] : [];
+    return step?.failed && (step.mode === 'undo' || step.mode === 'confirm');
   });
 
 /** Marks an undo that keeps failing as done by a person, or as unnecessary. */

@@ -1,6 +1,7 @@
 import { isCounted } from '#core/activities/step';
 import type { State } from '#core/data/state';
 import { type Program, wakeAtOf } from '#core/definition/program';
+import { failingWork } from '#core/engine/compensation';
 import { type WorkingStep, workingStepAt } from '#core/engine/lateness';
 import { lastHeard } from '#core/engine/no-answer';
 import type { DueFor, OutboxEntry, StateRecord } from '#ports/records';
@@ -140,7 +141,8 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   const { waitingSince, path } = record.nextDueFor ?? {};
   const waits = waitsUntil !== undefined && first.at < waitsUntil ? { waitsUntil } : {};
   const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};
-  return { ...first, for: { ...first.for, ...waits, ...place } };
+  const [failing] = failingWork(program, state);
+  return { ...first, for: { ...first.for, ...waits, ...place, ...(failing === undefined ? {} : { failing }) } };
 }
 
 /** Whether one deadline comes before another. At the same time, the one with more failures comes first. */
