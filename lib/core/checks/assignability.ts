@@ -1,5 +1,5 @@
 import { isObject } from '#core/data/json';
-import { parseExpression } from '#core/definition/expression';
+import { type Expression, parseExpression } from '#core/definition/expression';
 import { isCel } from '#core/definition/program';
 import { noneOf } from './expression-operators.ts';
 import { type Readable, typeOfExpression } from './expression-types.ts';
@@ -27,7 +27,21 @@ export interface Place {
   readonly receiver: string;
   /** A name for the expected value in messages: `a condition`. */
   readonly what?: string | undefined;
-  readonly say: (message: string, severity?: 'error' | 'warning') => void;
+  /** The parser of the language (default: that of workflows). */
+  readonly parse?: (text: string) => ParsedTree;
+  readonly say: (message: string, severity?: 'error' | 'warning', where?: Where) => void;
+}
+
+/** What the types need of a parsed expression. */
+type ParsedTree = { readonly ok: true; readonly expression: Pick<Expression, 'ast'> } | { readonly ok: false };
+
+/** The place of a problem inside a template, for those who do not write it into the message. */
+export interface Where {
+  /** JSON pointer from the template. */
+  readonly pointer: string;
+  readonly detail: string;
+  /** Characters from 0, inside an expression. */
+  readonly position?: number;
 }
 
 /** Returns the type of a template's value. Reports a problem, with a JSON pointer, if the expected type cannot accept it. */
@@ -37,20 +51,21 @@ export function typeOfTemplate(template: unknown, wanted: Type, place: Place, po
   if (isObject(template)) return typeOfObject(template, wanted, place, pointer);
   const type = typeOfLiteral(template);
   const reason = misfit(type, wanted, { what: place.what, given: JSON.stringify(template) });
-  if (reason !== undefined) place.say(`${at(pointer)}${reason}`);
+  if (reason !== undefined) report(place, pointer, reason);
   return type;
 }
 
+const report = ({ say }: Place, pointer: string, detail: string): void => say(`${at(pointer)}${detail}`, 'error', { pointer, detail });
 const at = (pointer: string): string => pointer && `${pointer}: `;
 const inside = (pointer: string, key: string): string => `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
-function typeOfCel(text: string, wanted: Type, { readable, what, say }: Place, pointer: string): Type {
-  const parsed = parseExpression(text);
+function typeOfCel(text: string, wanted: Type, { readable, what, say, parse = parseExpression }: Place, pointer: string): Type {
+  const parsed = parse(text);
   if (!parsed.ok) return unknown;
   let isWrong = false;
   const sayHere: Say = (message, position, severity = 'error') => {
     isWrong ||= severity === 'error';
-    say(`${at(pointer)}${message}\n${pointedAt(text, position)}`, severity);
+    say(`${at(pointer)}${message}\n${pointedAt(text, position)}`, severity, { pointer, detail: message, position });
   };
   const type = typeOfExpression(parsed.expression.ast, readable, sayHere);
   if (isWrong) return unknown;
@@ -66,7 +81,7 @@ function typeOfCel(text: string, wanted: Type, { readable, what, say }: Place, p
 
 function typeOfList(template: readonly unknown[], wanted: Type, place: Place, pointer: string): Type {
   const { item, reason } = itemWanted(wanted, place.what);
-  if (reason !== undefined) place.say(`${at(pointer)}${reason}`);
+  if (reason !== undefined) report(place, pointer, reason);
   const types = template.map((entry, index) => typeOfTemplate(entry, item, { ...place, what: undefined }, `${pointer}/${index}`));
   return { kind: 'list', item: types.length === 0 ? unknown : unionOf(types) };
 }
@@ -81,7 +96,7 @@ function itemWanted(wanted: Type, what: string | undefined): { readonly item: Ty
 function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Type, place: Place, pointer: string): Type {
   const objects = alternatives(wanted).filter((each) => each.kind === 'object');
   if (objects.length === 0 && wanted.kind !== 'unknown')
-    place.say(`${at(pointer)}${misfit({ kind: 'object', fields: new Map(), others: unknown }, wanted, { what: place.what })}`);
+    report(place, pointer, String(misfit({ kind: 'object', fields: new Map(), others: unknown }, wanted, { what: place.what })));
   const [meant, ...others] = objects.length > 1 ? objects.filter((object) => isMeant(template, object)) : objects;
   const only = others.length === 0 ? meant : undefined;
 
@@ -89,12 +104,12 @@ function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Typ
   for (const [key, value] of Object.entries(template)) {
     const here = inside(pointer, key);
     const field = only ? typeOfInput(only, key) : typeInAny(objects, key);
-    if (!field) place.say(`${here}: ${place.receiver} has no such input field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
+    if (!field) report(place, here, `${place.receiver} has no such input field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
     fields.set(key, { type: typeOfTemplate(value, field ?? unknown, { ...place, what: undefined }, here), required: true });
   }
   for (const [name, { required, type }] of only?.fields ?? [])
     if (required && !Object.hasOwn(template, name))
-      place.say(`${inside(pointer, name)}: missing; ${place.receiver} expects ${described(type)}.`);
+      report(place, inside(pointer, name), `missing; ${place.receiver} expects ${described(type)}.`);
   return {
     kind: 'object',
     fields,

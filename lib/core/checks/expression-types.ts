@@ -28,6 +28,8 @@ export interface Readable {
   readonly loop: (name: string) => Type;
   /** Whether some expression tests for this field: `has(order.note)`, `"note" in order`. The path has no spaces. */
   readonly isAskedFor: (path: string) => boolean;
+  /** Returns the type of another name that a rule may read: `exception`, `at`. */
+  readonly named?: (name: string) => Type | undefined;
 }
 
 /** Returns the type of an expression and reports its certain mistakes. Unknown types are not reported. */
@@ -96,7 +98,7 @@ class Typing {
     if (entry) return entry;
     if (name === 'order') return this.readable.order;
     if (name === 'orderId') return text;
-    return name === 'fault' ? this.readable.fault : unknown;
+    return name === 'fault' ? this.readable.fault : (this.readable.named?.(name) ?? unknown);
   }
 
   private object({ args }: Node<'map'>): Type {
@@ -122,11 +124,11 @@ class Typing {
     return isOptional || held.kind === 'optional' ? { kind: 'optional', of: type } : type;
   }
 
-  /** Returns the type of `steps.charge`, `vars.left` or `each.items`. */
+  /** Returns the type of `steps.charge`, `vars.left` or `each.items`; in a rule, of `outputs.charge` or `variables.left`. */
   private root(holder: ASTNode, name: string | undefined): Type | undefined {
     if (holder.op !== 'id' || name === undefined || this.entries.has(holder.args)) return undefined;
-    if (holder.args === 'steps') return this.readable.step(name);
-    if (holder.args === 'vars') return this.readable.variable(name);
+    if (holder.args === 'steps' || holder.args === 'outputs') return this.readable.step(name);
+    if (holder.args === 'vars' || holder.args === 'variables') return this.readable.variable(name);
     return holder.args === 'each' ? this.readable.loop(name) : undefined;
   }
 

@@ -1,10 +1,10 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { outputVariable } from '#core/data/child-order';
 import type { JsonObject } from '#core/data/json';
-import { type Activity, isRemote, type Template } from '#core/definition/definition';
+import { type Activity, isRemote, type Template, type WorkflowDefinition } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
 import { childNodes } from '#core/definition/expression-guard';
-import { expressionsIn } from '#core/definition/program';
+import { childrenOf, expressionsIn } from '#core/definition/program';
 import { secretPointers } from '#core/definition/secrets';
 import { pathOf } from './expression-types.ts';
 import type { Placed, Report } from './tree.ts';
@@ -21,6 +21,19 @@ export function checkOutput(all: readonly Placed[], order: JsonObject, report: R
       report(path, `The output of the workflow reads ${read}, which holds a secret. Leave the secret field out of the output.`);
   }
 }
+
+/** Returns the first read of a secret in an expression of a rule, as written. Rules name outputs and variables in their own words. */
+export function secretReadIn(ast: ASTNode, { root, order }: WorkflowDefinition): string | undefined {
+  const secrets = new Secrets(nodesIn(root), secretPointers(order));
+  return chainsIn(ast).find((chain) => secrets.isSecret({ ...chain, root: rootsOfRules.get(chain.root) ?? chain.root }))?.text;
+}
+
+const rootsOfRules = new Map([
+  ['outputs', 'steps'],
+  ['variables', 'vars'],
+]);
+
+const nodesIn = (node: Activity): readonly Activity[] => [node, ...childrenOf(node).flatMap(nodesIn)];
 
 /** A read of an expression: `order.card` is the root `order` and the field `card`. `*` stands for an entry that is computed. */
 interface Chain {
@@ -54,7 +67,7 @@ class Secrets {
     return found?.text;
   }
 
-  private isSecret({ root, fields }: Chain): boolean {
+  isSecret({ root, fields }: Chain): boolean {
     if (root === 'order') return touches(this.ofOrder, fields);
     const [name, ...rest] = fields;
     const named = this.nodes.filter((node) =>
@@ -99,7 +112,7 @@ function chainsIn(node: ASTNode): readonly Chain[] {
   return chain ? [chain] : childNodes(node).flatMap(chainsIn);
 }
 
-const roots: ReadonlySet<string> = new Set(['order', 'steps', 'vars', 'each']);
+const roots: ReadonlySet<string> = new Set(['order', 'steps', 'vars', 'each', ...rootsOfRules.keys()]);
 
 function chainOf(node: ASTNode): Chain | undefined {
   if (node.op === 'id') return roots.has(node.args) ? { text: node.args, root: node.args, fields: [] } : undefined;

@@ -4,7 +4,7 @@ import { behaviorOf } from '#core/activities/index';
 import { workflowsAgent } from '#core/data/child-order';
 import type { JsonObject } from '#core/data/json';
 import type { Catalog } from '#core/definition/catalog';
-import { type Activity, isRemote, type RemoteActivity, type Template } from '#core/definition/definition';
+import { type Activity, isRemote, type RemoteActivity, type Template, type WorkflowDefinition } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
 import { childNodes } from '#core/definition/expression-guard';
 import { expressionsIn } from '#core/definition/program';
@@ -12,7 +12,7 @@ import { type Place, typeOfTemplate } from './assignability.ts';
 import { pathOf, type Readable } from './expression-types.ts';
 import { typeOfSchema } from './json-schema-types.ts';
 import { didYouMean } from './suggest.ts';
-import { loopsAround, type Placed, type Report } from './tree.ts';
+import { everyIn, loopsAround, type Placed, type Report, treeOf } from './tree.ts';
 import { alternatives, asJson, bool, double, keyOf, never, objectOf, type Type, text, unionOf, unknown } from './types.ts';
 
 /**
@@ -33,6 +33,17 @@ export function checkTypes(all: readonly Placed[], order: JsonObject, catalog: C
       world.typeOf(template, placed, wantedBy(node, template, catalog), say);
     }
   }
+}
+
+/**
+ * Returns the types that are known of any order of a workflow: those of its body, of outputs and of variables. Undefined if the
+ * definition is not well formed.
+ */
+export function readableOf({ root, order }: WorkflowDefinition, catalog: Catalog | undefined): Readable | undefined {
+  const placed = treeOf(root, () => {});
+  if (!placed) return undefined;
+  const all = [...everyIn(placed)].filter(({ isWellFormed }) => isWellFormed);
+  return new World(all, typeOfSchema(order), catalog).readableAt(placed);
 }
 
 function checkAsked({ agent, operation }: RemoteActivity, all: NonNullable<Catalog['all']>, say: (message: string) => void): void {
@@ -121,9 +132,9 @@ class World {
     return typeOfTemplate(template, type, { readable: this.readableAt(placed, template), receiver, what, say });
   }
 
-  private readableAt(placed: Placed, template: Template): Readable {
+  readableAt(placed: Placed, template?: Template): Readable {
     const { node } = placed;
-    const isInTurn = node.activity === 'forEach' && templatesInTurn(node).includes(template);
+    const isInTurn = node.activity === 'forEach' && template !== undefined && templatesInTurn(node).includes(template);
     return {
       order: this.order,
       fault: caught,
@@ -222,7 +233,7 @@ function agreed(one: Type, other: Type): Type {
 const sizeOf = (type: Type): string => (type.kind === 'string' && type.among ? `${type.among.length}` : keyOf(type));
 
 /** Yields the fields that an expression tests for: `has(order.note)`, `"note" in order`. */
-function* askedFor(node: ASTNode): Generator<string> {
+export function* askedFor(node: ASTNode): Generator<string> {
   if (node.op === 'call' && node.args[0] === 'has') yield* node.args[1].map(pathOf);
   if (node.op === 'in' && node.args[0].op === 'value') yield `${pathOf(node.args[1])}.${node.args[0].args}`;
   for (const child of childNodes(node)) yield* askedFor(child);

@@ -13,10 +13,14 @@ const comprehensions = new Set(['map', 'filter', 'all', 'exists', 'exists_one'])
 
 /** Values that must be read by name, so that `check` knows which ones have to exist. */
 export const roots = ['steps', 'vars', 'each'] as const;
-type Root = (typeof roots)[number];
+export type Root = (typeof roots)[number];
+
+/** The names under which the expressions of a language read these values: `outputs` instead of `steps` in a rule. */
+export type RootNames = ReadonlyMap<string, Root>;
 
 /** The values that an expression reads, and the lists of its comprehensions. */
 export interface Findings {
+  readonly names: RootNames;
   readonly reads: { readonly [root in Root]: Map<string, Read> };
   fault: number | undefined;
   readonly lists: ASTNode[];
@@ -35,7 +39,8 @@ export function inspect(node: ASTNode, found: Findings, inComprehension: boolean
       if (inComprehension)
         return refuse(`${name}() is inside another map(), filter(), all(), exists() or exists_one(): only one level is allowed`);
       const [entry] = node.args[2];
-      if (entry && isReserved(entry.args)) return refuse(`"${entry.args}" is a reserved name; choose another name for the entry`);
+      if (entry && isReserved(entry.args, found.names))
+        return refuse(`"${entry.args}" is a reserved name; choose another name for the entry`);
       found.lists.push(receiver);
       inside = true;
       const refusal = inspect(receiver, found, inComprehension);
@@ -49,10 +54,10 @@ export function inspect(node: ASTNode, found: Findings, inComprehension: boolean
   if (node.op === 'value' && isObject(node.args) && !(node.args instanceof Uint8Array))
     return refuse(`${node.args.valueOf()}u is an unsigned number, which JSON does not have; write ${node.args.valueOf()}`);
   if (node.op === 'call' && node.args[0] === 'uint') return refuse('uint() yields an unsigned number, which JSON does not have; use int()');
-  if (node.op === 'id' && isRoot(node.args))
+  if (node.op === 'id' && found.names.has(node.args))
     return refuse(`${node.args} cannot be read as a whole; use ${node.args}.name or ${node.args}["name"]`);
   if (node.op === 'id' && node.args === 'fault') found.fault ??= node.range.start;
-  const read = readIn(node);
+  const read = readIn(node, found.names);
   if (read) {
     note(found.reads[read.root], read);
     return undefined;
@@ -60,8 +65,7 @@ export function inspect(node: ASTNode, found: Findings, inComprehension: boolean
   return first(childNodes(node), (child) => inspect(child, found, inside));
 }
 
-const isRoot = (name: unknown): name is Root => roots.includes(name as Root);
-const isReserved = (name: unknown): boolean => isRoot(name) || name === 'fault';
+const isReserved = (name: unknown, names: RootNames): boolean => names.has(String(name)) || name === 'fault';
 
 function note(reads: Map<string, Read>, { name, position, optional }: Read): void {
   const known = reads.get(name);
@@ -69,13 +73,14 @@ function note(reads: Map<string, Read>, { name, position, optional }: Read): voi
 }
 
 /** Returns the read of `steps.name` or `steps["name"]`: its output, variable or loop must be known before evaluation. */
-function readIn(node: ASTNode): (Read & { readonly root: Root }) | undefined {
+function readIn(node: ASTNode, names: RootNames): (Read & { readonly root: Root }) | undefined {
   if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
   const [of, key] = node.args;
-  if (of.op !== 'id' || !isRoot(of.args)) return undefined;
+  const root = of.op === 'id' ? names.get(of.args) : undefined;
+  if (!root) return undefined;
   const name = typeof key === 'string' ? key : key.op === 'value' ? key.args : undefined;
   const optional = node.op === '.?' || node.op === '[?]';
-  return typeof name === 'string' ? { root: of.args, name, position: node.range.start, optional } : undefined;
+  return typeof name === 'string' ? { root, name, position: node.range.start, optional } : undefined;
 }
 
 /** Returns the parts of an expression, in order. */

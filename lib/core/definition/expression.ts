@@ -3,7 +3,7 @@ import { RE2JS } from 're2js';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { isObject, type Json } from '#core/data/json';
 import { meter, resultCharactersMax, spend, TooLarge, withinBudget } from './expression-budget.ts';
-import { type Findings, inspect, type Read, roots } from './expression-guard.ts';
+import { type Findings, inspect, type Read, type RootNames, roots } from './expression-guard.ts';
 
 /** The version of the language below. A change of meaning gets a new number, and the old version stays readable. */
 export const exprVersion = 1;
@@ -32,8 +32,8 @@ export interface Scope {
 
 export type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly fault: Fault };
 
-/** A parsed expression. */
-export interface Expression {
+/** A parsed expression. `S`: the values that its language reads. */
+export interface Expression<S = Scope> {
   /** The steps whose outputs it reads. */
   readonly steps: readonly Read[];
   /** The variables that it reads. */
@@ -43,26 +43,38 @@ export interface Expression {
   /** The position at which it reads the fault being handled. */
   readonly fault: number | undefined;
   readonly ast: ASTNode;
-  readonly evaluate: (scope: Scope) => Evaluation;
+  readonly evaluate: (scope: S) => Evaluation;
 }
 
-export type Parsed =
-  | { readonly ok: true; readonly expression: Expression }
+export type Parsed<S = Scope> =
+  | { readonly ok: true; readonly expression: Expression<S> }
   | { readonly ok: false; readonly message: string; readonly position: number };
 
-/** Parses an expression and applies the guard. Errors have the position (characters from 0) for a caret. */
-export function parseExpression(text: string): Parsed {
-  const known = parsedTexts.get(text);
-  if (known) return known;
-  const parsed = parseUncached(text);
-  if (parsedTexts.size >= 10_000) parsedTexts.clear();
-  parsedTexts.set(text, parsed);
-  return parsed;
+/** Values that the expressions of a language read. */
+export interface Vocabulary {
+  /** The types, in CEL's words. */
+  readonly variables: { readonly [name: string]: 'string' | 'dyn' };
+  readonly roots: RootNames;
 }
 
-const parsedTexts = new Map<string, Parsed>();
+/**
+ * Returns the parser of a language: all have the same functions, guard and limits, and differ in what may be read. It applies the guard.
+ * Errors have the position (characters from 0) for a caret.
+ */
+export function createParser<S extends object>({ variables, roots: names }: Vocabulary): (text: string) => Parsed<S> {
+  const environment = createEnvironment(variables);
+  const known = new Map<string, Parsed<S>>();
+  return (text) => {
+    const found = known.get(text);
+    if (found) return found;
+    const parsed = parseUncached<S>(text, environment, names);
+    if (known.size >= 10_000) known.clear();
+    known.set(text, parsed);
+    return parsed;
+  };
+}
 
-function parseUncached(text: string): Parsed {
+function parseUncached<S extends object>(text: string, environment: Environment, names: RootNames): Parsed<S> {
   let program: ParseResult;
   try {
     program = environment.parse(text);
@@ -70,7 +82,7 @@ function parseUncached(text: string): Parsed {
     const { message, range } = error as { message: string; range?: { start: number } };
     return { ok: false, message: firstLine(message), position: range?.start ?? 0 };
   }
-  const found: Findings = { reads: { steps: new Map(), vars: new Map(), each: new Map() }, fault: undefined, lists: [] };
+  const found: Findings = { names, reads: { steps: new Map(), vars: new Map(), each: new Map() }, fault: undefined, lists: [] };
   const refusal = inspect(program.ast, found, false);
   if (refusal) return { ok: false, ...refusal };
   const { error } = program.check();
@@ -79,11 +91,11 @@ function parseUncached(text: string): Parsed {
   const lists = found.lists.map((node) => environment.parse(text.slice(node.range.start, node.range.end)));
   for (const { ast } of [program, ...lists]) meter(ast);
   const [steps, vars, each] = roots.map((root) => [...found.reads[root].values()]) as [Read[], Read[], Read[]];
-  const evaluate = (scope: Scope) => evaluateGuarded(text, program, lists, scope);
+  const evaluate = (scope: S) => evaluateGuarded(text, program, lists, scope);
   return { ok: true, expression: { steps, vars, each, fault: found.fault, ast: program.ast, evaluate } };
 }
 
-function evaluateGuarded(text: string, program: ParseResult, lists: readonly ParseResult[], scope: Scope): Evaluation {
+function evaluateGuarded(text: string, program: ParseResult, lists: readonly ParseResult[], scope: object): Evaluation {
   try {
     for (const list of lists) refuseLongList(listIn(list, scope));
     const value = withinBudget(() => program(scope));
@@ -98,7 +110,7 @@ function evaluateGuarded(text: string, program: ParseResult, lists: readonly Par
  * Returns the list of a comprehension. If it cannot be evaluated, it is in a branch that is not taken, or the whole
  * expression fails with its own message.
  */
-function listIn(list: ParseResult, scope: Scope): unknown {
+function listIn(list: ParseResult, scope: object): unknown {
   try {
     return withinBudget(() => list(scope));
   } catch (error) {
@@ -107,7 +119,13 @@ function listIn(list: ParseResult, scope: Scope): unknown {
   }
 }
 
-const environment = createEnvironment();
+const vocabulary: Vocabulary = {
+  variables: { orderId: 'string', order: 'dyn', steps: 'dyn', vars: 'dyn', each: 'dyn', fault: 'dyn' },
+  roots: new Map(roots.map((root) => [root, root])),
+};
+
+/** Parses an expression of a workflow. */
+export const parseExpression = createParser<Scope>(vocabulary);
 
 /** CEL's names of the types that `resultOf` tries as operands. */
 export const operandTypes = [
@@ -128,7 +146,10 @@ export const operandTypes = [
 export type OperandType = (typeof operandTypes)[number];
 
 const operandName = (type: OperandType): string => `operand_${type.replaceAll(/\W/g, '_')}`;
-const probing = operandTypes.reduce((probing, type) => probing.registerVariable(operandName(type), type), environment.clone());
+const probing = operandTypes.reduce(
+  (probing, type) => probing.registerVariable(operandName(type), type),
+  createEnvironment(vocabulary.variables),
+);
 const probed = new Map<string, string | undefined>();
 
 /**
@@ -145,7 +166,7 @@ export function resultOf(form: (...operands: string[]) => string, types: readonl
   return probed.get(text);
 }
 
-function createEnvironment(): Environment {
+function createEnvironment(variables: Vocabulary['variables']): Environment {
   const environment = new Environment({
     enableOptionalTypes: true,
     // JSON's lists and objects may mix types.
@@ -157,13 +178,8 @@ function createEnvironment(): Environment {
       maxMapEntries: 100,
       maxCallArguments: 32,
     },
-  })
-    .registerVariable('orderId', 'string')
-    .registerVariable('order', 'dyn')
-    .registerVariable('steps', 'dyn')
-    .registerVariable('vars', 'dyn')
-    .registerVariable('each', 'dyn')
-    .registerVariable('fault', 'dyn');
+  });
+  for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, type);
 
   // CEL counts in integers, JSON in doubles. Without these overloads `order.total * 2` would fail.
   const arithmetic = {

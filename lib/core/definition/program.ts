@@ -5,7 +5,7 @@ import { isObject, type Json } from '#core/data/json';
 import type { ActivityState, State } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
 import { type Activity, isRemote, rootPath, type Template, type WorkflowDefinition } from './definition.ts';
-import { type Evaluation, parseExpression, type Scope } from './expression.ts';
+import { type Evaluation, type Parsed, parseExpression, type Scope } from './expression.ts';
 
 /** A definition prepared once: its nodes by path, and the outputs that expressions read. */
 export interface Program {
@@ -212,16 +212,19 @@ function entriesAround(program: Program, scope: Scope, activities: State['activi
 }
 
 /** Fills a template: each expression is replaced by its value. */
-export function fill(template: Template, scope: Scope): Evaluation {
+export const fill = (template: Template, scope: Scope): Evaluation => fillWith(parseExpression, template, scope);
+
+/** Fills a template whose expressions are in the language of this parser. */
+export function fillWith<S>(parse: (text: string) => Parsed<S>, template: Template, scope: S): Evaluation {
   if (isCel(template)) {
-    const parsed = parseExpression(template.$cel);
+    const parsed = parse(template.$cel);
     if (parsed.ok) return parsed.expression.evaluate(scope);
     return { ok: false, fault: engineFault(engineFaults.expressionFailed, `${template.$cel}: ${parsed.message}`) };
   }
   if (Array.isArray(template)) {
     const list: Json[] = [];
     for (const entry of template) {
-      const filled = fill(entry, scope);
+      const filled = fillWith(parse, entry, scope);
       if (!filled.ok) return filled;
       list.push(filled.value);
     }
@@ -231,7 +234,7 @@ export function fill(template: Template, scope: Scope): Evaluation {
 
   const entries: [string, Json][] = [];
   for (const [key, entry] of Object.entries(template)) {
-    const filled = fill(entry as Template, scope);
+    const filled = fillWith(parse, entry as Template, scope);
     if (!filled.ok) return filled;
     entries.push([key, filled.value]);
   }

@@ -1,0 +1,18 @@
+import { engineFault, type Fault } from '#core/data/fault';
+
+/** Faults that rules raise about themselves. */
+export const ruleFaults = {
+  /** A condition or a value of the rule cannot be evaluated. */
+  failed: 'Engine/RuleFailed',
+  /** The rule has acted often enough on the order, or rules cause each other. */
+  stopped: 'Engine/RuleStopped',
+} as const;
+
+/** Returns the fault of a rule whose condition or value cannot be evaluated (F-141). */
+export const ruleFailed = (ruleId: string, reason: string): Fault => engineFault(ruleFaults.failed, `The rule ${ruleId} failed: ${reason}`);
+
+export const ruleStopped = (ruleId: string, reason: string): Fault =>
+  engineFault(ruleFaults.stopped, `The rule ${ruleId} acts no more on this order: ${reason}`);
+
+/** Returns the fault that the action `raise` of a rule gives an order. The rule declares it. */
+export const raisedFault = (type: string, message: string): Fault => ({ type, class: 'expected', permanent: true, message });

@@ -1,0 +1,110 @@
+import type { FaultClass } from '#core/data/fault';
+import type { Template } from '#core/definition/definition';
+
+/** The kinds of events that a rule may be about. */
+export const ruleEventKinds = ['exception', 'step-late', 'order-state', 'order-age', 'step-state', 'data', 'signal'] as const;
+export type RuleEventKind = (typeof ruleEventKinds)[number];
+
+/** Events of trouble: a rule may read everything that the order has answered so far. */
+export const troubleKinds: ReadonlySet<RuleEventKind> = new Set(['exception', 'step-late', 'order-age', 'signal']);
+/** Events of a step. */
+export const stepKinds: ReadonlySet<RuleEventKind> = new Set(['exception', 'step-late', 'step-state']);
+
+/** The events that a rule is about. */
+export interface EventPattern {
+  readonly kind: RuleEventKind;
+  /** Of an exception, the type of its fault or an ancestor; the process state; the status of the step; the name of the signal. */
+  readonly type?: string;
+  /** Of an exception. */
+  readonly class?: FaultClass;
+  /** `order-age`: seconds since submission. `step-late`: seconds after `completeBy` (0). */
+  readonly afterSeconds?: number;
+}
+
+/** The orders and steps that a rule is about. Without it, all of them. */
+export interface RuleObject {
+  /** The name of the workflow, for all its versions. */
+  readonly workflow?: string;
+  /** The path of the step, without the turns of loops. */
+  readonly step?: string;
+  readonly agent?: string;
+  readonly orderId?: string;
+}
+
+export const ruleModes = ['off', 'dry-run', 'enforce'] as const;
+export type RuleMode = (typeof ruleModes)[number];
+
+/** How control returns to an order whose exception another workflow handles (F-138, F-139). */
+export const ruleControls = ['none', 'ready', 'resumed', 'parallel'] as const;
+export type RuleControl = (typeof ruleControls)[number];
+
+/** The action of a rule as written: texts and values may be expressions, `{"$cel": "…"}`. */
+export type RuleAction =
+  | { readonly kind: 'retry'; readonly afterSeconds?: number }
+  | { readonly kind: 'compensate' }
+  | { readonly kind: 'suspend' }
+  | { readonly kind: 'skip'; readonly output: Template }
+  | { readonly kind: 'replace-input'; readonly path: string; readonly input: Template }
+  | {
+      readonly kind: 'handle';
+      readonly workflow: string;
+      readonly version?: number;
+      readonly control: RuleControl;
+      /** Where the order goes on with `control: 'resumed'`. */
+      readonly path?: string;
+    }
+  | { readonly kind: 'compensate-with'; readonly agent: string; readonly operation: string; readonly input: Template }
+  | { readonly kind: 'raise'; readonly type: string; readonly message: Template }
+  | { readonly kind: 'signal'; readonly name: string; readonly payload: Template }
+  | { readonly kind: 'announce'; readonly text: Template }
+  | { readonly kind: 'task'; readonly group?: string; readonly dueSeconds?: number; readonly text?: Template };
+
+/** Who carries out a `task` or a `handle` (F-140). Without it, the default of the action. */
+export interface RuleExecutor {
+  readonly group?: string;
+  readonly role?: string;
+}
+
+/** A rule: (object, event, condition)(executor, action) of WSEHF 3.2, as plain data (F-140). */
+export interface Rule {
+  readonly id: string;
+  readonly name: string;
+  /** `app`: declared with the workflows. `people`: written by an admin at run time. */
+  readonly origin: 'app' | 'people';
+  readonly object?: RuleObject;
+  /** The event. Absent with `all` and `any` (F-143). */
+  readonly event?: EventPattern;
+  /** Fires at the event that completes the list within `withinSeconds`. */
+  readonly all?: readonly EventPattern[];
+  /** Fires at each of these events. */
+  readonly any?: readonly EventPattern[];
+  readonly withinSeconds?: number;
+  /** CEL. Without it, the event alone decides. */
+  readonly condition?: string;
+  readonly executor?: RuleExecutor;
+  readonly action: RuleAction;
+  readonly mode: RuleMode;
+  /** The highest first; equal priorities in the order of their ids. */
+  readonly priority: number;
+  /** Most actions on one order for the same fingerprint. */
+  readonly timesPerOrder: number;
+  readonly version: number;
+}
+
+export const ruleLimits = {
+  rulesMax: 1000,
+  ruleBytesMax: 16 * 1024,
+  setBytesMax: 1024 * 1024,
+  /** Rules that are not off, for one kind of event. */
+  inForceMax: 200,
+  patternsMax: 8,
+  /** Raised exceptions and sent signals in a row, each caused by the one before. */
+  roundsMax: 3,
+  timesPerOrderDefault: 3,
+} as const;
+
+export const ruleIdPattern = /^[a-z0-9-]{1,64}$/;
+
+/** Returns the events of a rule: one, or those of `all` or `any`. */
+export const patternsOf = ({ event, all, any }: Pick<Rule, 'event' | 'all' | 'any'>): readonly EventPattern[] =>
+  event ? [event] : (all ?? any ?? []);
