@@ -6,7 +6,7 @@ import { decodeInstance } from '#roles/scheduler/instance';
 import { acquireLease, lockPolicies } from '#roles/scheduler/lease';
 import { orderIdOf, type Submission } from '#roles/submission/submission';
 import type { System } from '#runtime/system';
-import { instructOnce, submitOnce, unreadable, untilAnswered } from '#testing/world/clients';
+import { instructOnce, recorded, submitOnce, unreadable, untilAnswered } from '#testing/world/clients';
 import { failureOf } from '#testing/world/telemetry';
 import { offers, secretOf } from './app.ts';
 import { as, type Role } from './at-work.ts';
@@ -216,7 +216,9 @@ export class Clients {
 
   /** Decides without a key, and so only once: the system could not recognize a repetition. */
   private decideOnce(orderId: string, decision: Decision, reason: string, ifMatch: number): void {
-    const answered = as('operator', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch }));
+    const answered = as('operator', () =>
+      this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, recorded(orderId, decision, { id: reason, ifMatch })),
+    );
     answered
       ?.then((answer) => this.reach.around.record({ type: 'decided', orderId, reason, seenRev: ifMatch, answer }))
       .catch(() => undefined);
@@ -311,7 +313,10 @@ export class Clients {
       if (foresees) await this.foresee(system, orderId, decision, key);
       const how = { id: `${key}/${++tries}`, key: callKey(role, key, { ...decision }), ...seen };
       const rev = () => this.revOf(orderId);
-      const { answer, observation } = await instructOnce(system, { orderId, decision, reason: key, how, isWrong, rev });
+      const { answer, observation } = await instructOnce(system, {
+        ...{ orderId, decision, reason: key, isWrong, rev },
+        how: recorded(orderId, decision, how),
+      });
       const { outcome } = observation;
       around.record(observation);
       around.narrate(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
@@ -344,7 +349,9 @@ export class Clients {
     const key = callKey(role, name, { ...decision });
     around.timeline.after(around.chance.between(1000, 120_000), `${name} comes again`, () =>
       this.persist('client', `${name} once more`, async ({ system }) => {
-        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${name}/again`, key }).catch(unreadable);
+        const { outcome } = await system.scheduler
+          .instruct(orderId, decision, recorded(orderId, decision, { id: `${name}/again`, key }))
+          .catch(unreadable);
         if (outcome !== 'unreadable') around.record({ type: 'repeated', orderId, key: name, outcome });
         return true;
       }),

@@ -1,6 +1,7 @@
 import { type Item, orderItem, pageItem, stateItem, undoPageItem } from '#adapters/aws/dynamodb/items';
 import { openDatabase } from '#adapters/sqlite/database';
 import { sqliteStore } from '#adapters/sqlite/store';
+import type { Document } from '#ports/documents';
 import type { Announcement, Publisher } from '#ports/event-bus';
 import type { Request } from '#ports/messages';
 import { type StateRecord, shardOf } from '#ports/records';
@@ -111,7 +112,7 @@ export class Shared {
   async applied(made: PortCall): Promise<unknown> {
     const answer = await this.metered(made);
     const stored = storedBy(made, answer, (orderId) => this.last.get(orderId)?.state.blob ?? '');
-    if (stored) this.written(stored.state, stored.caller?.orderId);
+    if (stored) this.written(stored.state, stored.caller?.orderId, stored.along?.documents);
     const document = documentPutBy(made, answer);
     if (document) this.channels.stored(document);
     if (document && isDeadLetter(document)) this.around.record({ type: 'dead-lettered', message: deadLetterIn(document) });
@@ -156,7 +157,7 @@ export class Shared {
     this.hidden.delete(orderId);
   }
 
-  written(after: StateRecord, caller?: string): void {
+  written(after: StateRecord, caller?: string, documents: readonly Document[] = []): void {
     const { orderId } = after;
     const known = this.last.get(orderId);
     const before = known?.state;
@@ -164,7 +165,7 @@ export class Shared {
     this.hidden.delete(orderId);
     if (after.worklist !== null && this.around.faults.hits('index never', 'store.due', () => ({ role: 'supervisor', orderId })))
       this.hidden.add(orderId);
-    this.around.record({ type: 'written', before, after, caller });
+    this.around.record({ type: 'written', before, after, caller, documents });
   }
 }
 

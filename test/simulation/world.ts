@@ -151,6 +151,7 @@ export class World implements Surroundings {
       referenceOf,
       agents: definitions.agents,
       signals: { approval: 'approved' },
+      audits: true,
       mayWait: false,
       processesAllMessages: false,
       declaredFaults: Object.values(refusals),

@@ -98,6 +98,20 @@ export const sending: readonly Mutant[] = [
 
 export const moreSending: readonly Mutant[] = [
   {
+    name: 'a write leaves out its entry of the audit',
+    why: 'an instruction is carried out, and nobody can see who gave it',
+    file: 'lib/roles/scheduler/writer.ts',
+    find: 'overflow, documents: beside(record) });',
+    replace: 'overflow });',
+  },
+  {
+    name: 'an entry of the audit shows the values after as those before',
+    why: 'nobody can see what an instruction has changed',
+    file: 'lib/roles/operator/instruct.ts',
+    find: 'beside(loaded.record, after)',
+    replace: 'beside(after, after)',
+  },
+  {
     name: 'alerts of a resubmitted key count as sent',
     why: 'an order under the key of a forgotten one has the ids of its announcements: too rare in the worlds',
     file: 'lib/ports/records.ts',

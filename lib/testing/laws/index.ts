@@ -4,6 +4,7 @@ import { agentFaults } from './agent-faults.ts';
 import { alerts } from './alerts.ts';
 import { announcements } from './announcements.ts';
 import { answers } from './answers.ts';
+import { audit } from './audit.ts';
 import { backoff } from './backoff.ts';
 import { batches } from './batches.ts';
 import { breakerTransitions } from './breaker-transitions.ts';
@@ -117,6 +118,7 @@ const laws: readonly ((setting: Setting) => Law)[] = [
   instructions,
   refusalReasons,
   repeatedInstructions,
+  (setting) => exceptDamaged(audit(setting)),
   journal,
   records,
   (setting) => exceptDamaged(answers(setting)),

@@ -60,6 +60,8 @@ export interface Setting {
   readonly processesAllMessages: boolean;
   /** Whether the services of the world return the idempotency key of the request as `id` of their output, and quote their input in a refusal. */
   readonly answersNameTheirKey: boolean;
+  /** Whether each instruction of an operator comes with its entry of the audit, as in the API. */
+  readonly audits: boolean;
   /** Text that only secret values contain; undefined if the world has none. */
   readonly secretWord: string | undefined;
   /** Text that every forged reply contains; undefined if the world forges none. */

@@ -21,6 +21,7 @@ export const ordinary = (agents: Setting['agents']): Omit<Setting, OfWorld> => (
   undeclaredFaults: undefined,
   referenceOf: () => undefined,
   answersNameTheirKey: false,
+  audits: false,
   secretWord: undefined,
   forgedWord: undefined,
   redactedValues: { inputs: {}, outputs: {} },

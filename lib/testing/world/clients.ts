@@ -1,4 +1,6 @@
+import { collections } from '#ports/documents';
 import { UnreadableRecordError } from '#ports/errors';
+import { timeText } from '#ports/messages';
 import type { Instruct, Instructed } from '#roles/operator/instruct';
 import type { Decision } from '#roles/operator/instruction';
 import { orderIdOf, type Submission, type SubmissionProblem } from '#roles/submission/submission';
@@ -85,6 +87,18 @@ interface Instruction {
   /** Returns how often the order was written. */
   rev(): number | undefined;
 }
+
+/** Adds the entry of the audit, as the API does. It has a name of its own for each try, so that a run can be repeated. */
+export const recorded = (orderId: string, decision: Decision, how: Parameters<Instruct>[2]): Parameters<Instruct>[2] => ({
+  ...how,
+  beside: (before, after) => {
+    // What clients decide is in the history of their order.
+    if ('by' in decision && decision.by !== 'operator') return [];
+    const reason = 'reason' in decision ? decision.reason : null;
+    const content = { target: orderId, action: decision.kind, reason, before: before.rev, after: after.rev };
+    return [{ collection: collections.audit(timeText(after.updatedAt).slice(0, 10)), id: `${orderId}/${how.id}`, rev: 1, content }];
+  },
+});
 
 /** Gives an instruction once, and returns the answer with its observation. */
 export async function instructOnce(

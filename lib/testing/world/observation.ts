@@ -1,4 +1,5 @@
 import type { UndoPlan } from '#core/views/undo-plan';
+import type { Document } from '#ports/documents';
 import type { Announcement } from '#ports/event-bus';
 import type { StateRecord } from '#ports/records';
 import type { DeadLetter } from '#roles/dead-letters/dead-letter';
@@ -20,6 +21,8 @@ export type Observation =
       readonly caller?: string | undefined;
       /** The path of the step that called it. */
       readonly callerPath?: string | undefined;
+      /** Documents that were written in the same transaction. */
+      readonly documents?: readonly Document[];
     }
   | { readonly type: 'sent'; readonly queue: string; readonly body: string; readonly delayMs: number }
   /** A function acknowledged a message that it had processed. */

@@ -67,7 +67,14 @@ export class PortObserver {
     }
     const before = this.states.get(state.orderId);
     this.states.set(state.orderId, state);
-    this.world.record({ type: 'written', before, after: state, caller: caller?.orderId, callerPath: caller?.path });
+    this.world.record({
+      type: 'written',
+      before,
+      after: state,
+      caller: caller?.orderId,
+      callerPath: caller?.path,
+      documents: along?.documents ?? [],
+    });
   }
 
   private documentPut(document: Document): void {
