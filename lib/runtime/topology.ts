@@ -10,7 +10,7 @@ import { channelOf, policyOf } from '#roles/channels/policy';
 export interface QueueSource {
   readonly queue: string;
   readonly batchSize: number;
-  /** Most concurrent batches on one machine. */
+  /** Most concurrent full batches on one machine. More may be at work if they are not full. */
   readonly concurrency: number;
   /** The visibility timeout on one machine. On AWS, `hiddenMs` gives it. */
   readonly visibilityMs: number;

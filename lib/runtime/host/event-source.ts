@@ -52,47 +52,73 @@ export function startEventSource(
     waiting = new AbortController();
   });
 
-  const poll = async (): Promise<void> => {
+  /** The receives that wait, and the messages at work. */
+  const load = { receiving: 0, messages: 0 };
+  const messagesMax = source.concurrency * source.batchSize;
+  const running = new Set<Promise<void>>();
+  const start = (isExtra: boolean): void => {
+    const ended: Promise<void> = poll(isExtra).finally(() => running.delete(ended));
+    running.add(ended);
+  };
+
+  /** Receives one batch and processes it. */
+  const round = async (): Promise<void> => {
+    load.receiving += 1;
+    const max = Math.max(1, Math.min(source.batchSize, messagesMax - load.messages));
+    const messages = await queues
+      .receive(source.queue, { max, visibilityMs: source.visibilityMs, waitMs, signal: waiting.signal })
+      .finally(() => (load.receiving -= 1));
+    if (messages.length === 0) return;
+    load.messages += messages.length;
+    // One slow message holds its whole batch. So another batch may begin as long as the messages at work would fit into full batches.
+    if (load.receiving === 0 && load.messages < messagesMax && !stopping.signal.aborted) start(true);
+    try {
+      // The channel may have been closed during the receive.
+      if (await gate.isShut(source.queue)) await queues.release(source.queue, receiptsOf(messages), 0);
+      else await settle(source, messages, await processed(source, messages, handler, ports), { queues, stopping: stopping.signal });
+    } finally {
+      load.messages -= messages.length;
+    }
+  };
+
+  /** Receives until the source stops. An extra poll ends when another one receives. */
+  const poll = async (isExtra: boolean): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
-        if (await gate.isShut(source.queue)) {
-          await clock.sleep(restWhileShutMs, stopping.signal);
-          continue;
-        }
-        const messages = await queues.receive(source.queue, {
-          max: source.batchSize,
-          visibilityMs: source.visibilityMs,
-          waitMs,
-          signal: waiting.signal,
-        });
-        // The channel may have been closed during the receive.
-        if (messages.length > 0 && (await gate.isShut(source.queue))) await queues.release(source.queue, receiptsOf(messages), 0);
-        else if (messages.length > 0) await settle(messages, await processed(source, messages, handler, ports));
+        if (await gate.isShut(source.queue)) await clock.sleep(restWhileShutMs, stopping.signal);
+        else await round();
       } catch (error) {
         if (isFatal(error)) return onFatal(error);
         telemetry.log('warn', 'polling failed, backing off', { queue: source.queue, error });
         await clock.sleep(restAfterFailureMs, stopping.signal);
       }
+      if (isExtra && load.receiving > 0) return;
     }
   };
 
-  const settle = async (messages: readonly Received[], done: readonly string[]): Promise<void> => {
-    await queues.acknowledge(source.queue, done);
-    if (!stopping.signal.aborted || done.length === messages.length) return;
-    // The host stops before these were processed: release them, so that another host receives them at once.
-    const open = receiptsOf(messages).filter((receipt) => !done.includes(receipt));
-    await queues.release(source.queue, open, 0);
-  };
-
-  const polls = Array.from({ length: source.concurrency }, poll);
+  for (let polls = 0; polls < source.concurrency; polls++) start(false);
   return {
     queue: source.queue,
     async stop() {
       stopping.abort();
       waiting.abort(shut);
-      await Promise.all(polls);
+      while (running.size > 0) await Promise.all(running);
     },
   };
+}
+
+/** Acknowledges the processed messages of a batch. */
+async function settle(
+  { queue }: QueueSource,
+  messages: readonly Received[],
+  done: readonly string[],
+  { queues, stopping }: { readonly queues: Queues; readonly stopping: AbortSignal },
+): Promise<void> {
+  await queues.acknowledge(queue, done);
+  if (!stopping.aborted || done.length === messages.length) return;
+  // The host stops before these were processed: release them, so that another host receives them at once.
+  const open = receiptsOf(messages).filter((receipt) => !done.includes(receipt));
+  await queues.release(queue, open, 0);
 }
 
 /** Returns the receipts of processed messages. The others become visible again after their timeout. */
