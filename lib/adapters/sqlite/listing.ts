@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { UnreadableRecordError } from '#ports/errors';
 import { lookedMax, orderList, servedBy } from '#ports/list-filters';
 import type { ListPosition, OrderFilter, OrderPage, Store } from '#ports/store';
@@ -9,7 +10,7 @@ interface Place extends ListPosition {
   readonly isMeant: number;
 }
 
-/** Lists orders. SQLite blocks the only thread, so a page ends after `most` orders were looked at, whatever its filter says. */
+/** Lists orders. SQLite blocks the only thread, so a page ends after `most` orders were looked at, in portions, whatever its filter says. */
 export function sqliteListing(database: Database, most = lookedMax): Pick<Store, 'list'> {
   const selectListed = database.prepare('SELECT o.record, s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.id = ?');
 
@@ -25,22 +26,55 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
     }
   }
 
+  /** Looks at the next orders of a page, at most `looks`. */
+  function portion(filter: OrderFilter, { after, room, looks }: Rest): Portion {
+    const { statement, values } = placesFor(database, filter, after);
+    const items: OrderPage['items'][number][] = [];
+    let looked = 0;
+    let next = after;
+    for (const row of statement.iterate(...values, looks)) {
+      if (items.length >= room) return { items, next, ends: 'full' };
+      const place = row as unknown as Place;
+      next = positionOf(place);
+      looked++;
+      if (place.isMeant === 1) items.push(...listed(place));
+    }
+    return { items, next, ends: looked === looks ? 'looked' : 'over' };
+  }
+
   return {
     async list(filter, after, limit) {
-      const { statement, values } = placesFor(database, filter, after);
       const items: OrderPage['items'][number][] = [];
-      let looked = 0;
-      let last: Place | undefined;
-      for (const row of statement.iterate(...values, most)) {
-        // The page is full, and another one follows.
-        if (items.length >= limit) return { items, ...(last ? { next: positionOf(last) } : {}) };
-        last = row as unknown as Place;
-        looked++;
-        if (last.isMeant === 1) items.push(...listed(last));
+      let next = after;
+      for (let left = most; left > 0; left -= looksAtOnce) {
+        // Other work has its turn: a client that reads list after list must not hold up the orders of others.
+        if (left < most) await turn();
+        const found = portion(filter, { after: next, room: limit - items.length, looks: Math.min(left, looksAtOnce) });
+        items.push(...found.items);
+        if (found.ends === 'over') return { items };
+        next = found.next;
+        if (found.ends === 'full') break;
       }
-      return { items, ...(last && looked === most ? { next: positionOf(last) } : {}) };
+      return { items, ...(next ? { next } : {}) };
     },
   };
+}
+
+/** Orders that are looked at before other work has its turn: a full page of a list that an index serves. */
+const looksAtOnce = 101;
+
+interface Rest {
+  readonly after: ListPosition | undefined;
+  /** Items that the page still holds. */
+  readonly room: number;
+  readonly looks: number;
+}
+
+interface Portion {
+  readonly items: OrderPage['items'];
+  readonly next: ListPosition | undefined;
+  /** `full`: the page is full, and another order follows. `looked`: there may be more. `over`: there is no more. */
+  readonly ends: 'full' | 'looked' | 'over';
 }
 
 const positionOf = ({ submittedAt, orderId }: Place): ListPosition => ({ submittedAt, orderId });
