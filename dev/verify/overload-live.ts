@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { commit } from '../tools/commit.ts';
 import { hundredths } from './live/arithmetic.ts';
 import { withCleanup } from './live/cleanup.ts';
+import { neighbors } from './live/neighbors.ts';
 import { noisy, outage, type PartResult, type Plan, poison } from './live/overloads.ts';
 import { type RunningSystem, startSystem } from './live/traffic.ts';
 
@@ -15,7 +16,12 @@ import { type RunningSystem, startSystem } from './live/traffic.ts';
  * Times depend on the machine and are only reported. The exit code is 1 if an order did not complete, a malformed message did not become
  * a dead letter, or a part threw; it is 2 for invalid arguments.
  */
-const parts: { readonly [part: string]: (system: RunningSystem, plan: Plan) => Promise<PartResult> } = { poison, outage, noisy };
+const parts: { readonly [part: string]: (system: RunningSystem, plan: Plan) => Promise<PartResult> } = {
+  poison,
+  outage,
+  noisy,
+  ...neighbors,
+};
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { scale: { type: 'string', default: '1' }, seed: { type: 'string', default: '1' }, report: { type: 'string' } },
@@ -48,7 +54,7 @@ async function measure(part: string): Promise<PartResult> {
     return await withCleanup(async (cleanup) => {
       const run = parts[part];
       if (!run) throw new Error(`There is no part ${part}.`);
-      return run(await startSystem(cleanup), { scale, seed, progress });
+      return run(await startSystem(cleanup), { scale, seed, progress, startAnother: () => startSystem(cleanup) });
     });
   } catch (error) {
     return { unfinished: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };

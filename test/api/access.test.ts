@@ -399,6 +399,7 @@ describe('a registration is changed with care', () => {
   });
 });
 
+// A17 in docs/internals/findings.md.
 test('a token of a client that is also an operator or an admin submits no orders', async () => {
   const { ask, stored } = startApi({ issuer: known });
   const before = await stored();

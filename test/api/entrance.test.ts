@@ -188,6 +188,7 @@ async function withoutBody(url: string, headers: readonly string[]) {
   return socket;
 }
 
+// A17 in docs/internals/findings.md.
 test('a call with a token that is missing or refused is answered before its body is read', async (context) => {
   const { api } = startApi();
   const telemetry = createTelemetry({ level: 'off' });

@@ -203,6 +203,7 @@ describe('Cognito: a program that a registration names', () => {
   const newcomer = { ...machine, sub: 'new-app', client_id: 'new-app' };
   const order = { order: { sku: 'tea', quantity: 1, card: 'tok' } };
 
+  // A11 in docs/internals/findings.md.
   test('submits as its client, without a deployment', async () => {
     const { ask, store, clock } = apiWith(cognito);
     const submit = async (jti: string) =>

@@ -69,6 +69,7 @@ describe('redress token', () => {
 });
 
 describe('the token of a command', () => {
+  // A17 in docs/internals/findings.md.
   test('another host gets none that the key of the data folder has signed', async (context) => {
     const folder = folderFor(context);
     openLocalIssuer(folder);

@@ -21,6 +21,7 @@ const inBoundedTime = <T>(work: () => T): T => runInNewContext('work()', { work 
 const refusal = (says: RegExp) => (error: DefinitionError) => error.name === 'DefinitionError' && says.test(error.message);
 
 describe("patterns in the schema of a workflow's orders", () => {
+  // A10 in docs/internals/findings.md.
   test('when the text of an order would make a pattern backtrack for years, the order is refused at once', () => {
     const problems = inBoundedTime(() => problemsOf(z.string().regex(/^([a-z]+)+$/), `${'a'.repeat(1000)}!`));
     assert.deepEqual(

@@ -12,6 +12,7 @@ import { testContext } from './test-context.ts';
 
 const app = (name: string): string => fileURLToPath(new URL(`./apps/${name}.ts`, import.meta.url));
 
+// A2 in docs/internals/findings.md.
 test('when an app or a package of it imports createRequire, its bundle loads in every function', () => {
   assert.doesNotThrow(() => synthesize({ props: { entry: app('create-require') } }));
 });

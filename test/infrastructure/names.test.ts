@@ -12,6 +12,7 @@ const refused = (given: Partial<Parameters<typeof checkNames>[0]>, says: RegExp,
     JSON.stringify(given),
   );
 
+// A12 in docs/internals/findings.md.
 test('a deployment name must suit Cognito, SQS and the functions; the synthesis refuses others with a suggestion', () => {
   for (const name of ['redress', 'a', 'orders-2', 'x'.repeat(39)]) assert.doesNotThrow(() => checkNames({ ...names, name }));
   refused({ name: 'Orders' }, /Invalid deployment name "Orders".*1 to 39 lowercase/, /"orders"/);

@@ -74,12 +74,14 @@ describe('the synthesis finds what AWS would refuse', () => {
     return JSON.parse(after) as Template;
   };
 
+  // A6 in docs/internals/findings.md.
   test('a policy with all queues in one statement, above the size that IAM allows', () => {
     const template = templateOf({ app: agents(33, 37), agents: 'together', alarms: false });
     const merged = Object.entries(template.Resources).map(([id, resource]) => [id, withOneStatement(resource)] as const);
     assert.deepEqual(found({ Resources: Object.fromEntries(merged) }), ['PolicyTooLarge']);
   });
 
+  // A7 in docs/internals/findings.md.
   test('an alarm on a metric without the deployment, which other deployments of the account raise', () => {
     assert.deepEqual(found(changed((text) => text.replace('{"Name":"deployment","Value":"redress"},', ''))), ['SharedMetric']);
   });
@@ -89,6 +91,7 @@ describe('the synthesis finds what AWS would refuse', () => {
     assert.deepEqual([first?.rule, first?.property], ['InvalidName', 'QueueName']);
   });
 
+  // A11 in docs/internals/findings.md.
   test('sixty clients in the environment of one function', () => {
     const [{ rule, problem, remedy } = {} as Violation] = violationsIn(templateOf({ clients: clients(60) }));
     assert.equal(rule, 'EnvironmentTooLarge');
@@ -107,6 +110,7 @@ describe('the synthesis finds what AWS would refuse', () => {
     assert.deepEqual(found({ Resources }), ['InvalidName']);
   });
 
+  // A13 in docs/internals/findings.md.
   test('a reference to a rule of a custom bus, which CloudFormation answers with "bus|rule"', () => {
     const { Resources } = templateOf({});
     const id = Object.keys(Resources).find((each) => Resources[each]?.Properties?.['EventBusName'] !== undefined);
@@ -116,10 +120,12 @@ describe('the synthesis finds what AWS would refuse', () => {
     ]);
   });
 
+  // A13 in docs/internals/findings.md.
   test('a dashboard without its region, which a second region would refuse', () => {
     assert.deepEqual(found(changed((text) => text.replace('"redress-eu-central-1"', '"redress"'))), ['GlobalName']);
   });
 
+  // A13 in docs/internals/findings.md.
   test('an alarm about silence that fires between two runs of its function', () => {
     assert.deepEqual(found(changed((text) => text.replace('"rate(1 minute)"', '"rate(15 minutes)"'))), ['AlarmBetweenRuns']);
   });

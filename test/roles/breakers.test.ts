@@ -83,6 +83,7 @@ describe('when a service is away', () => {
   });
 });
 
+// A1 in docs/internals/findings.md.
 test('X-45, F-59 a client whose content the service cannot take harms itself alone: its orders end before a person, others complete', async (context) => {
   const Sale = z.object({ note: z.string() });
   const charge = operation({
@@ -213,6 +214,7 @@ describe('the circuit guard of a service', () => {
     assert.equal(await repeated(), false);
   });
 
+  // A1 in docs/internals/findings.md.
   test('X-45 one client whose orders always fail does not open the circuit while the service answers another client', async (context) => {
     const { guard, clock, store } = guards(context);
     const one = guard();

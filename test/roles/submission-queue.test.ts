@@ -74,6 +74,7 @@ describe('an order that arrives as a message', () => {
   });
 });
 
+// A14 in docs/internals/findings.md.
 describe('a sender that is a role', () => {
   const posted = async (context: TestContext, registered: string, senderId: string): Promise<number> => {
     const desk = await shop(context);
@@ -162,6 +163,7 @@ describe('a message whose sender may not submit for its client', () => {
   }
 });
 
+// A4 in docs/internals/findings.md.
 describe('a client above its rate limit', () => {
   const orders = (count: number, more: object = {}) =>
     Array.from({ length: count }, (_, number) => ({ ...submission, idempotencyKey: `k${number}`, ...more }));
@@ -276,6 +278,7 @@ describe('an order that is refused', () => {
   }
 });
 
+// A4 in docs/internals/findings.md.
 describe('an order that arrives as a message has the limits of an API call', () => {
   const reported = { ...submission, responseChannel: channel };
   const withItem = (item: string): string => JSON.stringify({ ...reported, order: { item: 'ITEM' } }).replace('"ITEM"', item);

@@ -9,6 +9,8 @@ export interface Plan {
   readonly scale: number;
   readonly seed: number;
   progress(line: string): void;
+  /** Starts one more system, with services of its own. */
+  startAnother(): Promise<RunningSystem>;
 }
 
 /** The counts, and the violated properties in words. Times depend on the machine and are not judged. */

@@ -1,8 +1,14 @@
 import { once } from 'node:events';
 import http, { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { atEnd, type Ending } from '../../../test/processes/support.ts';
 import type { CallSeen } from './arithmetic.ts';
+
+/** Content with which the service always fails, or takes nearly the whole time limit of a step. */
+export const badContent = { broken: 'tok_broken', slow: 'tok_slow' } as const;
+const slowMs = 9_000;
 
 /** Starts a proxy before a service, which forwards and records each call. */
 export async function startRelay(ending: Ending, target: string): Promise<{ readonly url: string; readonly calls: readonly CallSeen[] }> {
@@ -11,6 +17,15 @@ export async function startRelay(ending: Ending, target: string): Promise<{ read
   const server = createServer((request, response) => {
     const [at, key] = [Date.now(), String(request.headers['idempotency-key'])];
     const { method, headers, url = '/' } = request;
+    const forward = async (): Promise<void> => {
+      const body = await buffer(request);
+      if (body.includes(badContent.slow)) await sleep(slowMs, undefined, { ref: false });
+      if (!body.includes(badContent.broken)) return void onward.end(body);
+      onward.destroy();
+      calls.push({ at, key, done: false });
+      response.writeHead(500, { 'content-type': 'application/json' });
+      response.end('{"code":"internal"}');
+    };
     const onward = http.request(`${target}${url}`, { method, headers, agent }, (answer) => {
       const { statusCode = 502 } = answer;
       calls.push({ at, key, done: statusCode < 300 });
@@ -18,10 +33,11 @@ export async function startRelay(ending: Ending, target: string): Promise<{ read
       answer.pipe(response);
     });
     onward.on('error', () => {
+      if (response.headersSent) return;
       calls.push({ at, key, done: false });
       response.destroy();
     });
-    request.pipe(onward);
+    forward().catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -48,14 +48,15 @@ export async function startSystem(ending: Ending) {
   let throttled = 0;
 
   /** Submits an order. After a "come again later" it repeats the submission under the same key. */
-  async function submit(client: string, dueAt: number): Promise<Submitted> {
+  async function submit(client: string, dueAt: number, card?: string): Promise<Submitted> {
     const headers = {
       authorization: `Bearer ${await tokenOf(client)}`,
       'content-type': 'application/json',
       'idempotency-key': `order-${++keys}`,
     };
+    const body = JSON.stringify({ order: card === undefined ? order : { ...order, card } });
     for (const end = Date.now() + patienceMs; Date.now() < end; ) {
-      const response = await fetch(`${host.url}/orders`, { method: 'POST', headers, body: JSON.stringify({ order }) });
+      const response = await fetch(`${host.url}/orders`, { method: 'POST', headers, body });
       const text = await response.text();
       if (response.status === 202) return { orderId: (JSON.parse(text) as { orderId: string }).orderId, client, dueAt };
       if (response.status !== 429 && response.status !== 503) throw new Error(`An order is answered with ${response.status}: ${text}`);
@@ -66,12 +67,12 @@ export async function startSystem(ending: Ending) {
   }
 
   /** Submits orders of one client at an even rate, whatever happens to them. */
-  async function steadily(client: string, perSecond: number, forMs: number): Promise<readonly Submitted[]> {
+  async function steadily(client: string, perSecond: number, forMs: number, card?: string): Promise<readonly Submitted[]> {
     const start = Date.now();
     const all: Promise<Submitted>[] = [];
     for (let dueAt = start; dueAt < start + forMs; dueAt = start + (1000 * all.length) / perSecond) {
       await sleep(Math.max(0, dueAt - Date.now()));
-      const submitted = submit(client, dueAt);
+      const submitted = submit(client, dueAt, card);
       // A rejection is reported with the others.
       submitted.catch(() => undefined);
       all.push(submitted);
@@ -116,5 +117,12 @@ export async function startSystem(ending: Ending) {
     return Math.round((1000 * trial.orders) / (Date.now() - started));
   }
 
-  return { steadily, ended, capacity, switchTo, open, paymentCalls: payment.calls, throttled: () => throttled };
+  /** Sends a GET of a client, and resolves with its status when the answer is complete. */
+  async function read(client: string, path: string): Promise<number> {
+    const response = await fetch(`${host.url}${path}`, { headers: { authorization: `Bearer ${await tokenOf(client)}` } });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  return { steadily, ended, capacity, switchTo, read, open, paymentCalls: payment.calls, throttled: () => throttled };
 }
