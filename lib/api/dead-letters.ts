@@ -5,6 +5,7 @@ import { collections, type Document } from '#ports/documents';
 import { queueNames, timeText } from '#ports/messages';
 import { jsonIn } from '#ports/util/json';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { openedLetter } from '#roles/dead-letters/kept-body';
 import { redacted, redactedBody, unreadableText } from '#roles/dead-letters/redact';
 import { orderBehind, type Treated, treat } from '#roles/dead-letters/resubmit';
 import { auditedRead, preparedEntry } from './audited.ts';
@@ -37,7 +38,7 @@ export async function showDeadLetter(call: Call): Promise<Answer | Refusal> {
   const found = await documentOf(api, name, id);
   if (!found) return refuse('not-found');
   await auditedRead(call, `${name}/${id}`);
-  const message = deadLetterIn(found);
+  const message = await openedLetter(deadLetterIn(found), api.keys);
   const loaded = await orderBehind(message, api);
   const body = jsonIn(message.body);
   const { defaultWorkflow } = api.config;
@@ -188,7 +189,7 @@ const summaryOf = (channel: string, { id, queue, messageId, type, orderId, sende
   senderId: senderId ?? null,
   reason,
   failures,
-  bytes: message.cut?.bytes ?? Buffer.byteLength(message.body),
+  bytes: message.cut?.bytes ?? message.bytes ?? Buffer.byteLength(message.body),
   sentAt: timeText(message.sentAt),
   deadAt: timeText(message.deadAt),
   handling: message.handling ? { ...message.handling, at: timeText(message.handling.at) } : null,

@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { Audit, AuditLog } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
+import type { Keys } from '#ports/keys';
 import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
@@ -16,6 +17,8 @@ export interface ApiOptions {
   readonly scheduler: Scheduler;
   readonly queues: Pick<Queues, 'depth' | 'send'>;
   readonly submit: Submit;
+  /** Encrypt the secrets of orders and the bodies of dead letters. */
+  readonly keys?: Keys | undefined;
   readonly definitions: Definitions;
   readonly config: { readonly defaultWorkflow: string; readonly clientOrdersPerSecond?: number | undefined };
   /** Limits the rate of each client. Default: a limit of the API alone, from `config`. */

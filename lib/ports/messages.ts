@@ -80,7 +80,10 @@ export const Request = z.object({
   /** Time left when it was sent. The agent uses the earlier of both deadlines, because its clock may be wrong. */
   remainingMs: z.number(),
   idempotencyKey: id,
+  /** The input; its secrets are sealed if there is a `key`. */
   input: json,
+  /** The order's key, encrypted with the key of its day. Agents of operations that declare a secret decrypt it. */
+  key: z.string().min(1).max(1024).optional(),
   /** The request only confirms the outcome: whether the effect under this key exists. A permanent failure means that it does not. */
   confirming: z.literal(true).optional(),
   /** The first request under its key, although not the first of its step. The earlier ones were definitely refused. */
@@ -177,7 +180,7 @@ export type ToScheduler = z.infer<typeof ToScheduler>;
 
 export const timeText = (at: number): string => new Date(at).toISOString();
 
-export const requestMessage = (orderId: string, command: RequestCommand, now: number): JsonObject => ({
+export const requestMessage = (orderId: string, command: RequestCommand, now: number, key?: string): JsonObject => ({
   v: 1,
   type: 'request',
   requestId: command.requestId,
@@ -190,6 +193,7 @@ export const requestMessage = (orderId: string, command: RequestCommand, now: nu
   remainingMs: command.completeBy - now,
   idempotencyKey: command.idempotencyKey,
   input: command.input,
+  ...(key === undefined ? {} : { key }),
   ...(command.confirming ? { confirming: true } : {}),
   ...(command.newKey ? { newKey: true } : {}),
   ...(command.resent ? { resent: true } : {}),

@@ -13,15 +13,20 @@ export interface CallerRef {
   readonly epoch: number;
 }
 
-/** The order as it was submitted. It never changes. */
+/** The order as it was submitted. Only an erasure changes it. */
 export interface OrderRecord {
   readonly orderId: string;
   readonly client: string;
   readonly reference?: string;
   readonly workflow: { readonly name: string; readonly version: number };
+  /** The order as its schema describes it. Fields that are marked secret hold sealed texts, except in orders of older programs. */
   readonly body: Json;
-  /** SHA-256 of the whole submission. The same key with another hash is an error of the client. */
+  /** Hash of the whole submission, keyed with the order's key if it has one. The same key with another hash is an error of the client. */
   readonly hash: string;
+  /** The order's key, encrypted with the key of its day. Absent if the workflow marks nothing secret, and after an erasure. */
+  readonly key?: string;
+  /** When the order's key was erased: milliseconds since 1970. Nobody can read its secrets since then. */
+  readonly erasedAt?: number;
   /** Id of the client's registered response queue. */
   readonly responseChannel?: string;
   /** Milliseconds since 1970. */

@@ -7,6 +7,7 @@ import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
 import type { Definitions } from '#ports/definitions';
 import type { Publisher } from '#ports/event-bus';
+import type { Keys } from '#ports/keys';
 import type { Queues } from '#ports/queues';
 import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
@@ -34,6 +35,8 @@ export interface Ports {
   readonly issuer: Issuer;
   /** Signs list cursors. */
   readonly cursorKey: Uint8Array;
+  /** Encrypt the secrets of orders. Absent: the secrets are stored as they come. */
+  readonly keys?: Keys | undefined;
   /** The event source mappings, on AWS. The local host reads the channels' records itself. */
   readonly consumers?: Consumers | undefined;
   /** The log of the audit; without one, its lines go to the log of the process. */
@@ -110,6 +113,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   const submit = createSubmission({
     store: ports.store,
     clock: ports.clock,
+    keys: ports.keys,
     scheduler,
     definitions,
     defaultWorkflow,

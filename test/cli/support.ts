@@ -124,12 +124,13 @@ export interface RunningSystem {
 /** Starts a whole system in a new data folder, as `redress start` does. */
 export async function runningSystem(app: App = shop): Promise<RunningSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'redress-cli-'));
-  const { store, queues, publisher, database } = openEmbedded(folder, { clock: systemClock, redriveOf: redriveIn(topologyOf(app)) });
+  const { store, queues, publisher, keys, database } = openEmbedded(folder, { clock: systemClock, redriveOf: redriveIn(topologyOf(app)) });
   const { cursorKey, ...issuer } = openLocalIssuer(folder);
   const ports = {
     store,
     queues,
     publisher,
+    keys,
     clock: systemClock,
     telemetry: createTelemetry({ level: 'off', auditLines: false }),
     issuer,

@@ -15,11 +15,12 @@ const { default: app } = (await import(process.env['REDRESS_APP'] ?? './app.ts')
 const config = readConfig({ DEFAULT_WORKFLOW: 'line', ...process.env });
 const clock = systemClock;
 const telemetry = createTelemetry({ level: 'off' });
-const { store, queues, publisher, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+const { store, queues, publisher, keys, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
 const ports = {
   store,
   queues,
   publisher,
+  keys,
   clock,
   telemetry,
   issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },

@@ -6,6 +6,7 @@ import { UnreadableRecordError } from '#ports/errors';
 import type { Request } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
+import { callKey } from '#roles/operator/idempotency';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { type Desk, failed, journalOf, ok, openDesk, submitted, temporaryFolder, timePasses, typesOf } from './support.ts';
 
@@ -115,7 +116,11 @@ describe('an order with an unreadable instance can still be compensated', () => 
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, () => '{"half');
     const decide = (id: string) =>
-      desk.system.scheduler.instruct(orderId, { kind: 'compensate', by: 'olga', reason: 'lost' }, { id, key: 'click' });
+      desk.system.scheduler.instruct(
+        orderId,
+        { kind: 'compensate', by: 'olga', reason: 'lost' },
+        { id, key: callKey('olga', 'click', null) },
+      );
     const answers = await timePasses(desk.clock, Promise.all([decide('one'), decide('two')]));
     assert.deepEqual(answers.map(({ outcome }) => outcome).toSorted(), ['done', 'replayed']);
     assert.equal((await desk.state(orderId)).epoch, 2);

@@ -19,6 +19,7 @@ import {
 } from 'redress';
 import { startSystem, type TestSystem, type TestSystemOptions } from 'redress/testing';
 import * as z from 'zod';
+import { bodiesAtRest } from '#adapters/sqlite/bodies-at-rest';
 import type { Published } from '#adapters/sqlite/event-bus';
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import { type ManualClock, manualClock } from '#ports/clock';
@@ -27,6 +28,7 @@ import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { createTelemetry, type Telemetry } from '#ports/telemetry';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { openedLetter } from '#roles/dead-letters/kept-body';
 import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
 import { type StepReport, stepsOf, wholeJournal } from '#roles/scheduler/step-report';
 import { createSupervisor, type Supervisor } from '#roles/supervisor/supervisor';
@@ -236,16 +238,17 @@ export function openDesk(context: Pick<TestContext, 'after'>, app: App, options:
   const log: string[] = [];
   const telemetry = createTelemetry({ level: 'debug', write: (line) => void log.push(line) });
   const embedded = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)), writesAndSendsAtomically });
-  const { store, queues, publisher, database } = embedded;
+  const { store, queues, publisher, keys, database } = embedded;
   const system = createSystem(
     app,
     config,
-    { store, queues, publisher, ...around(embedded), clock, telemetry, ...noIssuer },
+    { store, queues, publisher, keys, ...around(embedded), clock, telemetry, ...noIssuer },
     { hostId, ...(emit ? { emit } : {}) },
   );
   const supervisor = createSupervisor(system);
   const selectMessages = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
-  let keys = 0;
+  const bodies = bodiesAtRest(keys);
+  let drawn = 0;
 
   /** Advances the test's clock while a role sleeps. */
   const passing = <T>(work: Promise<T>) => timePasses(clock, work);
@@ -259,11 +262,11 @@ export function openDesk(context: Pick<TestContext, 'after'>, app: App, options:
     telemetry,
     log,
     supervisor,
-    submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) =>
+    submit: (order, { client = 'test', key = `key-${++drawn}`, ...more } = {}) =>
       passing(system.submit({ client, idempotencyKey: key, order, ...more })),
     state: (orderId) => stateIn(store, orderId),
     send: (queue, body) => queues.send([{ queue, body: typeof body === 'string' ? body : JSON.stringify(body) }]),
-    messages: (queue) => selectMessages.all(queue).map((row) => JSON.parse((row as { body: string }).body) as JsonObject),
+    messages: (queue) => selectMessages.all(queue).map((row) => JSON.parse(bodies.read((row as { body: string }).body)) as JsonObject),
     announced: () => publisher.published(0, 10_000),
 
     async take(queue) {
@@ -301,7 +304,7 @@ export function openDesk(context: Pick<TestContext, 'after'>, app: App, options:
       const dead = database.prepare("SELECT DISTINCT queue FROM messages WHERE queue LIKE '%-dead'").all() as { queue: string }[];
       for (const { queue } of dead) await desk.deliver(queue);
       const kept = database.prepare("SELECT record FROM documents WHERE collection LIKE 'DEAD-LETTER#%' ORDER BY id").all();
-      return kept.map((row) => deadLetterIn(JSON.parse((row as { record: string }).record)));
+      return Promise.all(kept.map((row) => openedLetter(deadLetterIn(JSON.parse((row as { record: string }).record)), keys)));
     },
     async answer(request, result = ok(), { agent = 'worker', sentAt = clock.now(), ...more } = {}) {
       await desk.send(queueNames.replies(agent), { ...replyTo(request, result, sentAt), ...more });

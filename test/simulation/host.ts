@@ -97,7 +97,7 @@ export class SimulatedHost implements WatchedProcess {
   constructor(
     id: string,
     around: Surroundings,
-    portsOf: (host: SimulatedHost) => Pick<Ports, 'store' | 'queues' | 'publisher'> & { readonly remote: Remote },
+    portsOf: (host: SimulatedHost) => Pick<Ports, 'store' | 'queues' | 'publisher' | 'keys'> & { readonly remote: Remote },
     options: HostOptions,
   ) {
     this.id = id;

@@ -1,5 +1,6 @@
 import { type Item, orderItem, pageItem, stateItem, undoPageItem } from '#adapters/aws/dynamodb/items';
 import { openDatabase } from '#adapters/sqlite/database';
+import { keysInMemory, type LocalKeys } from '#adapters/sqlite/keys';
 import { sqliteStore } from '#adapters/sqlite/store';
 import type { Document } from '#ports/documents';
 import type { Announcement, Publisher } from '#ports/event-bus';
@@ -7,6 +8,7 @@ import type { Request } from '#ports/messages';
 import { type StateRecord, shardOf } from '#ports/records';
 import type { SentWithWrite, Store } from '#ports/store';
 import { deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { openedLetterNow } from '#roles/dead-letters/kept-body';
 import type { Ports } from '#runtime/system';
 import { Channels } from '#testing/world/channels';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
@@ -74,6 +76,8 @@ interface Last {
 /** The embedded store, in memory, and the state that all hosts share beside it. */
 export class Shared {
   readonly store: Store;
+  /** The keys of all hosts. */
+  readonly keys: LocalKeys;
   readonly database = cuttable(openDatabase(':memory:'));
   /** The last write of each order: its time and its record. */
   readonly last = new Map<string, Last>();
@@ -89,6 +93,7 @@ export class Shared {
     this.around = around;
     this.queues = queues;
     this.channels = new Channels(around.timeline);
+    this.keys = keysInMemory({ now: () => around.timeline.now }, 'the same for every run');
     this.store = sqliteStore(this.database, writesAndSendsAtomically ? (along) => this.sendWithin(along) : undefined);
   }
 
@@ -115,7 +120,8 @@ export class Shared {
     if (stored) this.written(stored.state, stored.caller?.orderId, stored.along?.documents);
     const document = documentPutBy(made, answer);
     if (document) this.channels.stored(document);
-    if (document && isDeadLetter(document)) this.around.record({ type: 'dead-lettered', message: deadLetterIn(document) });
+    if (document && isDeadLetter(document))
+      this.around.record({ type: 'dead-lettered', message: openedLetterNow(deadLetterIn(document), this.keys.now.of) });
     return answer;
   }
 
@@ -175,8 +181,13 @@ export function portsOf(
   shared: Shared,
   queues: SimulatedQueues,
   around: Surroundings,
-): Pick<Ports, 'store' | 'queues' | 'publisher'> {
-  return { store: storeOf(host, shared, around), queues: channelOf(host, queues, around), publisher: publisherOf(host, shared, around) };
+): Pick<Ports, 'store' | 'queues' | 'publisher' | 'keys'> {
+  return {
+    store: storeOf(host, shared, around),
+    queues: channelOf(host, queues, around),
+    publisher: publisherOf(host, shared, around),
+    keys: shared.keys,
+  };
 }
 
 function storeOf(host: SimulatedHost, shared: Shared, around: Surroundings): Store {

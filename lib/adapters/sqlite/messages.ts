@@ -1,5 +1,6 @@
 import type { Clock } from '#ports/clock';
 import { groupOf, type Outgoing, type QueueDepth, type Received, type Redrive } from '#ports/queues';
+import type { BodiesAtRest } from './bodies-at-rest.ts';
 import type { Database } from './database.ts';
 import { type VisibleMessage, visibleMessages } from './fair-turns.ts';
 
@@ -18,7 +19,12 @@ export interface Messages {
   depth(queue: string): QueueDepth;
 }
 
-export function messagesIn(database: Database, clock: Clock, redriveOf: (queue: string) => Redrive | undefined): Messages {
+export function messagesIn(
+  database: Database,
+  clock: Clock,
+  redriveOf: (queue: string) => Redrive | undefined,
+  bodies: BodiesAtRest,
+): Messages {
   const insert = database.prepare('INSERT INTO messages (queue, visibleAt, sentAt, receiveCount, body, grp) VALUES (?, ?, ?, ?, ?, ?)');
   const visible = visibleMessages(database);
   const selectNext = database.prepare('SELECT min(visibleAt) AS at FROM messages WHERE queue = ?');
@@ -31,10 +37,11 @@ export function messagesIn(database: Database, clock: Clock, redriveOf: (queue: 
   );
 
   return {
-    add: ({ queue, body, delayMs = 0, group = '' }, now) => void insert.run(queue, now + delayMs, now, 0, body, group),
+    add: ({ queue, body, delayMs = 0, group = '' }, now) =>
+      void insert.run(queue, now + delayMs, now, 0, bodies.stored(queue, body), group),
 
     addReceived({ queue, body, group = '' }, now, visibilityMs) {
-      const { lastInsertRowid } = insert.run(queue, now + visibilityMs, now, 1, body, group);
+      const { lastInsertRowid } = insert.run(queue, now + visibilityMs, now, 1, bodies.stored(queue, body), group);
       return receivedOf({ id: Number(lastInsertRowid), body, receiveCount: 0, sentAt: now, grp: group });
     },
 
@@ -48,7 +55,7 @@ export function messagesIn(database: Database, clock: Clock, redriveOf: (queue: 
           return [];
         }
         take.run(now + visibilityMs, id);
-        return [receivedOf(row)];
+        return [receivedOf({ ...row, body: bodies.read(row.body) })];
       });
     },
 

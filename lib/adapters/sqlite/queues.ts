@@ -1,6 +1,8 @@
 import type { Clock } from '#ports/clock';
 import type { Outgoing, Queues, Redrive } from '#ports/queues';
+import { bodiesAtRest } from './bodies-at-rest.ts';
 import type { Database } from './database.ts';
+import { keysInMemory, type LocalKeys } from './keys.ts';
 import { messagesIn } from './messages.ts';
 import { pollingFor } from './polling.ts';
 import { waitersFor } from './waiters.ts';
@@ -19,8 +21,9 @@ export function sqliteQueues(
   database: Database,
   clock: Clock,
   redriveOf: (queue: string) => Redrive | undefined = () => undefined,
+  keys: LocalKeys = keysInMemory(clock),
 ): SqliteQueues {
-  const messages = messagesIn(database, clock, redriveOf);
+  const messages = messagesIn(database, clock, redriveOf, bodiesAtRest(keys));
   const waiters = waitersFor(database, clock);
   const poll = pollingFor({ database, clock, messages, waiters });
 

@@ -1,3 +1,4 @@
+import { bodiesAtRest } from '#adapters/sqlite/bodies-at-rest';
 import type { Embedded } from '#adapters/sqlite/open';
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
@@ -73,15 +74,17 @@ async function taken(
 
 /** Reads the messages from the database, because a receive would count as a delivery. */
 async function looked(
-  { database }: Embedded,
+  { database, keys }: Embedded,
   queue: string,
   waitMs: number,
   say: (messages: readonly Message[]) => void,
 ): Promise<readonly Message[]> {
+  const bodies = bodiesAtRest(keys);
   const select = database.prepare('SELECT id, sentAt, body FROM messages WHERE queue = ? ORDER BY id');
   for (const until = systemClock.now() + waitMs; ; await systemClock.sleep(lookEveryMs)) {
-    const messages = (select.all(queue) as { id: number; sentAt: number; body: string }[]).map(({ id, ...rest }) => ({
+    const messages = (select.all(queue) as { id: number; sentAt: number; body: string }[]).map(({ id, body, ...rest }) => ({
       messageId: String(id),
+      body: bodies.read(body),
       ...rest,
     }));
     if (messages.length === 0 && systemClock.now() < until) continue;

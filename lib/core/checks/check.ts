@@ -5,6 +5,7 @@ import { checkHandlers } from './handlers.ts';
 import { checkUndoing } from './missing-undo.ts';
 import { checkReads } from './reads.ts';
 import { checkOutput } from './secret-output.ts';
+import { checkSecretUse } from './secret-use.ts';
 import { everyIn, type Report, treeOf } from './tree.ts';
 import { checkTypes } from './type-check.ts';
 
@@ -56,5 +57,6 @@ export function check(definition: WorkflowDefinition, catalog?: Catalog): readon
   checkHandlers(root, [...(definition.toOperator ?? []), ...(definition.toCaller ?? [])], report);
   checkUndoing(root, report);
   checkOutput(all, definition.order, report);
+  checkSecretUse(all, definition.order, report);
   return problems;
 }

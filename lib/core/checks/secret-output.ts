@@ -36,13 +36,14 @@ const rootsOfRules = new Map([
 const nodesIn = (node: Activity): readonly Activity[] => [node, ...childrenOf(node).flatMap(nodesIn)];
 
 /** A read of an expression: `order.card` is the root `order` and the field `card`. `*` stands for an entry that is computed. */
-interface Chain {
+export interface Chain {
   readonly text: string;
   readonly root: string;
   readonly fields: readonly string[];
 }
 
-class Secrets {
+/** The secrets of a workflow, followed through its variables, outputs and loops. */
+export class Secrets {
   private readonly nodes: readonly Activity[];
   private readonly ofOrder: readonly string[];
   /** Templates that are being searched: a variable may be computed from itself. */
@@ -67,13 +68,63 @@ class Secrets {
     return found?.text;
   }
 
-  isSecret({ root, fields }: Chain): boolean {
-    if (root === 'order') return touches(this.ofOrder, fields);
+  /** Whether the workflow marks anything secret. */
+  get areAny(): boolean {
+    return this.ofOrder.length > 0 || this.nodes.some((node) => this.pointersOf(node, 'steps').length > 0);
+  }
+
+  isSecret(chain: Chain): boolean {
+    return this.readsOf(chain, (node, root) => this.pointersOf(node, root)).some(({ pointers, fields }) => touches(pointers, fields));
+  }
+
+  /** Whether a read yields a secret or a part of one, and not a value around it. */
+  isInside(chain: Chain): boolean {
+    return this.readsOf(chain, (node, root) => this.placesOf(node, root)).some(({ pointers, fields }) =>
+      pointers.some((pointer) => isAround(pointer, fields)),
+    );
+  }
+
+  /** Returns the secret parts of each value that a read may mean, and the fields that it reads of it. */
+  private readsOf({ root, fields }: Chain, pointersOf: (node: Activity, root: string) => readonly string[]): readonly ValueRead[] {
+    if (root === 'order') return [{ pointers: this.ofOrder, fields }];
     const [name, ...rest] = fields;
     const named = this.nodes.filter((node) =>
       root === 'vars' ? node.activity === 'assign' && node.variable === name : node.name === name,
     );
-    return named.some((node) => touches(this.pointersOf(node, root), root === 'steps' ? rest : []));
+    return named.map((node) => ({ pointers: pointersOf(node, root), fields: rest }));
+  }
+
+  /** Returns pointers to the secrets in the values that other activities read from this one, where they lie exactly. */
+  private placesOf(node: Activity, root: string): readonly string[] {
+    if (node.activity === 'assign') return root === 'vars' ? this.placesIn(node.value) : [];
+    if (node.activity === 'compute') return [];
+    if (node.activity !== 'forEach') return this.pointersOf(node, root);
+    if (root === 'each') return this.placesIn(node.list).map((place) => place.replace(/^\/[^/]+/, ''));
+    return node.collect === undefined ? [] : this.placesIn(node.collect).map((place) => `/*${place}`);
+  }
+
+  private placesIn(template: Template): readonly string[] {
+    if (this.searched.has(template)) return [];
+    this.searched.add(template);
+    const places = [...expressionsIn(template)].flatMap(({ text, pointer }) => {
+      const parsed = parseExpression(text);
+      return parsed.ok ? this.placesFrom(parsed.expression.ast).map((place) => pointer + place) : [];
+    });
+    this.searched.delete(template);
+    return places;
+  }
+
+  /** Returns the places of secrets in the value of an expression. A value that is built around a secret counts as secret as a whole. */
+  private placesFrom(node: ASTNode): readonly string[] {
+    const chain = chainOf(node);
+    if (!chain) return chainsIn(node).some((each) => this.isInside(each)) ? [''] : [];
+    return this.readsOf(chain, (each, root) => this.placesOf(each, root)).flatMap(({ pointers, fields }) =>
+      pointers.flatMap((pointer) => {
+        if (isAround(pointer, fields)) return [''];
+        const rest = pointer.split('/').slice(1 + fields.length);
+        return touches([pointer], fields) ? [`/${rest.join('/')}`] : [];
+      }),
+    );
   }
 
   /** Returns pointers to the secret parts of the values that other activities read from this one. A value computed from a secret is secret as a whole. */
@@ -107,6 +158,17 @@ const touches = (pointers: readonly string[], fields: readonly string[]): boolea
     });
   });
 
+/** Whether the field that is read is the secret at the pointer, or lies inside it. */
+function isAround(pointer: string, fields: readonly string[]): boolean {
+  const parts = pointer.split('/').slice(1);
+  return parts.length <= fields.length && parts.every((part, index) => part === '*' || fields[index] === '*' || part === fields[index]);
+}
+
+interface ValueRead {
+  readonly pointers: readonly string[];
+  readonly fields: readonly string[];
+}
+
 function chainsIn(node: ASTNode): readonly Chain[] {
   const chain = chainOf(node);
   return chain ? [chain] : childNodes(node).flatMap(chainsIn);
@@ -114,7 +176,7 @@ function chainsIn(node: ASTNode): readonly Chain[] {
 
 const roots: ReadonlySet<string> = new Set(['order', 'steps', 'vars', 'each', ...rootsOfRules.keys()]);
 
-function chainOf(node: ASTNode): Chain | undefined {
+export function chainOf(node: ASTNode): Chain | undefined {
   if (node.op === 'id') return roots.has(node.args) ? { text: node.args, root: node.args, fields: [] } : undefined;
   if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
   const [of, key] = node.args;

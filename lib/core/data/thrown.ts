@@ -32,7 +32,7 @@ const plainNames: ReadonlySet<string> = new Set([
 /** A fault's message has at most 1,024 characters, and often a sentence around the reason. */
 const reasonMax = 940;
 const causesMax = 5;
-const lastWord = /[^\s"'{}[\](),;:&=<>]*$/;
+const lastWord = /\[?[^\s"'{}[\](),;:&=<>]*$/;
 
 /** Returns what was thrown, in one text for people: name, message and causes. It may quote secrets. */
 export function reasonOf(error: unknown): string {

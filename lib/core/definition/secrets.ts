@@ -39,7 +39,7 @@ function pointersWithin(
 }
 
 /** Resolves a reference such as `#/$defs/Payer`. */
-const referred = (root: Json | undefined, reference: string): Json | undefined =>
+export const referred = (root: Json | undefined, reference: string): Json | undefined =>
   partsOf(reference).reduce<Json | undefined>((schema, part) => (isObject(schema) ? (schema[part] as Json) : undefined), root);
 
 /** The text that replaces a secret. */
@@ -69,7 +69,7 @@ function textsAt(value: Json, [part, ...rest]: readonly string[]): readonly stri
 }
 
 /** Returns the texts in a secret value. Texts of less than four characters are left out: they would match parts of ordinary words. */
-const textsWithin = (value: Json): readonly string[] => {
+export const textsWithin = (value: Json): readonly string[] => {
   if (typeof value === 'string') return value.length >= 4 ? [value] : [];
   if (typeof value === 'number') return String(value).length >= 4 ? [String(value)] : [];
   return isObject(value) || Array.isArray(value) ? Object.values(value).flatMap((entry) => textsWithin(entry as Json)) : [];
@@ -102,7 +102,8 @@ function rewrite(value: Json, hidden: (text: string) => string, secrets: readonl
   return value;
 }
 
-const partsOf = (pointer: string): readonly string[] =>
+/** Returns the parts of a JSON pointer. */
+export const partsOf = (pointer: string): readonly string[] =>
   pointer
     .split('/')
     .slice(1)

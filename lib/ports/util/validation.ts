@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { linearPattern } from '#core/definition/pattern';
+import { holdsSealed, isSealed } from '#core/definition/sealed';
 
 const validators = new WeakMap<JsonObject, z.ZodType>();
 
@@ -17,6 +18,25 @@ export function validatorOf(schema: JsonObject): z.ZodType {
     validators.set(schema, validator);
   }
   return validator;
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** Returns the issues that a type finds in a value, except those of sealed secrets: they were checked before they were sealed. */
+export function issuesIn(type: z.ZodType, value: Json): readonly Issue[] {
+  const issues = type.safeParse(value).error?.issues ?? [];
+  return issues.length > 0 && holdsSealed(value) ? issues.filter((issue) => !isOfSealed(issue, value)) : issues;
+}
+
+/** Whether an issue concerns a sealed secret alone. A union has an issue if every alternative has one. */
+function isOfSealed(issue: Issue, value: Json): boolean {
+  const at = [value];
+  for (const part of issue.path) at.push((at.at(-1) as { readonly [part: PropertyKey]: Json } | undefined)?.[part] ?? null);
+  if (at.some(isSealed)) return true;
+  const inner = at.at(-1) as Json;
+  return (
+    issue.code === 'invalid_union' && issue.errors.some((errors) => errors.length > 0 && errors.every((each) => isOfSealed(each, inner)))
+  );
 }
 
 const linear = new WeakSet<z.ZodType>();

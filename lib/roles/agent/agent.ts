@@ -1,6 +1,7 @@
 import type { AgentDefinition } from '#authoring/agent';
 import type { Breakers } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
+import type { Keys } from '#ports/keys';
 import { queueNames, type Reply, type Request, timeText } from '#ports/messages';
 import { inGroup, type Outgoing, type Queues } from '#ports/queues';
 import type { IntentLog } from '#ports/store';
@@ -13,8 +14,8 @@ import { type ExecuteTools, execute, notHere } from './execute.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { type AtWork, createRequestsAtWork, type RequestsAtWork } from './requests-at-work.ts';
 import { isRefusedByAgent, type Result } from './results.ts';
-import { busy, calledFor, type Work } from './retry.ts';
-import { withoutInputSecrets } from './secrets.ts';
+import { busy, calledFor, mayBeDone, type Work } from './retry.ts';
+import { notOpened, type OpenedRequest, openRequest } from './secrets.ts';
 import type { ReportTrouble } from './trouble.ts';
 
 export interface AgentOptions {
@@ -23,6 +24,8 @@ export interface AgentOptions {
   readonly store: IntentLog & Breakers;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  /** Decrypts the secrets of orders. An agent that gets no secrets needs none. */
+  readonly keys?: Keys | undefined;
   /** A number from 0 to 1, for jitter. */
   readonly random?: () => number;
   /** Receives errors of the operations. */
@@ -50,34 +53,12 @@ const requeueMs: Backoff = { first: 1_000, longest: 30_000, jitter: [0.5, 1.5] }
 /** Returns an agent that runs a user's operations: with deadlines, retries of transient failures, schema checks and one reply. */
 export function createAgent(
   { name, operations }: AgentDefinition,
-  { queues, store, clock, telemetry, random = Math.random, report = () => {} }: AgentOptions,
+  { queues, store, clock, telemetry, keys, random = Math.random, report = () => {} }: AgentOptions,
 ): Agent {
   const { reportError, isReported } = createErrorReports(report);
   const guard = new CircuitGuard(name, { breakers: store, clock, telemetry, random });
   const tools: ExecuteTools = { intents: store, guard, clock, telemetry, random, repeats: createErrorRepeats(), report: reportError };
   const atWork = createRequestsAtWork({ clock, telemetry, report });
-
-  function begin(request: Request, operation: Work['operation'], { signal: stopping, redelivered = false, group }: ServeOptions): AtWork {
-    const canceling = atWork.cancelingOf(request.requestId);
-    const deadline = startDeadline(request, clock, stopping, canceling.signal);
-    const { longestSeconds, heartbeats } = operation;
-    const beating = { isAutomatic: heartbeats !== 'manual', agent: name, queues: inGroup(queues, group), clock };
-    const heartbeat = longestSeconds === undefined ? undefined : startHeartbeat(request, deadline, { ...beating, longestSeconds });
-    const work = {
-      agent: name,
-      request,
-      operation,
-      client: group,
-      deadline,
-      heartbeat,
-      redelivered,
-      stopping,
-      canceling,
-      canceled: canceling.signal,
-    };
-    atWork.add(work);
-    return work;
-  }
 
   async function reply(request: Request, result: Result, to: Pick<Queues, 'send'>): Promise<void> {
     const { requestId, orderId, path, attempt, epoch } = request;
@@ -92,11 +73,20 @@ export function createAgent(
   }
 
   async function serve(request: Request, options: ServeOptions = {}): Promise<void> {
-    const { orderId, requestId } = request;
     const operation = Object.hasOwn(operations, request.operation) ? operations[request.operation] : undefined;
     const to = inGroup(queues, options.group);
     if (!operation) return reply(request, notHere(request, name), to);
-    const work = begin(request, operation, options);
+    const opened = await openRequest(request, operation, keys);
+    if (!('problem' in opened)) return serveOpened(opened, operation, options, request);
+    const { redelivered = false } = options;
+    return reply(request, notOpened(opened.problem, mayBeDone({ request, redelivered })), to);
+  }
+
+  /** Serves a request with its secrets decrypted. `request`: the message, which is requeued as it came. */
+  async function serveOpened(opened: OpenedRequest, operation: Work['operation'], options: ServeOptions, request: Request): Promise<void> {
+    const { orderId, requestId } = request;
+    const to = inGroup(queues, options.group);
+    const work = begin(opened, operation, options, { name, queues, clock, atWork });
     const { deadline, heartbeat } = work;
     try {
       const result = !guard.isClosed && (await guard.isShut(calledFor(work))) ? busy : await execute(work, tools);
@@ -106,8 +96,9 @@ export function createAgent(
         telemetry.log('info', 'stopped expired request without a reply', { orderId, requestId, agent: name });
       } else if (result === busy) await requeue(request, to);
       else if (result) {
-        if (isRefusedByAgent(result) && !isReported(result)) report({ agent: name, operation, request, what: 'was refused', result });
-        await reply(request, withoutInputSecrets(result, work), to);
+        if (isRefusedByAgent(result) && !isReported(result))
+          report({ agent: name, operation, request: work.request, secrets: work.secrets, what: 'was refused', result });
+        await reply(request, opened.closed(result), to);
       }
     } finally {
       atWork.remove(work);
@@ -117,6 +108,42 @@ export function createAgent(
   }
 
   return Object.assign(serve, { cancel: atWork.cancel });
+}
+
+interface BeginPorts {
+  readonly name: string;
+  readonly queues: Pick<Queues, 'send'>;
+  readonly clock: Clock;
+  readonly atWork: RequestsAtWork;
+}
+
+/** Begins to work on a request: its deadline runs from now, and a cancellation finds it. */
+function begin(
+  { request, secrets }: OpenedRequest,
+  operation: Work['operation'],
+  { signal: stopping, redelivered = false, group }: ServeOptions,
+  { name, queues, clock, atWork }: BeginPorts,
+): AtWork {
+  const canceling = atWork.cancelingOf(request.requestId);
+  const deadline = startDeadline(request, clock, stopping, canceling.signal);
+  const { longestSeconds, heartbeats } = operation;
+  const beating = { isAutomatic: heartbeats !== 'manual', agent: name, queues: inGroup(queues, group), clock };
+  const heartbeat = longestSeconds === undefined ? undefined : startHeartbeat(request, deadline, { ...beating, longestSeconds });
+  const work = {
+    agent: name,
+    request,
+    secrets,
+    operation,
+    client: group,
+    deadline,
+    heartbeat,
+    redelivered,
+    stopping,
+    canceling,
+    canceled: canceling.signal,
+  };
+  atWork.add(work);
+  return work;
 }
 
 /** Remembers the results that follow from an error: the report of the error names them. */

@@ -6,7 +6,7 @@ import type { IntentLog } from '#ports/store';
 import { inLinearTime } from '#ports/util/validation';
 import type { Permit } from './circuit-guard.ts';
 import { failed, givenUp, isBusy, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
-import { type busy, callOf, inTime, mayBeDone, reportError, type Tools, type Work, withRetries } from './retry.ts';
+import { type busy, callOf, inTime, mayBeDone, reportError, type Tools, type Work, withoutSecrets, withRetries } from './retry.ts';
 
 export interface ExecuteTools extends Tools {
   readonly intents: IntentLog;
@@ -23,7 +23,8 @@ export async function execute(work: Work, tools: ExecuteTools): Promise<Answer> 
 
   const input = inLinearTime(operation.input).safeParse(request.input);
   const problem = input.success ? undefined : `Invalid input for ${agent}.${request.operation}: ${issuesOf(input.error)}.`;
-  const run = async (repeated: boolean): Promise<unknown> => operation.run(input.data as never, callOf(work, { repeated }) as never);
+  const run = (repeated: boolean): Promise<unknown> =>
+    withoutSecrets(work, () => operation.run(input.data as never, callOf(work, { repeated }) as never));
   if (operation.atMostOnce) return once(work, problem === undefined ? run : refused(problem, false), tools);
   if (problem !== undefined) return refused(problem, mayBeDone(work));
   return withRetries(work, async (_, repeated) => resultOf(await inTime(run(repeated), work.deadline), operation), tools);
@@ -50,7 +51,7 @@ const notDone = failed({ type: 'NotDone', message: 'The service has no record of
 /** Asks the service whether the effect exists. Returns `otherwise` if it does not. */
 function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result | typeof busy> {
   const { request, operation, deadline } = work;
-  const ask = async () => operation.lookup?.(request.idempotencyKey, callOf(work) as never);
+  const ask = () => withoutSecrets(work, () => operation.lookup?.(request.idempotencyKey, callOf(work) as never));
   return withRetries(
     work,
     async () => {

@@ -1,7 +1,7 @@
 import type { Clock } from '#ports/clock';
 import type { Cancel } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
-import { callOf, kindOf, type Work } from './retry.ts';
+import { callOf, kindOf, type Work, withoutSecrets } from './retry.ts';
 import type { ReportTrouble } from './trouble.ts';
 
 /** A request at work in this process, with the controller that cancels it. */
@@ -42,17 +42,17 @@ export function createRequestsAtWork({ clock, telemetry, report }: RequestsAtWor
 
   /** Calls the operation's `cancel` hook with a separate signal, because the signal of the work is aborted next. */
   async function notifyOperation(work: AtWork): Promise<void> {
-    const { agent, request, operation, deadline } = work;
+    const { agent, request, secrets, operation, deadline } = work;
     if (!operation.cancel) return;
     const over = new AbortController();
-    const notifying = async () => operation.cancel?.(callOf(work, { signal: over.signal }) as never);
+    const notifying = async () => withoutSecrets(work, () => operation.cancel?.(callOf(work, { signal: over.signal }) as never));
     try {
       await Promise.race([notifying(), clock.sleep(Math.max(0, deadline.at() - clock.now()), over.signal)]);
     } catch (error) {
       const { orderId, requestId } = request;
       const about = { orderId, requestId, agent, operation: request.operation, kind: kindOf(error) };
       telemetry.log('warn', 'failed to cancel operation', about);
-      report({ agent, operation, request, what: 'failed to cancel', error });
+      report({ agent, operation, request, secrets, what: 'failed to cancel', error });
     } finally {
       over.abort();
     }

@@ -12,12 +12,16 @@ import type { ErrorRepeats } from './error-repeats.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { CalledFor } from './outcomes.ts';
 import { exhausted, givenUp, nobodyWaits, programmingError, type Result, refusalOf } from './results.ts';
+import { withoutSecretsIn } from './secrets.ts';
 import type { AfterError, ReportTrouble } from './trouble.ts';
 
 /** A request that the agent is serving. */
 export interface Work {
   readonly agent: string;
+  /** The request, with the secrets of its input decrypted. */
   readonly request: Request;
+  /** The texts of these secrets. */
+  readonly secrets: readonly string[];
   readonly operation: AnyOperation;
   /** The client of the order, as its message group. */
   readonly client: string | undefined;
@@ -51,7 +55,7 @@ const alikeMax = 3;
 const pauseMs: Backoff = { first: 100, longest: 5_000, jitter: [0, 1] };
 
 /** Whether the effect may exist under the idempotency key already. */
-export const mayBeDone = ({ request, redelivered }: Work): boolean => redelivered || isRepeated(request);
+export const mayBeDone = ({ request, redelivered }: Pick<Work, 'request' | 'redelivered'>): boolean => redelivered || isRepeated(request);
 
 /** Tries until the answer is definite, the attempts are used up, or the deadline has passed. */
 export async function withRetries(
@@ -119,10 +123,10 @@ export const calledFor = ({ request: { orderId }, client }: Pick<Work, 'request'
 
 /** Reports an error of an operation to its developer. */
 export function reportError(error: unknown, work: Work, next: AfterError, { report }: Pick<Tools, 'report'>): void {
-  const { agent, request, operation, deadline } = work;
+  const { agent, request, secrets, operation, deadline } = work;
   const where = request.confirming && operation.lookup ? 'lookup' : 'run';
   const isLate = deadline.isOver();
-  report({ agent, operation, request, ...(isLate ? { what: 'was silent' } : { what: 'threw', in: where, error, next }) });
+  report({ agent, operation, request, secrets, ...(isLate ? { what: 'was silent' } : { what: 'threw', in: where, error, next }) });
 }
 
 /** Reports a failed try to the circuit breaker. A programming error says nothing about the service. */
@@ -136,6 +140,15 @@ export const kindOf = (error: unknown): string => (error instanceof Error ? erro
 
 /** Rejects at the deadline even if the operation ignores its signal, so that it does not delay other requests. */
 export const inTime = <T>(work: Promise<T>, { passed }: Deadline): Promise<T> => Promise.race([work, passed]);
+
+/** Runs code of an operation. Its errors come without the secrets of the request: they go to faults, logs and dead letters. */
+export async function withoutSecrets<T>({ secrets }: Pick<Work, 'secrets'>, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw withoutSecretsIn(error, secrets);
+  }
+}
 
 /** Returns the description of a request that an operation receives. */
 export const callOf = (

@@ -9,11 +9,13 @@ export type AfterError =
   /** The message is delivered again. */
   | { readonly does: 'gives the message back' };
 
-/** Trouble with the code of an operation, for its developer. It may quote secrets of the order and of the request. */
+/** Trouble with the code of an operation, for its developer. Its errors quote no secret of the request. */
 export type Trouble = {
   readonly agent: string;
   readonly operation: AnyOperation;
+  /** The request, with the secrets of its input decrypted. */
   readonly request: Request;
+  readonly secrets: readonly string[];
 } & (
   | { readonly what: 'threw'; readonly in: 'run' | 'lookup'; readonly error: unknown; readonly next: AfterError }
   | { readonly what: 'failed to cancel'; readonly error: unknown }

@@ -9,6 +9,7 @@ import type { Store } from '#ports/store';
 import { validatorOf } from '#ports/util/validation';
 import { calledProgram } from '#roles/definitions/called';
 import type { Scheduler } from '#roles/scheduler/scheduler';
+import { inherited } from '#roles/secrets/order-key';
 import { bodyProblems, childIdOf } from '#roles/submission/submission';
 import { type CallReplies, callerOf } from './replies.ts';
 
@@ -73,7 +74,9 @@ function childOrder(request: Request, { client }: OrderRecord, now: number): Ord
     client,
     workflow: parseWorkflowRef(request.operation),
     body: request.input,
+    // The secrets of the input are sealed, so the hash tells nothing about them.
     hash: hash('sha256', JSON.stringify(request.input)),
+    ...(request.key === undefined ? {} : { key: inherited(request.key, request.orderId) }),
     caller: callerOf(request),
     submittedAt: now,
     answer: JSON.stringify({ orderId, processState: 'Processing', submittedAt: timeText(now) }),

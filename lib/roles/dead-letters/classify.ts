@@ -1,5 +1,6 @@
 import { UnprocessableMessage } from '#authoring/fault';
 import { isProgrammingError } from '#core/data/thrown';
+import { withoutTexts } from '#core/definition/secrets';
 import { NewerMessageError, StoreRefusesError, UnreadableMessageError } from '#ports/errors';
 
 /**
@@ -18,8 +19,15 @@ export function failureOf(error: unknown): Failure {
 /** Returns the name of an error for logs: its text may quote the message. */
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
-/** Returns the text of an error, for the attempts that a dead letter keeps. */
-export const errorText = (error: unknown): string =>
-  (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, charactersMax);
+/**
+ * Returns the text of an error, for the attempts that a dead letter keeps. The secrets of the message are masked before the text is cut:
+ * a part of a secret would not be recognized. Without them, only the texts of this system's own errors are kept.
+ */
+export function errorText(error: unknown, secrets: readonly string[] | undefined): string {
+  const isOwn = error instanceof UnreadableMessageError || error instanceof NewerMessageError;
+  if (secrets === undefined && !isOwn) return nameOf(error);
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return withoutTexts(text, secrets ?? []).slice(0, charactersMax);
+}
 
 const charactersMax = 1000;

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { JsonObject } from '#core/data/json';
 import { collections, type Document } from '#ports/documents';
 import { channelOf } from '#roles/channels/policy';
@@ -18,10 +17,14 @@ export interface DeadLetter {
   /** The queue that delivered the message. A resubmission goes to the same queue. */
   readonly queue: string;
   readonly messageId: string;
-  /** The original body, byte for byte. */
+  /** The original body, byte for byte. As stored, it is encrypted: see `sealedLetter`. */
   readonly body: string;
-  /** Size and hash of the whole body, if the body is too large to be kept even when compressed. */
-  readonly cut?: { readonly bytes: number; readonly sha256: string };
+  /** Size of the original body, if the stored one is encrypted. */
+  readonly bytes?: number;
+  /** Size of the whole body, if the body is too large to be kept even when compressed. */
+  readonly cut?: { readonly bytes: number };
+  /** The text of the message was erased with the secrets of its order. */
+  readonly erased?: true;
   readonly reason: string;
   /** The last ten attempts, oldest first. `failures` counts all of them. */
   readonly attempts: readonly Attempt[];
@@ -51,8 +54,8 @@ export const deadLetterId = ({ queue, sentAt, messageId }: Pick<DeadLetter, 'que
   `${new Date(sentAt).toISOString().replaceAll(/[-:.]/g, '')}-${queue}-${messageId}`.replaceAll(/[^A-Za-z0-9_-]/g, '_');
 
 /** Leaves room for the other fields below DynamoDB's limit of 400 KB. */
-const bodyBytesMax = 360 * 1024;
-const cutCharacters = 32 * 1024;
+export const bodyBytesMax = 360 * 1024;
+export const cutCharacters = 32 * 1024;
 
 export function deadLetterDocument({ body, ...message }: DeadLetter): Document {
   const whole = compressed(body);
@@ -65,7 +68,7 @@ export function deadLetterDocument({ body, ...message }: DeadLetter): Document {
   };
 }
 
-const cutOf = (body: string) => ({ bytes: Buffer.byteLength(body), sha256: hash('sha256', body) });
+const cutOf = (body: string) => ({ bytes: Buffer.byteLength(body) });
 
 export function deadLetterIn({ content }: Document): DeadLetter {
   const { body, ...message } = content as unknown as Omit<DeadLetter, 'body'> & { readonly body: Compressed };

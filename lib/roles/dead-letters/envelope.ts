@@ -22,6 +22,9 @@ const Envelope = z.object({
   body: z.union([z.string(), z.object({ deflated: z.string() })]) satisfies z.ZodType<Compressed>,
 });
 
+/** Names the envelope of a message. Its encrypted body belongs to this name. */
+export const aboutEnvelope = (queue: string, messageId: string): string => `envelope/${queue}/${messageId}`;
+
 export const envelopeOf = ({ body, ...poison }: Poison): string =>
   JSON.stringify({ v: 1, type: 'poison', ...poison, body: compressed(body) });
 

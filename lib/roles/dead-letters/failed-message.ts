@@ -1,4 +1,5 @@
 import { UnprocessableMessage } from '#authoring/fault';
+import { withoutTexts } from '#core/definition/secrets';
 import type { Delivery } from '#ports/delivery';
 import type { Telemetry } from '#ports/telemetry';
 import type { ChannelHealth } from '#roles/channels/health';
@@ -9,6 +10,7 @@ import type { Attempt } from './dead-letter.ts';
 import { type FailureCount, type FailureCounts, type StartedAttempt, withFailure, without, withReason } from './failure-counts.ts';
 import { type HandOverPorts, handOver } from './hand-over.ts';
 import { logDelivery } from './log-fields.ts';
+import { secretsOfMessage } from './message-secrets.ts';
 import { requeue, waitedProblem } from './requeue.ts';
 
 /** A message that could not be handled. `begun`: the attempt was counted before it was made. */
@@ -26,7 +28,14 @@ interface DecidePorts extends HandOverPorts {
 }
 
 export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide {
-  const { app, clock, telemetry, channelHealth } = ports;
+  const { app, clock, telemetry, channelHealth, definitions } = ports;
+  const attempt = ({ delivery, error, begun }: FailedMessage): Attempt =>
+    attemptOf(error, begun?.at ?? clock.now(), secretsOfMessage(delivery, definitions));
+  /** Counts a message that is dead-lettered at its first failure. */
+  const once = (failed: FailedMessage): FailureCount => ({
+    attempts: [{ ...attempt({ ...failed, begun: undefined }), nothingDone: true }],
+    failures: 1,
+  });
 
   /** Removes a started attempt from the count, because it does not count as a failure. */
   async function uncount({ delivery, begun }: FailedMessage): Promise<void> {
@@ -45,13 +54,13 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     await uncount(failed);
     if (tooOld.length === 0) return false;
     const reason = waitedProblem(delivery.body) ?? 'This message needs another version.';
-    return deadLettered(failed, reason, oneAttempt(error, clock.now()));
+    return deadLettered(failed, reason, once(failed));
   }
 
   async function counted(failed: FailedMessage, maxFailures: number): Promise<boolean> {
     const { delivery, error, begun } = failed;
-    const attempt = attemptOf(error, begun?.at ?? clock.now());
-    const { count } = await counts.change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.counts);
+    const made = attempt(failed);
+    const { count } = await counts.change(delivery, begun ? withReason(made) : withFailure(made), begun?.counts);
     if (failureOf(error) === 'content') await ifPossible(delivery, () => channelHealth.failed(delivery.queue), telemetry);
     const failures = count?.failures ?? 1;
     if (count && failures > maxFailures)
@@ -76,7 +85,8 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
     }
     if (failure === 'content' || policy.judge === 'count') return counted(failed, policy.maxFailures);
     await uncount(failed);
-    return deadLettered(failed, (error as Error).message, oneAttempt(error, clock.now()));
+    const reason = withoutTexts((error as Error).message, secretsOfMessage(delivery, definitions) ?? []);
+    return deadLettered(failed, reason, once(failed));
   }
 
   return async (failed) => {
@@ -111,14 +121,8 @@ export async function ifPossible({ messageId, queue }: Delivery, work: () => Pro
   }
 }
 
-const attemptOf = (error: unknown, at: number): Attempt => ({
+const attemptOf = (error: unknown, at: number, secrets: readonly string[] | undefined): Attempt => ({
   at,
-  error: errorText(error),
+  error: errorText(error, secrets),
   ...(error instanceof UnprocessableMessage || failureOf(error) === 'unreadable' ? { nothingDone: true } : {}),
-});
-
-/** Returns the failure count of a message that is dead-lettered at its first failure. */
-const oneAttempt = (error: unknown, at: number): FailureCount => ({
-  attempts: [{ ...attemptOf(error, at), nothingDone: true }],
-  failures: 1,
 });

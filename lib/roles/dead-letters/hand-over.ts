@@ -3,10 +3,12 @@ import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Delivery } from '#ports/delivery';
 import type { Documents } from '#ports/documents';
+import type { Keys } from '#ports/keys';
 import { queueNames } from '#ports/messages';
 import { groupOf, type Queues } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
-import { envelopeOf } from './envelope.ts';
+import { sealedText } from '#roles/secrets/texts';
+import { aboutEnvelope, envelopeOf } from './envelope.ts';
 import { noteGivenUp } from './envelope-note.ts';
 import type { FailureCount } from './failure-counts.ts';
 import { logDelivery } from './log-fields.ts';
@@ -18,6 +20,8 @@ export interface HandOverPorts {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly definitions: Definitions;
+  /** Encrypt submissions, which hold secrets as their senders wrote them. */
+  readonly keys?: Keys | undefined;
 }
 
 /** Sends a message with its failures to the dead-letter queue. The consumer of that queue keeps it for an operator. */
@@ -27,9 +31,12 @@ export async function handOver(
   { attempts, failures }: FailureCount,
   ports: HandOverPorts,
 ): Promise<void> {
-  const { store, queues, clock, telemetry } = ports;
-  const { queue, messageId, sentAt, senderId, body } = delivery;
+  const { store, queues, clock, telemetry, keys } = ports;
+  const { queue, messageId, sentAt, senderId } = delivery;
   const sender = senderId === undefined ? {} : { senderId };
+  // A hash of the envelope is recorded. It tells nothing about a body that is encrypted.
+  const body =
+    keys && queue === queueNames.submissions ? await sealedText(delivery.body, aboutEnvelope(queue, messageId), keys) : delivery.body;
   const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason, attempts, failures, body });
   await noteGivenUp(queue, poison, { store, clock });
   await queues.send([{ queue: queueNames.deadLetters(queue), body: poison, ...groupOf(delivery) }]);

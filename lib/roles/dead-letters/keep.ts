@@ -3,17 +3,20 @@ import type { Clock } from '#ports/clock';
 import type { Delivery } from '#ports/delivery';
 import { collections, type Documents } from '#ports/documents';
 import type { Announcement, Publisher } from '#ports/event-bus';
+import type { Keys } from '#ports/keys';
 import { sourceQueueOf } from '#ports/messages';
 import { inGroup, type Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { alertOf, publishAlert } from '#ports/util/alert';
 import { channelOf, policyOf } from '#roles/channels/policy';
+import { openedText } from '#roles/secrets/texts';
 import { messageFieldsIn } from './conversation.ts';
 import { type DeadLetter, deadLetterDocument, deadLetterId, deadLetterIn } from './dead-letter.ts';
-import { type Poison, poisonIn } from './envelope.ts';
+import { aboutEnvelope, type Poison, poisonIn } from './envelope.ts';
 import { wasGivenUp } from './envelope-note.ts';
 import { createFailureCounts, failuresText } from './failure-counts.ts';
+import { sealedLetter } from './kept-body.ts';
 import { notifySender } from './notify-sender.ts';
 import { waitedProblem } from './requeue.ts';
 
@@ -21,6 +24,8 @@ export interface DeadLetterPorts {
   readonly app: App;
   readonly store: Documents & Pick<Store, 'client' | 'head'>;
   readonly queues: Pick<Queues, 'send'>;
+  /** Encrypt the bodies. Absent: they are stored as they came. */
+  readonly keys?: Keys | undefined;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -29,7 +34,7 @@ export interface DeadLetterPorts {
 /** Function that keeps one message as a dead letter, alerts operators, and notifies the sender if the conversation ends. Idempotent. */
 export type DeadLettering = (delivery: Delivery) => Promise<void>;
 
-export function createDeadLettering({ app, store, queues, publisher, clock, telemetry }: DeadLetterPorts): DeadLettering {
+export function createDeadLettering({ app, store, queues, publisher, clock, telemetry, keys }: DeadLetterPorts): DeadLettering {
   const counts = createFailureCounts({ store, clock });
 
   /** Returns a message that the queue redrove after too many deliveries. Its failure count shows whether its content caused them. */
@@ -42,7 +47,7 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
 
   /** Stores a dead letter. If it exists already, an earlier run was interrupted: returns the stored one, to announce it again. */
   async function keep(message: DeadLetter): Promise<DeadLetter> {
-    const write = await store.putDocument(deadLetterDocument(message), 0);
+    const write = await store.putDocument(deadLetterDocument(await sealedLetter(message, keys)), 0);
     if (write.outcome === 'refused') return write.current ? deadLetterIn(write.current) : message;
     telemetry.count('messageDeadLettered');
     return message;
@@ -58,10 +63,13 @@ export function createDeadLettering({ app, store, queues, publisher, clock, tele
     return write.outcome === 'written' || write.current?.content['by'] === by;
   }
 
+  const opened = async (poison: Poison | undefined): Promise<Poison | undefined> =>
+    poison && { ...poison, body: await openedText(poison.body, aboutEnvelope(poison.queue, poison.messageId), keys) };
+
   return async (delivery) => {
     const queue = sourceQueueOf(delivery.queue);
     const policy = policyOf(channelOf(queue), app.channels);
-    const envelope = poisonIn(delivery.body, queue);
+    const envelope = await opened(poisonIn(delivery.body, queue));
     const givenUp = envelope && (await wasGivenUp(queue, delivery.body, store)) ? envelope : undefined;
     const poison = givenUp ?? (await redriven(delivery, queue));
     // A message that was only delivered too often met an outage. Its step is requested again, or its order may still be accepted.

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { isRemote } from '#core/definition/definition';
 import { definitionPath, nodeAt } from '#core/definition/program';
+import { withoutSealed } from '#core/definition/sealed';
 import { mask, masked, secretPointers, withoutTexts } from '#core/definition/secrets';
 import type { Definitions } from '#ports/definitions';
 import { agentOfReplies, queueNames, SubmissionMessage } from '#ports/messages';
@@ -26,7 +27,8 @@ export function redactedBody(queue: string, body: Json, known: RedactionContext)
 }
 
 /** Describes a message that is not JSON, without any of its text: nobody knows which fields of it are secret. */
-export function unreadableText({ body, cut }: Pick<DeadLetter, 'body' | 'cut'>): string {
+export function unreadableText({ body, cut, erased }: Pick<DeadLetter, 'body' | 'cut' | 'erased'>): string {
+  if (erased) return 'The text of this message was erased with the secrets of its order.';
   const bytes = cut?.bytes ?? Buffer.byteLength(body);
   return `This message of ${bytes} bytes is not JSON: ${cut ? 'only its beginning is kept' : placeOfError(body)}. Its text is hidden, because nobody knows which fields of it are secret.`;
 }
@@ -44,7 +46,7 @@ function placeOfError(text: string): string {
 
 /** Returns a value without texts that repeat a secret of the order. */
 export const redacted = <T extends Json>(value: T, loaded: Loaded | undefined): T =>
-  loaded ? withoutTexts(value, secretsOf(loaded)) : value;
+  withoutSealed(loaded ? withoutTexts(value, secretsOf(loaded)) : value);
 
 /** Returns pointers to the secret fields. If the schema is unknown, all data fields count as secret. */
 function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkflow, loaded }: RedactionContext): readonly string[] {

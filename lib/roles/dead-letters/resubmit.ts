@@ -4,6 +4,7 @@ import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { collections, type Document } from '#ports/documents';
 import { InstanceLockedError } from '#ports/errors';
+import type { Keys } from '#ports/keys';
 import { queueNames, type SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { isSenderOf, type Note } from '#ports/records';
@@ -15,6 +16,7 @@ import type { Loaded } from '#roles/scheduler/types';
 import { messageProblems } from '#roles/submission/body-limits';
 import { orderIdOf, type Submission, type SubmissionProblem, type Submit } from '#roles/submission/submission';
 import { type DeadLetter, deadLetterDocument, deadLetterIn, type Handling } from './dead-letter.ts';
+import { openedLetter } from './kept-body.ts';
 import { noteOnOrder } from './order-notes.ts';
 import { redactedBody, withSecrets } from './redact.ts';
 import { objectionsTo, renewed } from './still-awaited.ts';
@@ -28,6 +30,8 @@ export interface HandlingPorts {
   readonly definitions: Definitions;
   readonly defaultWorkflow: string;
   readonly submit: Submit;
+  /** Decrypt the bodies of dead letters. */
+  readonly keys?: Keys | undefined;
 }
 
 /** An operator's instruction for a dead letter. */
@@ -73,7 +77,8 @@ export async function treat(channelName: string, id: string, treatment: Treatmen
   const { store, clock } = ports;
   const found = await store.document(collections.deadLetters(channelName), id);
   if (!found) return { outcome: 'not-found' };
-  const message = deadLetterIn(found);
+  const stored = deadLetterIn(found);
+  const message = await openedLetter(stored, ports.keys);
   const busy = busyReason(message.handling, treatment, clock.now());
   if (busy !== undefined) return { outcome: 'conflict', reasons: [busy] };
   const checked = treatment.action === 'resubmit' ? await check(message, treatment.body, ports) : undefined;
@@ -81,10 +86,10 @@ export async function treat(channelName: string, id: string, treatment: Treatmen
   const orderId = checked?.dispatch.orderId ?? orderOf(message);
   if (treatment.dryRun) return { outcome: 'possible', message, ...(orderId === undefined ? {} : { orderId }) };
 
-  const marked = await mark(found, message, treatment, ports);
+  const marked = await mark(found, stored, treatment, ports);
   if ('outcome' in marked) return marked;
   const refused = await carryOut(message, treatment, checked?.dispatch, ports);
-  if (refused) await unmark(marked, message, treatment, ports);
+  if (refused) await unmark(marked, stored, treatment, ports);
   if (refused) return refused;
   await ports.store.removeDocument(marked.collection, marked.id, marked.rev);
   ports.telemetry.count(treatment.action === 'resubmit' ? 'messageResubmitted' : 'messageDiscarded');
@@ -240,10 +245,12 @@ async function checkAwaited(
 ): Promise<Checked> {
   const { orderId } = fitting;
   const now = ports.clock.now();
-  const { problems, reasons } = objectionsTo(queue, fitting, await readableOrder(orderId, ports), { now, definitions: ports.definitions });
+  const loaded = await readableOrder(orderId, ports);
+  const { problems, reasons } = objectionsTo(queue, fitting, loaded, { now, definitions: ports.definitions });
   if (reasons.length > 0) return { outcome: 'conflict', reasons };
   if (problems.length > 0) return { outcome: 'invalid', problems };
-  const sent = fitting.type === 'request' ? JSON.stringify(renewed(body as JsonObject, fitting, now)) : text;
+  const key = loaded?.order.key === undefined ? {} : { key: loaded.order.key };
+  const sent = fitting.type === 'request' ? JSON.stringify({ ...renewed(body as JsonObject, fitting, now), ...key }) : text;
   return { outcome: 'fits', dispatch: { to: 'queue', queue, text: sent, orderId } };
 }
 

@@ -10,7 +10,7 @@ import { type Program, programOf } from '#core/definition/program';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
 import { SetupError } from '#ports/errors';
-import { validatorOf } from '#ports/util/validation';
+import { issuesIn, validatorOf } from '#ports/util/validation';
 import { isPinnedTo } from './pinning.ts';
 
 /**
@@ -42,7 +42,10 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
     },
     newest: (name) => newest.get(name),
     names: () => [...newest.keys()],
-    isOutput: (agent, operation, output) => outputs.get(`${agent}.${operation}`)?.safeParse(output).success ?? false,
+    isOutput: (agent, operation, output) => {
+      const schema = outputs.get(`${agent}.${operation}`);
+      return schema !== undefined && issuesIn(schema, output).length === 0;
+    },
     agents,
     warnings,
   };

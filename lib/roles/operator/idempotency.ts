@@ -2,12 +2,23 @@ import { hash } from 'node:crypto';
 import type { Json } from '#core/data/json';
 import { collections, type Documents } from '#ports/documents';
 import { type Instance, keysKept } from '#roles/scheduler/instance';
+import { contentHash, type OrderKey } from '#roles/secrets/order-key';
+
+/** An API call with an idempotency key. */
+export interface CallKey {
+  /** A hash of its caller and key. */
+  readonly name: string;
+  /** Its content, which may hold secrets. */
+  readonly asked: Json;
+}
+
+export const callKey = (caller: string, key: string, asked: Json): CallKey => ({ name: short([caller, key], undefined), asked });
 
 /**
- * Returns the key of an API call with an idempotency key: one hash of its caller and key, one of its content. Each has
- * 96 bits of SHA-256, to keep the order's record short.
+ * Returns a call's key as the order keeps it: the hash of its caller and key, and one of its content, keyed with the order's key. Each has
+ * 96 bits, to keep the order's record short.
  */
-export const callKey = (caller: string, key: string, asked: Json): string => `${short([caller, key])}.${short(asked)}`;
+export const storedCallKey = ({ name, asked }: CallKey, key: OrderKey | undefined): string => `${name}.${short(asked, key)}`;
 
 /** Returns `replayed` when the same call was carried out before, `reused` when another call had this key. */
 export function callBefore(keys: readonly string[] | undefined, key: string | undefined): 'replayed' | 'reused' | undefined {
@@ -17,7 +28,10 @@ export function callBefore(keys: readonly string[] | undefined, key: string | un
   return before === key ? 'replayed' : 'reused';
 }
 
-const short = (value: Json): string => hash('sha256', JSON.stringify(value), 'base64url').slice(0, 16);
+const short = (value: Json, key: OrderKey | undefined): string => {
+  const text = JSON.stringify(value);
+  return (key ? contentHash(text, key) : hash('sha256', text, 'base64url')).slice(0, 16);
+};
 
 /** Adds a key to the instance. Above the limit, the oldest key is dropped. */
 export function withKey(instance: Instance, key: string | undefined): Instance {

@@ -2,6 +2,7 @@ import type { ByteBudget } from '#core/engine/transition';
 import type { Clock } from '#ports/clock';
 import type { Document } from '#ports/documents';
 import { InstanceLockedError, InvariantError, StateTooLargeError } from '#ports/errors';
+import type { Keys } from '#ports/keys';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
@@ -10,11 +11,13 @@ import { isHeldByOther, type LockPolicy, withLockPolicy } from '#roles/scheduler
 import type { Found, Orders } from '#roles/scheduler/orders';
 import type { Incoming, Loaded } from '#roles/scheduler/types';
 import type { Writer } from '#roles/scheduler/writer';
+import { type OrderKey, orderKeyIn } from '#roles/secrets/order-key';
 import type { SubmissionProblem } from '#roles/submission/submission';
 import { type InstructionPlan, infeasibleReasons, instructionPlan, problemsWith } from './feasibility.ts';
 import { type Find, onOrder } from './find.ts';
-import { createCallKeys } from './idempotency.ts';
+import { type CallKey, createCallKeys, storedCallKey } from './idempotency.ts';
 import type { Decision } from './instruction.ts';
+import { withPayloadSealed } from './sealed-payload.ts';
 
 export type Instructed =
   | { readonly outcome: 'done'; readonly rev: number }
@@ -41,7 +44,7 @@ interface How {
   /** The `rev` that the order must have. */
   readonly ifMatch?: number;
   readonly dryRun?: boolean;
-  readonly key?: string;
+  readonly key?: CallKey;
   /** Returns new documents for the transaction of a write that applies the decision. After a lost race it is called again. */
   readonly beside?: (before: StateHead, after: StateHead) => readonly Document[];
 }
@@ -50,20 +53,22 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  /** Encrypt the secrets of signals and answers. Absent: they are stored as they come. */
+  readonly keys?: Keys | undefined;
   /** Names this host in claims and leases. */
   readonly hostId: string;
   readonly lockPolicy?: LockPolicy;
 }
 
 export function createInstructing(
-  { store, clock, telemetry, hostId, lockPolicy = 'NoRetry' }: Ports,
+  { store, clock, telemetry, keys, hostId, lockPolicy = 'NoRetry' }: Ports,
   orders: Orders,
   writer: Pick<Writer, 'save'>,
 ): Instruct {
   const callKeys = createCallKeys(store, () => clock.now());
 
   async function decideOnce(find: Find, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed | 'lost'> {
-    const { ifMatch, dryRun = false, key } = how;
+    const { ifMatch, dryRun = false } = how;
     // Reasons refer to the time before the read: else a slow read could refuse a call that was carried out meanwhile.
     const readAt = clock.now();
     const found = await find(orderId);
@@ -72,13 +77,27 @@ export function createInstructing(
     const { rev, heldUntil } = loaded.record;
     const now = clock.now();
     if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, heldUntil ?? now);
+    const orderKey = await keyOf(loaded, decision, how);
+    const key = how.key && storedCallKey(how.key, orderKey);
     const before = await callKeys.before(orderId, loaded.instance, key);
     if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
-    return refused(found, decision, readAt) ?? carryOut(loaded, decision, how, now);
+    const seal = (): Decision => (orderKey && keys ? withPayloadSealed(loaded.program, decision, orderKey, keys) : decision);
+    return refused(found, decision, readAt) ?? carryOut(loaded, seal(), { ...how, key }, now);
   }
 
-  async function carryOut(loaded: Loaded, decision: Decision, how: How, now: number): Promise<Instructed | 'lost'> {
+  /** Decrypts the order's key if the call needs it: to compare its content with that of an earlier call, or to seal its payload. */
+  async function keyOf({ order }: Loaded, decision: Decision, how: How): Promise<OrderKey | undefined> {
+    const needsKey = how.key !== undefined || decision.kind === 'signal' || decision.kind === 'resubmit';
+    return needsKey && order.key !== undefined ? orderKeyIn(order.key, order.orderId, keys) : undefined;
+  }
+
+  async function carryOut(
+    loaded: Loaded,
+    decision: Decision,
+    how: Omit<How, 'key'> & { readonly key: string | undefined },
+    now: number,
+  ): Promise<Instructed | 'lost'> {
     const { id, dryRun, key, beside } = how;
     const { orderId, rev } = loaded.record;
     const incoming = [incomingOf(decision, id, key)];

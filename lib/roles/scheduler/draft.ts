@@ -3,6 +3,7 @@ import type { Command } from '#core/data/command';
 import type { Event, EventContent } from '#core/data/event';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { type Json, type JsonObject, utf8Bytes } from '#core/data/json';
+import { withoutSealed } from '#core/definition/sealed';
 import { masked, secretTexts, withoutTexts } from '#core/definition/secrets';
 import { mostLate } from '#core/engine/lateness';
 import type { ByteBudget } from '#core/engine/transition';
@@ -108,7 +109,8 @@ function redacted({ loaded }: Draft, fact: OrderFact, secrets: readonly string[]
   if ('fault' in fact && fact.fault) return { ...fact, fault: withoutSecrets(fact.fault, secrets) };
   if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
   const pointers = secretOutputAt(loaded.program, fact.path);
-  return { ...fact, output: withoutTexts(masked(fact.output, pointers), [...secrets, ...secretTexts(fact.output, pointers)]) };
+  const hidden = withoutTexts(masked(fact.output, pointers), [...secrets, ...secretTexts(fact.output, pointers)]);
+  return { ...fact, output: withoutSealed(hidden) };
 }
 
 /** Announces that an undo keeps failing, so that an operator looks for the cause. The scheduler continues to retry it. */

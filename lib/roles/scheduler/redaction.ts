@@ -4,6 +4,7 @@ import type { Json } from '#core/data/json';
 import { isRemote, type Template } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
 import { definitionPath, expressionsIn, nodeAt, type Program } from '#core/definition/program';
+import { withoutSealed } from '#core/definition/sealed';
 import { masked, secretPointers, secretTexts, withoutTexts } from '#core/definition/secrets';
 import type { UndoPlan } from '#core/views/undo-plan';
 import type { FaultSummary } from '#ports/records';
@@ -22,7 +23,7 @@ export const secretsOf = ({ program, order, instance: { state } }: Instantiated)
 /** Returns the output of a completed order as its client sees it; undefined if the order has none. */
 export function outputWithoutSecrets(loaded: Instantiated): Json | undefined {
   const output = outputOf(loaded.instance.state);
-  return output === undefined ? undefined : withoutTexts(output, secretsOf(loaded));
+  return output === undefined ? undefined : withoutSealed(withoutTexts(output, secretsOf(loaded)));
 }
 
 export const secretOutputAt = (program: Program, path: string): readonly string[] => {
@@ -40,7 +41,7 @@ export function redactedPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
   const steps = plan.steps.map(({ impossible, ...step }) => ({
     ...step,
     ...(impossible === undefined ? {} : { impossible: withoutTexts(impossible, texts) }),
-    input: withoutTexts(masked(step.input, secretInputAt(loaded.program, step.path)), texts),
+    input: withoutSealed(withoutTexts(masked(step.input, secretInputAt(loaded.program, step.path)), texts)),
   }));
   return { ...plan, steps };
 }

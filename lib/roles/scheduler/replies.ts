@@ -5,6 +5,7 @@ import { stepOfRequest } from '#core/data/ids';
 import { type Json, utf8Bytes } from '#core/data/json';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
+import { withoutSealed } from '#core/definition/sealed';
 import { withoutTexts } from '#core/definition/secrets';
 import type { Incoming, Loaded, Settings } from './types.ts';
 
@@ -56,7 +57,7 @@ function trusted({ program, record }: Loaded, { requestId, reply }: IncomingRepl
 }
 
 export const withoutSecrets = (fault: Fault, secrets: readonly string[]): Fault =>
-  withoutTexts(fault as unknown as Json, secrets) as unknown as Fault;
+  withoutSealed(withoutTexts(fault as unknown as Json, secrets)) as unknown as Fault;
 
 /** Shortens a fault, because the state, the journal and announcements contain it. A service may answer with an error page. */
 function brief(fault: Fault): Fault {

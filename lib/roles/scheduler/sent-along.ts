@@ -6,10 +6,10 @@ import type { SentWithWrite } from '#ports/store';
 import { entriesAsSent } from './outbox.ts';
 import type { PlannedWrite } from './types.ts';
 
-const requestsOf = ({ orderId, client: group }: OrderRecord, requests: readonly RequestCommand[], now: number): readonly Outgoing[] =>
+const requestsOf = ({ orderId, client: group, key }: OrderRecord, requests: readonly RequestCommand[], now: number): readonly Outgoing[] =>
   requests.map((request) => ({
     queue: queueNames.requests(request.agent),
-    body: JSON.stringify(requestMessage(orderId, request, now)),
+    body: JSON.stringify(requestMessage(orderId, request, now, key)),
     group,
   }));
 

@@ -2,14 +2,19 @@ import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import { fits, type Json, sortedText, utf8Bytes } from '#core/data/json';
 import { limits } from '#core/definition/definition';
+import type { Program } from '#core/definition/program';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { StateTooLargeError, UnreadableRecordError } from '#ports/errors';
+import type { Keys } from '#ports/keys';
 import { timeText } from '#ports/messages';
 import type { OrderRecord } from '#ports/records';
 import type { Store } from '#ports/store';
-import { validatorOf } from '#ports/util/validation';
+import { issuesIn, validatorOf } from '#ports/util/validation';
 import type { Scheduler } from '#roles/scheduler/scheduler';
+import { markedIn } from '#roles/secrets/marked';
+import { contentHash, newOrderKey, orderKeyIn } from '#roles/secrets/order-key';
+import { withSecretsSealed } from '#roles/secrets/sealing';
 
 /** An order as a client submits it. */
 export interface Submission {
@@ -40,6 +45,8 @@ export interface SubmissionOptions {
   readonly scheduler: Scheduler;
   readonly definitions: Definitions;
   readonly clock: Clock;
+  /** Absent: secrets are stored as they come. */
+  readonly keys?: Keys | undefined;
   readonly defaultWorkflow: string;
   readonly claimOnSubmit: boolean;
   readonly stepMs: number;
@@ -71,6 +78,7 @@ export function createSubmission(options: SubmissionOptions): Submit {
     scheduler,
     definitions,
     clock,
+    keys,
     defaultWorkflow,
     claimOnSubmit,
     stepMs,
@@ -79,16 +87,20 @@ export function createSubmission(options: SubmissionOptions): Submit {
     longWaitMs,
   } = options;
 
-  async function recordOf({ client, reference, responseChannel, order: body }: Submission, at: Accepted): Promise<OrderRecord> {
-    const { orderId, digest, workflow } = at;
+  async function recordOf(submission: Submission, { orderId, content, program }: Accepted): Promise<OrderRecord> {
+    const { client, reference, responseChannel, order } = submission;
+    const { name, version } = program.definition;
+    const { ofOrder, anywhere } = markedIn(program);
+    const key = anywhere && keys ? await newOrderKey(orderId, keys) : undefined;
     const submittedAt = clock.now();
     return {
       orderId,
       client,
       ...(reference === undefined ? {} : { reference }),
-      workflow,
-      body,
-      hash: digest,
+      workflow: { name, version },
+      body: key && keys ? withSecretsSealed(order, ofOrder, key, (bytes) => keys.random(bytes)) : order,
+      hash: contentHash(content, key),
+      ...(key ? { key: key.wrapped } : {}),
       ...(responseChannel === undefined ? {} : { responseChannel }),
       submittedAt,
       ...(forgets || (await store.hasForgotten()) ? { firstGeneration: Math.floor(submittedAt / 1000) } : {}),
@@ -101,36 +113,40 @@ export function createSubmission(options: SubmissionOptions): Submit {
     const program = definitions.newest(workflow);
     if (!program) return { outcome: 'invalid', problems: [workflowProblem(submission.workflow, definitions.names())] };
 
-    const { name, version, order: schema } = program.definition;
+    const { order: schema } = program.definition;
     const orderId = orderIdOf(client, idempotencyKey);
-    const digest = digestOf(submission, workflow);
+    const content = contentOf(submission, workflow);
     const problems = [...sizeProblems(body), ...bodyProblems(validatorOf(schema), body), ...(await channelProblems(submission, store))];
     if (problems.length > 0) {
       // A reused key is reported before the problems of the second body. An accepted order stays accepted, even if schemas or
       // registrations have changed since.
       const earlier = await submittedUnder(orderId, store);
-      return earlier ? repeated(earlier, digest) : { outcome: 'invalid', problems };
+      return earlier ? repeated(earlier, content, keys) : { outcome: 'invalid', problems };
     }
-    const order = await recordOf(submission, { orderId, digest, workflow: { name, version } });
+    const order = await recordOf(submission, { orderId, content, program });
+    const ofRecord = sizeProblems(order.body);
+    if (ofRecord.length > 0) return { outcome: 'invalid', problems: ofRecord };
     const created = await scheduler.create(order, { claim: claimOnSubmit, stepMs, maxFailures, longWaitMs }).catch(tooLarge);
     if (created.outcome === 'too-large') return { outcome: 'invalid', problems: [created.problem] };
-    return created.outcome === 'written' ? { outcome: 'accepted', order, replayed: false } : repeated(created.order, digest);
+    return created.outcome === 'written' ? { outcome: 'accepted', order, replayed: false } : repeated(created.order, content, keys);
   };
 }
 
-/** The identity of a valid submission. `digest`: a hash of its content. */
+/** The identity of a valid submission, and its content as one text. */
 interface Accepted {
   readonly orderId: string;
-  readonly digest: string;
-  readonly workflow: OrderRecord['workflow'];
+  readonly content: string;
+  readonly program: Program;
 }
 
-const digestOf = ({ order, reference, responseChannel }: Submission, workflow: string): string =>
-  hash('sha256', sortedText({ workflow, order, reference: reference ?? null, responseChannel: responseChannel ?? null }));
+const contentOf = ({ order, reference, responseChannel }: Submission, workflow: string): string =>
+  sortedText({ workflow, order, reference: reference ?? null, responseChannel: responseChannel ?? null });
 
-/** Returns the result of a submission whose key has an order. */
-const repeated = (order: OrderRecord, digest: string): Submitted =>
-  order.hash === digest ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };
+/** Returns the result of a submission whose key has an order. After an erasure nobody can tell whether the content is the same. */
+async function repeated(order: OrderRecord, content: string, keys: Keys | undefined): Promise<Submitted> {
+  const key = order.key === undefined ? undefined : await orderKeyIn(order.key, order.orderId, keys);
+  return order.hash === contentHash(content, key) ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };
+}
 
 /** Loads a submitted order, also if its state is damaged or was written by a newer version. */
 async function submittedUnder(orderId: string, store: Pick<Store, 'load'>): Promise<OrderRecord | undefined> {
@@ -171,10 +187,9 @@ const sizeProblems = (body: Json): readonly SubmissionProblem[] =>
         },
       ];
 
-/** Returns the problems that a schema finds in a body, with JSON pointers. */
+/** Returns the problems that a schema finds in a body, with JSON pointers. A sealed secret was checked before it was sealed. */
 export function bodyProblems(schema: z.ZodType, body: Json, prefix = '/order'): readonly SubmissionProblem[] {
-  const { error } = schema.safeParse(body);
-  return (error?.issues ?? []).flatMap((issue) => {
+  return issuesIn(schema, body).flatMap((issue) => {
     const pointer = prefix + pointerOf(issue.path);
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => ({

@@ -80,8 +80,8 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
 
   const services = await startServices(app.local, config, environment, opened.isHere);
   if (services) good('services', services.about);
-  const { store, queues, publisher, auditLog, tidy } = opened;
-  const ports = { store, queues, publisher, auditLog, tidy, clock, telemetry, issuer: issuer ?? localIssuer, cursorKey };
+  const { store, queues, publisher, keys, auditLog, tidy } = opened;
+  const ports = { store, queues, publisher, keys, auditLog, tidy, clock, telemetry, issuer: issuer ?? localIssuer, cursorKey };
   const replaced = await recordDefinitions(app.workflows, store, { mayReplace: config.adapters === 'embedded' });
   for (const line of replaced) say(`note  ${line}`);
   const address = { port: config.port, host: config.host, names: config.hostNames };

@@ -4,7 +4,7 @@ import type { Config } from '#runtime/config';
 import type { Ports } from '#runtime/system';
 
 /** The opened store, queues and event bus of a host. */
-export interface OpenPorts extends Pick<Ports, 'store' | 'queues' | 'publisher' | 'auditLog' | 'tidy'> {
+export interface OpenPorts extends Pick<Ports, 'store' | 'queues' | 'publisher' | 'keys' | 'auditLog' | 'tidy'> {
   /** Lines for the start-up output: each part and its place. */
   readonly about: readonly (readonly [what: string, where: string])[];
   /** Whether all ports are on this machine, so that local stand-ins for remote services are safe. */

@@ -9,7 +9,6 @@ import type { Definitions } from '#ports/definitions';
 import type { Store } from '#ports/store';
 import { printable } from '#ports/util/text';
 import type { Result } from '#roles/agent/results';
-import { inputSecretsOf } from '#roles/agent/secrets';
 import type { Trouble } from '#roles/agent/trouble';
 import { readableOrder } from '#roles/scheduler/load';
 import { secretsOf } from '#roles/scheduler/redaction';
@@ -43,7 +42,7 @@ export function createTroublePrinter({ store, definitions, print }: TroublePrint
     // Without its order, nobody knows which parts of the text are secret.
     if (!loaded) return print(`warn  ${agent}.${request.operation} failed. Its order ${request.orderId} cannot be read.`);
     const text = [headingOf(trouble), ...(isFirst ? detailsOf(trouble) : []), placeOf(trouble), nextOf(trouble, loaded)].join('\n      ');
-    print(printableLines(withoutTexts(`warn  ${text}`, [...inputSecretsOf(trouble), ...secretsOf(loaded)])));
+    print(printableLines(withoutTexts(`warn  ${text}`, [...trouble.secrets, ...secretsOf(loaded)])));
   };
 }
 

@@ -2,6 +2,7 @@ import { isQuestion } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
 import { nodeAt } from '#core/definition/program';
 import { queueNames } from '#ports/messages';
+import { callKey } from '#roles/operator/idempotency';
 import type { Decision } from '#roles/operator/instruction';
 import { orderIdOf, type Submission } from '#roles/submission/submission';
 import type { Answers } from '#testing/rehearse/answers';
@@ -136,7 +137,7 @@ export class Clients {
     let tries = 0;
     heard('pending');
     this.persist('instruct', async ({ system }) => {
-      const how = { id: `${reason}/${++tries}`, key: `key-${reason}` };
+      const how = { id: `${reason}/${++tries}`, key: callKey('crash-test', reason, null) };
       const rev = () => history.orders.get(orderId)?.state.rev;
       const { answer, observation } = await instructOnce(system, { orderId, decision, reason, how, rev });
       record(observation);

@@ -104,6 +104,7 @@ export class Host implements WatchedProcess {
       telemetry: recordingTelemetry({ record }),
       issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
       cursorKey: new Uint8Array(32),
+      keys: embedded.keys,
       // Makes the random delays of the roles deterministic.
       random: () => 0.5,
     };

@@ -1,3 +1,4 @@
+import { keysInMemory, type LocalKeys } from '#adapters/sqlite/keys';
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import type { Definitions } from '#ports/definitions';
 import type { Received } from '#ports/queues';
@@ -53,6 +54,7 @@ export class World implements HostSurroundings {
   readonly timeline = new Timeline(startAt);
   readonly channels = new Channels(this.timeline);
   readonly embedded: Embedded;
+  readonly keys: LocalKeys;
   readonly functions: ReadonlyMap<string, CreateFunction>;
   readonly definitions: Definitions;
   readonly config: Config;
@@ -82,8 +84,10 @@ export class World implements HostSurroundings {
     this.crashes = new Crashes(crashes);
     const redriveOf = redriveIn(topologyOf(app));
     const embeddedClock = { now: () => timeline.now, sleep: () => new Promise<void>(() => {}) };
-    const embedded = openEmbedded(':memory:', { clock: embeddedClock, redriveOf, writesAndSendsAtomically });
+    const keys = keysInMemory(embeddedClock, 'the same for every run');
+    const embedded = openEmbedded(':memory:', { clock: embeddedClock, keys, redriveOf, writesAndSendsAtomically });
     this.embedded = embedded;
+    this.keys = keys;
     this.definitions = definitions;
     this.config = config;
     const history = new History({ definitions, responseQueue });

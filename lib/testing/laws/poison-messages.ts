@@ -15,9 +15,9 @@ export function poisonMessages(): Law {
   };
 }
 
-/** Returns the message without the time since which it waits for a newer version of the program. */
+/** Returns the message without the time since which it waits for a newer version, and without the key of its order, which no dead letter keeps. */
 function originalBody(body: string): string {
   if (!body.startsWith('{"')) return body;
-  const { waitsSince: _, ...message } = JSON.parse(body) as { readonly waitsSince?: string };
+  const { waitsSince: _, key: __, ...message } = JSON.parse(body) as { readonly waitsSince?: string; readonly key?: string };
   return JSON.stringify(message);
 }

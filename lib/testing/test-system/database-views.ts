@@ -1,4 +1,6 @@
+import { bodiesAtRest } from '#adapters/sqlite/bodies-at-rest';
 import type { Database } from '#adapters/sqlite/database';
+import type { LocalKeys } from '#adapters/sqlite/keys';
 import type { Json } from '#core/data/json';
 import type { ManualClock } from '#ports/clock';
 
@@ -24,7 +26,8 @@ export function timePassing(database: Database, clock: ManualClock): (ms: number
 }
 
 /** Returns a function that reads the bodies of the messages on a queue, oldest first. */
-export function messagesIn(database: Database): (queue: string) => readonly Json[] {
+export function messagesIn(database: Database, keys: LocalKeys): (queue: string) => readonly Json[] {
+  const bodies = bodiesAtRest(keys);
   const select = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
-  return (queue) => select.all(queue).map((row) => JSON.parse((row as { body: string }).body) as Json);
+  return (queue) => select.all(queue).map((row) => JSON.parse(bodies.read((row as { body: string }).body)) as Json);
 }

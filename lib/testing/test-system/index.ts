@@ -1,4 +1,4 @@
-import { type Embedded, openEmbeddedDatabase } from '#adapters/sqlite/open';
+import { type Embedded, keysFor, openEmbeddedDatabase } from '#adapters/sqlite/open';
 import { readJournal } from '#api/history';
 import { type LocalIssuer, openLocalIssuer, temporaryIssuer } from '#api/local-issuer';
 import type { App } from '#authoring/workflow';
@@ -32,7 +32,7 @@ export interface TestSystemOptions {
 }
 
 /** The whole system in memory. Its clock stands still until the test advances it. */
-export interface TestSystem extends Embedded {
+export interface TestSystem extends Omit<Embedded, 'keys'> {
   readonly host: Host;
   readonly clock: ManualClock;
   readonly telemetry: Telemetry;
@@ -81,7 +81,7 @@ export interface TestSystem extends Embedded {
   stop(): Promise<void>;
 }
 
-let keys = 0;
+let drawn = 0;
 
 /** Starts the whole system in memory, or over a data folder, under a clock that only the test advances. */
 export async function startSystem(app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
@@ -92,7 +92,11 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
   const now = () => clock.now();
   const issuer = dataFolder === ':memory:' ? temporaryIssuer({ now }) : openLocalIssuer(dataFolder, { now });
   const database = openEmbeddedDatabase(dataFolder);
-  const processes = new Processes({ app, config, clock, database, telemetry, issuer, writesAndSendsAtomically, without, services }, hostId);
+  const keys = keysFor(dataFolder, clock);
+  const processes = new Processes(
+    { app, config, clock, database, keys, telemetry, issuer, writesAndSendsAtomically, without, services },
+    hostId,
+  );
   await processes.startFirst();
   const state = async (orderId: string): Promise<StateRecord> => {
     const found = await processes.current.embedded.store.load(orderId);
@@ -117,13 +121,13 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
     get host() {
       return processes.current.host;
     },
-    submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) =>
+    submit: (order, { client = 'test', key = `key-${++drawn}`, ...more } = {}) =>
       processes.current.ask(({ system }) => system.submit({ client, idempotencyKey: key, order, ...more })),
     state,
     ...instructionsTo(processes),
     history: async (orderId) => (await readJournal(processes.current.embedded.store, await state(orderId))).journal,
     passTime: timePassing(database, clock),
-    messages: messagesIn(database),
+    messages: messagesIn(database, keys),
     token: (about) => issuer.sign(about),
     fetch: (input, init) => processes.current.fetch(input, init),
     kill: () => processes.kill(),

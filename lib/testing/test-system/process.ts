@@ -1,4 +1,5 @@
 import type { Database } from '#adapters/sqlite/database';
+import type { LocalKeys } from '#adapters/sqlite/keys';
 import { type Embedded, embeddedOn } from '#adapters/sqlite/open';
 import { createApi } from '#api/app';
 import type { LocalIssuer } from '#api/local-issuer';
@@ -19,6 +20,7 @@ export interface ProcessOptions {
   readonly config: Config;
   readonly clock: ManualClock;
   readonly database: Database;
+  readonly keys: LocalKeys;
   readonly telemetry: Telemetry;
   readonly issuer: LocalIssuer;
   readonly writesAndSendsAtomically: boolean;
@@ -43,24 +45,25 @@ export class TestProcess {
   private running: Running | undefined;
 
   constructor(options: ProcessOptions) {
-    const { app, clock, database, writesAndSendsAtomically } = options;
+    const { app, clock, database, keys, writesAndSendsAtomically } = options;
     this.options = options;
     const adapters = {
       clock: killableClock(clock, this.killSwitch),
       redriveOf: redriveIn(topologyOf(app)),
       writesAndSendsAtomically,
+      keys,
     };
     this.embedded = embeddedOn(killableDatabase(database, this.killSwitch), adapters);
   }
 
   async start(): Promise<void> {
     const { app: written, config, clock, telemetry, issuer, without, services, hostId } = this.options;
-    const { store, queues, publisher } = this.embedded;
+    const { store, queues, publisher, keys } = this.embedded;
     const app = killableApp(written, this.killSwitch);
     const definitions = loadDefinitions(app);
     await recordDefinitions(app.workflows, store, { mayReplace: true });
     const ports = killablePorts(
-      { store, queues, publisher, clock: killableClock(clock, this.killSwitch), telemetry, issuer, cursorKey: issuer.cursorKey },
+      { store, queues, publisher, keys, clock: killableClock(clock, this.killSwitch), telemetry, issuer, cursorKey: issuer.cursorKey },
       this.killSwitch,
     );
     const host = await startHost({

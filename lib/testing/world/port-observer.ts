@@ -1,9 +1,11 @@
+import type { LocalKeys } from '#adapters/sqlite/keys';
 import { collections, type Document } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
 import type { Queues, Received } from '#ports/queues';
 import type { CallerRef, StateRecord } from '#ports/records';
 import type { SentWithWrite, Store } from '#ports/store';
-import { deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { openedLetterNow } from '#roles/dead-letters/kept-body';
 import type { Channels } from './channels.ts';
 import type { PortCall } from './instrumented-ports.ts';
 import type { Observation } from './observation.ts';
@@ -11,6 +13,8 @@ import type { Observation } from './observation.ts';
 interface World {
   record(observation: Observation): void;
   readonly channels: Channels;
+  /** The keys with which the system encrypts dead letters, if it does. */
+  readonly keys?: LocalKeys;
   /** Whether messages are sent in the transaction of each write. */
   readonly writesAndSendsAtomically: boolean;
 }
@@ -79,7 +83,12 @@ export class PortObserver {
 
   private documentPut(document: Document): void {
     this.world.channels.stored(document);
-    if (isDeadLetter(document)) this.world.record({ type: 'dead-lettered', message: deadLetterIn(document) });
+    if (isDeadLetter(document)) this.world.record({ type: 'dead-lettered', message: this.openedLetter(document) });
+  }
+
+  private openedLetter(document: Document): DeadLetter {
+    const { keys } = this.world;
+    return keys ? openedLetterNow(deadLetterIn(document), keys.now.of) : deadLetterIn(document);
   }
 
   private sent(messages: Parameters<Queues['send']>[0]): void {

@@ -1,0 +1,132 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Clock } from '#ports/clock';
+import { SetupError } from '#ports/errors';
+import type { DayKey, Keys } from '#ports/keys';
+
+/** Keys on one machine. They are read without waiting, so that a write of the database can use them. */
+export interface LocalKeys extends Keys {
+  readonly now: { today(): DayKey; of(day: string): DayKey };
+}
+
+type Clocked = Pick<Clock, 'now'>;
+
+const keyBytes = 32;
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+const localKeys = (today: () => DayKey, of: (day: string) => DayKey, random: Keys['random']): LocalKeys => ({
+  now: { today, of },
+  today: async () => today(),
+  of: async (day) => of(day),
+  random,
+});
+
+export const keyFile = (folder: string): string => join(folder, 'keys.json');
+
+/**
+ * Returns the keys in the file `keys.json` of a data folder. Each day has its own key, made when it is first needed. Several processes may
+ * share the folder.
+ */
+export function keysInFile(folder: string, clock: Clocked): LocalKeys {
+  const path = keyFile(folder);
+  let known = new Map<string, Buffer>();
+  const read = (): Map<string, Buffer> => {
+    known = readKeys(path);
+    return known;
+  };
+  return localKeys(
+    () => {
+      const day = dayOf(clock.now());
+      const key = known.get(day) ?? read().get(day) ?? addKey(path, day, read);
+      return { day, key };
+    },
+    (day) => {
+      const key = known.get(day) ?? read().get(day);
+      if (!key) throw new Error(`The key of ${day} is not in ${path}. Restore this file from the backup of the data folder.`);
+      return { day, key };
+    },
+    randomBytes,
+  );
+}
+
+/** Returns keys that last as long as this process, for a database in memory. With a seed, all keys and random bytes follow from it. */
+export function keysInMemory(clock: Clocked, seed?: string): LocalKeys {
+  const secret = seed === undefined ? ofProcess : Buffer.from(seed);
+  const derived = (name: string): Buffer => createHmac('sha256', secret).update(name).digest();
+  let drawn = 0;
+  const of = (day: string): DayKey => ({ day, key: derived(`day/${day}`) });
+  return localKeys(
+    () => of(dayOf(clock.now())),
+    of,
+    seed === undefined ? randomBytes : (bytes) => derived(`random/${++drawn}`).subarray(0, bytes),
+  );
+}
+
+const ofProcess = randomBytes(keyBytes);
+
+function readKeys(path: string): Map<string, Buffer> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
+    throw error;
+  }
+  try {
+    const keys = Object.entries(JSON.parse(text) as { readonly [day: string]: string });
+    return new Map(keys.map(([day, key]) => [day, Buffer.from(key, 'base64url')]));
+  } catch {
+    throw new SetupError(
+      `The key file ${path} is damaged.`,
+      'Restore it from the backup of the data folder. Without it, nobody can read the secrets of the orders.',
+    );
+  }
+}
+
+/** Adds a key to the file. The new file replaces the old one at once, so that a crash leaves one of them. */
+function addKey(path: string, day: string, read: () => Map<string, Buffer>): Buffer {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const release = lock(`${path}.lock`);
+  try {
+    const keys = read();
+    const key = keys.get(day) ?? randomBytes(keyBytes);
+    keys.set(day, key);
+    const text = JSON.stringify(Object.fromEntries([...keys].map(([each, of]) => [each, of.toString('base64url')])), null, 2);
+    writeWhole(`${path}.new`, `${text}\n`);
+    renameSync(`${path}.new`, path);
+    return key;
+  } finally {
+    release();
+  }
+}
+
+function writeWhole(path: string, text: string): void {
+  const file = openSync(path, 'w', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  chmodSync(path, 0o600);
+}
+
+/** A process holds the lock for one write of a small file. An older lock belongs to a process that crashed. */
+const lockMaxMs = 5_000;
+const lockPollMs = 5;
+
+/** Waits for the lock of the key file: two processes that add a key at the same time would lose one of them. */
+function lock(path: string): () => void {
+  for (;;) {
+    try {
+      closeSync(openSync(path, 'wx', 0o600));
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (Date.now() - since > lockMaxMs) rmSync(path, { force: true });
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lockPollMs);
+  }
+}

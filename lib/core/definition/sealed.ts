@@ -1,0 +1,71 @@
+import { isObject, type Json } from '#core/data/json';
+import { mask, partsOf, referred } from './secrets.ts';
+
+/** A sealed secret: its encrypted content in base64url, and the place where it was sealed. The place is part of what the encryption authenticates. */
+export interface Sealed {
+  readonly content: string;
+  readonly place: string;
+}
+
+/** Matches the text of a sealed secret. The content has at least 28 bytes: a nonce and an authentication tag. */
+const form = /^sealed:1:([A-Za-z0-9_-]{38,}):(.*)$/s;
+
+/** Returns a sealed secret as a text. Expressions pass it on like any other value. */
+export const sealedText = ({ content, place }: Sealed): string => `sealed:1:${content}:${place}`;
+
+/** Returns the parts of a sealed secret; undefined for any other value. */
+export function sealedIn(value: unknown): Sealed | undefined {
+  const [, content, place] = (typeof value === 'string' && form.exec(value)) || [];
+  return content === undefined || place === undefined ? undefined : { content, place };
+}
+
+export const isSealed = (value: unknown): boolean => sealedIn(value) !== undefined;
+
+/** Whether a value holds a sealed secret. */
+export const holdsSealed = (value: Json): boolean => JSON.stringify(value).includes('"sealed:1:');
+
+/** Returns a copy in which masks replace the sealed secrets. */
+export function withoutSealed<T extends Json>(value: T): T {
+  return (holdsSealed(value) ? withSealed(value, () => mask) : value) as T;
+}
+
+/** Returns a copy with each sealed secret replaced. `pointer` is its place in the value. */
+export function withSealed(value: Json, replace: (text: string, pointer: readonly string[]) => Json, at: readonly string[] = []): Json {
+  if (isSealed(value)) return replace(value as string, at);
+  if (Array.isArray(value)) return value.map((entry, index) => withSealed(entry, replace, [...at, String(index)]));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, withSealed(entry as Json, replace, [...at, key])]));
+}
+
+/** Returns a copy with the values at the pointers replaced. `pointer` is the place of each: `*` in the pointers stands for every entry. */
+export function withReplaced(value: Json, pointers: readonly string[], replace: (value: Json, pointer: string) => Json): Json {
+  return pointers.reduce((result, pointer) => replacedAt(result, partsOf(pointer), replace, ''), value);
+}
+
+function replacedAt(value: Json, [part, ...rest]: readonly string[], replace: (value: Json, pointer: string) => Json, at: string): Json {
+  if (part === undefined) return replace(value, at);
+  const inside = (entry: Json, key: string): Json =>
+    part === '*' || part === key ? replacedAt(entry, rest, replace, `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`) : entry;
+  if (Array.isArray(value)) return value.map((entry, index) => inside(entry, String(index)));
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, inside(entry as Json, key)])) : value;
+}
+
+/**
+ * Whether a JSON Schema declares the field at a path: its properties, its entries or a part that allows any value include it. A schema
+ * that only tolerates unknown fields does not declare them.
+ */
+export function declares(schema: Json | undefined, path: readonly string[], root: Json | undefined = schema, depth = 0): boolean {
+  if (schema === true) return true;
+  if (!isObject(schema) || depth > 64) return false;
+  const [part, ...rest] = path;
+  if (part === undefined) return true;
+  const within = (inner: unknown, further: readonly string[] = rest) => declares(inner as Json, further, root, depth + 1);
+  const { $ref, properties, prefixItems, items, additionalProperties } = schema;
+  if (typeof $ref === 'string' && within(referred(root, $ref), path)) return true;
+  if (['anyOf', 'oneOf', 'allOf'].some((key) => Array.isArray(schema[key]) && schema[key].some((each) => within(each, path)))) return true;
+  if (isObject(properties) && Object.hasOwn(properties, part)) return within(properties[part]);
+  if (Array.isArray(prefixItems) && prefixItems[Number(part)] !== undefined) return within(prefixItems[Number(part)]);
+  if (items !== undefined || additionalProperties !== undefined) return within(items) || within(additionalProperties);
+  // A schema without any keyword about fields allows any value.
+  return !['$ref', 'properties', 'prefixItems', 'anyOf', 'oneOf', 'allOf', 'type', 'enum', 'const'].some((key) => key in schema);
+}
