@@ -3,6 +3,7 @@ import { closeOne, listChannels, openOne } from './channels.ts';
 import { cancelOrder, signalOrder } from './client-actions.ts';
 import { listClients, registerClient } from './clients.ts';
 import { discardMessage, isDeadLetter, listDeadLetters, resubmitMessage, showDeadLetter, treatMany } from './dead-letters.ts';
+import { eraseOrder } from './erase.ts';
 import { instructOrder } from './instructions.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
@@ -130,6 +131,21 @@ export const routes: readonly Route[] = [
     },
     refusals: ['not-found', 'infeasible', 'conflict', 'locked', 'stale', 'precondition-required'],
     handle: instructOrder,
+  }),
+  route({
+    method: 'POST',
+    path: '/orders/{id}/erase',
+    roles: ['admin'],
+    summary: 'Erase the secrets of a finished order for ever; its history stays',
+    body: instructions.EraseBody,
+    answers: {
+      200: {
+        description: 'Nobody can read the secrets any more. The same call again changes nothing.',
+        schema: instructions.SecretsErased,
+      },
+    },
+    refusals: ['not-found', 'conflict'],
+    handle: eraseOrder,
   }),
   route({
     method: 'GET',

@@ -105,6 +105,7 @@ export class SystemFunction extends Construct {
     for (const statement of statementsOf(props, `${logGroup.logGroupArn}`)) this.role.addToPolicy(statement);
     const consumers = announcesClosing(props.permissions) ? { REDRESS_QUEUE_ARNS: props.queueArnPrefix } : {};
     const audits = props.permissions.writesAuditLog ? { REDRESS_AUDIT_LOG: props.auditLog.logGroupName } : {};
+    const secretsKey = props.permissions.dayKeys === 'none' ? {} : { REDRESS_SECRETS_KEY: props.key.keyArn };
     this.function = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -122,7 +123,15 @@ export class SystemFunction extends Construct {
       // Lambda's loop detection would cut the chain scheduler, agent, scheduler after 16 hops.
       recursiveLoop: RecursiveLoop.ALLOW,
       tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
-      environment: { ...environment, ...spec.environment, ...consumers, ...audits, REDRESS_ROLE: spec.name, ...settings.environment },
+      environment: {
+        ...environment,
+        ...spec.environment,
+        ...consumers,
+        ...audits,
+        ...secretsKey,
+        REDRESS_ROLE: spec.name,
+        ...settings.environment,
+      },
       ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
     });
     const maxConcurrency = maxConcurrencyOf(props);

@@ -5,6 +5,7 @@ import { hasCalls } from '#core/checks/calls';
 import { collections } from '#ports/documents';
 import { agentOfRequests, isDeadLetterQueue, queueNames } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
+import { agentsWithSecrets } from '#roles/secrets/readers';
 import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
 
 /** The complete permissions of one function's role, in the terms of the system. */
@@ -35,6 +36,8 @@ export interface Permissions {
   readonly announces: boolean;
   /** Whether it writes to the log of the audit. */
   readonly writesAuditLog: boolean;
+  /** Whether it uses the day keys: `make` encrypts and decrypts secrets, `read` only decrypts them with keys that exist. */
+  readonly dayKeys: 'make' | 'read' | 'none';
   /** Whether it signs list cursors. */
   readonly readsCursorSecret: boolean;
 }
@@ -62,6 +65,7 @@ const none: Permissions = {
   answersClients: false,
   announces: false,
   writesAuditLog: false,
+  dayKeys: 'none',
   readsCursorSecret: false,
 };
 
@@ -126,7 +130,7 @@ const ofApi: Permissions['documents'] = [
   { actions: ['BatchGetItem', 'Query'], partitions: [audit] },
   { actions: ['GetItem'], partitions: [collections.auditDigests] },
   // A change and its entry are one transaction, so one statement allows both.
-  { actions: ['PutItem'], partitions: [orders, channels, partitions.clients, collections.deadLetters(every), audit] },
+  { actions: ['PutItem'], partitions: [orders, channels, partitions.clients, collections.deadLetters(every), collections.erased, audit] },
 ];
 
 /** Permissions by the file of the function. */
@@ -139,20 +143,24 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     indexes: [...orderIndexes, ...listIndexes],
     readsCursorSecret: true,
     writesAuditLog: true,
+    dayKeys: 'make',
   }),
   children: (spec, app) => ({ ...judging(spec, creating(withQueues(scheduling(app), answers(app)))), answersClients: false }),
   submissions: (spec, app) => {
     const given = judging(spec, creating(scheduling(app)));
-    return { ...given, table: [...given.table, readsClients] };
+    return { ...given, table: [...given.table, readsClients], dayKeys: 'make' };
   },
   // The scheduler also requeues a message that meets a lease or has lost too many races.
   scheduler: (spec, app) => judging(spec, scheduling(app)),
   // An agent also requeues a request while its circuit breaker is open.
-  agent: (spec, { agents }) => {
+  agent: (spec, app) => {
+    const { agents } = app;
+    const secret = agentsWithSecrets(app);
     const names = new Set(spec.sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
     return {
       ...judging(spec, { ...none, sendsTo: [...names].map((name) => queueNames.replies(name)) }),
       breakers: [...names],
+      dayKeys: [...names].some((name) => secret.has(name)) ? 'read' : 'none',
       recordsIntents: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
       ),
@@ -189,6 +197,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     sendsTo: [...app.agents.map(({ name }) => queueNames.replies(name)), ...answers(app)],
     answersClients: true,
     announces: true,
+    dayKeys: 'make',
   }),
 };
 

@@ -2,6 +2,8 @@ import { Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { breakerPartitionOf, intentPartitionOf } from '#adapters/aws/dynamodb/keys';
 import { eventSource } from '#adapters/aws/eventbridge';
+import { keyContext } from '#adapters/aws/kms-keys';
+import { collections } from '#ports/documents';
 import type { DetailType } from '#ports/records';
 import type { FunctionSpec } from '#runtime/topology';
 import type { SystemFunctionProps } from './lambda-function.ts';
@@ -10,6 +12,9 @@ import { announcesClosing, type Permissions, type TableRights } from './permissi
 /** KMS actions: SQS, EventBridge and Secrets Manager use a data key in the caller's name; DynamoDB needs more actions. */
 const keyOfQueues = ['kms:Decrypt', 'kms:GenerateDataKey'];
 const keyOfTable = [...keyOfQueues, 'kms:DescribeKey', 'kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
+
+/** KMS actions on the day keys, whose encryption context the statement names. */
+const keyActions = { make: keyOfQueues, read: ['kms:Decrypt'], none: [] } as const;
 
 /** The only announcement that agents and the supervisor may publish. */
 const closingType: DetailType = 'Channel Closed';
@@ -51,6 +56,9 @@ export function statementsOf(props: Granted, logGroupArn: string): readonly Poli
     }),
     ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
     ...allow(['logs:CreateLogStream', 'logs:PutLogEvents'], permissions.writesAuditLog ? [auditLog.logGroupArn] : []),
+    ...allow(keyActions[permissions.dayKeys], [key.keyArn], {
+      StringEquals: { [`kms:EncryptionContext:${keyContext.name}`]: keyContext.value },
+    }),
     // Permissions for what Lambda does in the function's name.
     ...allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], arns(spec.sources.map(({ queue }) => queue))),
     ...allow(usesTable(permissions) ? keyOfTable : keyOfQueues, [key.keyArn], { StringEquals: { 'kms:ViaService': services } }),
@@ -60,11 +68,14 @@ export function statementsOf(props: Granted, logGroupArn: string): readonly Poli
 }
 
 /** Returns all rights to the table. Rights with the same actions become one, because each statement adds to the size of the policy. */
-function tableRightsOf({ table, recordsIntents, breakers, documents }: Permissions): readonly TableRights[] {
+function tableRightsOf({ table, recordsIntents, breakers, documents, dayKeys }: Permissions): readonly TableRights[] {
   const all: readonly TableRights[] = [
     ...table,
     ...(recordsIntents ? [{ actions: ['PutItem', 'DeleteItem'], partitions: [intentPartitionOf('*')] }] : []),
     ...(breakers.length > 0 ? [{ actions: ['GetItem', 'PutItem'], partitions: breakers.map(breakerPartitionOf) }] : []),
+    ...(dayKeys === 'none'
+      ? []
+      : [{ actions: dayKeys === 'make' ? ['GetItem', 'PutItem'] : ['GetItem'], partitions: [collections.key('*')] }]),
     ...documents,
   ];
   const alike = Map.groupBy(all, ({ actions, attributes, partitions }) => JSON.stringify([actions, attributes, partitions === undefined]));
@@ -97,8 +108,8 @@ const chunks = <T>(values: readonly T[]): readonly (readonly T[])[] =>
     values.slice(index * perStatement, (index + 1) * perStatement),
   );
 
-const usesTable = ({ table, recordsIntents, breakers, documents }: Permissions): boolean =>
-  table.length + breakers.length + documents.length > 0 || recordsIntents;
+const usesTable = ({ table, recordsIntents, breakers, documents, dayKeys }: Permissions): boolean =>
+  table.length + breakers.length + documents.length > 0 || recordsIntents || dayKeys !== 'none';
 
 /** Returns the services that use the key in this function's name. */
 const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>

@@ -69,6 +69,10 @@ export const collections = {
   calls: (orderId: string) => `CALLS#${orderId}`,
   /** The recorded definition of each version of a workflow, as it first ran. The id is the version. */
   workflow: (name: string) => `WORKFLOW#${name}`,
+  /** The key of a day, encrypted by KMS. */
+  key: (day: string) => `KEY#${day}`,
+  /** Orders whose secrets were erased, by order. A restore erases them again. */
+  erased: 'ERASED',
   /** Places of API calls that wait for an order. */
   waits: 'WAITS',
   /** Position of the sweep through all orders. */

@@ -114,6 +114,9 @@ export interface Store extends IntentLog, Breakers, Documents {
   /** Replaces the state but keeps its instance, if the fence matches. */
   patch(head: StateHead, when: Fence): Promise<Write>;
 
+  /** Replaces the record of an order by one without its key, and writes new documents in the same transaction. Keeps no copy of the key. */
+  eraseSecrets(order: OrderRecord, documents: readonly Document[]): Promise<void>;
+
   /** Returns ids from a shard of the worklist with a time up to `until`, oldest first. They are candidates: the record decides. */
   due(worklist: 'due' | 'error', shard: number, until: number, limit: number): Promise<readonly string[]>;
   /**

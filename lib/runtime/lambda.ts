@@ -79,8 +79,9 @@ export function inLambda({ app, create, environment, print = toLog }: LambdaOpti
 async function open({ app, create, environment }: LambdaOptions, telemetry: Telemetry) {
   const config = readConfig(environment);
   const clock = systemClock;
-  const { store, queues, publisher, consumers, auditLog } = openAws(readAwsConfig(environment), { clock, retentionMs: config.retentionMs });
-  const ports = { store, queues, publisher, consumers, auditLog, clock, telemetry };
+  const opened = openAws(readAwsConfig(environment), { clock, retentionMs: config.retentionMs });
+  const { store, queues, publisher, keys, consumers, auditLog } = opened;
+  const ports = { store, queues, publisher, keys, consumers, auditLog, clock, telemetry };
   const issuer = readIssuer(environment) ?? nobody;
   const hostId = newHostId();
   const services = createAppServices({ app, hostId, role: environment['REDRESS_ROLE'] ?? 'lambda', ports });

@@ -142,6 +142,7 @@ async function requestedOnce(roles: Roles): Promise<void> {
   await submit(roles, 'stamped', { order: { item: 'no way' } });
   await roles.settle();
   assert.equal((await roles.outside.store.head(id))?.processState, 'Processed');
+  assert.equal((await roles.call('POST', `/orders/${id}/erase`, { as: 'admin', body: { reason: 'asked to' } })).status, 200);
 }
 
 /** Messages for a leased order are requeued. */

@@ -6,6 +6,7 @@ import type { SystemFunction } from '#infrastructure/lambda-function';
 import { collections } from '#ports/documents';
 import { responseQueuePrefix } from '#ports/queues';
 import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
+import { startKms } from '../support/emulators.ts';
 import { startLambdaApi } from '../support/lambda-api.ts';
 import app from './app.ts';
 import { everything } from './everything.ts';
@@ -17,9 +18,11 @@ const emulators = await startEmulators();
 afterAll(emulators.stop);
 const lambda = await startLambdaApi();
 afterAll(lambda.stop);
-const endpoints = { ...emulators.endpoints, lambda: lambda.endpoint };
+const kms = await startKms();
+afterAll(kms.stop);
+const endpoints = { ...emulators.endpoints, lambda: lambda.endpoint, kms: kms.endpoint };
 const made = await deployed(app, endpoints);
-const deployment = { ...made, queueArns: `arn:aws:sqs:${made.region}:000000000000:${made.queuePrefix}` };
+const deployment = { ...made, queueArns: `arn:aws:sqs:${made.region}:000000000000:${made.queuePrefix}`, secretsKey: 'secrets' };
 const roles = await openRoles({ app, endpoints, deployment, variables: { RETENTION_DAYS: '1', ANNOUNCE_PROCESSED: 'on' } });
 afterAll(roles.close);
 await everything(roles, deployment);
@@ -79,6 +82,8 @@ const platform: readonly Platform[] = [
 const rare: { readonly [right: string]: string } = {
   'dynamodb:PutItem WORKFLOW#*': 'the function that starts first records the definitions of new versions',
   'dynamodb:UpdateItem INTENT#*': 'the function that ends an order gives its intents their expiry',
+  'dynamodb:GetItem KEY#*': 'most functions meet no secret here',
+  'dynamodb:PutItem KEY#*': 'the function that starts a day makes its key',
   'dynamodb:GetItem CALLS#*': 'an order holds the keys of its last twenty calls itself',
   'dynamodb:PutItem CALLS#*': 'an order holds the keys of its last twenty calls itself',
 };
@@ -90,6 +95,7 @@ function asAllowed({ action, resource }: IamQuestion): string {
     .replace(`queue/${deployment.queuePrefix}`, 'queue/')
     .replace(`event-bus/${deployment.bus}`, 'event-bus')
     .replace(/^event-source-mapping:.*/, 'event-source-mapping:*')
+    .replace(/^key\/.*/, 'KMS::Key')
     .replace(new RegExp(`^queue/${responseQueuePrefix}.*`), `queue/${responseQueuePrefix}*`);
   return `${action} ${name}`;
 }
@@ -98,6 +104,9 @@ const questionsOf = (name: string) => roles.meter.entries().filter(({ role }) =>
 const questionsAbout = (name: string): readonly IamQuestion[] =>
   questionsOf(name).flatMap(({ questions }) => questions.filter(({ action }) => action.startsWith('dynamodb:')));
 const actionsOf = ({ Action }: Statement): readonly string[] => [Action].flat();
+/** Whether a condition holds for keys of days alone. */
+const isOfDayKeys = (condition: Statement['Condition']): boolean =>
+  condition?.['StringEquals']?.['kms:EncryptionContext:redress'] === 'day-key';
 const roleIdOf = (name: string): string => functionOf(stack, name).Role['Fn::GetAtt'][0];
 const allowedFor = (name: string): ReadonlySet<string> => allowedBy(statementsOf(stack, roleIdOf(name)), stack);
 const sorted = (set: Iterable<string>): readonly string[] => [...set].toSorted();
@@ -180,11 +189,21 @@ describe('a role may do what its function does, and nothing else', () => {
         ...(called.has('EventBridge') ? ['events'] : []),
         ...(job.permissions.readsCursorSecret ? ['secretsmanager'] : []),
       ].map((service) => `${service}.${region}.amazonaws.com`);
-      const [statement, ...others] = statementsOf(stack, roleIdOf(job.spec.name)).filter(({ Action }) => String(Action).includes('kms:'));
+      const [statement, ...others] = statementsOf(stack, roleIdOf(job.spec.name)).filter(
+        ({ Action, Condition }) => String(Action).includes('kms:') && !isOfDayKeys(Condition),
+      );
       assert.deepEqual(others, []);
       assert.deepEqual([statement?.Condition?.['StringEquals']?.['kms:ViaService']].flat(), expected);
     });
   }
+
+  test('A9: only the roles that meet secrets may decrypt day keys, and only with their encryption context', () => {
+    const rightsOf = (name: string) =>
+      statementsOf(stack, roleIdOf(name)).flatMap((each) => (isOfDayKeys(each.Condition) ? actionsOf(each) : []));
+    const all = [...stack.orders.functions.keys()].flatMap((name) => (rightsOf(name).length > 0 ? [[name, rightsOf(name)]] : []));
+    const make = ['kms:Decrypt', 'kms:GenerateDataKey'];
+    assert.deepEqual(Object.fromEntries(all), { api: make, submissions: make, 'dead-letter': make });
+  });
 
   test('every function has its own role, and every role and policy is covered here', () => {
     const known = [...stack.orders.functions.keys()].map(roleIdOf);
@@ -226,6 +245,7 @@ test('X-13: the dead-letter function writes no order: it keeps messages, deletes
     .map(({ Action, Condition }) => [Action, Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys']]);
   const channels = ['submissions', 'workflows', 'stock', 'post', 'wake-ups'];
   assert.deepEqual(written, [
+    [['dynamodb:GetItem', 'dynamodb:PutItem'], ['KEY#*']],
     [['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem'], channels.map(collections.tracks)],
     ['dynamodb:PutItem', channels.map(collections.deadLetters)],
   ]);

@@ -153,7 +153,7 @@ export interface DeskOptions {
   readonly dataFolder?: string;
   readonly hostId?: string;
   /** Replaces ports as the roles see them, given the real ones. */
-  readonly around?: (ports: Embedded) => Partial<Pick<Ports, 'store' | 'queues' | 'publisher'>>;
+  readonly around?: (ports: Embedded) => Partial<Pick<Ports, 'store' | 'queues' | 'publisher' | 'keys'>>;
   readonly emit?: Emit;
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -240,4 +241,42 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
+}
+
+/** KMS, as far as this system uses it. It counts the calls of each kind, and refuses a key whose encryption context differs. */
+export interface Kms extends Emulator {
+  readonly calls: { GenerateDataKey: number; Decrypt: number };
+}
+
+export async function startKms(): Promise<Kms> {
+  const calls = { GenerateDataKey: 0, Decrypt: 0 };
+  const made = new Map<string, { readonly plain: string; readonly context: string }>();
+  const server = createServer((request, response) => {
+    void bodyOf(request).then((body) => {
+      response.setHeader('content-type', 'application/x-amz-json-1.1');
+      const { CiphertextBlob = '', EncryptionContext } = JSON.parse(body) as { CiphertextBlob?: string; EncryptionContext?: object };
+      const context = JSON.stringify(EncryptionContext);
+      if (request.headers['x-amz-target'] === 'TrentService.GenerateDataKey') {
+        calls.GenerateDataKey += 1;
+        const [plain, wrapped] = [randomBytes(32).toString('base64'), randomBytes(184).toString('base64')];
+        made.set(wrapped, { plain, context });
+        return response.end(JSON.stringify({ Plaintext: plain, CiphertextBlob: wrapped }));
+      }
+      calls.Decrypt += 1;
+      const found = made.get(CiphertextBlob);
+      if (found?.context === context) return response.end(JSON.stringify({ Plaintext: found.plain }));
+      return response.writeHead(400).end(JSON.stringify({ __type: 'InvalidCiphertextException' }));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }

@@ -26,6 +26,8 @@ export function questionsOf(service: string, operation: string, input: Input): r
       );
     case 'Lambda':
       return [{ action: `lambda:${operation}`, resource: input['UUID'] ? `event-source-mapping:${input['UUID']}` : '*' }];
+    case 'KMS':
+      return [{ action: `kms:${operation}`, resource: `key/${String(input['KeyId']).split('/').at(-1)}` }];
     default:
       return [];
   }

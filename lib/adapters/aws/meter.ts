@@ -166,6 +166,7 @@ export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): S
   load: (orderId) => within({ orderId }, () => store.load(orderId)),
   head: (orderId) => within({ orderId }, () => store.head(orderId)),
   update: (state, when, sentWithWrite) => within({ orderId: state.orderId }, () => store.update(state, when, sentWithWrite)),
+  eraseSecrets: (order, documents) => within({ orderId: order.orderId }, () => store.eraseSecrets(order, documents)),
   patch: (head, when) => within({ orderId: head.orderId }, () => store.patch(head, when)),
   putPage: (orderId, rev, page) => within({ orderId }, () => store.putPage(orderId, rev, page)),
   pages: (orderId) => within({ orderId }, () => store.pages(orderId)),

@@ -9,11 +9,13 @@ import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
 import { SetupError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
+import type { Keys } from '#ports/keys';
 import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import { cloudWatchAuditLog } from './audit-log.ts';
 import { lambdaConsumers } from './event-source-mappings.ts';
 import { eventBridgePublisher } from './eventbridge.ts';
+import { kmsKeys } from './kms-keys.ts';
 import { type Meter, meteredQueues, meteredStore } from './meter.ts';
 import { sqsQueues } from './sqs/queues.ts';
 
@@ -24,6 +26,8 @@ export interface AwsConfig {
   /** The prefix of every queue's name: `redress-`. */
   readonly queuePrefix: string;
   readonly bus: string;
+  /** The key of KMS that wraps the day keys. Absent: secrets are stored as they come. */
+  readonly secretsKey?: string;
   /** The prefix of every queue's ARN, if event source mappings of Lambda feed the functions. */
   readonly queueArns?: string;
   /** The log group of the audit. */
@@ -37,6 +41,7 @@ const Environment = z.object({
   REDRESS_TABLE: name(/^[A-Za-z0-9_.-]{3,255}$/, 'expected 3 to 255 letters, digits, _, . and -'),
   REDRESS_QUEUE_PREFIX: name(/^[A-Za-z0-9_-]{0,40}$/, 'expected at most 40 letters, digits, _ and -').default(''),
   REDRESS_BUS: name(/^[A-Za-z0-9_./-]{1,256}$/, 'expected 1 to 256 letters, digits, _, ., / and -'),
+  REDRESS_SECRETS_KEY: name(/^[A-Za-z0-9:/_-]{1,2048}$/, 'expected the id or the ARN of a key of KMS').optional(),
   REDRESS_QUEUE_ARNS: name(
     /^arn:[a-z-]+:sqs:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{0,40}$/,
     'expected the common prefix of the queue ARNs',
@@ -55,12 +60,14 @@ export function readAwsConfig(environment: { readonly [name: string]: string | u
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
     throw new SetupError(`Invalid configuration for AWS: ${problems.join('; ')}.`, 'Set these variables to the outputs of the deployment.');
   }
-  const { AWS_REGION, REDRESS_TABLE, REDRESS_QUEUE_PREFIX, REDRESS_BUS, REDRESS_QUEUE_ARNS, REDRESS_AUDIT_LOG } = parsed.data;
+  const { AWS_REGION, REDRESS_TABLE, REDRESS_QUEUE_PREFIX, REDRESS_BUS, ...others } = parsed.data;
+  const { REDRESS_QUEUE_ARNS, REDRESS_AUDIT_LOG, REDRESS_SECRETS_KEY } = others;
   const names = { region: AWS_REGION, table: REDRESS_TABLE, queuePrefix: REDRESS_QUEUE_PREFIX, bus: REDRESS_BUS };
   return {
     ...names,
     ...(REDRESS_QUEUE_ARNS === undefined ? {} : { queueArns: REDRESS_QUEUE_ARNS }),
     ...(REDRESS_AUDIT_LOG === undefined ? {} : { auditLogGroup: REDRESS_AUDIT_LOG }),
+    ...(REDRESS_SECRETS_KEY === undefined ? {} : { secretsKey: REDRESS_SECRETS_KEY }),
   };
 }
 
@@ -71,6 +78,7 @@ export interface AwsEndpoints {
   readonly eventbridge: string;
   readonly lambda?: string;
   readonly logs?: string;
+  readonly kms?: string;
 }
 
 export interface AwsOptions {
@@ -86,6 +94,8 @@ export interface Aws {
   readonly store: Store;
   readonly queues: Queues;
   readonly publisher: Publisher;
+  /** Undefined if the deployment names no key. */
+  readonly keys: Keys | undefined;
   /** Undefined if no event source mappings feed the functions. */
   readonly consumers: Consumers | undefined;
   /** Undefined if the process writes no audit. */
@@ -138,6 +148,18 @@ export function openClients(region: Region): AwsClients {
   };
 }
 
+/** Returns the keys that KMS wraps. The client of KMS is loaded at the first use: most functions never need it. */
+function openKeys(region: Region, keyId: string, { store, clock, meter }: { store: Store; clock: Clock; meter: Meter | undefined }): Keys {
+  let opened: ReturnType<typeof open> | undefined;
+  const open = async () => {
+    const { KMSClient } = await import('@aws-sdk/client-kms');
+    const client = new KMSClient(settingsIn(region)('kms'));
+    meter?.attach(client);
+    return client;
+  };
+  return kmsKeys({ client: () => (opened ??= open()), keyId, documents: store, clock });
+}
+
 /** Loads the Lambda client when a channel is first closed or opened, which is rare. */
 function openConsumers(region: Region, queueArns: string, meter: Meter | undefined): Consumers {
   let opened: ReturnType<typeof open> | undefined;
@@ -163,7 +185,7 @@ function openAuditLog(region: Region, group: string): AuditLog {
 
 /** Opens the ports on AWS, from the names of the deployed resources. */
 export function openAws(config: AwsConfig, { clock, retentionMs, meter, endpoints }: AwsOptions): Aws {
-  const { region, table, queuePrefix, bus, queueArns, auditLogGroup } = config;
+  const { region, table, queuePrefix, bus, queueArns, auditLogGroup, secretsKey } = config;
   const clients = openClients({ region, endpoints });
   if (meter) for (const client of Object.values(clients)) meter.attach(client);
   const store = dynamoDbStore({ client: DynamoDBDocumentClient.from(clients.dynamodb), table, clock, retentionMs });
@@ -172,6 +194,7 @@ export function openAws(config: AwsConfig, { clock, retentionMs, meter, endpoint
     store: meter ? meteredStore(store, meter) : store,
     queues: meter ? meteredQueues(queues, meter) : queues,
     publisher: eventBridgePublisher({ client: clients.eventbridge, bus }),
+    keys: secretsKey === undefined ? undefined : openKeys({ region, endpoints }, secretsKey, { store, clock, meter }),
     consumers: queueArns === undefined ? undefined : openConsumers({ region, endpoints }, queueArns, meter),
     auditLog: auditLogGroup === undefined ? undefined : openAuditLog({ region, endpoints }, auditLogGroup),
     clients,

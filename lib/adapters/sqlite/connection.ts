@@ -21,7 +21,7 @@ export function connect(path: string): DatabaseSync {
     // The change to WAL can meet a process that opens the same new folder, and SQLite does not wait for it.
     retryBusy(() => connection.exec('PRAGMA journal_mode = WAL'));
     connection.exec(
-      'PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;',
+      'PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;',
     );
     if (wasLeftOpen) retryBusy(() => ensureWhole(connection));
     prepareSchema(connection, path);

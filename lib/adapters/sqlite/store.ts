@@ -3,6 +3,7 @@ import { sqliteBreakers } from './circuit-breakers.ts';
 import { sqliteClients } from './clients.ts';
 import type { Database } from './database.ts';
 import { documentsWithin, sqliteDocuments } from './documents.ts';
+import { sqliteErasure } from './erasure.ts';
 import { sqliteForgetting } from './forgetting.ts';
 import { sqliteIntents } from './intents.ts';
 import { sqliteListing } from './listing.ts';
@@ -36,6 +37,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     ...sqliteIntents(database),
     ...sqliteBreakers(database),
     ...sqliteDocuments(database, documents),
+    ...sqliteErasure(database, orders, documents),
     ...sqliteForgetting(database),
   };
 }

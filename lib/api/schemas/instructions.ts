@@ -12,6 +12,15 @@ export const KeyHeaders = z.object({
 
 export const CancelBody = z.strictObject({ reason });
 
+export const EraseBody = z.strictObject({ reason });
+
+export const SecretsErased = z.strictObject({
+  orderId: z.string(),
+  erasedAt: time,
+  orders: z.array(z.string()).describe('the order, and the orders that it called, whose secrets were erased by this call'),
+  deadLetters: z.int().describe('the number of dead letters whose texts were erased by this call'),
+});
+
 export const SignalBody = anyJson.describe('the payload of the signal, with the schema that the waiting workflow declares');
 
 export const InstructionHeaders = z.object({

@@ -13,6 +13,7 @@ import { deadLetterDiscard, deadLetterResubmit } from './dead-letter-treat.ts';
 import { demo } from './demo.ts';
 import { orderAnswer } from './order-answer.ts';
 import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-cancel.ts';
+import { orderErase } from './order-erase.ts';
 import { orderGet } from './order-get.ts';
 import { orderHistory } from './order-history.ts';
 import { orderList } from './order-list.ts';
@@ -51,6 +52,7 @@ export const commands: readonly CliCommand[] = [
   orderCompensate,
   orderMarkCompensated,
   orderTerminate,
+  orderErase,
   orderSuspend,
   orderResume,
   workflowGraph,

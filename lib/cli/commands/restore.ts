@@ -19,20 +19,22 @@ export const restore: CliCommand = {
   async run({ terminal, json, print }, _, [from = '', to = '']) {
     checkNames(from, to);
     // Imported here, because other commands start faster without the AWS SDK.
-    const { calledSince, checkTables, copyItems, openTables } = await import('#adapters/aws/dynamodb/restore');
+    const { calledSince, checkTables, copyItems, eraseAgain, openTables } = await import('#adapters/aws/dynamodb/restore');
     const { client, close } = await openTables();
     try {
       const onCopied = progress((items) => terminal.say(`${items} items copied`));
       const restoring = { client, from, to, countersAfter: countersAfterRestore, onCopied };
       await checkTables(restoring);
       const items = await copyItems(restoring);
+      const erased = await eraseAgain(restoring);
       if (!json) terminal.write(`${items} items from ${from} to ${to}\n`);
+      if (!json && erased > 0) terminal.write(`secrets of ${erased} orders erased again\n`);
       const called: CalledSince[] = [];
       for await (const order of calledSince(restoring)) {
         if (json) called.push(order);
         else terminal.write(lineOf(order));
       }
-      if (json) print({ items, from, to, called: called.map((order) => ({ ...order, submittedAt: timeOf(order) })) }, () => '');
+      if (json) print({ items, from, to, erased, called: called.map((order) => ({ ...order, submittedAt: timeOf(order) })) }, () => '');
     } finally {
       close();
     }

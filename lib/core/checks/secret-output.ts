@@ -103,7 +103,8 @@ export class Secrets {
     return node.collect === undefined ? [] : this.placesIn(node.collect).map((place) => `/*${place}`);
   }
 
-  private placesIn(template: Template): readonly string[] {
+  /** Returns pointers to the secrets in the value of a template. */
+  placesIn(template: Template): readonly string[] {
     if (this.searched.has(template)) return [];
     this.searched.add(template);
     const places = [...expressionsIn(template)].flatMap(({ text, pointer }) => {

@@ -50,7 +50,7 @@ export function dynamoDbDocuments(context: StoreContext): Documents {
 
 const keyOf = (collection: string, id: string) => ({ pk: collection, sk: id });
 
-const itemOf = (document: Document): Item & { readonly record: string } => ({
+export const itemOf = (document: Document): Item & { readonly record: string } => ({
   ...keyOf(document.collection, document.id),
   rev: document.rev,
   record: JSON.stringify(document),

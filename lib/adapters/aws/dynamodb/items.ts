@@ -177,7 +177,21 @@ function restored(orderId: string, kind: Kind, value: unknown): unknown {
 
 /** Returns the item of an order, with the sort attributes of its indexes. */
 export const orderItem = (
-  { orderId, client, reference, workflow, body, hash, responseChannel, submittedAt, firstGeneration, answer, caller }: OrderRecord,
+  {
+    orderId,
+    client,
+    reference,
+    workflow,
+    body,
+    hash,
+    responseChannel,
+    submittedAt,
+    firstGeneration,
+    answer,
+    caller,
+    key,
+    erasedAt,
+  }: OrderRecord,
   expiresAt?: number,
 ): Item => {
   const day = dayOf(submittedAt);
@@ -189,6 +203,8 @@ export const orderItem = (
     hash,
     submittedAt,
     answer,
+    ...(key === undefined ? {} : { key }),
+    ...(erasedAt === undefined ? {} : { erasedAt }),
     ...(firstGeneration === undefined ? {} : { firstGeneration }),
     ...(caller === undefined ? {} : { caller: JSON.stringify(caller) }),
     ...(responseChannel === undefined ? {} : { responseChannel }),
@@ -203,7 +219,7 @@ export const orderItem = (
 /** Returns the order of an item; throws UnreadableRecordError. */
 export function orderOf(item: Item): OrderRecord {
   const orderId = orderIdIn(String(item['pk']));
-  const { client, hash, submittedAt, firstGeneration, answer, reference, responseChannel } = item as unknown as OrderRecord;
+  const { client, hash, key, erasedAt, submittedAt, firstGeneration, answer, reference, responseChannel } = item as unknown as OrderRecord;
   const workflow = recordIn<OrderRecord['workflow']>(orderId, String(item['workflow']));
   const body = recordIn<OrderRecord['body']>(orderId, String(item['body']));
   return {
@@ -213,6 +229,8 @@ export function orderOf(item: Item): OrderRecord {
     workflow,
     body,
     hash,
+    ...(key === undefined ? {} : { key }),
+    ...(erasedAt === undefined ? {} : { erasedAt }),
     ...(responseChannel === undefined ? {} : { responseChannel }),
     submittedAt,
     ...(firstGeneration === undefined ? {} : { firstGeneration }),

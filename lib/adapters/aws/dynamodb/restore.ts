@@ -1,5 +1,16 @@
 import { DescribeTableCommand, DynamoDBClient, ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
-import { BatchWriteCommand, DynamoDBDocumentClient, GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  BatchWriteCommand,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  ScanCommand,
+} from '@aws-sdk/lib-dynamodb';
+import type { Json } from '#core/data/json';
+import { masked } from '#core/definition/secrets';
+import { collections } from '#ports/documents';
 import { SetupError } from '#ports/errors';
 import type { CallerRef, Counters } from '#ports/records';
 import { isPage, type Key, keys, orderIdIn, revOf } from './keys.ts';
@@ -93,6 +104,39 @@ export async function copyItems(restoring: Restoring): Promise<number> {
     restoring.onCopied?.(copied);
   }
   return copied;
+}
+
+/**
+ * Erases the secrets again that were erased after the backup: the copy has brought them back. The tombstones are items of the table in use,
+ * which a copy never removes. Resolves with the number of orders.
+ */
+export async function eraseAgain({ client, to }: Pick<Restoring, 'client' | 'to'>): Promise<number> {
+  let erased = 0;
+  for await (const items of pagesOf(client, {
+    TableName: to,
+    FilterExpression: 'pk = :erased',
+    ExpressionAttributeValues: { ':erased': collections.erased },
+  }))
+    for (const { record } of items) {
+      const { id, content } = JSON.parse(String(record)) as { readonly id: string; readonly content: Tombstone };
+      const Key = keys.order(id);
+      const { Item } = await client.send(new GetCommand({ TableName: to, Key, ConsistentRead: true }));
+      for (const { collection, id: letter } of content.deadLetters ?? [])
+        await client.send(new DeleteCommand({ TableName: to, Key: { pk: collection, sk: letter } }));
+      if (!Item || Item['erasedAt'] !== undefined) continue;
+      const { key: _, ...order } = Item;
+      const body = JSON.stringify(masked(JSON.parse(String(Item['body'])) as Json, content.pointers));
+      await client.send(new PutCommand({ TableName: to, Item: { ...order, body, erasedAt: content.at } }));
+      erased += 1;
+    }
+  return erased;
+}
+
+interface Tombstone {
+  readonly at: number;
+  /** The secret fields of the order. */
+  readonly pointers: readonly string[];
+  readonly deadLetters?: readonly { readonly collection: string; readonly id: string }[];
 }
 
 /** Yields each order from after the backup that a restored order has called. If its caller takes another way, only a person can undo it. */

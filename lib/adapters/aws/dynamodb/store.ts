@@ -3,6 +3,7 @@ import { dynamoDbBreakers } from './circuit-breakers.ts';
 import { dynamoDbClients } from './clients.ts';
 import { type DynamoDbStoreOptions, storeContext } from './context.ts';
 import { dynamoDbDocuments } from './documents.ts';
+import { dynamoDbErasure } from './erasure.ts';
 import { dynamoDbIntents } from './intents.ts';
 import { dynamoDbListing } from './listing.ts';
 import { dynamoDbCreation } from './order-creation.ts';
@@ -19,6 +20,7 @@ export function dynamoDbStore(options: DynamoDbStoreOptions): Store {
     ...dynamoDbCreation(context),
     ...dynamoDbOrderReads(context),
     ...dynamoDbOrderWrites(context),
+    ...dynamoDbErasure(context),
     ...dynamoDbWorklist(context),
     ...dynamoDbPages(context),
     ...dynamoDbListing(context, options.lookedMax),

@@ -11,7 +11,7 @@ import { topologyOf } from '#runtime/topology';
 /** Opens the deployed table, queues and bus at the addresses that the SDK finds. */
 export async function openAwsPorts({ app, config, environment, clock }: OpenPortsOptions): Promise<OpenPorts> {
   const deployment = readAwsConfig(environment);
-  const { store, queues, publisher, auditLog, clients, close } = openAws(deployment, { clock, retentionMs: config.retentionMs });
+  const { store, queues, publisher, keys, auditLog, clients, close } = openAws(deployment, { clock, retentionMs: config.retentionMs });
   const at = addressesOf(clients);
   const wanted = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
   const missing = await missingOf(clients, deployment, wanted, at);
@@ -27,6 +27,7 @@ export async function openAwsPorts({ app, config, environment, clock }: OpenPort
     queues,
     publisher,
     auditLog,
+    keys,
     about: [
       ['store', `DynamoDB table ${table} at ${at.dynamodb()}`],
       ['channels', `SQS queues ${queuePrefix}* at ${at.sqs()}`],

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import type { KMSClient } from '@aws-sdk/client-kms';
+import type { Clock } from '#ports/clock';
+import { collections, type Documents } from '#ports/documents';
+import { StoreUnavailableError } from '#ports/errors';
+import type { DayKey, Keys } from '#ports/keys';
+
+export interface KmsKeysOptions {
+  /** Opens the client of KMS at its first use. */
+  readonly client: () => Promise<KMSClient>;
+  /** The id or the ARN of the key that wraps the day keys. */
+  readonly keyId: string;
+  readonly documents: Pick<Documents, 'document' | 'putDocument'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** How long a process uses a day key before it asks KMS again, so that a key that was disabled is no longer used. */
+const cachedForMs = 3_600_000;
+const document = 'KEY';
+
+interface Known {
+  readonly key: Promise<Uint8Array>;
+  readonly until: number;
+}
+
+/**
+ * Returns keys that KMS wraps: one item for each day holds the day's key encrypted. The first order of a day has KMS make it; each process
+ * has it decrypted at most once an hour, and no order has a call of its own.
+ */
+export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Keys {
+  const known = new Map<string, Known>();
+
+  async function make(day: string): Promise<Uint8Array> {
+    const { GenerateDataKeyCommand } = await import('@aws-sdk/client-kms');
+    const made = await (await client()).send(
+      new GenerateDataKeyCommand({ KeyId: keyId, KeySpec: 'AES_256', EncryptionContext: contextOf(day) }),
+    );
+    if (!made.Plaintext || !made.CiphertextBlob) throw new Error('KMS returned no data key.');
+    const content = { wrapped: Buffer.from(made.CiphertextBlob).toString('base64') };
+    const write = await documents.putDocument({ collection: collections.key(day), id: document, rev: 1, content }, 0);
+    // Another process was first. Its key counts.
+    return write.outcome === 'written' ? made.Plaintext : unwrap(day, String(write.current?.content['wrapped']));
+  }
+
+  async function unwrap(day: string, wrapped: string): Promise<Uint8Array> {
+    const { DecryptCommand } = await import('@aws-sdk/client-kms');
+    const { Plaintext } = await (await client()).send(
+      new DecryptCommand({ KeyId: keyId, CiphertextBlob: Buffer.from(wrapped, 'base64'), EncryptionContext: contextOf(day) }),
+    );
+    if (!Plaintext) throw new Error('KMS returned no key.');
+    return Plaintext;
+  }
+
+  async function read(day: string, mayMake: boolean): Promise<Uint8Array> {
+    const found = await documents.document(collections.key(day), document);
+    if (found) return unwrap(day, String(found.content['wrapped']));
+    if (mayMake) return make(day);
+    throw new Error(`The table has no key of ${day}. Restore the item ${collections.key(day)} from a backup.`);
+  }
+
+  async function keyOf(day: string, mayMake: boolean): Promise<DayKey> {
+    const now = clock.now();
+    let found = known.get(day);
+    if (!found || found.until <= now) {
+      found = { key: read(day, mayMake), until: now + cachedForMs };
+      known.set(day, found);
+    }
+    try {
+      return { day, key: await found.key };
+    } catch (error) {
+      // The next call asks again.
+      if (known.get(day) === found) known.delete(day);
+      throw isOfKms(error)
+        ? new StoreUnavailableError(`KMS cannot provide the key of ${day}: ${error.message}`, { fatal: false, cause: error })
+        : error;
+    }
+  }
+
+  return {
+    today: () => keyOf(new Date(clock.now()).toISOString().slice(0, 10), true),
+    of: (day) => keyOf(day, false),
+    random: randomBytes,
+  };
+}
+
+/** KMS binds each day key to this context. The rights of the functions name its fixed part. */
+export const contextOf = (day: string) => ({ [keyContext.name]: keyContext.value, day });
+
+export const keyContext = { name: 'redress', value: 'day-key' } as const;
+
+const isOfKms = (error: unknown): error is Error => error instanceof Error && '$metadata' in error;
