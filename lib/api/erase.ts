@@ -6,7 +6,7 @@ import { type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { EraseBody } from './schemas/instructions.ts';
 
-/** Erases the secrets of a finished order, for ever. */
+/** Erases the secrets of a finished order forever. */
 export async function eraseOrder(call: Call<unknown, unknown, z.output<typeof EraseBody>>): Promise<Answer | Refusal> {
   const { api, id, body, caller, requestId } = call;
   const erased: Erased = await audited(

@@ -136,7 +136,7 @@ export const routes: readonly Route[] = [
     method: 'POST',
     path: '/orders/{id}/erase',
     roles: ['admin'],
-    summary: 'Erase the secrets of a finished order for ever; its history stays',
+    summary: 'Erase the secrets of a finished order forever; its history stays',
     body: instructions.EraseBody,
     answers: {
       200: {

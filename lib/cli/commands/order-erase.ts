@@ -12,7 +12,7 @@ interface ErasedView {
 
 export const orderErase: CliCommand<{ reason: string }> = {
   name: 'order erase',
-  summary: 'Erase the secrets of a finished order for ever',
+  summary: 'Erase the secrets of a finished order forever',
   declare: (command) =>
     command.argument('<id>', 'order id, or its beginning').requiredOption('--reason <text>', 'why; kept in the audit', textOption),
 

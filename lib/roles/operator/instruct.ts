@@ -77,19 +77,13 @@ export function createInstructing(
     const { rev, heldUntil } = loaded.record;
     const now = clock.now();
     if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, heldUntil ?? now);
-    const orderKey = await keyOf(loaded, decision, how);
+    const orderKey = await keyFor(loaded, decision, how, keys);
     const key = how.key && storedCallKey(how.key, orderKey);
     const before = await callKeys.before(orderId, loaded.instance, key);
     if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
     const seal = (): Decision => (orderKey && keys ? withPayloadSealed(loaded.program, decision, orderKey, keys) : decision);
     return refused(found, decision, readAt) ?? carryOut(loaded, seal(), { ...how, key }, now);
-  }
-
-  /** Decrypts the order's key if the call needs it: to compare its content with that of an earlier call, or to seal its payload. */
-  async function keyOf({ order }: Loaded, decision: Decision, how: How): Promise<OrderKey | undefined> {
-    const needsKey = how.key !== undefined || decision.kind === 'signal' || decision.kind === 'resubmit';
-    return needsKey && order.key !== undefined ? orderKeyIn(order.key, order.orderId, keys) : undefined;
   }
 
   async function carryOut(
@@ -132,6 +126,12 @@ export function createInstructing(
       withinMs: lockWaitMaxMs,
       onAttempt: () => telemetry.count('lockAttempt'),
     });
+}
+
+/** Decrypts the order's key if the call needs it: to compare its content with that of an earlier call, or to seal its payload. */
+async function keyFor({ order }: Loaded, decision: Decision, how: How, keys: Keys | undefined): Promise<OrderKey | undefined> {
+  const needsKey = how.key !== undefined || decision.kind === 'signal' || decision.kind === 'resubmit';
+  return needsKey && order.key !== undefined ? orderKeyIn(order.key, order.orderId, keys) : undefined;
 }
 
 /** Returns why a decision cannot be carried out on the order; undefined if it can. */

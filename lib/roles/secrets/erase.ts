@@ -40,7 +40,7 @@ interface Found {
 }
 
 /**
- * Makes the secrets of a finished order unreadable for everybody, for ever: removes its key from its record and from those of the orders
+ * Makes the secrets of a finished order unreadable for everybody, forever: removes its key from its record and from those of the orders
  * that it called, and the texts of dead letters that hold its secrets. Its history stays. A tombstone lets a restore do the same again. An
  * interrupted erasure can be repeated. `beside`: documents for the transaction that ends it.
  */

@@ -1,4 +1,4 @@
-import { keysInMemory, type LocalKeys } from '#adapters/sqlite/keys';
+import { keysInMemory } from '#adapters/sqlite/keys';
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import type { Definitions } from '#ports/definitions';
 import type { Received } from '#ports/queues';
@@ -54,7 +54,6 @@ export class World implements HostSurroundings {
   readonly timeline = new Timeline(startAt);
   readonly channels = new Channels(this.timeline);
   readonly embedded: Embedded;
-  readonly keys: LocalKeys;
   readonly functions: ReadonlyMap<string, CreateFunction>;
   readonly definitions: Definitions;
   readonly config: Config;
@@ -87,7 +86,6 @@ export class World implements HostSurroundings {
     const keys = keysInMemory(embeddedClock, 'the same for every run');
     const embedded = openEmbedded(':memory:', { clock: embeddedClock, keys, redriveOf, writesAndSendsAtomically });
     this.embedded = embedded;
-    this.keys = keys;
     this.definitions = definitions;
     this.config = config;
     const history = new History({ definitions, responseQueue });

@@ -13,8 +13,8 @@ import type { Observation } from './observation.ts';
 interface World {
   record(observation: Observation): void;
   readonly channels: Channels;
-  /** The keys with which the system encrypts dead letters, if it does. */
-  readonly keys?: LocalKeys;
+  /** Holds the keys with which the system encrypts dead letters, if it does. */
+  readonly embedded?: { readonly keys: LocalKeys };
   /** Whether messages are sent in the transaction of each write. */
   readonly writesAndSendsAtomically: boolean;
 }
@@ -87,8 +87,8 @@ export class PortObserver {
   }
 
   private openedLetter(document: Document): DeadLetter {
-    const { keys } = this.world;
-    return keys ? openedLetterNow(deadLetterIn(document), keys.now.of) : deadLetterIn(document);
+    const { embedded } = this.world;
+    return embedded ? openedLetterNow(deadLetterIn(document), embedded.keys.now.of) : deadLetterIn(document);
   }
 
   private sent(messages: Parameters<Queues['send']>[0]): void {
