@@ -29,6 +29,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /orders': { headers: { 'idempotency-key': 'matrix' }, body: goodSubmission },
   'POST /orders/{id}/cancel': { body: { reason: 'matrix' } },
   'POST /orders/{id}/signals/{name}': { body: {} },
+  'POST /orders/{id}/erase': { body: { reason: 'matrix' } },
   'POST /orders/{id}/instructions': { body: { kind: 'resubmit', reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/dead-letters/bulk': { body: { filter: {}, action: 'discard', reason: 'matrix', dryRun: true } },
   'DELETE /channels/{name}/dead-letters/{id}': { body: { reason: 'matrix', dryRun: true } },
@@ -50,7 +51,7 @@ test('every call is open only to the roles that its row in the table lists, and 
         ? [202]
         : call === cancel
           ? [202, 409]
-          : call === signal
+          : call === signal || path === '/orders/{id}/erase'
             ? [409]
             : /^\/channels\/\{name\}\/(open|close)$/.test(path)
               ? [200, 409]

@@ -16,8 +16,8 @@ export const entrance: readonly Mutant[] = [
     name: 'idempotency compares key only',
     why: 'another order under a used key is answered as if it were the first',
     file: submission,
-    find: "order.hash === digest ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };",
-    replace: "digest === '' ? { outcome: 'key-reused' } : { outcome: 'accepted', order, replayed: true };",
+    find: "order.hash === contentHash(content, key) ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };",
+    replace: "contentHash(content, key) === '' ? { outcome: 'key-reused' } : { outcome: 'accepted', order, replayed: true };",
   },
   {
     name: 'idempotency TTL shorter than retention',

@@ -97,8 +97,8 @@ export const moreReplies: readonly Mutant[] = [
     name: 'a fault quotes a secret input',
     why: 'a reply quotes a secret of the request that is not in the order: the inputs of the worlds have none',
     file: 'lib/roles/agent/secrets.ts',
-    find: 'inputSecretsOf(requested));',
-    replace: '[]);',
+    find: "if (result.status === 'failed') return withoutInputSecrets(result, secrets);",
+    replace: "if (result.status === 'failed') return withoutInputSecrets(result, []);",
     suites: ['test/roles/operation-errors.test.ts'],
   },
 ];
