@@ -169,7 +169,8 @@ export function openedWithFile(folder: string, stored: string, desk: Desk): stri
   const prefix = 'redress/order-key/';
   for (const [day, text] of Object.entries(keys)) {
     const key = Buffer.from(text, 'base64url');
-    for (const [, content = ''] of matches(new RegExp(`at-rest:1:${day}:([A-Za-z0-9_-]+)`, 'g'))) attempt(key, content, ['redress/message']);
+    for (const [, content = ''] of matches(new RegExp(`at-rest:1:${day}:([A-Za-z0-9_-]+)`, 'g')))
+      attempt(key, content, ['redress/message']);
     for (const [, content = ''] of matches(new RegExp(`sealed-text:1:${day}:([A-Za-z0-9_-]+)`, 'g')))
       attempt(key, content, [...letters, ...envelopes]);
     for (const [, wrapped = ''] of matches(new RegExp(`${day}\\.([A-Za-z0-9_-]{80})`, 'g'))) {
@@ -178,7 +179,8 @@ export function openedWithFile(folder: string, stored: string, desk: Desk): stri
         wrapped,
         orderIds.map((id) => `${prefix}${id}`),
       );
-      if (order) for (const [, content = '', place = ''] of sealed) attempt(order.plain, content, [`${order.about.slice(prefix.length)}#${place}`]);
+      if (order)
+        for (const [, content = '', place = ''] of sealed) attempt(order.plain, content, [`${order.about.slice(prefix.length)}#${place}`]);
     }
   }
   return found.join('\n');
