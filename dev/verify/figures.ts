@@ -9,6 +9,7 @@ export const figures: { readonly [goal: string]: () => Promise<{ readonly figure
   G5: () => import('./crash-points.ts'),
   G6: () => import('./fault-landing.ts'),
   G7: () => import('./search.ts'),
+  'A9-secrets': () => import('./stored-secrets.ts'),
   'G9-files': () => import('./torn-files.ts'),
   G9: () => import('./live-kills.ts'),
   G10: () => import('./paused-holders.ts'),

@@ -2,6 +2,7 @@ import type { UndoPage } from '#core/data/state';
 import { parseWorkflowRef, workflowRef } from '#core/definition/workflow-ref';
 import type { Breaker } from '#ports/circuit-breaker';
 import { UnreadableRecordError, unknownVersion } from '#ports/errors';
+import { timeText } from '#ports/messages';
 import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord, StoredClient } from '#ports/records';
 import { registrationIn, shardOf } from '#ports/records';
 import type { Page } from '#ports/store';
@@ -202,7 +203,7 @@ export const orderItem = (
     body: JSON.stringify(body),
     hash,
     submittedAt,
-    answer,
+    answer: storedAnswer({ orderId, submittedAt, answer, key }),
     ...(key === undefined ? {} : { key }),
     ...(erasedAt === undefined ? {} : { erasedAt }),
     ...(firstGeneration === undefined ? {} : { firstGeneration }),
@@ -215,6 +216,22 @@ export const orderItem = (
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
 };
+
+interface Answered extends Pick<OrderRecord, 'orderId' | 'submittedAt' | 'answer'> {
+  readonly key: string | undefined;
+}
+
+const usualAnswer = (processState: string, { orderId, submittedAt }: Pick<Answered, 'orderId' | 'submittedAt'>): string =>
+  JSON.stringify({ orderId, processState, submittedAt: timeText(submittedAt) });
+
+/**
+ * Shortens the usual answer to its state, so that an order with a key is hardly larger than one without: every kilobyte of an item is
+ * billed. Programs that know no keys do not know the short form, so other orders keep the whole text.
+ */
+function storedAnswer({ answer, key, ...order }: Answered): string {
+  const state = key === undefined ? undefined : ['Processing', 'Pending'].find((each) => usualAnswer(each, order) === answer);
+  return state ?? answer;
+}
 
 /** Returns the order of an item; throws UnreadableRecordError. */
 export function orderOf(item: Item): OrderRecord {
@@ -234,7 +251,7 @@ export function orderOf(item: Item): OrderRecord {
     ...(responseChannel === undefined ? {} : { responseChannel }),
     submittedAt,
     ...(firstGeneration === undefined ? {} : { firstGeneration }),
-    answer,
+    answer: answer.startsWith('{') ? answer : usualAnswer(answer, { orderId, submittedAt }),
     ...(item['caller'] === undefined ? {} : { caller: recordIn<CallerRef>(orderId, String(item['caller'])) }),
   };
 }
