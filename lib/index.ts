@@ -43,6 +43,8 @@ export type { Failed, FaultDetails, FaultTag, FaultType } from '#authoring/fault
 export { AnyFault, fault, PermanentFailure, TransientFailure, TransientFault, UnprocessableMessage } from '#authoring/fault';
 export type { Collecting, ForEachOptions, Turn } from '#authoring/loops';
 export { forEach, repeatWhile } from '#authoring/loops';
+export type { AppRule, RuleActionOf, RuleEvent, RuleRead, RuleValues } from '#authoring/rule';
+export { defineRule } from '#authoring/rule';
 export type {
   HostEvents,
   HostListeners,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { StoreUnavailableError, UnreadableRecordError } from '#ports/errors';
 import { createAudit } from '#roles/audit/audit';
+import { createRules } from '#roles/rules/rules';
 import { createClientRate } from '#roles/submission/client-rate';
 import { createHandler } from './handle.ts';
 import { openApi } from './openapi.ts';
@@ -22,6 +23,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     ...options,
     openApi: () => (document ??= JSON.stringify(openApi(routes, options.definitions))),
     audit: createAudit(options),
+    rules: createRules(options),
     clientRate: options.clientRate ?? createClientRate(options.config.clientOrdersPerSecond, options.clock),
   });
   const serve = createServing(options);

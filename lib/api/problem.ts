@@ -82,6 +82,8 @@ export interface ProblemError {
   readonly pointer: string;
   readonly code: string;
   readonly detail: string;
+  /** In an expression: characters from 1. */
+  readonly column?: number;
 }
 
 /** The reason why a call is refused, as data. `app.ts` alone turns it into a response. */

@@ -6,6 +6,7 @@ import type { Keys } from '#ports/keys';
 import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import type { Rules } from '#roles/rules/rules';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 import type { ClientRate } from '#roles/submission/client-rate';
 import type { Submit } from '#roles/submission/submission';
@@ -36,7 +37,12 @@ export interface ApiOptions {
 
 /** One request, validated against its row of the table. */
 export interface Call<Query = unknown, Head = unknown, Body = unknown> {
-  readonly api: ApiOptions & { readonly openApi: () => string; readonly clientRate: ClientRate; readonly audit: Audit };
+  readonly api: ApiOptions & {
+    readonly openApi: () => string;
+    readonly clientRate: ClientRate;
+    readonly audit: Audit;
+    readonly rules: Rules;
+  };
   readonly caller: Caller;
   readonly requestId: string;
   /** The id in the path, or empty. */

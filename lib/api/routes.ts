@@ -1,7 +1,7 @@
 import { auditRoutes } from './audit-routes.ts';
 import { closeOne, listChannels, openOne } from './channels.ts';
 import { cancelOrder, signalOrder } from './client-actions.ts';
-import { listClients, registerClient } from './clients.ts';
+import { clientRoutes } from './client-routes.ts';
 import { discardMessage, isDeadLetter, listDeadLetters, resubmitMessage, showDeadLetter, treatMany } from './dead-letters.ts';
 import { eraseOrder } from './erase.ts';
 import { instructOrder } from './instructions.ts';
@@ -9,8 +9,8 @@ import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
 import { showPlan } from './plan.ts';
 import { json, type Route, route } from './route.ts';
+import { ruleRoutes } from './rule-routes.ts';
 import * as channels from './schemas/channels.ts';
-import * as clients from './schemas/clients.ts';
 import { PageQuery, pageOf } from './schemas/common.ts';
 import * as deadLetters from './schemas/dead-letters.ts';
 import { Health } from './schemas/health.ts';
@@ -244,31 +244,9 @@ export const routes: readonly Route[] = [
     refusals: ['not-found', 'conflict', 'locked'],
     handle: resubmitMessage,
   }),
-  route({
-    method: 'GET',
-    path: '/clients',
-    roles: ['admin'],
-    summary: 'List the registered clients',
-    query: PageQuery,
-    answers: { 200: { description: 'A page of clients, by id', schema: pageOf(clients.Client) } },
-    refusals: [],
-    handle: listClients,
-  }),
-  route({
-    method: 'PUT',
-    path: '/clients/{id}',
-    roles: ['admin'],
-    summary: 'Register a client: its response queues, and the senders and programs that may submit for it',
-    headers: clients.ClientHeaders,
-    body: clients.ClientBody,
-    answers: {
-      200: { description: 'The changed registration, with its `ETag`', schema: clients.Client },
-      201: { description: 'The new registration, with its `ETag`', schema: clients.Client },
-    },
-    refusals: ['conflict', 'stale', 'precondition-required'],
-    handle: registerClient,
-  }),
+  ...clientRoutes,
   ...auditRoutes,
+  ...ruleRoutes,
   route({
     method: 'GET',
     path: '/health',

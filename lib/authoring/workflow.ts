@@ -7,13 +7,14 @@ import { workflowRef } from '#core/definition/workflow-ref';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
 import { calledBy, type WithOutput } from './call.ts';
-import { catalogOf } from './catalog.ts';
+import { catalogOf, catalogOfApp } from './catalog.ts';
 import { type ChannelPolicies, channelProblems } from './channel-policy.ts';
 import { isComposite } from './composite.ts';
 import { DefinitionError } from './definition-error.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
 import { missingIn, type Origin, originOf, partsOf, placeOf, recordingSteps } from './origin.ts';
+import { type AppRule, ruleProblems } from './rule.ts';
 import { checkedSchemaOf } from './schema.ts';
 import type { HostListeners, RuntimeService } from './services.ts';
 
@@ -176,6 +177,8 @@ export interface App {
   readonly local?: LocalTrial;
   /** How messages that cannot be processed are treated, by channel: an agent's name, `submissions` or `wake-ups`. */
   readonly channels?: ChannelPolicies;
+  /** What the system does about exceptions without a person. */
+  readonly rules?: readonly AppRule[];
   /** Services that each process of the app starts, on one machine and in Lambda. */
   readonly services?: readonly RuntimeService[];
   /** Listeners for the events of the host. */
@@ -185,13 +188,14 @@ export interface App {
 /**
  * Defines an app from workflows and agents. The system does not start if a step's agent or operation is missing.
  *
- * @throws DefinitionError that names every agent name that occurs twice, and every invalid channel policy.
+ * @throws DefinitionError that names every agent name that occurs twice, every invalid channel policy, and every problem of a rule.
  */
 export function defineApp({
   workflows,
   agents,
   local,
   channels,
+  rules,
   services,
   on,
 }: {
@@ -199,6 +203,7 @@ export function defineApp({
   agents: readonly AnyAgent[];
   local?: LocalTrial;
   channels?: ChannelPolicies;
+  rules?: readonly AppRule[];
   services?: readonly RuntimeService[];
   on?: HostListeners;
 }): App {
@@ -211,6 +216,7 @@ export function defineApp({
       (name) => `Two agents are called "${name}". They would share one queue: rename one, or define one agent with all operations.`,
     ),
     ...channelProblems(channels ?? {}),
+    ...rulesProblems(rules ?? [], { workflows, agents: agents.map(agentDefinitionOf) }),
   ];
   if (problems.length > 0) throw new DefinitionError(problems.join('\n'));
   return {
@@ -218,6 +224,7 @@ export function defineApp({
     agents: agents.map(agentDefinitionOf),
     ...(local ? { local } : {}),
     ...(channels ? { channels } : {}),
+    ...(rules ? { rules } : {}),
     ...(services ? { services } : {}),
     ...(on ? { on } : {}),
   };
@@ -225,6 +232,9 @@ export function defineApp({
 
 const isDefinition = (part: unknown): boolean => isObject(part) && typeof part['name'] === 'string' && isObject(part['root']);
 const isAgent = (part: unknown): boolean => isObject(part) && agentDefinitionOf(part as AnyAgent) !== undefined;
+
+const rulesProblems = (rules: readonly AppRule[], app: Pick<App, 'workflows' | 'agents'>): readonly string[] =>
+  rules.length > 0 ? ruleProblems(rules, { workflows: app.workflows, catalog: catalogOfApp(app) }) : [];
 
 /** Checks the parts of an app. Modules that import each other leave a part undefined. */
 function checkParts(what: 'workflows' | 'agents', maker: string, parts: readonly unknown[], isGood: (part: unknown) => boolean): void {

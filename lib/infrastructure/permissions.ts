@@ -128,9 +128,23 @@ const ofApi: Permissions['documents'] = [
   },
   { actions: ['DeleteItem', 'GetItem', 'PutItem', 'Query'], partitions: [collections.deadLetters(every)] },
   { actions: ['BatchGetItem', 'Query'], partitions: [audit] },
-  { actions: ['GetItem'], partitions: [collections.auditDigests] },
+  { actions: ['GetItem'], partitions: [collections.auditDigests, collections.rules] },
+  { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
+  { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
   // A change and its entry are one transaction, so one statement allows both.
-  { actions: ['PutItem'], partitions: [orders, channels, partitions.clients, collections.deadLetters(every), collections.erased, audit] },
+  {
+    actions: ['PutItem'],
+    partitions: [
+      orders,
+      channels,
+      partitions.clients,
+      collections.deadLetters(every),
+      collections.rules,
+      collections.rule(every),
+      collections.erased,
+      audit,
+    ],
+  },
 ];
 
 /** Permissions by the file of the function. */

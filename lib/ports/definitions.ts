@@ -1,6 +1,9 @@
 import type { AgentDefinition } from '#authoring/agent';
 import type { Json } from '#core/data/json';
+import type { Catalog } from '#core/definition/catalog';
+import type { WorkflowDefinition } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
+import type { Rule } from '#core/rules/rule';
 import type { StateRecord } from './records.ts';
 
 /** Definitions of the app's workflows and agents. */
@@ -12,6 +15,11 @@ export interface Definitions {
   /** Returns the newest version, which new orders start with. */
   newest(name: string): Program | undefined;
   names(): readonly string[];
+  /** All versions of all workflows. */
+  readonly workflows: readonly WorkflowDefinition[];
+  readonly catalog: Catalog;
+  /** The rules that the app declares. */
+  readonly rules: readonly Rule[];
   /** Whether an output matches the operation's schema. */
   isOutput(agent: string, operation: string, output: Json): boolean;
   readonly agents: readonly AgentDefinition[];

@@ -73,6 +73,16 @@ export const collections = {
   key: (day: string) => `KEY#${day}`,
   /** Orders whose secrets were erased, by order. A restore erases them again. */
   erased: 'ERASED',
+  /** Pointer to the rules of people in force, under the id `CURRENT`. */
+  rules: 'RULES',
+  /** The rules of people under their hash, in parts. */
+  ruleSet: (hash: string) => `RULESET#${hash}`,
+  /** The versions of a rule, the newest first. */
+  rule: (id: string) => `RULE#${id}`,
+  /** How often rules were asked and acted, in shards. */
+  ruleCounts: 'RULE-COUNTS',
+  /** The outcomes of a rule's last actions. The id is that of the rule. */
+  ruleOutcomes: 'RULE-OUTCOMES',
   /** Places of API calls that wait for an order. */
   waits: 'WAITS',
   /** Position of the sweep through all orders. */

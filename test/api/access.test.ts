@@ -34,6 +34,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /channels/{name}/dead-letters/bulk': { body: { filter: {}, action: 'discard', reason: 'matrix', dryRun: true } },
   'DELETE /channels/{name}/dead-letters/{id}': { body: { reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/dead-letters/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
+  'PUT /rules/{id}': { body: { event: { kind: 'step-late' }, action: { kind: 'suspend' }, reason: 'r' } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [], reason: 'a test' } },
   'POST /channels/{name}/close': { body: { reason: 'matrix' } },
   'POST /channels/{name}/open': { body: {} },
@@ -41,6 +42,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
 
 test('every call is open only to the roles that its row in the table lists, and an order of another client is not found (OWASP API1, API5)', async () => {
   const { ask, orderInError, deadLetter } = startApi();
+  await ask('PUT', '/rules/acme', { as: 'admin', ...wellFormed['PUT /rules/{id}'] });
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(await orderInError('k3'), 0) });
   const toCancel = await orderInError('k2');
   const objects = { own: await orderInError('k'), absent: `ord_${'a'.repeat(52)}`, strange: '..%2f%00' };
@@ -57,7 +59,9 @@ test('every call is open only to the roles that its row in the table lists, and 
               ? [200, 409]
               : call === 'PUT /clients/{id}'
                 ? [201]
-                : [200];
+                : /^(PUT|DELETE) \/rules/.test(call)
+                  ? [400, 428]
+                  : [200];
     const other = { any: path.startsWith('/channels') ? message : 'acme' };
     for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : other)) {
       const id = call === cancel && object === 'own' ? toCancel : given;
@@ -76,13 +80,14 @@ test('every call is open only to the roles that its row in the table lists, and 
 
 test('a viewer reads what an operator reads, except the audit and the clients, and is refused each change', async () => {
   const { ask, orderInError, deadLetter, stored } = startApi();
+  await ask('PUT', '/rules/acme', { as: 'admin', ...wellFormed['PUT /rules/{id}'] });
   const id = await orderInError('k');
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(id, 0) });
   const before = await stored();
   const operating = routes.filter(({ roles }) => roles !== 'anyone' && roles.some((role) => role !== 'viewer'));
   for (const { method, path } of operating) {
     const call = `${method} ${path}`;
-    const given = path.startsWith('/channels') ? message : path.startsWith('/clients') ? 'acme' : id;
+    const given = path.startsWith('/channels') ? message : /^\/(clients|rules)/.test(path) ? 'acme' : id;
     const at = path.replace('{id}', given).replace('{name}', path.startsWith('/channels') ? 'wake-ups' : 'visa');
     const read = (as: Who) => ask(method, at, { as, ...(method === 'GET' ? {} : wellFormed[call]) });
     const mine = await read('viewer');

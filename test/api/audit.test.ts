@@ -30,6 +30,14 @@ const actions: { readonly [what: string]: CrashCase } = {
     act: async (api) => () => put(api, registration),
     isDone: async ({ store }) => (await store.client('acme')) !== undefined,
   },
+  'a rule': {
+    act: async (api) => () =>
+      api.ask('PUT', '/rules/late', {
+        token,
+        body: { event: { kind: 'step-late' }, action: { kind: 'suspend' }, reason: 'late' },
+      }),
+    isDone: async ({ store }) => (await store.document(collections.rules, 'CURRENT')) !== undefined,
+  },
   'a channel': {
     act:
       async ({ ask }) =>

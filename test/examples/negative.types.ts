@@ -19,6 +19,7 @@ import {
   defineActivity,
   defineAgent,
   defineLeafActivity,
+  defineRule,
   defineWorkflow,
   EngineFault,
   equals,
@@ -525,3 +526,35 @@ export const wrongOwn = defineWorkflow('wrong-own', { version: 1, order: Order, 
   faultsAre(call(shipOne, { sku: 'tea', address: order.address })).exactly<'Refused/OutOfStock' | 'AddressInvalid'>(true);
   return sequence(lock({ key: 'x' }));
 });
+
+const rescue = defineWorkflow('rescue', { version: 1, order: z.object({ orderId: z.string() }) }, () => sequence());
+const ofRescue = { name: 'A rule', workflow: rescue, mode: 'enforce' } as const;
+const declined = { kind: 'exception', type: CardDeclined } as const;
+
+// @ts-expect-error an unknown kind of event: "exeption"
+defineRule('kind', { ...ofRescue, event: { kind: 'exeption' }, action: { kind: 'suspend' } });
+// @ts-expect-error a class of a signal: class
+defineRule('class', { ...ofRescue, event: { kind: 'signal', class: 'expected' }, action: { kind: 'suspend' } });
+// @ts-expect-error an age without seconds: afterSeconds
+defineRule('age', { ...ofRescue, event: { kind: 'order-age' }, action: { kind: 'suspend' } });
+// @ts-expect-error a list of events without a time: withinSeconds
+defineRule('within', { ...ofRescue, all: [declined, { kind: 'signal' }], action: { kind: 'suspend' } });
+// @ts-expect-error a misspelt field of the order: ordrId
+defineRule('field', { ...ofRescue, event: declined, condition: ({ order }) => equals(order.ordrId, 'x'), action: { kind: 'suspend' } });
+defineRule('signal', {
+  ...ofRescue,
+  event: { kind: 'signal' },
+  // @ts-expect-error an exception where none exists: exception
+  condition: ({ exception }) => equals(exception.type, 'x'),
+  action: { kind: 'suspend' },
+});
+// @ts-expect-error a condition that is a text: Expr<boolean>
+defineRule('text', { ...ofRescue, event: declined, condition: ({ order }) => order.orderId, action: { kind: 'suspend' } });
+// @ts-expect-error a retry of no step: "retry"
+defineRule('retry', { ...ofRescue, event: { kind: 'signal' }, action: { kind: 'retry' } });
+// @ts-expect-error a skip without an output: output
+defineRule('skip', { ...ofRescue, event: declined, action: { kind: 'skip' } });
+// @ts-expect-error an order that goes on nowhere: path
+defineRule('resumed', { ...ofRescue, event: declined, action: { kind: 'handle', workflow: rescue, control: 'resumed' } });
+// @ts-expect-error an unknown mode: "on"
+defineRule('mode', { ...ofRescue, mode: 'on', event: declined, action: { kind: 'suspend' } });

@@ -29,6 +29,7 @@ const stepMs = 63_000;
 export async function everything(roles: Roles, deployment: AwsConfig): Promise<void> {
   await roles.outside.clients.sqs.send(new CreateQueueCommand({ QueueName: answered }));
   await register(roles);
+  await writeRules(roles);
   await goodOrders(roles);
   await readings(roles);
   await ordersByMessage(roles);
@@ -64,6 +65,15 @@ async function register(roles: Roles): Promise<void> {
   assert.equal((await roles.call('GET', '/clients', { as: 'admin' })).status, 200);
   for (const query of ['', 'by=admin', 'kind=client'])
     assert.equal((await roles.call('GET', '/audit', { as: 'admin', query })).status, 200, query);
+}
+
+async function writeRules(roles: Roles): Promise<void> {
+  const body = { event: { kind: 'step-late' }, action: { kind: 'announce', text: 'late' }, reason: 'a trial' };
+  const put = (headers = {}) => roles.call('PUT', '/rules/late', { as: 'admin', body, headers });
+  assert.equal((await put()).status, 201);
+  assert.equal((await put({ 'if-match': '"1"' })).status, 200);
+  for (const path of ['/rules', '/rules/late', '/rules/late/versions'])
+    assert.equal((await roles.call('GET', path, { as: 'admin' })).status, 200, path);
 }
 
 /** Completes orders: with a response queue, with one that is gone, and with a wait at the start. */

@@ -8,7 +8,7 @@ import { assign, defineAgent, defineApp, defineWorkflow, fault, operation, secre
 /** An order for rules: two steps, a variable, a signal, a secret. */
 export const Declined = fault('Declined');
 const never = () => Promise.reject(new Error('not called'));
-const agent = defineAgent('payment', {
+export const agent = defineAgent('payment', {
   charge: operation({
     input: z.strictObject({ amount: z.number(), card: z.string() }),
     output: z.strictObject({ chargeId: z.string(), amount: z.number() }),

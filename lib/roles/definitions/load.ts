@@ -18,8 +18,9 @@ import { isPinnedTo } from './pinning.ts';
  *
  * @throws SetupError that names every problem of every workflow, with its path.
  */
-export function loadDefinitions({ workflows, agents }: App): Definitions {
-  const warnings = warningsOf(workflows, catalogOfApp({ workflows, agents }));
+export function loadDefinitions({ workflows, agents, rules = [] }: App): Definitions {
+  const catalog = catalogOfApp({ workflows, agents });
+  const warnings = warningsOf(workflows, catalog);
   const programs = new Map<string, Program>();
   const newest = new Map<string, Program>();
   for (const definition of workflows) {
@@ -42,6 +43,9 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
     },
     newest: (name) => newest.get(name),
     names: () => [...newest.keys()],
+    workflows,
+    catalog,
+    rules,
     isOutput: (agent, operation, output) => {
       const schema = outputs.get(`${agent}.${operation}`);
       return schema !== undefined && issuesIn(schema, output).length === 0;

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { ruleFields } from '#authoring/rule-schema';
+import { ruleLimits } from '#core/rules/rule';
+import { reason, time, timeOrNull } from './common.ts';
+
+const origin = z.enum(['app', 'people']);
+const version = z.int().min(1);
+
+export const RuleBody = z.strictObject({
+  ...ruleFields,
+  name: ruleFields.name.exactOptional().describe('default: the id'),
+  origin: origin.exactOptional().describe('that of the rule, if it is given'),
+  mode: ruleFields.mode.default('dry-run'),
+  priority: ruleFields.priority.default(0),
+  timesPerOrder: ruleFields.timesPerOrder.default(ruleLimits.timesPerOrderDefault),
+  reason,
+});
+
+export const RuleHeaders = z.object({
+  'if-match': z
+    .string()
+    .regex(/^"[1-9]\d{0,14}"$/, 'expected the ETag of the rule in quotes, such as "7"')
+    .exactOptional()
+    .describe('required for a change: the ETag of the rule, which is its version in quotes'),
+});
+
+export const RuleQuery = z.strictObject({
+  version: z
+    .string()
+    .regex(/^[1-9]\d{0,8}$/, 'expected a version: a whole number from 1')
+    .transform(Number)
+    .pipe(version)
+    .exactOptional()
+    .describe('an earlier version'),
+});
+
+export const RuleDeletion = z.strictObject({ reason: z.string().min(1).max(1024).regex(/\S/, 'expected a reason') });
+
+const counted = z.int().min(0);
+
+export const Rule = z.strictObject({
+  id: z.string(),
+  origin,
+  ...ruleFields,
+  version,
+  hits: counted.describe('how often its condition was true; approximate, as the other figures'),
+  lastHitAt: timeOrNull,
+  acted: counted,
+  passed: counted,
+  failedAgain: counted,
+});
+
+export const RuleVersion = z.strictObject({
+  version,
+  at: timeOrNull.describe('null: the version that the app declares'),
+  by: z.string().nullable(),
+  reason: z.string().nullable(),
+  rule: z
+    .strictObject({ id: z.string(), origin, ...ruleFields, version })
+    .nullable()
+    .describe('null: this change deleted the rule'),
+});
+
+export const RuleDeleted = z.strictObject({ id: z.string(), deletedAt: time });

@@ -1,0 +1,32 @@
+import { isHarmful, withOutcome } from '#core/rules/demotion';
+import { collections, type Documents } from '#ports/documents';
+import { compareAndSet } from '#ports/util/compare-and-set';
+import type { Rules } from './rules.ts';
+
+/** Value of `by` when the engine changes a rule. */
+export const byEngine = 'engine';
+
+/**
+ * Notes whether the order passed the step after an action of a rule, and demotes a rule that does harm: its mode becomes dry-run.
+ * Returns whether it did: the caller then opens a task.
+ */
+export async function noteOutcome(
+  { store, rules }: { readonly store: Documents; readonly rules: Pick<Rules, 'rule' | 'put'> },
+  { ruleId, version, hasPassed }: { readonly ruleId: string; readonly version: number; readonly hasPassed: boolean },
+): Promise<boolean> {
+  const harmful = await compareAndSet<boolean>(async () => {
+    const found = await store.document(collections.ruleOutcomes, ruleId);
+    // Another version of a rule is another rule.
+    const before = found?.content['version'] === version ? String(found.content['outcomes']) : '';
+    const outcomes = withOutcome(before, hasPassed);
+    const document = { collection: collections.ruleOutcomes, id: ruleId, rev: (found?.rev ?? 0) + 1, content: { version, outcomes } };
+    const { outcome } = await store.putDocument(document, found?.rev ?? 0);
+    return outcome === 'written' ? isHarmful(outcomes) : 'lost';
+  });
+  if (harmful !== true) return false;
+  const rule = await rules.rule(ruleId);
+  if (rule?.version !== version || rule.mode !== 'enforce') return false;
+  const reason = 'Half of its last 20 actions failed again.';
+  const written = await rules.put({ ...rule, mode: 'dry-run' }, { by: byEngine, reason, expected: version });
+  return written.outcome === 'written';
+}
