@@ -129,17 +129,36 @@ export const storedIn = (folder: string, desk: Desk): string =>
     JSON.stringify(desk.announced()),
   ].join('\n');
 
+/** Returns the owners of the texts that occur in a stored text. It is read once for each length of a text, however many there are. */
+function ownersIn(stored: string, texts: readonly (readonly [text: string, owner: string])[]): readonly string[] {
+  const found = new Set<string>();
+  for (const [length, alike] of Map.groupBy(texts, ([text]) => text.length)) {
+    const owners = new Map(alike);
+    for (let at = 0; at + length <= stored.length; at++) {
+      const owner = owners.get(stored.slice(at, at + length));
+      if (owner !== undefined) found.add(owner);
+    }
+  }
+  return [...found];
+}
+
 /** Returns the cards that a stored text holds in any form. */
 export const cardsIn = (stored: string, cards: readonly string[]): readonly string[] =>
-  cards.filter((card) => formsOf(card).some((form) => stored.includes(form)));
+  ownersIn(
+    stored,
+    cards.flatMap((card) => formsOf(card).map((form) => [form, card] as const)),
+  );
 
 /** Returns the texts whose hash is stored, in any usual form: somebody who guesses such a text could confirm the guess. */
 export const confirmedIn = (stored: string, guesses: readonly string[]): readonly string[] =>
-  guesses.filter((guess) =>
-    (['sha256', 'sha1', 'sha512', 'md5'] as const).some((algorithm) => {
-      const digest = hash(algorithm, guess, 'buffer');
-      return (['hex', 'base64', 'base64url'] as const).some((form) => stored.includes(digest.toString(form).slice(0, 16)));
-    }),
+  ownersIn(
+    stored,
+    guesses.flatMap((guess) =>
+      (['sha256', 'sha1', 'sha512', 'md5'] as const).flatMap((algorithm) => {
+        const digest = hash(algorithm, guess, 'buffer');
+        return (['hex', 'base64', 'base64url'] as const).map((form) => [digest.toString(form).slice(0, 16), guess] as const);
+      }),
+    ),
   );
 
 /** Returns what the key file opens of everything that is stored: each text that one of its keys decrypts, also in pages that are no longer used. */
