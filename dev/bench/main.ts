@@ -4,6 +4,7 @@ const benches: { readonly [name: string]: () => Promise<unknown> } = {
   lists: () => import('./lists.ts'),
   orders: () => import('./orders.ts'),
   requests: () => import('./requests.ts'),
+  rules: () => import('./rules.ts'),
 };
 
 const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));

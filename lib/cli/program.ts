@@ -9,6 +9,7 @@ const groups: { readonly [name: string]: string } = {
   breaker: 'Show circuit breakers of remote services',
   channel: 'Inspect, close and open channels; read queues',
   'dead-letter': 'List, resubmit and discard dead letters',
+  rule: 'Write, compare and test rules',
   client: 'Register the clients of the API',
 };
 

@@ -27,6 +27,11 @@ import { channelStatus } from './queue-list.ts';
 import { channelReceive } from './queue-receive.ts';
 import { reset } from './reset.ts';
 import { restore } from './restore.ts';
+import { ruleList } from './rule-list.ts';
+import { ruleDiff, rulePut } from './rule-put.ts';
+import { ruleHistory, ruleShow } from './rule-show.ts';
+import { rulePull, rulePush } from './rule-sync.ts';
+import { ruleTest } from './rule-test.ts';
 import { start } from './start.ts';
 import { supervise } from './supervise.ts';
 import { token } from './token.ts';
@@ -69,6 +74,14 @@ export const commands: readonly CliCommand[] = [
   deadLetterShow,
   deadLetterResubmit,
   deadLetterDiscard,
+  ruleList,
+  ruleShow,
+  rulePut,
+  ruleDiff,
+  rulePush,
+  rulePull,
+  ruleTest,
+  ruleHistory,
   clientPut,
   clientList,
   audit,
