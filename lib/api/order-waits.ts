@@ -1,6 +1,6 @@
 import { operatorAsked } from '#core/data/fault';
-import { isUndoPath, undonePath } from '#core/data/ids';
-import { definitionPath, type Program } from '#core/definition/program';
+import { definitionPath, isUndoPath, undonePath } from '#core/data/ids';
+import type { Program } from '#core/definition/program';
 import { type Wait, waitOf } from '#core/views/waits';
 import type { StateHead } from '#ports/records';
 import type { ActivityReport } from '#roles/scheduler/step-report';

@@ -1,5 +1,5 @@
-import { idempotencyKeyOf } from '#core/data/ids';
-import { definitionPath, type Program } from '#core/definition/program';
+import { definitionPath, idempotencyKeyOf } from '#core/data/ids';
+import type { Program } from '#core/definition/program';
 import { withoutTexts } from '#core/definition/secrets';
 import { workflowRef } from '#core/definition/workflow-ref';
 import { explain, type Surroundings } from '#core/views/explain';

@@ -4,6 +4,7 @@ import { cancelOrder, signalOrder } from './client-actions.ts';
 import { clientRoutes } from './client-routes.ts';
 import { discardMessage, isDeadLetter, listDeadLetters, resubmitMessage, showDeadLetter, treatMany } from './dead-letters.ts';
 import { eraseOrder } from './erase.ts';
+import { exceptionRoutes } from './exception-routes.ts';
 import { instructOrder } from './instructions.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
@@ -245,6 +246,7 @@ export const routes: readonly Route[] = [
     handle: resubmitMessage,
   }),
   ...clientRoutes,
+  ...exceptionRoutes,
   ...auditRoutes,
   ...ruleRoutes,
   route({

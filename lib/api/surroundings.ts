@@ -1,7 +1,8 @@
 import { stepOf } from '#core/activities/index';
+import { definitionPath } from '#core/data/ids';
 import { awaitsReply } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
-import { definitionPath, nodeAt, type Program } from '#core/definition/program';
+import { nodeAt, type Program } from '#core/definition/program';
 import type { Obstacle, Surroundings } from '#core/views/explain';
 import { lastAnswers } from '#core/views/last-answers';
 import { phaseOf } from '#ports/circuit-breaker';

@@ -3,6 +3,7 @@ import type { Program } from '#core/definition/program';
 import { mask, masked, secretPointers } from '#core/definition/secrets';
 import { timeText } from '#ports/messages';
 import type { FaultSummary, OrderRecord, StateHead } from '#ports/records';
+import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { remainingSecondsOf } from '#roles/operator/feasibility';
 import type { Caller } from './authentication.ts';
 import { boundedSteps } from './bounded.ts';
@@ -88,9 +89,18 @@ const operatorPart = (order: OrderRecord, state: StateHead) => ({
   /** The order that called this one. */
   ...(order.caller ? { parent: order.caller.orderId } : {}),
   failureCount: state.failureCount,
+  ...causeOf(state),
   remainingSeconds: remainingSecondsOf(state),
   fault: state.fault && faultView(state.fault),
 });
+
+/** The exception and the task of the error in which the order is. */
+function causeOf({ orderId, open = [] }: StateHead): { readonly exceptionId?: string; readonly taskId?: string } {
+  const error = open.findLast(({ cause }) => cause.startsWith('error/'));
+  if (!error) return {};
+  const taskId = taskIdOf(orderId, error.seq);
+  return error.isQuestion ? { taskId } : { exceptionId: exceptionIdOf(orderId, error.seq), taskId };
+}
 
 const internalPart = ({ client, rev, epoch, lockedBy, heldBy }: StateHead) => ({ client, rev, epoch, lockedBy, heldBy });
 

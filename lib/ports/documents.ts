@@ -57,6 +57,12 @@ const auditPrefix = 'AUDIT#';
 
 /** Names of the collections. Permissions are granted per collection, so each channel has its own. */
 export const collections = {
+  /** Exceptions and tasks of an order, in the partition of its records: they expire and are erased with it. */
+  order: (orderId: string) => `ORDER#${orderId}`,
+  /** Tallies of exceptions by day and fingerprint, in one of `groupShards` parts. */
+  exceptionGroups: (shard: number | '*') => `GROUPS#${shard}`,
+  /** Fingerprints of a workflow on a UTC day that count messages: they have a limit. */
+  fingerprints: (workflow: string, day: string) => `FINGERPRINTS#${workflow}#${day}`,
   /** State of a channel, under the id `CHANNEL`. */
   channel: (channel: string) => `CHANNEL#${channel}`,
   /** Names of the channels that are closed or were closed recently. Hosts read this one collection instead of every channel. */

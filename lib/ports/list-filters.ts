@@ -51,6 +51,29 @@ export const auditList: ListFilters<AuditIndex> = {
   needs: {},
 };
 
+type ExceptionIndex = 'alike' | 'byDay';
+
+export const exceptionList: ListFilters<ExceptionIndex> = {
+  call: 'GET /exceptions',
+  filters: ['fingerprint', 'class', 'type', 'workflow', 'step', 'state', 'tag', 'since', 'until'],
+  // A class, a type, or a workflow with a step leads to fingerprints through the groups, up to twenty of them.
+  indexes: [
+    { index: 'alike', serves: ['fingerprint', 'state'] },
+    { index: 'alike', serves: ['fingerprint'] },
+    { index: 'alike', serves: ['class', 'state'] },
+    { index: 'alike', serves: ['class'] },
+    { index: 'alike', serves: ['type', 'state'] },
+    { index: 'alike', serves: ['type'] },
+    { index: 'alike', serves: ['workflow', 'step', 'state'] },
+    { index: 'alike', serves: ['workflow', 'step'] },
+    { index: 'alike', serves: ['workflow'] },
+    { index: 'alike', serves: ['state=open'] },
+    { index: 'byDay', serves: [] },
+  ],
+  ranges: ['since', 'until'],
+  needs: { step: 'workflow' },
+};
+
 type Given = { readonly [filter: string]: unknown };
 
 /** Returns the index that serves these filters, and the filters that are checked on each record: without any, pages are full. */

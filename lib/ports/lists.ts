@@ -40,8 +40,8 @@ const shards = 8;
 
 /** The lists, by what they hold. Days are in UTC: `2026-01-31`. A `sortKey` gives the order within each, unless it says something else. */
 export const lists = {
-  exceptionsAlike: (fingerprint: string): List<'A'> => ({ index: 'A', name: `X#${fingerprint}`, isSharded: true }),
-  exceptionsOfClass: (className: string, day: string): List<'B'> => ({ index: 'B', name: `XD#${className}#${day}`, isSharded: true }),
+  exceptionsAlike: (fingerprint: string, state: string): List<'A'> => ({ index: 'A', name: `X#${state}#${fingerprint}`, isSharded: true }),
+  exceptions: (day: string): List<'B'> => ({ index: 'B', name: `XD#${day}`, isSharded: true }),
   /** By the time at which they are due, as are those of a person and of a group. */
   openTasks: { index: 'A', name: 'T#open', isSharded: true },
   doneTasks: (day: string): List<'A'> => ({ index: 'A', name: `T#done#${day}`, isSharded: true }),

@@ -1,7 +1,12 @@
 import type { FaultClass } from '#core/data/fault';
 import type { Json, JsonObject } from '#core/data/json';
+import type { ProcessState } from '#core/data/state';
 import type { OnExhausted } from '#core/definition/definition';
 import type { Subject } from '#core/engine/transition';
+import type { ExceptionRecord, Handling } from '#core/exceptions/exception';
+import type { TaskRecord } from './tasks.ts';
+
+export type { ProcessState } from '#core/data/state';
 
 /** The request that created a called order: the request of a call in its caller. */
 export interface CallerRef {
@@ -42,7 +47,6 @@ export interface OrderRecord {
 /** Returns the part of an order that the core sees. */
 export const subjectOf = ({ orderId, body: order, firstGeneration }: OrderRecord): Subject => ({ orderId, order, firstGeneration });
 
-export type ProcessState = 'Pending' | 'Processing' | 'Processed' | 'Error';
 export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 'terminated';
 
 /** Reason for the next deadline. Only `step` and `claim` count as failures when they pass. */
@@ -74,7 +78,19 @@ export interface FaultSummary {
   readonly data?: Json;
 }
 
-/** An announcement or a status message, kept in the state until its delivery is certain. */
+/** A cause for which an exception, a task or both are open. */
+export interface OpenCause {
+  /** The number of the cause within its order, from 1. The exception and the task have the same. */
+  readonly seq: number;
+  /** `error/3`: the order is in Error for the third time. `undo/order/charge`: the undo of this step keeps failing. */
+  readonly cause: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** A question to a person is a task without an exception. */
+  readonly isQuestion?: true;
+}
+
+/** An announcement, a status message, or a change of the records beside the order, kept in the state until its delivery is certain. */
 export type OutboxEntry = {
   /** Unchanged if the entry is sent twice. */
   readonly id: string;
@@ -85,6 +101,17 @@ export type OutboxEntry = {
 } & (
   | { readonly kind: 'announcement'; readonly detailType: DetailType; readonly detail: JsonObject }
   | { readonly kind: 'status'; readonly channel: string; readonly message: JsonObject }
+  /** A cause has come up: its exception and its task are to be stored, and announced. */
+  | { readonly kind: 'opened'; readonly exception?: ExceptionRecord; readonly task: Omit<TaskRecord, 'rev'> }
+  /** A cause is gone: its exception is handled, and its task resolved. */
+  | {
+      readonly kind: 'closed';
+      readonly orderId: string;
+      readonly seq: number;
+      readonly hasException: boolean;
+      readonly handling: Handling;
+      readonly reason: string | null;
+    }
 );
 
 export const detailTypes = [
@@ -95,12 +122,17 @@ export const detailTypes = [
   'Message Dead-Lettered',
   'Channel Closed',
   'Exception Raised',
+  'Task Opened',
+  'Task Resolved',
   'Compensation Stuck',
 ] as const;
 export type DetailType = (typeof detailTypes)[number];
 
+/** Announcements that report what an alert has said, or that nobody must act on. */
+const quietTypes: ReadonlySet<DetailType> = new Set(['Order Processed', 'Exception Raised', 'Task Opened', 'Task Resolved']);
+
 /** Announcements that are alerts: a person must act on them. */
-export const alertTypes = detailTypes.filter((type) => type !== 'Order Processed');
+export const alertTypes = detailTypes.filter((type) => !quietTypes.has(type));
 
 /** A fact from a role that does not read the instance. The scheduler adds it to the journal with its next write. */
 export type Note = { readonly at: number } & (
@@ -114,6 +146,9 @@ export type Note = { readonly at: number } & (
   | { readonly type: 'MessageResubmitted'; readonly message: string; readonly by: string; readonly reason: string; readonly edited?: true }
   | { readonly type: 'MessageDiscarded'; readonly message: string; readonly by: string; readonly reason: string }
 );
+
+/** Most causes of one order that are open at the same time, besides its error. Other failing undos wait until one of these is gone. */
+export const openCausesMax = 8;
 
 /** The state of one order. Roles decide on its fields without knowing the workflow; `blob` holds the instance. */
 export interface StateRecord {
@@ -135,6 +170,10 @@ export interface StateRecord {
   readonly failureCount: number;
   /** Rises by one each time the order enters Error. It is part of the ids of alerts. */
   readonly errorGen: number;
+  /** The number of causes so far: each exception and each task of the order has one. Absent: none. */
+  readonly causes?: number;
+  /** The causes that are open, at most `openCausesMax`. Absent: none. */
+  readonly open?: readonly OpenCause[];
   /** An operator suspended the order: it begins no work, and its time stands still. Only its outbox can be due. */
   readonly suspended: boolean;
   /** Time left for the current work while the order is suspended; else null. */

@@ -5,6 +5,7 @@ import type { Document, Documents } from './documents.ts';
 import type { Announcement } from './event-bus.ts';
 import type { Outgoing } from './queues.ts';
 import type { ClientRecord, OrderRecord, Outcome, ProcessState, StateHead, StateRecord } from './records.ts';
+import type { RecordWrite, Tallies } from './tallies.ts';
 
 /** Precondition of a write: the store applies the write only if the record has exactly this epoch and rev. */
 export interface Fence {
@@ -25,6 +26,11 @@ export type ClientWrite =
 export interface SentWithWrite {
   readonly messages: readonly Outgoing[];
   readonly announcements: readonly Announcement[];
+  /**
+   * Records of exceptions and tasks, in a store that writes and sends atomically: all are written, or the write of the order is refused.
+   * A first version that exists already stays as it is.
+   */
+  readonly records?: readonly RecordWrite[];
   /** Journal entries that the write removes from the state. */
   readonly page?: Page;
   /** Undo entries that the write removes from the state. */
@@ -95,7 +101,7 @@ export interface IntentLog {
  * The writer then loads the record and looks for its write id. StoreRefusesError means that nothing was written and a retry
  * cannot succeed, because the item is too large.
  */
-export interface Store extends IntentLog, Breakers, Documents {
+export interface Store extends IntentLog, Breakers, Documents, Tallies {
   /** True if `sentWithWrite` is part of the write's transaction: either both the write and the sends happen, or neither. */
   readonly writesAndSendsAtomically: boolean;
 

@@ -6,6 +6,7 @@ import { createAuthentication, type Role } from '#api/authentication';
 import { routes } from '#api/routes';
 import { manualClock } from '#ports/clock';
 import { timeText, wakeUpMessage } from '#ports/messages';
+import { exceptionIdOf } from '#roles/exceptions/ids';
 import { type CallOptions, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
 /** The roles of each token. */
@@ -62,7 +63,7 @@ test('every call is open only to the roles that its row in the table lists, and 
                 : /^(PUT|DELETE) \/rules/.test(call)
                   ? [400, 428]
                   : [200];
-    const other = { any: path.startsWith('/channels') ? message : 'acme' };
+    const other = { any: path.startsWith('/channels') ? message : path.startsWith('/exceptions') ? exceptionIdOf(toCancel, 1) : 'acme' };
     for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : other)) {
       const id = call === cancel && object === 'own' ? toCancel : given;
       for (const who of Object.keys(tokens) as Who[]) {
@@ -87,7 +88,8 @@ test('a viewer reads what an operator reads, except the audit and the clients, a
   const operating = routes.filter(({ roles }) => roles !== 'anyone' && roles.some((role) => role !== 'viewer'));
   for (const { method, path } of operating) {
     const call = `${method} ${path}`;
-    const given = path.startsWith('/channels') ? message : /^\/(clients|rules)/.test(path) ? 'acme' : id;
+    const others = { channels: message, clients: 'acme', rules: 'acme', exceptions: exceptionIdOf(id, 1) };
+    const given = Object.entries(others).find(([part]) => path.startsWith(`/${part}`))?.[1] ?? id;
     const at = path.replace('{id}', given).replace('{name}', path.startsWith('/channels') ? 'wake-ups' : 'visa');
     const read = (as: Who) => ask(method, at, { as, ...(method === 'GET' ? {} : wellFormed[call]) });
     const mine = await read('viewer');

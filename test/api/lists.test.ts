@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { refuseUnserved } from '#api/parameters';
 import { AuditQuery } from '#api/schemas/audit';
+import { ExceptionQuery } from '#api/schemas/exceptions';
 import { OrderListQuery } from '#api/schemas/orders';
-import { auditList, type ListFilters, lookedMax, orderList, servedBy } from '#ports/list-filters';
+import { auditList, exceptionList, type ListFilters, lookedMax, orderList, servedBy } from '#ports/list-filters';
 
 const code = (text: string): string => `\`${text}\``;
 
@@ -27,6 +28,7 @@ describe('the table of filters', () => {
   for (const [list, query, implied] of [
     [orderList, OrderListQuery, ['client']],
     [auditList, AuditQuery, []],
+    [exceptionList, ExceptionQuery, []],
   ] as const) {
     test(`${list.call}: the reference shows its table`, () => {
       const section = page.split('\n## ').find((each) => each.startsWith(code(list.call))) ?? '';

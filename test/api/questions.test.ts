@@ -55,7 +55,10 @@ describe('an order with a question to a person', () => {
     );
     assert.deepEqual(
       publisher.published(0, 100).map(({ detailType, detail }) => [detailType, detail['type'], detail['message']]),
-      [['Order In Error', 'OperatorAsked', 'What is the price?']],
+      [
+        ['Order In Error', 'OperatorAsked', 'What is the price?'],
+        ['Task Opened', undefined, undefined],
+      ],
     );
     assert.ok(!JSON.stringify(publisher.published(0, 100)).includes('canary'), orderId);
   });

@@ -122,7 +122,7 @@ test('a client sees its order from outside; operators and admins also see its ho
 
   for (const as of ['operator', 'admin'] as const) {
     const { json, text } = await ask('GET', `/orders/${orderId}`, { as });
-    assert.deepEqual(fieldsOf(json), [...listedForOperators, 'endBy', 'steps', 'order', 'explanation'].toSorted());
+    assert.deepEqual(fieldsOf(json), [...listedForOperators, 'endBy', 'steps', 'order', 'explanation', 'exceptionId', 'taskId'].toSorted());
     for (const step of json.steps) assert.deepEqual(fieldsOf(step), stepFields.toSorted());
     assert.deepEqual(
       [json.client, json.lockedBy, json.heldBy, json.order],

@@ -100,7 +100,7 @@ describe('an order at the command line', () => {
     const { items } = (await system.redress(['alerts', '--json'])).json;
     assert.deepEqual(
       items.map(({ detailType }: { detailType: string }) => detailType),
-      ['Order In Error', 'Workflow Terminated'],
+      ['Order In Error', 'Workflow Terminated', 'Exception Raised', 'Task Opened'],
     );
   });
 

@@ -13,6 +13,7 @@ import { contractTest } from './contract-test.ts';
 import { documentsContract } from './documents.contract.ts';
 import { listContract } from './list.contract.ts';
 import { listsContract } from './lists.contract.ts';
+import { talliesContract } from './tallies.contract.ts';
 
 /** A store under test, the same data as another process sees it, and its messages and announcements. */
 export interface OpenStore {
@@ -410,6 +411,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
   listContract(name, open);
   documentsContract(name, open);
   listsContract(name, open);
+  talliesContract(name, open);
 
   // ---- clients
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { definitionPath } from '#core/data/ids';
 import type { Activity } from '#core/definition/definition';
-import { definitionPath } from '#core/definition/program';
 import { ahead, mayTakeSignal, takesSignalNow } from '#core/views/reachable';
 import { events, goWell, suffer, worldOf } from '../support/chaos.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';

@@ -169,7 +169,7 @@ describe('a person is notified that an order is in Error', () => {
     const desk = openDesk(context, line, { writesAndSendsAtomically: false, around });
     await submitted(desk);
     await desk.answer(await desk.request(), failed('Broken'));
-    assert.deepEqual(seen, [['Error', ['#1', '#1/terminated']]]);
+    assert.deepEqual(seen, [['Error', ['#1', '#1/terminated', '/cause/1']]]);
   });
 });
 
@@ -208,7 +208,12 @@ describe('the host emits an event for a fault without a handler', () => {
       await reaches(system, await submitted(system), 'Processed');
       await system.clock.advance(60_000);
       assert.equal(called, 1);
-      assert.deepEqual(typesOf(system.publisher.published(0, 100)), ['Order In Error', 'Workflow Terminated']);
+      assert.deepEqual(typesOf(system.publisher.published(0, 100)), [
+        'Order In Error',
+        'Workflow Terminated',
+        'Exception Raised',
+        'Task Opened',
+      ]);
       assert.equal(system.telemetry.counts()['recordFailed'] ?? 0, 0);
     });
   }

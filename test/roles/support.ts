@@ -173,7 +173,10 @@ export interface Desk extends Embedded {
   send(queue: string, body: unknown): Promise<void>;
   /** The messages on a queue, in flight or not, oldest first; they stay there. */
   messages(queue: string): readonly JsonObject[];
+  /** The announcements but for those of exceptions and tasks, which come with each alert about an order. */
   announced(): readonly Published[];
+  /** The announcements of exceptions and tasks. */
+  announcedCauses(): readonly Published[];
   /** Takes all visible messages off a queue without processing them. */
   take(queue: string): Promise<readonly JsonObject[]>;
   /** Takes the requests of an agent off its queue. */
@@ -267,7 +270,8 @@ export function openDesk(context: Pick<TestContext, 'after'>, app: App, options:
     state: (orderId) => stateIn(store, orderId),
     send: (queue, body) => queues.send([{ queue, body: typeof body === 'string' ? body : JSON.stringify(body) }]),
     messages: (queue) => selectMessages.all(queue).map((row) => JSON.parse(bodies.read((row as { body: string }).body)) as JsonObject),
-    announced: () => publisher.published(0, 10_000),
+    announced: () => publisher.published(0, 10_000).filter((each) => !isOfCause(each)),
+    announcedCauses: () => publisher.published(0, 10_000).filter(isOfCause),
 
     async take(queue) {
       const received = await receive(queue);
@@ -373,6 +377,11 @@ export const orphansIn = ({ database }: Pick<Embedded, 'database'>): readonly un
   ...database.prepare('SELECT orderId FROM orders WHERE id NOT IN (SELECT id FROM states)').all(),
   ...database.prepare('SELECT id FROM states WHERE id NOT IN (SELECT id FROM orders)').all(),
 ];
+
+const typesOfCauses: ReadonlySet<string> = new Set(['Exception Raised', 'Task Opened', 'Task Resolved']);
+
+/** Whether an announcement is one of an exception or a task. */
+export const isOfCause = ({ detailType }: { readonly detailType: string }): boolean => typesOfCauses.has(detailType);
 
 export const typesOf = (entries: readonly { readonly detailType: string }[]): readonly string[] =>
   entries.map(({ detailType }) => detailType);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, type JsonObject, operation, parallel, sequence } from 'redress';
 import * as z from 'zod';
-import type { Embedded } from '#adapters/sqlite/open';
+import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import { manualClock } from '#ports/clock';
 import { StoreUnavailableError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
@@ -108,7 +108,12 @@ describe('writing first, then sending', () => {
 
     await bothAnswers(desk, await desk.requests());
     await desk.deliver('worker-replies');
-    assert.deepEqual(since(), ['update', 'publish Order In Error, Workflow Terminated', `send ${mine}`, 'send worker-requests']);
+    assert.deepEqual(since(), [
+      'update',
+      'publish Order In Error, Workflow Terminated, Exception Raised, Task Opened',
+      `send ${mine}`,
+      'send worker-requests',
+    ]);
   });
 
   test('S26 a healthy order makes one write per step, and none to clear its outbox', async (context) => {
@@ -263,7 +268,11 @@ describe('a redelivered message', () => {
     await desk.clock.advance(1_000);
     await bothAnswers(desk, requests);
     await desk.deliver('worker-replies');
-    assert.deepEqual(since(), ['publish Order In Error, Workflow Terminated', `send ${mine}`, 'send worker-requests']);
+    assert.deepEqual(since(), [
+      'publish Order In Error, Workflow Terminated, Exception Raised, Task Opened',
+      `send ${mine}`,
+      'send worker-requests',
+    ]);
     assert.deepEqual(desk.messages('worker-requests').map(withoutTime), [
       ...first,
       ...first.map((request) => ({ ...request, resent: true })),
@@ -337,9 +346,11 @@ describe('the outbox of an order', () => {
     'event bus': { publisher: { publish: () => Promise.reject(gone) } },
     'response queue': { queues: { send: () => Promise.reject(gone) } },
   }))
-    test(`F-59, F-64 is not tried again after a fatal error of the ${what}, because the host must stop`, async () => {
+    test(`F-59, F-64 is not tried again after a fatal error of the ${what}, because the host must stop`, async (context) => {
       const clock = { ...manualClock(), sleep: async () => {} };
-      const ports = { publisher: { publish: async () => ({ failed: [] }) }, queues: { send: async () => {} }, clock };
+      const { store, database } = openEmbedded(':memory:', { clock });
+      context.after(() => database.close());
+      const ports = { publisher: { publish: async () => ({ failed: [] }) }, queues: { send: async () => {} }, clock, store };
       const entries: readonly OutboxEntry[] = [
         { id: 'a', kind: 'announcement', detailType: 'Order In Error', detail: {} },
         { id: 'b', kind: 'status', channel: mine, message: {} },
@@ -351,7 +362,7 @@ describe('the outbox of an order', () => {
   test('F-59 is marked for unacknowledged entries before the requests are sent, and the requests are still sent', async (context) => {
     const { desk, trace, orderId } = await unsent(context);
     assert.deepEqual(trace.slice(-2), ['patch', 'send worker-requests']);
-    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
+    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true', '/cause/1 true']);
     assert.equal((await desk.request()).path, 'order/parallel/sequence/more');
   });
 
@@ -419,7 +430,7 @@ describe('the outbox of an order', () => {
   test('F-59 is not cleared by a reply: only an acknowledgement proves that an entry was sent', async (context) => {
     const { desk, orderId, away } = await unsent(context);
     await desk.answer(await desk.request());
-    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
+    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true', '/cause/1 true']);
 
     away.now = false;
     await desk.clock.advance(10_000);
@@ -443,7 +454,7 @@ describe('the outbox of an order', () => {
     await desk.supervisor.pass();
     await desk.deliver('wake-ups');
     const { tail } = JSON.parse((await desk.state(orderId)).blob) as { tail: { type: string }[] };
-    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2/undeliverable true']);
+    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/cause/1 true', '/status/2/undeliverable true']);
     assert.equal(tail.filter(({ type }) => type === 'ResponseUndeliverable').length, 1);
 
     away.now = false;
@@ -520,7 +531,7 @@ describe('the outbox of an order', () => {
     await bothAnswers(desk, requests);
     await desk.deliver('worker-replies');
     assert.deepEqual(since().slice(-2), ['patch', 'send worker-requests']);
-    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
+    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true', '/cause/1 true']);
   });
 
   test('F-59 has its own deadline: it is retried ten seconds later, and that never counts as a failure', async (context) => {

@@ -74,8 +74,8 @@ export const broken: readonly Broken[] = [
   {
     what: 'an order goes into Error without an alert',
     file: 'lib/roles/supervisor/escalate.ts',
-    line: 'outbox: [...head.outbox, alert],',
-    instead: 'outbox: alert ? head.outbox : [],',
+    line: 'outbox: [...head.outbox, alert, ...(cause ? [cause.entry] : [])],',
+    instead: 'outbox: [...(alert ? head.outbox : []), ...(cause ? [cause.entry] : [])],',
     scenario: { ...small, hurries: 2 },
   },
   {

@@ -8,7 +8,7 @@ export const entrance: readonly Mutant[] = [
     name: 'submit two puts instead of one transaction',
     why: 'an order and its state are written one after the other: a crash in between leaves half of it',
     file: 'lib/adapters/sqlite/order-writes.ts',
-    find: "        insertState.run(...columns, state.blob, lastInsertRowid);\n        send(sentWithWrite);\n        return { outcome: 'written' as const };\n      });",
+    find: "        insertState.run(...columns, state.blob, lastInsertRowid);\n        records.put(sentWithWrite.records);\n        send(sentWithWrite);\n        return { outcome: 'written' as const };\n      });",
     replace:
       "        return { outcome: 'written' as const, columns, lastInsertRowid };\n      });\n      if ('lastInsertRowid' in answer) await database.write(() => { insertState.run(...answer.columns, state.blob, answer.lastInsertRowid); send(sentWithWrite); });",
   },

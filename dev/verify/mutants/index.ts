@@ -1,3 +1,4 @@
+import { causes } from './causes.ts';
 import { claims, moreClaims } from './claims.ts';
 import { entrance } from './entrance.ts';
 import { limits } from './limits.ts';
@@ -16,6 +17,7 @@ export const further: readonly Mutant[] = [
   ...moreClaims,
   ...moreSupervision,
   ...moreSending,
+  ...causes,
   ...moreReplies,
   ...moreCompensation,
   ...limits,

@@ -146,8 +146,8 @@ export const moreSending: readonly Mutant[] = [
     name: 'entries that the bus refused count as accepted',
     why: 'the result of the publisher is ignored',
     file: 'lib/roles/scheduler/outbox.ts',
-    find: 'return announcements.map(({ id }) => id).filter((id) => !failed.includes(id));',
-    replace: 'return announcements.map(({ id }) => id).filter((id) => id || failed);',
+    find: 'announcedBy(entry).every(({ id }) => !failed.includes(id));',
+    replace: 'announcedBy(entry).every(({ id }) => id || failed);',
   },
   {
     name: 'outbox cleared by a reply that proves nothing',
@@ -167,8 +167,8 @@ export const moreSending: readonly Mutant[] = [
     name: 'alert left out',
     why: 'an order goes into Error without an alert',
     file: 'lib/roles/supervisor/escalate.ts',
-    find: 'outbox: [...head.outbox, alert],',
-    replace: 'outbox: head.outbox,',
+    find: 'outbox: [...head.outbox, alert, ',
+    replace: 'outbox: [...head.outbox, ',
   },
   {
     name: 'client notified twice of the end',

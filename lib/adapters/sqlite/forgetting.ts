@@ -31,6 +31,7 @@ export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'ha
     'DELETE FROM overflow WHERE orderId = ?',
     'DELETE FROM intents WHERE orderId = ?',
     'DELETE FROM undoPages WHERE orderId = ?',
+    "DELETE FROM documents WHERE collection = 'ORDER#' || ?",
     // Ids of announcements begin with the order's id and continue with "@", "#" or "/".
     `DELETE FROM announcements WHERE (id >= ?1 || '@' AND id < ?1 || 'A') OR (id >= ?1 || '#' AND id < ?1 || '$') OR (id >= ?1 || '/' AND id < ?1 || '0')`,
   ].map((sql) => database.prepare(sql));

@@ -4,6 +4,7 @@ import type { DocumentsWithin } from './documents.ts';
 import { fittingText, refuseTooLarge } from './item-size.ts';
 import type { OrderReads } from './order-reads.ts';
 import type { PagesWithin } from './pages.ts';
+import { RecordChanged, type RecordsWithin } from './records-within.ts';
 import { columnsOf } from './rows.ts';
 
 export interface OrderWritesOptions {
@@ -11,12 +12,13 @@ export interface OrderWritesOptions {
   readonly orders: OrderReads;
   readonly pages: PagesWithin;
   readonly documents: DocumentsWithin;
+  readonly records: RecordsWithin;
   /** Sends within the open transaction. */
   send(sentWithWrite: SentWithWrite): void;
 }
 
 /** Creates orders: both records, pages and messages in one transaction, or the earlier order as the answer. */
-export function sqliteCreation({ database, orders, pages, send }: OrderWritesOptions): Pick<Store, 'create'> {
+export function sqliteCreation({ database, orders, pages, records, send }: OrderWritesOptions): Pick<Store, 'create'> {
   const insertOrder = database.prepare(
     'INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
@@ -36,6 +38,7 @@ export function sqliteCreation({ database, orders, pages, send }: OrderWritesOpt
         refuseTooLarge(`The state of order ${orderId}`, String(columns.at(-1)), state.blob);
         pages.putOverflow(orderId, state.rev - 1, sentWithWrite.overflow);
         insertState.run(...columns, state.blob, lastInsertRowid);
+        records.put(sentWithWrite.records);
         send(sentWithWrite);
         return { outcome: 'written' as const };
       });
@@ -46,19 +49,34 @@ export function sqliteCreation({ database, orders, pages, send }: OrderWritesOpt
 }
 
 /** Replaces states with their pages and messages in one transaction, if no other write happened since the load. */
-export function sqliteOrderWrites({ database, orders, pages, documents, send }: OrderWritesOptions): Pick<Store, 'update' | 'patch'> {
+export function sqliteOrderWrites({
+  database,
+  orders,
+  pages,
+  documents,
+  records,
+  send,
+}: OrderWritesOptions): Pick<Store, 'update' | 'patch'> {
   const columns =
     'rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, errorListedAt = ?, head = ?';
   const fenced = 'WHERE id = (SELECT id FROM orders WHERE orderId = ?) AND epoch = ? AND rev = ?';
   const updateState = database.prepare(`UPDATE states SET ${columns}, blob = ? ${fenced}`);
   const patchState = database.prepare(`UPDATE states SET ${columns} ${fenced}`);
 
+  const refusedFor = (orderId: string): Write => ({ outcome: 'refused', current: orders.both(orderId)?.state ?? null });
   const conditional = (orderId: string, changes: () => number | bigint, sentWithWrite: SentWithWrite): Promise<Write> =>
-    database.write<Write>(() => {
-      if (Number(changes()) === 0) return { outcome: 'refused', current: orders.both(orderId)?.state ?? null };
-      send(sentWithWrite);
-      return { outcome: 'written' };
-    });
+    database
+      .write<Write>(() => {
+        if (Number(changes()) === 0) return refusedFor(orderId);
+        records.put(sentWithWrite.records);
+        send(sentWithWrite);
+        return { outcome: 'written' };
+      })
+      .catch((error: unknown) => {
+        // A person has changed a task meanwhile. The writer reads everything again.
+        if (error instanceof RecordChanged) return refusedFor(orderId);
+        throw error;
+      });
 
   return {
     update: (state, { epoch, rev }, sentWithWrite) => {

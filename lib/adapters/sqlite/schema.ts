@@ -105,7 +105,28 @@ const orderLists = `
   CREATE INDEX states_in_error ON states (errorListedAt) WHERE errorListedAt IS NOT NULL;
 `;
 
+/** Sums over alike documents. */
+const tallies = `
+  CREATE TABLE tallies (
+    collection TEXT NOT NULL, id TEXT NOT NULL, sums TEXT NOT NULL, about TEXT NOT NULL, firstAt INTEGER, lastAt INTEGER, expiresAt INTEGER NOT NULL,
+    PRIMARY KEY (collection, id)
+  ) WITHOUT ROWID;
+  CREATE INDEX tallies_by_expiry ON tallies (expiresAt);
+`;
+
 /** Migrations, one for each version. An older program refuses files of a newer version. */
-export const changes: readonly string[] = [first, intents, undoPages, breakers, documents, groups, expiry, overflow, lists, orderLists];
+export const changes: readonly string[] = [
+  first,
+  intents,
+  undoPages,
+  breakers,
+  documents,
+  groups,
+  expiry,
+  overflow,
+  lists,
+  orderLists,
+  tallies,
+];
 
 export const schemaVersion = changes.length;

@@ -10,6 +10,8 @@ import { sqliteListing } from './listing.ts';
 import { orderReads } from './order-reads.ts';
 import { sqliteCreation, sqliteOrderWrites } from './order-writes.ts';
 import { pagesWithin, sqlitePages } from './pages.ts';
+import { recordsWithin } from './records-within.ts';
+import { talliesWithin } from './tallies.ts';
 import { sqliteWorklist } from './worklist.ts';
 
 /** Sends within the open transaction. Set when store, queues and event bus share one database. */
@@ -23,7 +25,8 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     if (sentWithWrite.messages.length + sentWithWrite.announcements.length > 0) sendWithin?.(sentWithWrite);
   };
   const documents = documentsWithin(database);
-  const writes = { database, orders, pages, documents, send };
+  const tallies = talliesWithin(database);
+  const writes = { database, orders, pages, documents, records: recordsWithin(documents, tallies), send };
   return {
     writesAndSendsAtomically: sendWithin !== undefined,
     load: async (orderId) => orders.both(orderId),
@@ -36,7 +39,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     ...sqliteClients(database, documents),
     ...sqliteIntents(database),
     ...sqliteBreakers(database),
-    ...sqliteDocuments(database, documents),
+    ...sqliteDocuments(database, documents, tallies),
     ...sqliteErasure(database, orders, documents),
     ...sqliteForgetting(database),
   };

@@ -20,6 +20,9 @@ export function sqliteTidying(database: Database, clock: Clock): () => Promise<v
   const removeDocuments = database.prepare(
     `DELETE FROM documents WHERE (collection, id) IN (SELECT collection, id FROM documents WHERE expiresAt < ? LIMIT ${portion})`,
   );
+  const removeTallies = database.prepare(
+    `DELETE FROM tallies WHERE (collection, id) IN (SELECT collection, id FROM tallies WHERE expiresAt < ? LIMIT ${portion})`,
+  );
   const nextQueue = database.prepare('SELECT min(queue) AS queue FROM messages WHERE queue > ?');
   const removeMessages = database.prepare(
     `DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE queue = ? AND visibleAt < ? ORDER BY visibleAt LIMIT ${portion})`,
@@ -36,6 +39,7 @@ export function sqliteTidying(database: Database, clock: Clock): () => Promise<v
   return async () => {
     const now = clock.now();
     await inPortions(() => removeDocuments.run(now));
+    await inPortions(() => removeTallies.run(now));
     await inPortions(() => removeAnnouncements.run(now - keptFor.announcementsMs, keptFor.announcements));
     for (let queue: string | null = ''; queue !== null; ) {
       queue = (nextQueue.get(queue) as { readonly queue: string | null }).queue;

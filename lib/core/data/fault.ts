@@ -127,4 +127,4 @@ export const ranTwice = (path: string, activity: string, child: string): Fault =
 /** The type of a question to a person. The order is blocked for it, and no handler catches it. */
 export const operatorAsked = 'OperatorAsked';
 
-export const isQuestion = ({ type }: Fault): boolean => type === operatorAsked;
+export const isQuestion = ({ type }: Pick<Fault, 'type'>): boolean => type === operatorAsked;

@@ -75,3 +75,6 @@ export type Start = string | { readonly name: string; readonly index: number };
 /** Returns the path of a child that an activity starts. */
 export const childPath = (path: string, start: Start): string =>
   typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;
+
+/** Returns the path in the definition: loops show no turn. */
+export const definitionPath = (path: string): string => (path.includes('[') ? path.replace(/\[\d+\]/g, '') : path);

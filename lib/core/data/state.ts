@@ -4,6 +4,9 @@ import type { Start } from './ids.ts';
 import type { Json } from './json.ts';
 import type { StepMemo } from './step-state.ts';
 
+/** What an order is doing, as everybody may see it (SAS). */
+export type ProcessState = 'Pending' | 'Processing' | 'Processed' | 'Error';
+
 export type Status = 'Initialized' | 'Executing' | 'Canceling' | 'Faulting' | 'Compensating' | 'Closed';
 export type Result = 'Succeeded' | 'Faulted' | 'Canceled' | 'Compensated';
 

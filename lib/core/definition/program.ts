@@ -1,6 +1,6 @@
 import { type ActivityType, answersLater, behaviorOf, localOf, stepOf } from '#core/activities/index';
 import { engineFault, engineFaults, shortType } from '#core/data/fault';
-import { undoPathOf } from '#core/data/ids';
+import { definitionPath, undoPathOf } from '#core/data/ids';
 import { isObject, type Json } from '#core/data/json';
 import type { ActivityState, State } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
@@ -88,9 +88,6 @@ export const assignedIn = (node: Activity): readonly string[] => [
   ...(node.activity === 'assign' ? [node.variable] : []),
   ...childrenOf(node).flatMap(assignedIn),
 ];
-
-/** Returns the path in the definition: loops show no turn. */
-export const definitionPath = (path: string): string => (path.includes('[') ? path.replace(/\[\d+\]/g, '') : path);
 
 /** Returns the node at a path of an instance, in which loops have an index: `order/items[3]/pack`. */
 export const nodeAt = (program: Program, path: string): Activity => {

@@ -1,8 +1,9 @@
 import { behaviorOf, runsAgain } from '#core/activities/index';
+import { definitionPath } from '#core/data/ids';
 import type { Closing, KeptSignal, Outcome, State, Variables } from '#core/data/state';
 import type { StepMemo } from '#core/data/step-state';
 import type { Activity } from '#core/definition/definition';
-import { assignedIn, definitionPath, nodeAt, type Program, parentOf, relocated } from '#core/definition/program';
+import { assignedIn, nodeAt, type Program, parentOf, relocated } from '#core/definition/program';
 
 /**
  * Functions over what a state holds besides its activities: outputs that will be read, memos of a retry, variables, and

@@ -1,10 +1,10 @@
 import { engineFaults, type Fault, isKindOf } from '#core/data/fault';
-import { firstGenerationOf, isUndoPath, undonePath } from '#core/data/ids';
+import { definitionPath, firstGenerationOf, isUndoPath, undonePath } from '#core/data/ids';
 import type { CoreFact, Fact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoEntry } from '#core/data/state';
 import { type Activity, isRemote, type Template } from '#core/definition/definition';
-import { definitionPath, fill, nodeAt, type Program, scopeOf } from '#core/definition/program';
+import { fill, nodeAt, type Program, scopeOf } from '#core/definition/program';
 import { mask } from '#core/definition/secrets';
 import { possibleUntil } from './confirmation.ts';
 import type { Subject } from './transition.ts';

@@ -1,9 +1,9 @@
 import { answersLater, stepOf } from '#core/activities/index';
 import type { StepReply } from '#core/data/event';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
+import { definitionPath } from '#core/data/ids';
 import { type Json, utf8Bytes } from '#core/data/json';
 import { isRemote, limits } from '#core/definition/definition';
-import { definitionPath } from '#core/definition/program';
 import { type Next, raise } from './behavior.ts';
 import { handlerAround } from './fault-routing.ts';
 import { isRetried } from './memory.ts';

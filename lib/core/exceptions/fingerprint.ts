@@ -1,6 +1,6 @@
 import { type Fault, shortType } from '#core/data/fault';
+import { definitionPath } from '#core/data/ids';
 import { fingerprint } from '#core/definition/fingerprint';
-import { definitionPath } from '#core/definition/program';
 import { messageTemplate } from './message-template.ts';
 
 /** The place and the kind of an exception, which its fingerprint is made of. */

@@ -1,9 +1,10 @@
 import { behaviorOf, localOf } from '#core/activities/index';
 import { isKindOf } from '#core/data/fault';
 import type { Start } from '#core/data/ids';
+import { definitionPath } from '#core/data/ids';
 import type { ActivityState, State } from '#core/data/state';
 import { type Activity, rootPath } from '#core/definition/definition';
-import { definitionPath, type Program } from '#core/definition/program';
+import type { Program } from '#core/definition/program';
 
 /**
  * Returns the paths of the definition whose activities are open or may still start. All other activities never run

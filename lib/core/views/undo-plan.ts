@@ -1,10 +1,10 @@
 import { behaviorOf, stepOf } from '#core/activities/index';
-import { undoPathOf } from '#core/data/ids';
+import { definitionPath, undoPathOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { ActivityState, State, UndoEntry } from '#core/data/state';
 import { isRemote, rootPath } from '#core/definition/definition';
 import type { Evaluation } from '#core/definition/expression';
-import { definitionPath, fill, nodeAt, type Program, parentOf, scopeOf } from '#core/definition/program';
+import { fill, nodeAt, type Program, parentOf, scopeOf } from '#core/definition/program';
 import { isDefiniteRefusal } from '#core/engine/step-replies';
 import type { Subject } from '#core/engine/transition';
 import { isAt, isWithin, undoneScope } from '#core/engine/undo-pages';

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { definitionPath } from '#core/data/ids';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { isRemote } from '#core/definition/definition';
-import { definitionPath, nodeAt } from '#core/definition/program';
+import { nodeAt } from '#core/definition/program';
 import { withoutSealed } from '#core/definition/sealed';
 import { mask, masked, secretPointers, withoutTexts } from '#core/definition/secrets';
 import type { Definitions } from '#ports/definitions';

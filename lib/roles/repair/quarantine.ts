@@ -5,6 +5,7 @@ import { announcedAs, type ProcessState, type StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { alertEntryOf, alertOf } from '#ports/util/alert';
+import { opened } from '#roles/exceptions/causes';
 import { outboxPauseMs, reminderMs } from '#roles/scheduler/deadlines';
 import { readableHead } from '#roles/scheduler/load';
 import { sendEntries } from '#roles/scheduler/outbox';
@@ -50,17 +51,22 @@ export async function quarantine(
   const errorGen = head.errorGen + 1;
   const { processState: before, failureCount } = head;
   const alert = { orderId, at: now, type, before, after: 'Error', failureCount, message: reason };
+  const fault = { type, class: 'basic-failure' as const, message: reason, permanent: true };
+  const states = { before: { processState: before, status: null }, after: { processState: 'Error' as const, status: null } };
+  const cause = opened(head, { name: `error/${errorGen}`, fault, ...states, attempt: failureCount }, now);
   const quarantined: StateHead = {
     ...head,
+    ...cause?.change,
     rev: head.rev + 1,
     processState: 'Error',
     errorGen,
-    fault: { type, class: 'basic-failure', message: reason, permanent: true },
+    fault,
     notes: [...head.notes, { at: now, type: 'RecordUnreadable', reason, ...(head.processState === 'Error' ? { before: 'Error' } : {}) }],
     outbox: [
       ...head.outbox,
       alertEntryOf('Service Exception', { ...alert, id: `${announcedAs(head)}#${errorGen}/service` }),
       alertEntryOf('Order In Error', { ...alert, id: `${announcedAs(head)}#${errorGen}` }),
+      ...(cause ? [cause.entry] : []),
     ],
     updatedAt: now,
   };

@@ -65,12 +65,13 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
 function instruct(draft: Draft, instruction: Instruction, key: string | undefined): Draft {
   const { by, reason, kind } = instruction;
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [{ type: 'InstructionGiven', kind, by, reason }]);
+  const decided = { ...noted, decidedBy: { by, reason } };
   if (kind === 'suspend') {
-    const suspended = patchRecord(noted, { suspended: true });
+    const suspended = patchRecord(decided, { suspended: true });
     return applyEvent(suspended, contentOf(instruction, draft.loaded.program, suspended.instance.state));
   }
-  if (kind === 'resume') return resume(noted);
-  const freed = patchRecord(noted, { processState: 'Processing', fault: null, suspended: false });
+  if (kind === 'resume') return resume(decided);
+  const freed = patchRecord(decided, { processState: 'Processing', fault: null, suspended: false });
   // An order that went into Error unclaimed, or after a reset, is claimed by this instruction.
   const claimed = freed.record.lockedBy === null ? lock(freed) : freed;
   if (kind === 'resubmit' && claimed.instance.state.phase === 'initialized') return start(claimed);

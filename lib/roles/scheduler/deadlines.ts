@@ -61,9 +61,23 @@ export function timesOf(program: Program, state: State): Pick<StateRecord, 'comp
   return { completeBy: null, remainingMs: completeBy === null ? null : Math.max(0, completeBy - suspendedAt) };
 }
 
+/** Returns since when an entry waits: milliseconds since 1970. */
+function sinceOf(entry: OutboxEntry): number {
+  switch (entry.kind) {
+    case 'status':
+      return Date.parse(String(entry.message['at']));
+    case 'announcement':
+      return Date.parse(String(entry.detail['at']));
+    case 'opened':
+      return entry.task.openedAt;
+    case 'closed':
+      return entry.handling.at;
+  }
+}
+
 /** Returns the pause before the outbox is sent again: a tenth of the age of its oldest entry, within the limits. */
 export function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): number {
-  const waited = outbox.map((entry) => now - Date.parse(String((entry.kind === 'status' ? entry.message : entry.detail)['at'])));
+  const waited = outbox.map((entry) => now - sinceOf(entry));
   return Math.min(outboxMaxMs, Math.max(outboxMs, ...waited.map((ms) => (Number.isFinite(ms) ? Math.round(ms / 10) : 0))));
 }
 

@@ -29,6 +29,8 @@ export interface Draft {
   readonly taken: readonly string[];
   /** Ids of the wake-ups among the messages. */
   readonly wakeUps: readonly string[];
+  /** The person whose decision this transition carries out. */
+  readonly decidedBy?: { readonly by: string; readonly reason: string };
   /** Whether the order must be written. */
   readonly changed: boolean;
   /** The undo page that must be read before the next event can be applied. */

@@ -1,11 +1,22 @@
 import type { Clock } from '#ports/clock';
+import type { Documents } from '#ports/documents';
 import { isFatal } from '#ports/errors';
-import type { Publisher } from '#ports/event-bus';
+import type { Announcement, Publisher } from '#ports/event-bus';
 import type { Queues } from '#ports/queues';
 import { announcedAs, type OutboxEntry, type StateRecord } from '#ports/records';
 import type { SentWithWrite } from '#ports/store';
+import type { Tallies } from '#ports/tallies';
 import { alertEntryOf } from '#ports/util/alert';
+import { announcementsOf } from '#roles/exceptions/announce';
+import { isCauseEntry, storeCause } from '#roles/exceptions/store';
 import type { OrderFact } from './instance.ts';
+
+export interface OutboxPorts {
+  readonly queues: Pick<Queues, 'send'>;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly store: Documents & Tallies;
+}
 
 const attemptsMax = 3;
 const pauseMs = 50;
@@ -13,27 +24,47 @@ const pauseMs = 50;
 /** Sends outbox entries, with short retries; resolves to the acknowledged ids. Rejects only with a fatal error. */
 export async function sendEntries(
   entries: readonly OutboxEntry[],
-  { queues, publisher, clock }: { queues: Pick<Queues, 'send'>; publisher: Publisher; clock: Clock },
+  { queues, publisher, clock, store }: OutboxPorts,
 ): Promise<ReadonlySet<string>> {
   const acknowledged = new Set<string>();
   for (let attempt = 1; attempt <= attemptsMax && acknowledged.size < entries.length; attempt++) {
     if (attempt > 1) await clock.sleep(pauseMs * attempt);
     const open = entries.filter(({ id }) => !acknowledged.has(id));
-    for (const id of await publishAll(open, publisher)) acknowledged.add(id);
+    const published = await publishAll(open, publisher);
+    const stored = await storeCauses(open, store);
+    for (const { id, kind } of open) if (published.has(id) && (kind === 'announcement' || stored.has(id))) acknowledged.add(id);
     for (const id of await sendStatuses(open, queues)) acknowledged.add(id);
   }
   return acknowledged;
 }
 
-async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher): Promise<readonly string[]> {
+/** Stores what the entries say about causes, in order up to the first failure: a task cannot be resolved before it is opened. */
+export async function storeCauses(entries: readonly OutboxEntry[], store: Documents & Tallies): Promise<ReadonlySet<string>> {
+  const stored = new Set<string>();
+  for (const entry of entries) {
+    if (!isCauseEntry(entry)) continue;
+    try {
+      await storeCause(entry, store);
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      return stored;
+    }
+    stored.add(entry.id);
+  }
+  return stored;
+}
+
+/** Publishes the announcements of entries; resolves to the entries of which the event bus has all. */
+async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher): Promise<ReadonlySet<string>> {
   const announcements = entriesAsSent(entries).announcements;
-  if (announcements.length === 0) return [];
+  if (announcements.length === 0) return new Set();
   try {
     const { failed } = await publisher.publish(announcements);
-    return announcements.map(({ id }) => id).filter((id) => !failed.includes(id));
+    const isPublished = (entry: OutboxEntry): boolean => announcedBy(entry).every(({ id }) => !failed.includes(id));
+    return new Set(entries.filter(isPublished).map(({ id }) => id));
   } catch (error) {
     if (isFatal(error)) throw error;
-    return [];
+    return new Set();
   }
 }
 
@@ -61,10 +92,13 @@ async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, queue
 /** Converts outbox entries to messages and announcements. */
 export const entriesAsSent = (entries: readonly OutboxEntry[]): SentWithWrite => ({
   messages: entries.flatMap((entry) => (entry.kind === 'status' ? [{ queue: entry.channel, body: JSON.stringify(entry.message) }] : [])),
-  announcements: entries.flatMap((entry) =>
-    entry.kind === 'announcement' ? [{ id: entry.id, detailType: entry.detailType, detail: entry.detail }] : [],
-  ),
+  announcements: entries.flatMap(announcedBy),
 });
+
+function announcedBy(entry: OutboxEntry): readonly Announcement[] {
+  if (entry.kind === 'announcement') return [{ id: entry.id, detailType: entry.detailType, detail: entry.detail }];
+  return isCauseEntry(entry) ? announcementsOf(entry) : [];
+}
 
 /** After this time, messages to a missing client queue are given up, so that they do not keep the order busy. */
 const undeliverableMs = 900_000;

@@ -8,11 +8,12 @@ import { announcedAs, type DetailType } from '#ports/records';
 import { timesOf } from './deadlines.ts';
 import { addFacts, addToOutbox, alert, announce, type Draft, failureCountOf, patchRecord, sendStatus, summaryIn } from './draft.ts';
 import { callerReplyOf, processedId } from './order-messages.ts';
+import { recordCauses } from './record-causes.ts';
 import type { PlannedWrite } from './types.ts';
 
 /** Turns a draft into one write: copies the core's phase to the record, and collects the messages that follow. */
 export function plannedWrite(draft: Draft): PlannedWrite {
-  const recorded = recordBlocked(recordClosed(draft));
+  const recorded = recordCauses(recordBlocked(recordClosed(draft)));
   refuseViolations(recorded);
   const { loaded, record, commands, outbox, taken, wakeUps } = recorded;
   const requests = commands.filter((command): command is RequestCommand => command.type === 'request' && isOutstanding(recorded, command));

@@ -1,9 +1,10 @@
 import { outputOf } from '#core/data/child-order';
 import { type Fault, shortType } from '#core/data/fault';
+import { definitionPath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import { isRemote, type Template } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
-import { definitionPath, expressionsIn, nodeAt, type Program } from '#core/definition/program';
+import { expressionsIn, nodeAt, type Program } from '#core/definition/program';
 import { withoutSealed } from '#core/definition/sealed';
 import { masked, secretPointers, secretTexts, withoutTexts } from '#core/definition/secrets';
 import type { UndoPlan } from '#core/views/undo-plan';

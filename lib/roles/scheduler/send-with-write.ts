@@ -1,18 +1,26 @@
+import { causeWrites, isCauseEntry } from '#roles/exceptions/store';
 import { pagedOut } from './paging.ts';
-import { openEntries, type Sending } from './sending.ts';
+import { openEntries, type Sending, type SendingPorts } from './sending.ts';
 import { sentWithPlan } from './sent-along.ts';
 
-/** Sends all messages in the transaction of the write. Nothing is left to send after it. */
-export const sendWithWrite: Sending = {
+/** Sends all messages, and stores all records, in the transaction of the write. Nothing is left to send after it. */
+export const sendWithWrite = ({ store }: Pick<SendingPorts, 'store'>): Sending => ({
   sendAgain: undefined,
   async prepare(loaded, planned, now, wakeUp = []) {
     const { instance, ...pages } = pagedOut(loaded, planned.instance);
-    const { announcements, messages } = sentWithPlan(loaded.order, planned, [...openEntries(loaded, planned), ...planned.outbox], now);
+    const entries = [...openEntries(loaded, planned), ...planned.outbox];
+    const { announcements, messages } = sentWithPlan(loaded.order, planned, entries, now);
+    const causes = entries.filter(isCauseEntry);
     return {
       instance,
       outbox: [],
-      sentWithWrite: { ...pages, announcements, messages: [...messages, ...wakeUp] },
+      sentWithWrite: {
+        ...pages,
+        announcements,
+        messages: [...messages, ...wakeUp],
+        ...(causes.length > 0 ? { records: await causeWrites(causes, store) } : {}),
+      },
       send: async () => undefined,
     };
   },
-};
+});

@@ -1,8 +1,8 @@
-import { isUndoPath, undonePath } from '#core/data/ids';
+import { definitionPath, isUndoPath, undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { Result, State, Status } from '#core/data/state';
 import { type Activity, isRemote } from '#core/definition/definition';
-import { definitionPath, type Program, wakeAtOf } from '#core/definition/program';
+import { type Program, wakeAtOf } from '#core/definition/program';
 import { isFollowed, questionIn, type Wait, waitOf } from '#core/views/waits';
 import type { Page } from '#ports/store';
 import type { JournalEntry } from './instance.ts';

@@ -54,7 +54,7 @@ const writeIdsKept = 4;
 export function createWriter(options: WriterOptions): Writer {
   const { store, clock, telemetry, hostId } = options;
   // SQLite writes orders and queues in one transaction. DynamoDB and SQS have no transaction in common.
-  const sending = store.writesAndSendsAtomically ? sendWithWrite : outboxThenSend(options);
+  const sending = store.writesAndSendsAtomically ? sendWithWrite(options) : outboxThenSend(options);
   let writes = 0;
 
   async function save(

@@ -1,8 +1,7 @@
 import type { FunctionErrorListener } from '#authoring/function-errors';
 import { engineFaults, shortType } from '#core/data/fault';
-import { isUndoPath } from '#core/data/ids';
+import { definitionPath, isUndoPath } from '#core/data/ids';
 import { chainOf, comparable, isError, reasonOf } from '#core/data/thrown';
-import { definitionPath } from '#core/definition/program';
 import { withoutTexts } from '#core/definition/secrets';
 import { type FaultEnd, faultPathOf } from '#core/views/fault-paths';
 import type { Definitions } from '#ports/definitions';

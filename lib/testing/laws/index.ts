@@ -11,6 +11,7 @@ import { breakerTransitions } from './breaker-transitions.ts';
 import { calledOrders } from './called-orders.ts';
 import { canceledCalls } from './canceled-calls.ts';
 import { canceledSteps } from './canceled-steps.ts';
+import { causes } from './causes.ts';
 import { circuitBreakers } from './circuit-breakers.ts';
 import { claims } from './claims.ts';
 import { closedChannels } from './closed-channels.ts';
@@ -159,6 +160,7 @@ const laws: readonly ((setting: Setting) => Law)[] = [
   signals,
   finishedOrders,
   alerts,
+  () => exceptDamaged(causes()),
   announcements,
   statusMessages,
   statusSequence,
@@ -197,7 +199,7 @@ const invalidAfterRestore: ReadonlySet<string> = new Set([
   'signals',
 ]);
 /** Laws whose check at the end counts everything since the first write. */
-const countingFromStart: ReadonlySet<string> = new Set(['alerts', 'status sequence']);
+const countingFromStart: ReadonlySet<string> = new Set(['alerts', 'causes', 'status sequence']);
 
 /**
  * Returns the laws that still hold after a restore. `hasOldProcess`: a process from before the restore went on, and the journal pages

@@ -21,7 +21,9 @@ export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince, respons
     if (entry.kind === 'announcement' && isQuiet() && !waiting.has(entry.id)) waiting.set(entry.id, now());
   };
   const isSent = (entry: OutboxEntry, history: History): boolean =>
-    entry.kind === 'announcement' ? history.announced.has(entry.id) : sent.has(JSON.stringify(entry.message));
+    isStored(entry) || (entry.kind === 'status' ? sent.has(JSON.stringify(entry.message)) : history.announced.has(entry.id));
+  /** The laws about causes look at their records. */
+  const isStored = ({ kind }: OutboxEntry): boolean => kind === 'opened' || kind === 'closed';
   return {
     name: 'outbox',
     after: on(['sent', 'published', 'written'], (observation, history) => {

@@ -1,9 +1,10 @@
 import { calledIn } from '#authoring/workflow';
 import { workflowsAgent } from '#core/data/child-order';
 import { isQuestion, shortType } from '#core/data/fault';
+import { definitionPath } from '#core/data/ids';
 import type { Json, JsonObject } from '#core/data/json';
 import { type Activity, isRemote, type WorkflowDefinition } from '#core/definition/definition';
-import { definitionPath, nodeAt, programOf } from '#core/definition/program';
+import { nodeAt, programOf } from '#core/definition/program';
 import { isInChild } from './player.ts';
 import { type Rehearsal, type RehearsedOutcome, rehearse } from './rehearse.ts';
 import { sampleOfJson } from './sample.ts';

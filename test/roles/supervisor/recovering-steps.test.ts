@@ -128,7 +128,7 @@ test('F-51, F-59, S17: when a step exceeds the failure threshold, the order goes
   const { outbox, ...state } = await system.state(orderId);
   assert.deepEqual(
     outbox.map(({ id }) => id),
-    [`${announcedAs(state)}#1`],
+    [`${announcedAs(state)}#1`, `${announcedAs(state)}/cause/1`],
   );
   assert.partialDeepStrictEqual(outbox[0], {
     kind: 'announcement',
@@ -155,7 +155,7 @@ test('F-51, F-62, F-74: when the threshold ends an order, its host emits workflo
   const orderId = await submitted(system);
   await system.clock.advance(stepMs + 5000);
   assert.deepEqual(announced, [orderId]);
-  assert.deepEqual(alertsOf(system, orderId), ['Order In Error', 'Workflow Terminated']);
+  assert.deepEqual(alertsOf(system, orderId), ['Order In Error', 'Exception Raised', 'Task Opened', 'Workflow Terminated']);
 });
 
 test('F-53: with onExhausted "wait" a step above the threshold rests for an hour, then is requested again', async (t) => {

@@ -1,4 +1,4 @@
-import type { Document, Documents } from '#ports/documents';
+import type { Document, Documents, DocumentWrite } from '#ports/documents';
 import { absent, atRev } from './conditions.ts';
 import type { StoreContext } from './context.ts';
 import type { Item } from './items.ts';
@@ -10,12 +10,6 @@ import { type Answer, deleteIf, type Put, putAllIf, putIf } from './update-if.ts
 /** Stores documents in the table of the orders: a collection is a partition. */
 export function dynamoDbDocuments(context: StoreContext): Documents {
   const { table, withRetries } = context;
-  /** If the response to a write was lost, the SDK's retry finds the own text and is refused. That counts as written. */
-  const written = (answer: Answer, text: string | undefined) =>
-    answer.outcome === 'written' || (answer.current?.['record'] ?? undefined) === text
-      ? ({ outcome: 'written' } as const)
-      : ({ outcome: 'refused', current: answer.current && documentOf(answer.current) } as const);
-
   return {
     async document(collection, id) {
       const item = await withRetries(() => get(table, keyOf(collection, id)));
@@ -35,11 +29,11 @@ export function dynamoDbDocuments(context: StoreContext): Documents {
     },
     ...dynamoDbLists(context, documentOf),
     async putDocument(document, loadedRev, beside = []) {
-      const item = itemOf(document);
+      const item = documentItem(document);
       const when = loadedRev === 0 ? absent : atRev(loadedRev);
       const others = beside.map(newDocument);
       const put = () => (others.length === 0 ? putIf(table, item, when) : putAllIf(table, { item, when }, others));
-      return written(await withRetries(put), item.record);
+      return writtenDocument(await withRetries(put), item.record);
     },
     async removeDocument(collection, id, loadedRev) {
       const answer = await withRetries(() => deleteIf(table, keyOf(collection, id), atRev(loadedRev)));
@@ -50,7 +44,8 @@ export function dynamoDbDocuments(context: StoreContext): Documents {
 
 const keyOf = (collection: string, id: string) => ({ pk: collection, sk: id });
 
-export const itemOf = (document: Document): Item & { readonly record: string } => ({
+/** Returns the item of a document. */
+export const documentItem = (document: Document): Item & { readonly record: string } => ({
   ...keyOf(document.collection, document.id),
   rev: document.rev,
   record: JSON.stringify(document),
@@ -59,6 +54,12 @@ export const itemOf = (document: Document): Item & { readonly record: string } =
 });
 
 /** Returns the put of a document that must not exist yet. */
-export const newDocument = (document: Document): Put => ({ item: itemOf(document), when: absent });
+export const newDocument = (document: Document): Put => ({ item: documentItem(document), when: absent });
+
+/** Returns the answer to a write. If its response was lost, the SDK's retry finds the own text and is refused. That counts as written. */
+export const writtenDocument = (answer: Answer, text: string | undefined): DocumentWrite =>
+  answer.outcome === 'written' || (answer.current?.['record'] ?? undefined) === text
+    ? { outcome: 'written' }
+    : { outcome: 'refused', current: answer.current && documentOf(answer.current) };
 
 const documentOf = (item: Item): Document => JSON.parse(String(item['record'])) as Document;

@@ -2,7 +2,7 @@ import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import type { Store } from '#ports/store';
 import { absent, conditionInput } from './conditions.ts';
 import type { StoreContext } from './context.ts';
-import { itemOf } from './documents.ts';
+import { documentItem } from './documents.ts';
 import { keys } from './keys.ts';
 import { get } from './reads.ts';
 import { isRefused } from './retry.ts';
@@ -20,7 +20,7 @@ export const dynamoDbErasure = ({ table, withRetries }: StoreContext): Pick<Stor
         ExpressionAttributeNames: { '#body': 'body', '#erasedAt': 'erasedAt', '#key': 'key' },
         ExpressionAttributeValues: { ':body': JSON.stringify(order.body), ':erasedAt': order.erasedAt },
       };
-      const puts = documents.map((document) => ({ Put: { TableName, Item: itemOf(document), ...conditionInput(absent) } }));
+      const puts = documents.map((document) => ({ Put: { TableName, Item: documentItem(document), ...conditionInput(absent) } }));
       try {
         await client.send(new TransactWriteCommand({ TransactItems: [{ Update }, ...puts] }));
       } catch (error) {

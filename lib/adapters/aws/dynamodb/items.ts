@@ -28,7 +28,7 @@ export type Item = { readonly [attribute: string]: unknown };
  * `usual` value. Nested values are JSON text, because DynamoDB's maps end at 32 levels and its numbers are not JavaScript's. Two forms
  * that every state has are shorter than JSON.
  */
-type Kind = 'plain' | 'optional' | 'json' | 'list' | 'flag' | 'workflow' | 'writeIds';
+type Kind = 'plain' | 'optional' | 'optionalList' | 'json' | 'list' | 'flag' | 'workflow' | 'writeIds';
 
 const usual: { readonly [name: string]: unknown } = { failureCount: 0, errorGen: 0, statusSeq: 0, recover: 'step', onExhausted: 'error' };
 
@@ -42,6 +42,8 @@ const headAttributes = {
   outcome: 'plain',
   failureCount: 'plain',
   errorGen: 'plain',
+  causes: 'optional',
+  open: 'optionalList',
   suspended: 'flag',
   remainingMs: 'plain',
   fault: 'json',
@@ -168,6 +170,8 @@ function restored(orderId: string, kind: Kind, value: unknown): unknown {
       return value === undefined ? [] : writeIdsIn(String(value));
     case 'json':
       return value === undefined ? null : recordIn(orderId, String(value));
+    case 'optionalList':
+      return value === undefined ? undefined : restored(orderId, 'list', value);
     case 'list': {
       const list = value === undefined ? [] : recordIn(orderId, String(value));
       if (!Array.isArray(list)) throw damaged(orderId);

@@ -10,6 +10,7 @@ import { dynamoDbCreation } from './order-creation.ts';
 import { dynamoDbOrderReads } from './order-reads.ts';
 import { dynamoDbOrderWrites } from './order-writes.ts';
 import { dynamoDbPages } from './pages.ts';
+import { dynamoDbTallies } from './tallies.ts';
 import { dynamoDbWorklist } from './worklist.ts';
 
 /** The store in one DynamoDB table. No transaction spans a table and a queue, so messages are sent after the write. */
@@ -28,6 +29,7 @@ export function dynamoDbStore(options: DynamoDbStoreOptions): Store {
     ...dynamoDbIntents(context),
     ...dynamoDbBreakers(context),
     ...dynamoDbDocuments(context),
+    ...dynamoDbTallies(context),
     /** Does nothing: DynamoDB's time-to-live deletes expired items at no cost. */
     forget: async () => 0,
     hasForgotten: async () => false,

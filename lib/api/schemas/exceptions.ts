@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import { anyJson, cursor, limit, optionalOneOf, optionalTime, processState, time } from './common.ts';
+
+export const exceptionClasses = ['basic-failure', 'application-failure', 'expected', 'unexpected'] as const;
+const tags = ['technical', 'user', 'system', 'semantic'] as const;
+const states = ['open', 'handled'] as const;
+const text = z.string().min(1).max(1024).exactOptional();
+
+export const ExceptionQuery = z.strictObject({
+  class: optionalOneOf(exceptionClasses),
+  type: text.describe('the last part of the fault type: CardDeclined'),
+  workflow: text,
+  step: text.describe('the path of the step, without the turns of loops: order/charge'),
+  fingerprint: text,
+  state: optionalOneOf(states),
+  tag: optionalOneOf(tags),
+  since: optionalTime,
+  until: optionalTime,
+  limit,
+  cursor,
+});
+
+export const GroupQuery = z.strictObject({ since: optionalTime, state: optionalOneOf(states), limit, cursor });
+
+const condition = z.strictObject({ processState, status: z.string().nullable().describe('of the activity; null if no activity is meant') });
+
+export const Exception = z.strictObject({
+  id: z.string(),
+  orderId: z.string(),
+  workflow: z.strictObject({ name: z.string(), version: z.int() }),
+  path: z.string().nullable(),
+  step: z.string().nullable().describe('the path without the turns of loops'),
+  type: z.string(),
+  class: z.enum(exceptionClasses),
+  tags: z.array(z.enum(tags)),
+  message: z.string().describe('without secrets'),
+  data: anyJson.optional().describe('without secrets'),
+  before: condition,
+  after: condition,
+  attempt: z.int().min(0).describe('how often the step was requested, over the life of the order'),
+  at: time,
+  fingerprint: z.string(),
+  state: z.enum(states),
+  handling: z
+    .strictObject({
+      by: z.enum(['rule', 'recovery', 'person', 'supervisor']),
+      id: z.string().optional(),
+      control: z.enum(['none', 'ready', 'resumed', 'parallel']),
+      at: time,
+    })
+    .nullable()
+    .describe('null while the exception is open'),
+  causedBy: z.string().optional(),
+  taskId: z.string().optional(),
+});
+
+export const ExceptionGroup = z.strictObject({
+  fingerprint: z.string(),
+  type: z.string(),
+  class: z.enum(exceptionClasses),
+  workflow: z.string(),
+  step: z.string().nullable(),
+  count: z.int().describe('of the last 30 days, or since the given hour'),
+  open: z.int(),
+  firstAt: time,
+  lastAt: time,
+  perHour: z.array(z.int()).length(24).describe('the last 24 hours, the oldest first'),
+  sampleOrderId: z.string(),
+  sampleMessage: z.string(),
+});

@@ -1,0 +1,36 @@
+import type { Json, JsonObject } from '#core/data/json';
+import type { FaultSummary } from './records.ts';
+
+/** Why a person is asked. */
+export type TaskKind = 'fault' | 'question' | 'undo-stuck' | 'outcome-unknown' | 'inconsistency' | 'dead-letter' | 'rule';
+
+/** How a task came to its end. */
+export interface TaskResolution {
+  /** The person's `sub`, or the rule or the part of the system that made the task needless. */
+  readonly by: string;
+  readonly at: number;
+  readonly reason: string | null;
+}
+
+/** What a person has to decide about: one open task for each blocked order and cause. All times: milliseconds since 1970. */
+export interface TaskRecord {
+  readonly id: string;
+  /** Rises by one with every write of the task. The order has its own. */
+  readonly rev: number;
+  readonly orderId: string;
+  /** When the order was submitted: tells apart two orders of one id, of which the first was forgotten. */
+  readonly submittedAt: number;
+  /** The number of the cause within its order. An exception of the same cause has the same number. */
+  readonly seq: number;
+  readonly workflow: { readonly name: string; readonly version: number };
+  readonly kind: TaskKind;
+  readonly state: 'open' | 'claimed' | 'resolved';
+  readonly openedAt: number;
+  readonly dueAt: number;
+  readonly exceptionId?: string;
+  readonly fingerprint?: string;
+  /** Without secrets. Absent for a question. */
+  readonly fault?: FaultSummary;
+  readonly question?: { readonly text: string; readonly schema: JsonObject | null; readonly details?: Json };
+  readonly resolution?: TaskResolution;
+}

@@ -1,0 +1,76 @@
+import type { ExceptionRecord } from '#core/exceptions/exception';
+import type { Announcement } from '#ports/event-bus';
+import { timeText } from '#ports/messages';
+import { taskIdOf } from './ids.ts';
+import type { CauseEntry } from './store.ts';
+
+/** Returns the announcements of a cause (F-136): its exception with all its parameters, and its task. */
+export function announcementsOf(entry: CauseEntry): readonly Announcement[] {
+  const { id } = entry;
+  if (entry.kind === 'closed') {
+    const { orderId, handling, hasException } = entry;
+    const { at, ...how } = handling;
+    return [
+      {
+        id: `${id}/task`,
+        detailType: 'Task Resolved',
+        detail: {
+          id: `${id}/task`,
+          orderId,
+          at: timeText(at),
+          taskId: taskIdOf(orderId, entry.seq),
+          ...(hasException ? { handling: how } : {}),
+        },
+      },
+    ];
+  }
+  const { exception, task } = entry;
+  const { orderId, openedAt, dueAt, kind } = task;
+  const about = { orderId, at: timeText(openedAt), taskId: task.id, kind, dueAt: timeText(dueAt) };
+  return [
+    ...(exception ? [raised(`${id}/exception`, exception)] : []),
+    {
+      id: `${id}/task`,
+      detailType: 'Task Opened',
+      detail: { id: `${id}/task`, ...about, ...(exception ? { exceptionId: exception.id, type: exception.type } : {}) },
+    },
+  ];
+}
+
+function raised(id: string, exception: ExceptionRecord): Announcement {
+  const {
+    id: exceptionId,
+    orderId,
+    at,
+    class: faultClass,
+    type,
+    path,
+    before,
+    after,
+    attempt,
+    message,
+    data,
+    tags,
+    fingerprint,
+    workflow,
+  } = exception;
+  const detail = {
+    id,
+    exceptionId,
+    orderId,
+    at: timeText(at),
+    class: faultClass,
+    type,
+    ...(path === null ? {} : { source: path }),
+    before: before.processState,
+    after: after.processState,
+    statuses: { before: before.status, after: after.status },
+    failureCount: attempt,
+    message,
+    tags,
+    fingerprint,
+    workflow: { ...workflow },
+    ...(data === undefined ? {} : { data }),
+  };
+  return { id, detailType: 'Exception Raised', detail };
+}

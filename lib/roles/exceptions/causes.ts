@@ -1,0 +1,161 @@
+import { type Fault, isQuestion, shortType, tagsOf } from '#core/data/fault';
+import { definitionPath } from '#core/data/ids';
+import { fits, type Json, type JsonObject } from '#core/data/json';
+import { type Condition, type ExceptionRecord, exceptionLimits, type Handling } from '#core/exceptions/exception';
+import { exceptionFingerprint } from '#core/exceptions/fingerprint';
+import { announcedAs, type FaultSummary, type OpenCause, type OutboxEntry, openCausesMax, type StateHead } from '#ports/records';
+import type { TaskKind, TaskRecord } from '#ports/tasks';
+import { exceptionIdOf, taskIdOf } from './ids.ts';
+
+/** How long a person has for a task, unless its workflow says otherwise. */
+export const taskDueMs = 14_400_000;
+
+/** A cause that has come up. The caller has removed the secrets from its fault. */
+export interface Cause {
+  /** Its name within the order: see `OpenCause`. */
+  readonly name: string;
+  readonly fault: Pick<Fault, 'type' | 'class' | 'message' | 'permanent' | 'data' | 'source' | 'tags' | 'groupBy' | 'outcomeUnknown'>;
+  readonly before: Condition;
+  readonly after: Condition;
+  /** The number of requests of the step over the order's life. */
+  readonly attempt: number;
+  /** The JSON Schema of the answer, if the fault is a question. */
+  readonly answer?: JsonObject | undefined;
+  /** An undo that keeps failing. */
+  readonly isUndo?: true;
+}
+
+/** What a cause changes in the head of its order, and what is to be stored and announced because of it. */
+export interface Opened {
+  readonly change: Pick<StateHead, 'causes' | 'open'>;
+  readonly entry: OutboxEntry;
+}
+
+/** Opens a cause: its exception and its task are part of the same write as the change that they report. Undefined if too many undos have failed already. */
+export function opened(
+  head: Pick<StateHead, 'orderId' | 'submittedAt' | 'workflow' | 'causes' | 'open'>,
+  cause: Cause,
+  at: number,
+): Opened | undefined {
+  const { causes = 0, open = [] } = head;
+  // An order in Error always has its cause.
+  if (cause.isUndo && open.length >= openCausesMax) return undefined;
+  const seq = causes + 1;
+  const asks = isQuestion(cause.fault);
+  const exception = asks ? undefined : exceptionOf(head, cause, seq, at);
+  const one: OpenCause = { seq, cause: cause.name, at, ...(asks ? { isQuestion: true as const } : {}) };
+  return {
+    change: { causes: seq, open: [...open, one] },
+    entry: {
+      id: `${announcedAs(head)}/cause/${seq}`,
+      kind: 'opened',
+      ...(exception ? { exception } : {}),
+      task: taskOf(head, cause, exception, seq, at),
+    },
+  };
+}
+
+/** Closes a cause. `handling` says who ended it; `reason` is the person's. */
+export function closed(
+  head: Pick<StateHead, 'orderId' | 'submittedAt' | 'open'>,
+  { seq, isQuestion: asks }: OpenCause,
+  handling: Handling,
+  reason: string | null,
+): Omit<Opened, 'change'> & { readonly change: Pick<StateHead, 'open'> } {
+  const { orderId, open = [] } = head;
+  return {
+    change: { open: open.filter((each) => each.seq !== seq) },
+    entry: {
+      id: `${announcedAs(head)}/cause/${seq}/closed`,
+      kind: 'closed',
+      orderId,
+      seq,
+      hasException: asks === undefined,
+      handling,
+      reason,
+    },
+  };
+}
+
+type Head = Parameters<typeof opened>[0];
+
+function exceptionOf(
+  { orderId, submittedAt, workflow }: Head,
+  { fault, before, after, attempt }: Cause,
+  seq: number,
+  at: number,
+): ExceptionRecord {
+  const path = fault.source ?? null;
+  const { data } = fault;
+  return {
+    id: exceptionIdOf(orderId, seq),
+    orderId,
+    seq,
+    submittedAt,
+    workflow,
+    path,
+    step: path === null ? null : definitionPath(path),
+    type: shortType(fault.type),
+    class: fault.class,
+    tags: tagsOf(fault),
+    message: shortened(fault.message),
+    ...(fitsException(data) ? { data } : {}),
+    before,
+    after,
+    attempt,
+    at,
+    fingerprint: exceptionFingerprint({ workflow: workflow.name, path, fault }),
+    ...(fault.groupBy ? { groupBy: fault.groupBy } : {}),
+    handling: null,
+    taskId: taskIdOf(orderId, seq),
+  };
+}
+
+const fitsException = (data: Json | undefined): data is Json => data !== undefined && fits(data, exceptionLimits.dataBytesMax);
+
+const shortened = (message: string): string =>
+  message.length > exceptionLimits.messageCharactersMax ? `${message.slice(0, exceptionLimits.messageCharactersMax - 1)}…` : message;
+
+function taskOf(
+  { orderId, submittedAt, workflow }: Head,
+  { fault, answer, isUndo }: Cause,
+  exception: ExceptionRecord | undefined,
+  seq: number,
+  at: number,
+): Omit<TaskRecord, 'rev'> {
+  const question = {
+    text: shortened(fault.message),
+    schema: answer ?? null,
+    ...(fitsException(fault.data) ? { details: fault.data } : {}),
+  };
+  return {
+    id: taskIdOf(orderId, seq),
+    orderId,
+    submittedAt,
+    seq,
+    workflow,
+    kind: kindOf(fault, isUndo),
+    state: 'open',
+    openedAt: at,
+    dueAt: at + taskDueMs,
+    ...(exception ? { exceptionId: exception.id, fingerprint: exception.fingerprint, fault: summaryOf(exception, fault) } : { question }),
+  };
+}
+
+const summaryOf = ({ type, class: faultClass, message, path, data }: ExceptionRecord, { permanent }: Cause['fault']): FaultSummary => ({
+  type,
+  class: faultClass,
+  message,
+  permanent,
+  ...(path === null ? {} : { source: path }),
+  ...(data === undefined ? {} : { data }),
+});
+
+/** Faults whose effect may exist: a person must find out before anything else. */
+const unknown: ReadonlySet<string> = new Set(['InvalidReply', 'OutcomeUnknown']);
+
+function kindOf({ type }: Cause['fault'], isUndo: true | undefined): TaskKind {
+  if (isUndo) return 'undo-stuck';
+  if (isQuestion({ type })) return 'question';
+  return unknown.has(shortType(type)) ? 'outcome-unknown' : 'fault';
+}

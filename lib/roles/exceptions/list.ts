@@ -1,0 +1,143 @@
+import type { ExceptionRecord } from '#core/exceptions/exception';
+import type { Document, Documents } from '#ports/documents';
+import { lookedMax } from '#ports/list-filters';
+import { type List, lists, timeStart } from '#ports/lists';
+import type { Tallies } from '#ports/tallies';
+import { type ExceptionGroup, exceptionGroups } from './groups.ts';
+import { dayOf, exceptionIn, groupDays, stateOfException } from './records.ts';
+
+const dayMs = 86_400_000;
+
+export interface ExceptionFilter {
+  readonly fingerprint?: string;
+  readonly class?: string;
+  readonly type?: string;
+  readonly workflow?: string;
+  readonly step?: string;
+  readonly state?: 'open' | 'handled';
+  readonly tag?: string;
+  /** Milliseconds since 1970: from `since` on, before `until`. */
+  readonly since?: number;
+  readonly until?: number;
+}
+
+export interface ExceptionPage {
+  readonly items: readonly ExceptionRecord[];
+  /** The sort key after which the next page begins; absent at the end. */
+  readonly next?: string;
+}
+
+interface Extent {
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly now: number;
+}
+
+/** Most groups whose exceptions are read side by side. With more, the list walks the days instead. */
+const groupsMax = 20;
+
+/**
+ * Lists exceptions, newest first. A fingerprint has an index; class, type, workflow and step lead to fingerprints through the groups.
+ * Without any of them, or with too many groups, the list walks the days and looks at `lookedMax` records for a page.
+ */
+export async function listExceptions(store: Documents & Tallies, filter: ExceptionFilter, extent: Extent): Promise<ExceptionPage> {
+  const fingerprints = await fingerprintsOf(store, filter, extent.now);
+  if (fingerprints === undefined) return walk(filter, extent, (day) => [lists.exceptions(day)], store);
+  const states = filter.state ? [filter.state] : (['open', 'handled'] as const);
+  return alike(
+    fingerprints.flatMap((each) => states.map((state) => lists.exceptionsAlike(each, state))),
+    filter,
+    extent,
+    store,
+  );
+}
+
+/** Returns the fingerprints that a filter means; undefined if it means too many, or all. */
+async function fingerprintsOf(store: Tallies, filter: ExceptionFilter, now: number): Promise<readonly string[] | undefined> {
+  if (filter.fingerprint !== undefined) return [filter.fingerprint];
+  const named = (['class', 'type', 'workflow', 'step'] as const).filter((name) => filter[name] !== undefined);
+  if (named.length === 0 && filter.state !== 'open') return undefined;
+  const isMeant = (group: ExceptionGroup): boolean =>
+    named.every((name) => group[name] === filter[name]) && (filter.state !== 'open' || group.open > 0);
+  const groups = (await exceptionGroups(store, now)).filter(isMeant);
+  return groups.length <= groupsMax ? groups.map(({ fingerprint }) => fingerprint) : undefined;
+}
+
+interface Looked {
+  readonly items: ExceptionRecord[];
+  looked: number;
+  last: string | undefined;
+}
+
+/** Reads lists side by side, newest first, and stops at a full page or after enough records. */
+async function alike(from: readonly List[], filter: ExceptionFilter, { after, limit }: Extent, store: Documents): Promise<ExceptionPage> {
+  const seen: Looked = { items: [], looked: 0, last: after };
+  const isMore = await read(from, filter, limit, seen, store);
+  return { items: seen.items, ...(isMore && seen.last !== undefined ? { next: seen.last } : {}) };
+}
+
+/** Walks the days back from the newest one, until a page is full, enough records were looked at, or the oldest day is done. */
+async function walk(
+  filter: ExceptionFilter,
+  { after, limit, now }: Extent,
+  listsOf: (day: string) => readonly List[],
+  store: Documents,
+): Promise<ExceptionPage> {
+  const seen: Looked = { items: [], looked: 0, last: after };
+  const oldest = dayOf(filter.since ?? now - groupDays * dayMs);
+  // Another process may be ahead by a few seconds, and in the next day.
+  const start = after === undefined ? Math.min(filter.until ?? Number.POSITIVE_INFINITY, now + dayMs) : Number(after.slice(0, 13));
+  for (let at = start; dayOf(at) >= oldest; at -= dayMs) {
+    if (await read(listsOf(dayOf(at)), filter, limit, seen, store))
+      return { items: seen.items, ...(seen.last === undefined ? {} : { next: seen.last }) };
+  }
+  return { items: seen.items };
+}
+
+/** Reads lists on into `seen`; false if they have no more entries. */
+async function read(from: readonly List[], filter: ExceptionFilter, limit: number, seen: Looked, store: Documents): Promise<boolean> {
+  for (;;) {
+    const after = seen.last;
+    const bounds = {
+      ...(filter.since === undefined ? {} : { from: timeStart(filter.since) }),
+      ...(filter.until === undefined ? {} : { to: timeStart(filter.until) }),
+      ...(after === undefined ? {} : { after }),
+    };
+    const pages = await Promise.all(from.map((list) => store.listed({ list, order: 'descending', limit: pageSize, ...bounds })));
+    // Beyond the end of the shortest page, another list may have entries that come first.
+    const known = pages
+      .flatMap(({ next }) => next ?? [])
+      .toSorted()
+      .at(-1);
+    const entries = pages.flatMap(({ items }) => items).map((document) => ({ sort: sortOf(document), document }));
+    const inOrder = entries
+      .filter(({ sort }) => known === undefined || sort >= known)
+      .toSorted((one, other) => (one.sort < other.sort ? 1 : -1));
+    for (const { sort, document } of inOrder) {
+      seen.looked++;
+      seen.last = sort;
+      const exception = exceptionIn(document);
+      if (fits(exception, filter)) seen.items.push(exception);
+      if (seen.items.length >= limit || seen.looked >= lookedMax) return true;
+    }
+    if (known === undefined) return false;
+    if (seen.last === undefined || seen.last > known) seen.last = known;
+  }
+}
+
+const pageSize = 50;
+
+const sortOf = ({ listB }: Document): string => String(listB?.sort);
+
+const fits = (exception: ExceptionRecord, filter: ExceptionFilter): boolean =>
+  isSame(filter.fingerprint, exception.fingerprint) &&
+  isSame(filter.class, exception.class) &&
+  isSame(filter.type, exception.type) &&
+  isSame(filter.workflow, exception.workflow.name) &&
+  isSame(filter.step, exception.step) &&
+  isSame(filter.state, stateOfException(exception)) &&
+  (filter.tag === undefined || exception.tags.some((tag) => tag === filter.tag)) &&
+  exception.at >= (filter.since ?? 0) &&
+  exception.at < (filter.until ?? Number.POSITIVE_INFINITY);
+
+const isSame = (wanted: string | undefined, value: string | null): boolean => wanted === undefined || wanted === value;

@@ -1,0 +1,69 @@
+import type { JsonObject } from '#core/data/json';
+import type { ExceptionRecord } from '#core/exceptions/exception';
+import { collections, type Document } from '#ports/documents';
+import { lists, sortKey } from '#ports/lists';
+import { hashOf } from '#ports/records';
+import type { TallyAdd } from '#ports/tallies';
+import type { TaskRecord } from '#ports/tasks';
+
+const hourMs = 3_600_000;
+/** Groups show the last 30 days; the day of the first hour of them may have begun earlier. */
+export const groupDays = 31;
+
+/** Parts of the tallies of all groups, so that thousands of exceptions a second of one kind meet no limit of a partition. */
+export const groupShards = 8;
+
+const numbered = (kind: string, seq: number): string => `${kind}#${String(seq).padStart(9, '0')}`;
+
+/** The document of an exception lies in the partition of its order. */
+export const exceptionKey = (orderId: string, seq: number) => ({ collection: collections.order(orderId), id: numbered('EXCEPTION', seq) });
+export const taskKey = (orderId: string, seq: number) => ({ collection: collections.order(orderId), id: numbered('TASK', seq) });
+
+/** UTC day of a time: `2026-01-31`. */
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** The state of an exception, as lists and people name it. */
+export const stateOfException = ({ handling }: Pick<ExceptionRecord, 'handling'>): 'open' | 'handled' => (handling ? 'handled' : 'open');
+
+export function exceptionDocument(exception: ExceptionRecord, rev: number): Document {
+  const { orderId, seq, fingerprint, at, id } = exception;
+  const sort = sortKey(at, id);
+  return {
+    ...exceptionKey(orderId, seq),
+    rev,
+    content: exception as unknown as JsonObject,
+    listA: { list: lists.exceptionsAlike(fingerprint, stateOfException(exception)), sort },
+    listB: { list: lists.exceptions(dayOf(at)), sort },
+  };
+}
+
+export function taskDocument(task: TaskRecord): Document {
+  const { orderId, seq, rev, id, dueAt, resolution } = task;
+  return {
+    ...taskKey(orderId, seq),
+    rev,
+    content: task as unknown as JsonObject,
+    listA: resolution
+      ? { list: lists.doneTasks(dayOf(resolution.at)), sort: sortKey(resolution.at, id) }
+      : { list: lists.openTasks, sort: sortKey(dueAt, id) },
+  };
+}
+
+export const exceptionIn = ({ content }: Document): ExceptionRecord => content as unknown as ExceptionRecord;
+export const taskIn = ({ content, rev }: Document): TaskRecord => ({ ...(content as unknown as TaskRecord), rev });
+
+/** Returns what an exception adds to the tally of its group: itself, or that it is handled. */
+export function groupAdd(exception: ExceptionRecord, what: 'total' | 'handled'): TallyAdd {
+  const { orderId, fingerprint, at, type, class: faultClass, workflow, step, message } = exception;
+  return {
+    collection: collections.exceptionGroups(hashOf(orderId) % groupShards),
+    id: `${dayOf(at)}#${fingerprint}`,
+    sums: what === 'total' ? { total: 1, [hourOf(at)]: 1 } : { handled: 1 },
+    about: { type, class: faultClass, workflow: workflow.name, step, sampleOrderId: orderId, sampleMessage: message },
+    ...(what === 'total' ? { at } : {}),
+    expiresAt: at + (groupDays + 1) * 24 * hourMs,
+  };
+}
+
+/** The name of an hour's sum: `h07`. */
+export const hourOf = (at: number): string => `h${String(new Date(at).getUTCHours()).padStart(2, '0')}`;

@@ -1,0 +1,79 @@
+import { engineFault, engineFaults, type Fault } from '#core/data/fault';
+import type { JsonObject } from '#core/data/json';
+import type { Status } from '#core/data/state';
+import { nodeAt, stepAt } from '#core/definition/program';
+import type { Condition } from '#core/exceptions/exception';
+import type { OpenCause } from '#ports/records';
+import { type Cause, closed, opened } from '#roles/exceptions/causes';
+import { addToOutbox, current, type Draft, failureCountOf, patchRecord } from './draft.ts';
+import { secretsOf } from './redaction.ts';
+import { withoutSecrets } from './replies.ts';
+
+/**
+ * Opens an exception and a task for each cause that has come up, and closes those of the causes that are gone. Comparing states, rather
+ * than following events, also covers what the supervisor did, and orders of an earlier program.
+ */
+export function recordCauses(draft: Draft): Draft {
+  const causes = causesOf(draft);
+  const names = new Set(causes.map(({ name }) => name));
+  const known = draft.record.open ?? [];
+  const gone = known.filter(({ cause }) => !names.has(cause));
+  const isKnown = ({ name }: Cause): boolean => known.some(({ cause }) => cause === name);
+  return causes.filter((cause) => !isKnown(cause)).reduce(open, gone.reduce(close, draft));
+}
+
+function open(draft: Draft, cause: Cause): Draft {
+  const result = opened(draft.record, cause, draft.now);
+  return result ? addToOutbox(patchRecord(draft, result.change), [result.entry]) : draft;
+}
+
+function close(draft: Draft, cause: OpenCause): Draft {
+  const { phase, ending } = draft.instance.state;
+  const { decidedBy } = draft;
+  const control = phase === 'closed' || ending ? 'none' : 'ready';
+  const by = decidedBy ? { by: 'person' as const, id: decidedBy.by } : { by: 'supervisor' as const };
+  const { change, entry } = closed(draft.record, cause, { ...by, control, at: draft.now }, decidedBy?.reason ?? null);
+  return addToOutbox(patchRecord(draft, change), [entry]);
+}
+
+/** Returns what needs a person at the end of a transition: the fault of an order in Error, and every undo that keeps failing. */
+function causesOf(draft: Draft): readonly Cause[] {
+  return [...errorOf(draft), ...stuckUndosOf(draft)];
+}
+
+function errorOf(draft: Draft): readonly Cause[] {
+  const { record, instance, loaded } = draft;
+  const fault = instance.state.blocked?.fault ?? record.fault;
+  if (record.processState !== 'Error' || !fault) return [];
+  const node = fault.source === undefined ? undefined : nodeAt(loaded.program, fault.source);
+  const answer = node?.activity === 'askOperator' ? node.answer : undefined;
+  return [causeOf(draft, `error/${record.errorGen}`, fault, answer)];
+}
+
+function stuckUndosOf(draft: Draft): readonly Cause[] {
+  const { program } = draft.loaded;
+  return Object.keys(draft.instance.state.activities).flatMap((path) =>
+    stepAt(program, draft.instance.state, path)?.reminders
+      ? [{ ...causeOf(draft, `undo/${path}`, undoFaultOf(draft, path)), isUndo: true }]
+      : [],
+  );
+}
+
+/** Returns the last fault of a failing undo; the journal has it. */
+function undoFaultOf({ instance }: Draft, path: string): Fault {
+  const last = instance.tail.findLast((fact) => fact.type === 'UndoFailed' && fact.path === path && fact.fault);
+  const fault = last?.type === 'UndoFailed' ? last.fault : undefined;
+  return { ...(fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.')), source: path };
+}
+
+function causeOf(draft: Draft, name: string, fault: Cause['fault'], answer?: JsonObject): Cause {
+  const { loaded, instance, record } = draft;
+  const path = fault.source;
+  const statusIn = (activities: Draft['instance']['state']['activities']): Status | null =>
+    path === undefined ? null : (activities[path]?.status ?? null);
+  const before: Condition = { processState: loaded.record.processState, status: statusIn(loaded.instance.state.activities) };
+  const after: Condition = { processState: record.processState, status: statusIn(instance.state.activities) };
+  const step = path === undefined ? undefined : stepAt(loaded.program, instance.state, path);
+  const attempt = step?.attempt ?? failureCountOf(draft);
+  return { name, fault: withoutSecrets(fault as Fault, secretsOf(current(draft))), before, after, attempt, answer };
+}

@@ -1,0 +1,37 @@
+import { announcedAs, type StateRecord } from '#ports/records';
+import { type Law, on } from './law.ts';
+
+/**
+ * An order has one open cause for each time that it is in Error, from the write that puts it there to the write that takes it out. Each
+ * cause opens a task once, and closes it once, for good (S28).
+ */
+export const causes = (): Law => ({
+  name: 'causes',
+  after: on(['written'], ({ before, after }) => {
+    const { orderId, processState, errorGen, open = [] } = after;
+    const errors = open.filter(({ cause }) => cause.startsWith('error/')).map(({ cause }) => cause);
+    const wanted = processState === 'Error' ? [`error/${errorGen}`] : [];
+    // Quarantine adds its cause to an order in Error; the next write of the scheduler closes the older one.
+    if (!wanted.every((cause) => errors.includes(cause)) || (processState !== 'Error' && errors.length > 0))
+      return `order ${orderId} is ${processState} and has the open causes ${errors.join(', ') || 'none'}, expected ${wanted.join(', ') || 'none'}`;
+    const reopened = before && open.find(({ seq }) => seq <= causesOf(before) && !(before.open ?? []).some((each) => each.seq === seq));
+    if (reopened) return `order ${orderId} reopened its cause ${reopened.seq}`;
+    return causesOf(after) >= (before ? causesOf(before) : 0) ? undefined : `order ${orderId} forgot a cause`;
+  }),
+  atEnd: ({ orders, announced }) =>
+    [...orders.values()].flatMap(({ state }) => {
+      const openNow = new Set((state.open ?? []).map(({ seq }) => seq));
+      return Array.from({ length: causesOf(state) }, (_, index) => index + 1).flatMap((seq) => {
+        const id = `${announcedAs(state)}/cause/${seq}`;
+        const isClosed = announced.has(`${id}/closed/task`);
+        return [
+          ...(announced.has(`${id}/task`) ? [] : [`task ${id} was never announced`]),
+          ...(isClosed === openNow.has(seq)
+            ? [`task ${id} is ${openNow.has(seq) ? 'open' : 'closed'}, and was announced as the other`]
+            : []),
+        ];
+      });
+    }),
+});
+
+const causesOf = ({ causes: count = 0 }: Pick<StateRecord, 'causes'>): number => count;
