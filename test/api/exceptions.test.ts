@@ -59,7 +59,7 @@ describe('the exceptions of orders', () => {
     assert.deepEqual((await ask('GET', '/exceptions/groups?state=handled', operator)).json.items, []);
   });
 
-  test('are for operators and viewers, and bad calls are told what to write', async () => {
+  test('are for operators and viewers, and a bad call is refused with the name of its parameter', async () => {
     const { ask } = startApi();
     for (const path of ['/exceptions', '/exceptions/groups', '/exceptions/exc_x_1'])
       assert.equal((await ask('GET', path, { as: 'acme' })).status, 403);
