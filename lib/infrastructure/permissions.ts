@@ -75,6 +75,8 @@ const listIndexes = [indexes.listA.name, indexes.listB.name];
 const every = '*';
 const [orders, intents] = [partitionOf(every), intentPartitionOf(every)];
 const audit = collections.audit(every);
+const exceptionGroups = collections.exceptionGroups(every);
+const fingerprints = collections.fingerprints(every);
 const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
 
 /** The attributes of a state's head, with those of its key and of the fence of a write. The blob and the order's body are not among them. */
@@ -85,6 +87,9 @@ const scheduling = (app: Cast): Permissions => ({
   ...none,
   table: [
     { actions: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'], partitions: [orders] },
+    // The transaction that writes an exception counts it in its group.
+    { actions: ['UpdateItem'], partitions: [exceptionGroups] },
+    { actions: ['GetItem', 'PutItem'], partitions: [fingerprints] },
     // Intents expire with their order. Only agents write them.
     { actions: ['Query', 'UpdateItem'], partitions: [intents] },
     { actions: ['GetItem', 'PutItem'], partitions: [definitions] },
@@ -121,7 +126,7 @@ const readsClients: TableRights = { actions: ['GetItem'], partitions: [partition
 /** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, and instructions that are repeated. */
 const ofApi: Permissions['documents'] = [
   { actions: ['GetItem', 'PutItem', 'Query'], partitions: [partitions.clients] },
-  { actions: ['Query'], partitions: [partitions.calendar] },
+  { actions: ['Query'], partitions: [partitions.calendar, exceptionGroups] },
   {
     actions: ['GetItem', 'PutItem'],
     partitions: [breakers, channels, collections.channels, collections.calls(every), collections.waits],

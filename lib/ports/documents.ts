@@ -61,8 +61,8 @@ export const collections = {
   order: (orderId: string) => `ORDER#${orderId}`,
   /** Tallies of exceptions by day and fingerprint, in one of `groupShards` parts. */
   exceptionGroups: (shard: number | '*') => `GROUPS#${shard}`,
-  /** Fingerprints of a workflow on a UTC day that count messages: they have a limit. */
-  fingerprints: (workflow: string, day: string) => `FINGERPRINTS#${workflow}#${day}`,
+  /** Fingerprints of a workflow and a UTC day (`w#2026-01-31`) that count messages: they have a limit. */
+  fingerprints: (of: string) => `FINGERPRINTS#${of}`,
   /** State of a channel, under the id `CHANNEL`. */
   channel: (channel: string) => `CHANNEL#${channel}`,
   /** Names of the channels that are closed or were closed recently. Hosts read this one collection instead of every channel. */

@@ -84,6 +84,9 @@ const rare: { readonly [right: string]: string } = {
   'dynamodb:UpdateItem INTENT#*': 'the function that ends an order gives its intents their expiry',
   'dynamodb:GetItem KEY#*': 'most functions meet no secret here',
   'dynamodb:PutItem KEY#*': 'the function that starts a day makes its key',
+  'dynamodb:UpdateItem GROUPS#*': 'an order that is blocked as it is created is rare',
+  'dynamodb:GetItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
+  'dynamodb:PutItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
   'dynamodb:GetItem CALLS#*': 'an order holds the keys of its last twenty calls itself',
   'dynamodb:PutItem CALLS#*': 'an order holds the keys of its last twenty calls itself',
 };

@@ -102,7 +102,7 @@ const seenMax = 5000;
 async function limited(exception: ExceptionRecord, store: Store): Promise<ExceptionRecord> {
   const { workflow, fingerprint, at } = exception;
   if (!countsMessage(exception)) return exception;
-  const collection = collections.fingerprints(workflow.name, dayOf(at));
+  const collection = collections.fingerprints(`${workflow.name}#${dayOf(at)}`);
   const known = seen.get(store) ?? new Set();
   seen.set(store, known);
   const name = `${collection}#${fingerprint}`;
