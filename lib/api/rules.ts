@@ -59,9 +59,10 @@ export async function putRule(call: Put): Promise<Answer | Refusal> {
   const refusal = conditionRefusal(headers['if-match'], before);
   if (refusal) return refusal;
   const { reason, origin = before?.origin ?? 'people', name = id, ...fields } = body;
-  const draft: Omit<Rule, 'version'> = { ...fields, id, name, origin } as Omit<Rule, 'version'>;
-  const errors = before?.origin === 'app' ? changesOfApp(before, draft) : peopleProblems(draft, api);
+  const given = { ...fields, id, name, origin } as Omit<Rule, 'version'>;
+  const errors = before?.origin === 'app' ? changesOfApp(before, given) : peopleProblems(given, api);
   if (errors.length > 0) return refuse('invalid', { errors });
+  const draft = before?.origin === 'app' ? { ...before, mode: given.mode } : given;
 
   const written = await audited(
     call,

@@ -114,6 +114,8 @@ interface Fields<I, K extends RuleEventKind> {
   readonly mode: RuleMode;
   /** The highest is asked first (0). */
   readonly priority?: number;
+  /** Raise it with each change of the rule, so that the history of an order tells which one decided (1). */
+  readonly version?: number;
   /** Most actions on one order for the same reason (3). */
   readonly timesPerOrder?: number;
 }
@@ -132,7 +134,7 @@ const places = new WeakMap<object, string>();
  * @throws DefinitionError that names each field of a wrong form.
  */
 export function defineRule<K extends RuleEventKind, I = unknown>(id: string, options: Fields<I, K> & Events<K>): AppRule {
-  const { name, workflow, step, agent, condition, action, executor, mode, priority = 0, timesPerOrder, ...events } = options;
+  const { name, workflow, step, agent, condition, action, executor, mode, priority = 0, version = 1, timesPerOrder, ...events } = options;
   const place = placeIn(new Error('place').stack);
   const values = valuesOf<I, K>();
   const object = { ...(workflow ? { workflow: workflow.name } : {}), ...(step ? { step } : {}), ...(agent ? { agent } : {}) };
@@ -152,7 +154,7 @@ export function defineRule<K extends RuleEventKind, I = unknown>(id: string, opt
     throw new DefinitionError(
       parsed.error.issues.map(({ path, message }) => messageOf(id, { pointer: `/${path.join('/')}`, detail: message }, place)).join('\n'),
     );
-  const rule = { id, origin: 'app', version: 1, ...parsed.data } as AppRule;
+  const rule = { id, origin: 'app', version, ...parsed.data } as AppRule;
   if (place) places.set(rule, place);
   return rule;
 }

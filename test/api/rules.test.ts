@@ -134,11 +134,12 @@ test('F-129: a rule that the app declares changes in its mode only', async () =>
   const api = startApi({ app: defineApp({ workflows: [workflow], agents: [agent], rules: [late] }) });
   const shown = (await api.ask('GET', '/rules/late', { as: 'operator' })).json;
   assert.deepEqual([shown.origin, shown.mode, shown.version], ['app', 'dry-run', 1]);
-  const same = { name: 'Late', event: { kind: 'step-late' }, action: { kind: 'suspend' } };
+  const same = { event: { kind: 'step-late' }, action: { kind: 'suspend' } };
   const wrong = await put(api, { ...same, action: { kind: 'compensate' }, mode: 'enforce' }, 1, 'late');
   assert.deepEqual([wrong.status, wrong.json.errors[0].pointer], [422, '/action']);
   const changed = await put(api, { ...same, mode: 'enforce' }, 1, 'late');
-  assert.deepEqual([changed.status, changed.json.mode, changed.json.version, changed.json.origin], [200, 'enforce', 2, 'app']);
+  const { status, json } = changed;
+  assert.deepEqual([status, json.mode, json.version, json.origin, json.name], [200, 'enforce', 2, 'app', 'Late']);
   const removed = await api.ask('DELETE', '/rules/late?reason=r', { as: 'admin', headers: { 'if-match': '"2"' } });
   assert.equal(removed.status, 409);
   const { items } = (await api.ask('GET', '/rules/late/versions', { as: 'operator' })).json;

@@ -89,7 +89,8 @@ function nameProblems({ ast }: Expression<RuleScope>, rule: Rule, targets: reado
   const there = readableNames(rule);
   const asked = new Set(askedFor(ast));
   return freeReads(ast).flatMap((read) => {
-    if (read.name === 'order' && rule.object?.workflow === undefined) return isAsked(read, asked) ? [] : [unguarded(read)];
+    if (read.name === 'order' && rule.object?.workflow === undefined)
+      return isAsked(read, asked) ? secretProblem(ast, read, targets) : [unguarded(read)];
     if (there.includes(read.name)) return secretProblem(ast, read, targets);
     const detail = `${read.name} cannot be read here: ${whyNot(read.name)}. There is ${there.join(', ')}.`;
     return [{ code: 'not-readable', detail, position: read.position }];
@@ -122,10 +123,10 @@ const unguarded = ({ path, position }: FreeRead): Found => ({
 });
 
 /** A decision is kept in the history, so no rule may read a secret. */
-function secretProblem(ast: ASTNode, { name, position }: FreeRead, targets: readonly WorkflowDefinition[]): readonly Found[] {
+function secretProblem(ast: ASTNode, { name, path, position }: FreeRead, targets: readonly WorkflowDefinition[]): readonly Found[] {
   if (name === 'exception' || name === 'at' || name === 'step') return [];
   const secret = targets.map((each) => secretReadIn(ast, each)).find((each) => each !== undefined);
-  return secret?.startsWith(name) ? [{ code: 'secret', detail: `${secret} holds a secret, which a rule may not read.`, position }] : [];
+  return secret === path ? [{ code: 'secret', detail: `${secret} holds a secret, which a rule may not read.`, position }] : [];
 }
 
 /** Checks that the workflow has the outputs and variables that an expression reads, when the event happens. */

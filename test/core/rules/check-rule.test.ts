@@ -43,6 +43,8 @@ const conditions: readonly (readonly [string, Partial<Rule>, string])[] = [
   ['true && outputs.wiegh.grams > 1.0', {}, '/condition unknown-step 9'],
   ['variables.lost > 1.0', {}, '/condition unknown-variable 1'],
   ['order.card == "x"', {}, '/condition secret 1'],
+  ['order.total > 5.0 && order.card == "x"', {}, '/condition secret 22'],
+  ['has(order.card)', { object: {} }, '/condition secret 5'],
   ['order.items.exists(i, i.quantty > 5.0)', {}, '/condition wrong-type 25'],
   ['exception.kind == "x"', {}, '/condition wrong-type 11'],
   ['exception.class == "unexpcted"', {}, '/condition wrong-type 20'],

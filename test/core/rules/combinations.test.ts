@@ -39,6 +39,28 @@ test('F-143: the time is that of the events, whatever the order in which they ar
   assert.deepEqual(played([both()], [signal('b', 100), signal('a', 0)]).acted, []);
 });
 
+test('F-143: all events of a list are within the time of each other, not only of the last that arrives', () => {
+  const three = combined(rule({ id: 'three', all: patterns('a', 'b', 'c'), withinSeconds: 60 }));
+  assert.deepEqual(played([three], [signal('a', 0), signal('c', 100), signal('b', 50, 'b1')]).acted, []);
+  assert.deepEqual(played([three], [signal('a', 0), signal('c', 60), signal('b', 50, 'b1')]).acted, ['b1']);
+});
+
+test('F-143: a list without the event that has just arrived does not make a rule act', () => {
+  const set = compileRules([both(60, { condition: 'variables.open' })]);
+  let memory: RuleMemory = {};
+  const acts = [signal('a', 0), signal('b', 1), signal('a', 1000)].map((each) => {
+    const decided = decide(set, situation(each, { variables: { open: each.at > 1_700_000_500_000 } }), memory);
+    memory = decided.memory;
+    return decided.decisions.length;
+  });
+  assert.deepEqual(acts, [0, 0, 0]);
+});
+
+test('F-143: an event that fits several places of a list leaves the place that another event needs', () => {
+  const either = combined(rule({ id: 'either', all: [{ kind: 'signal' }, { kind: 'signal', type: 'a' }], withinSeconds: 60 }));
+  assert.deepEqual(played([either], [signal('b', 0), signal('a', 1, 'a1')]).acted, ['a1']);
+});
+
 test('F-143: each event counts once for a rule, and for each rule', () => {
   const events = [signal('a', 0, 'a1'), signal('b', 1, 'b1'), signal('b', 2, 'b2'), signal('a', 3, 'a2')];
   assert.deepEqual(played([both()], events).acted, ['b1', 'a2']);
