@@ -1,10 +1,13 @@
 import type * as z from 'zod';
 import { type JsonObject, sortedText } from '#core/data/json';
 import { checkRule } from '#core/rules/check-rule';
+import { literalOf, type RuleLiteral } from '#core/rules/literals';
 import { type Rule, ruleIdPattern } from '#core/rules/rule';
 import { timeText } from '#ports/messages';
+import { validatorOf } from '#ports/util/validation';
 import { type RuleCounts, ruleCounts } from '#roles/rules/counts';
 import type { RuleVersion, RuleWrite } from '#roles/rules/rules';
+import { bodyProblems } from '#roles/submission/submission';
 import { audited } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor, etagOf } from './orders.ts';
@@ -78,8 +81,18 @@ export async function putRule(call: Put): Promise<Answer | Refusal> {
 const peopleProblems = (draft: Omit<Rule, 'version'>, { definitions }: Pick<Call['api'], 'definitions'>): readonly ProblemError[] => {
   const wrong =
     draft.origin === 'app' ? [{ pointer: '/origin', code: 'not-declared', detail: 'The app declares no rule of this id.' }] : [];
-  return [...wrong, ...checkRule({ ...draft, version: 1 }, definitions)];
+  const rule = { ...draft, version: 1 };
+  const errors = [...wrong, ...checkRule(rule, definitions)];
+  return errors.length > 0 ? errors : literalProblems(literalOf(rule, definitions));
 };
+
+/** Returns why no version of the workflow takes the value of an action. */
+function literalProblems(literal: RuleLiteral | undefined): readonly ProblemError[] {
+  if (!literal) return [];
+  const { pointer, value, schemas } = literal;
+  const problems = schemas.map((schema) => bodyProblems(validatorOf(schema), value, pointer));
+  return problems.some((each) => each.length === 0) ? [] : (problems[0] ?? []);
+}
 
 /** Returns an error for each field that differs from the rule of the app. */
 function changesOfApp(declared: Rule, draft: Omit<Rule, 'version'>): readonly ProblemError[] {

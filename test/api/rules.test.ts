@@ -98,6 +98,22 @@ test('F-140: a rule that does not fit the workflow is refused with the place and
   assert.deepEqual((await api.ask('GET', '/rules', { as: 'admin' })).json.items, []);
 });
 
+test('a value of an action without expressions fits the whole schema of its receiver, such as the length of a text', async () => {
+  const Receipt = z.strictObject({ number: z.string().length(8) });
+  const agent = defineAgent('till', { pay: operation({ input: z.object({}), output: Receipt, run: () => ({ number: '12345678' }) }) });
+  const workflow = defineWorkflow('fulfil-order', { version: 1, order: z.object({}) }, () => sequence(agent.pay({})));
+  const api = startApi({ app: defineApp({ workflows: [workflow], agents: [agent] }) });
+  const skips = (number: unknown) =>
+    put(api, {
+      object: { workflow: 'fulfil-order', step: 'order/pay' },
+      event: { kind: 'exception' },
+      action: { kind: 'skip', output: { number } },
+    });
+  const refused = await skips('1234');
+  assert.deepEqual([refused.status, refused.json.errors[0].pointer], [422, '/action/output/number']);
+  assert.equal((await skips('12345678')).status, 201);
+});
+
 test('operators and viewers read rules, admins write them, clients do neither', async () => {
   const api = startApi();
   const tried = async (as: Who) => [
