@@ -104,6 +104,19 @@ describe('an order at the command line', () => {
     );
   });
 
+  test('F-123: an operator finds the exception of a blocked order in a group, in the list and by its id', async () => {
+    const { exceptionId } = (await system.redress(['order', 'get', blocked, '--json'])).json;
+    const group = (await system.redress(['exception', 'groups'])).out.split('\n')[1] ?? '';
+    assert.match(group, /^1 +1 +NoRoom +refuse order\/raise +\S+ +\w+ +The house is full\.$/);
+    const { out } = await system.redress(['exception', 'list', '--type', 'NoRoom', '--state', 'open']);
+    assert.match(out.split('\n')[1] ?? '', new RegExp(`open +NoRoom +order/raise +${blocked} +${exceptionId}$`));
+    const shown = await system.redress(['exception', 'show', exceptionId]);
+    assert.match(shown.out, /^NoRoom: The house is full\.\n/);
+    assert.match(shown.out, /class +expected \(user, semantic\)\n.*Processing, then Error \(Faulting\)\n.*\n.*not yet; task tsk_/);
+    assert.equal((await system.redress(['exception', 'show', 'exc_abc_1'])).exitCode, 1);
+    assert.match((await system.redress(['exception', 'list', '--class', 'basic-failure'])).err, /No exceptions match\./);
+  });
+
   test('a service is shown as available or away; only a channel is shown as open or closed', async () => {
     const { store, database } = openEmbedded(system.folder, { clock: systemClock });
     const now = systemClock.now();

@@ -11,6 +11,9 @@ import { deadLetterList } from './dead-letter-list.ts';
 import { deadLetterShow } from './dead-letter-show.ts';
 import { deadLetterDiscard, deadLetterResubmit } from './dead-letter-treat.ts';
 import { demo } from './demo.ts';
+import { exceptionGroups } from './exception-groups.ts';
+import { exceptionList } from './exception-list.ts';
+import { exceptionShow } from './exception-show.ts';
 import { orderAnswer } from './order-answer.ts';
 import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-cancel.ts';
 import { orderErase } from './order-erase.ts';
@@ -63,6 +66,9 @@ export const commands: readonly CliCommand[] = [
   workflowGraph,
   workflowFaults,
   workflowCheck,
+  exceptionGroups,
+  exceptionList,
+  exceptionShow,
   alerts,
   breakerList,
   channelStatus,

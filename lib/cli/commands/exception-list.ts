@@ -1,0 +1,56 @@
+import { Option } from 'commander';
+import { exceptionClasses } from '#api/schemas/exceptions';
+import type { CliCommand } from '#cli/command';
+import { textOption, wholeOption } from '#cli/options';
+import { listed } from '#cli/orders';
+import { printable, table } from '#cli/text';
+
+interface ExceptionView {
+  readonly id: string;
+  readonly at: string;
+  readonly type: string;
+  readonly class: string;
+  readonly step: string | null;
+  readonly orderId: string;
+  readonly state: string;
+}
+
+interface Options {
+  class?: string;
+  type?: string;
+  workflow?: string;
+  step?: string;
+  fingerprint?: string;
+  state?: string;
+  tag?: string;
+  since?: string;
+  until?: string;
+  limit: number;
+}
+
+/** Lists what went wrong with orders. */
+export const exceptionList: CliCommand<Options> = {
+  name: 'exception list',
+  summary: 'List exceptions of orders, newest first',
+  declare: (command) =>
+    command
+      .addOption(new Option('--class <class>', 'only exceptions of this class').choices(exceptionClasses))
+      .option('--type <name>', 'only exceptions of this fault type: CardDeclined', textOption)
+      .option('--workflow <name>', 'only exceptions of this workflow', textOption)
+      .option('--step <path>', 'only exceptions of this step of the workflow: order/charge', textOption)
+      .option('--fingerprint <text>', 'only exceptions like these: exception groups shows the fingerprints', textOption)
+      .addOption(new Option('--state <state>', 'only exceptions in this state').choices(['open', 'handled']))
+      .addOption(new Option('--tag <tag>', 'only exceptions with this tag').choices(['technical', 'user', 'system', 'semantic']))
+      .option('--since <time>', 'only exceptions from this time on: 2026-01-31T12:00:00Z', textOption)
+      .option('--until <time>', 'only exceptions before this time', textOption)
+      .option('--limit <number>', 'most exceptions', wholeOption(1, 100_000), 100),
+
+  async run(cli, { limit, ...filter }) {
+    const items = await listed<ExceptionView>(await cli.api('viewer'), '/exceptions', { ...filter }, limit);
+    const rows = items.map(({ at, state, type, step, orderId, id }) =>
+      [at, state, type, step ?? '', orderId, id].map((each) => printable(each)),
+    );
+    cli.print({ items }, () => (rows.length > 0 ? table(['at', 'state', 'type', 'step', 'order', 'exception'], rows, cli.paint) : ''));
+    if (!cli.json && items.length === 0) cli.terminal.say('No exceptions match.');
+  },
+};

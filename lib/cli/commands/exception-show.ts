@@ -1,0 +1,60 @@
+import type { CliCommand } from '#cli/command';
+import { printable } from '#cli/text';
+
+interface Condition {
+  readonly processState: string;
+  readonly status: string | null;
+}
+
+interface ExceptionView {
+  readonly id: string;
+  readonly orderId: string;
+  readonly workflow: { readonly name: string; readonly version: number };
+  readonly path: string | null;
+  readonly type: string;
+  readonly class: string;
+  readonly tags: readonly string[];
+  readonly message: string;
+  readonly data?: unknown;
+  readonly before: Condition;
+  readonly after: Condition;
+  readonly attempt: number;
+  readonly at: string;
+  readonly fingerprint: string;
+  readonly handling: { readonly by: string; readonly id?: string; readonly control: string; readonly at: string } | null;
+  readonly taskId?: string;
+}
+
+/** Shows one exception. */
+export const exceptionShow: CliCommand<object> = {
+  name: 'exception show',
+  summary: 'Show an exception of an order',
+  declare: (command) => command.argument('<id>', 'the id: order get and exception list show it'),
+
+  async run(cli, _, [id = '']) {
+    const { body } = await (await cli.api('viewer')).call<ExceptionView>('GET', `/exceptions/${encodeURIComponent(id)}`);
+    cli.print(
+      body,
+      () =>
+        `${linesOf(body)
+          .map((line) => printable(line))
+          .join('\n')}\n`,
+    );
+  },
+};
+
+const linesOf = (found: ExceptionView): readonly string[] => [
+  `${found.type}: ${found.message}`,
+  `  of order      ${found.orderId}, ${found.workflow.name}@${found.workflow.version}${found.path === null ? '' : `, ${found.path}`}`,
+  `  at            ${found.at}${found.attempt > 0 ? `, request ${found.attempt}` : ''}`,
+  `  class         ${found.class} (${found.tags.join(', ')})`,
+  `  order, step   ${conditionText(found.before)}, then ${conditionText(found.after)}`,
+  ...(found.data === undefined ? [] : [`  data          ${JSON.stringify(found.data)}`]),
+  `  fingerprint   ${found.fingerprint}`,
+  `  handled       ${handlingText(found)}`,
+];
+
+const conditionText = ({ processState, status }: Condition): string => (status === null ? processState : `${processState} (${status})`);
+
+const handlingText = ({ handling, taskId }: ExceptionView): string =>
+  handling ? `by ${handling.id ?? handling.by} at ${handling.at} (control: ${handling.control})` : `not yet; task ${taskId ?? 'none'}`;
