@@ -9,6 +9,7 @@ export const leftOut: { readonly [site: string]: string } = {
   'store.putBreaker': 'a service is away when it fails more than one order, and here there is one: the simulation has several',
   'store.countDocuments': 'only the API reads it',
   'store.tallies': 'only the API reads it',
+  'store.eraseSecrets': 'an admin asks for it, and tries again',
   'store.clients': 'only the API reads it',
   'store.clientOfApp': 'only the API reads it',
   'store.putClient': 'an admin writes it, and tries again',
