@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Clock } from '#ports/clock';
-import { SetupError } from '#ports/errors';
+import { SetupError, StoreUnavailableError } from '#ports/errors';
 import type { DayKey, Keys } from '#ports/keys';
 
 /** Keys on one machine. They are read without waiting, so that a write of the database can use them. */
@@ -30,6 +30,7 @@ export const keyFile = (folder: string): string => join(folder, 'keys.json');
  */
 export function keysInFile(folder: string, clock: Clocked): LocalKeys {
   const path = keyFile(folder);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   let known = new Map<string, Buffer>();
   const read = (): Map<string, Buffer> => {
     known = readKeys(path);
@@ -86,7 +87,6 @@ function readKeys(path: string): Map<string, Buffer> {
 
 /** Adds a key to the file. The new file replaces the old one at once, so that a crash leaves one of them. */
 function addKey(path: string, day: string, read: () => Map<string, Buffer>): Buffer {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const release = lock(`${path}.lock`);
   try {
     const keys = read();
@@ -123,6 +123,9 @@ function lock(path: string): () => void {
       closeSync(openSync(path, 'wx', 0o600));
       return () => rmSync(path, { force: true });
     } catch (error) {
+      // A new folder would hold keys that no order of the old one has.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+        throw new StoreUnavailableError(`The data folder ${dirname(path)} is gone.`, { fatal: true });
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
