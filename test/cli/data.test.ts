@@ -101,7 +101,8 @@ describe('the data folder at the command line', () => {
 
   test('audit verify compares the audit with its digests, and names an entry that has changed', async () => {
     assert.equal((await system.redress(['client', 'put', 'kept', '--reason', 'r'])).exitCode, 0);
-    const clock = manualClock(Date.now() + 2 * 86_400_000);
+    // An hour and a half after the end of the day in UTC: its digest is due.
+    const clock = manualClock((Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000 + 5_400_000);
     const telemetry = createTelemetry({ level: 'off', auditLines: false });
     await storeIn(system.folder, ({ store }) => createDigests({ store, clock, telemetry })());
     const fits = await system.redress(['audit', 'verify', '--json']);

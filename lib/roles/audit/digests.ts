@@ -82,14 +82,9 @@ async function entriesOf(store: Pick<Documents, 'documents'>, day: string, after
   return found.map(({ id, content }) => [id, entryHash(content)] as const);
 }
 
-/**
- * Returns the day with which the digests begin: the first one with an entry, at most `daysMax` days back. A system without entries has no
- * digests. A machine that is seldom on would otherwise never begin.
- */
+/** Returns the day with which the digests begin: the newest one that is over, if it has an entry. A system without entries has no digests. */
 async function firstDay(store: Pick<Documents, 'documents'>, newestDay: string): Promise<string | undefined> {
-  const days = Array.from({ length: daysMax }, (_, back) => dayOf(Date.parse(newestDay) - back * dayMs)).reverse();
-  const found = await Promise.all(days.map((day) => store.documents(collections.audit(day), undefined, 1)));
-  return days.find((_, index) => (found[index] ?? []).length > 0);
+  return (await store.documents(collections.audit(newestDay), undefined, 1)).length > 0 ? newestDay : undefined;
 }
 
 async function newestDigest(store: Pick<Documents, 'listed'>): Promise<Digest | undefined> {
