@@ -38,6 +38,7 @@ const faultsAt: { readonly [name: string]: Site['faults'] } = {
   'store.putBreaker': adds,
   'store.breaker': reads,
   'store.putDocument': adds,
+  'store.putCounted': adds,
   'store.removeDocument': adds,
   'store.document': reads,
   'store.documents': reads,
