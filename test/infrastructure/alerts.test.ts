@@ -21,12 +21,12 @@ describe('alerts reach a person', () => {
     assert.equal(toOperators?.['State'], 'ENABLED');
   });
 
-  test('F-59: both ways into Error are alerts; a processed order is not', () => {
+  test('F-59: both ways into Error are alerts; the records of exceptions and tasks, and a processed order, are not', () => {
     const alerts: readonly string[] = alertTypes;
     assert.ok(alerts.includes('Order In Error'));
     assert.deepEqual(
       detailTypes.filter((type) => !alerts.includes(type)),
-      ['Order Processed'],
+      ['Order Processed', 'Exception Raised', 'Task Opened', 'Task Resolved'],
     );
   });
 

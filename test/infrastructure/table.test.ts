@@ -66,6 +66,7 @@ describe('the state store is durable', () => {
       'AWS::Cognito::UserPool',
       'AWS::DynamoDB::GlobalTable',
       'AWS::KMS::Key',
+      'AWS::Logs::LogGroup',
     ]);
   });
 });
