@@ -16,6 +16,9 @@ export interface Fence {
 /** Result of a write. A lost race is a result, not an error: `refused` carries the record that won, or null if there is none. */
 export type Write = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: StateRecord | null };
 
+/** Result of a patch. A role that patches may have no right to read the instance, so a lost race returns the winning head alone. */
+export type Patched = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: StateHead | null };
+
 /** Result of writing a registration. `taken`: the program already acts for another client. */
 export type ClientWrite =
   | { readonly outcome: 'written' }
@@ -118,7 +121,7 @@ export interface Store extends IntentLog, Breakers, Documents, Tallies {
   /** Replaces the state if the fence matches. */
   update(state: StateRecord, when: Fence, sentWithWrite: SentWithWrite): Promise<Write>;
   /** Replaces the state but keeps its instance, if the fence matches. */
-  patch(head: StateHead, when: Fence): Promise<Write>;
+  patch(head: StateHead, when: Fence): Promise<Patched>;
 
   /** Replaces the record of an order by one without its key, and writes new documents in the same transaction. Keeps no copy of the key. */
   eraseSecrets(order: OrderRecord, documents: readonly Document[]): Promise<void>;

@@ -3,7 +3,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { orderList, servedBy } from '#ports/list-filters';
 import type { StateHead } from '#ports/records';
-import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '#ports/store';
+import type { ListPosition, OrderFilter, OrderPage, Patched, Store, Write } from '#ports/store';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
@@ -45,7 +45,7 @@ async function change(store: Store, orderId: string, way: Way, more: Partial<Sta
     const { state } = (await store.load(orderId)) ?? assert.fail();
     return store.update(next(state, more), state, alone);
   };
-  const patch = async (): Promise<Write> => {
+  const patch = async (): Promise<Patched> => {
     const head = (await store.head(orderId)) ?? assert.fail();
     return store.patch(next(head, more), head);
   };

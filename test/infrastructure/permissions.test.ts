@@ -284,6 +284,18 @@ describe('only roles with a use for it reach a partition, or the content of an o
     assert.deepEqual(mayCall('Scan', {}), []);
   });
 
+  test('no role with a limit on attributes asks for the item of a refused write, which no condition of IAM covers', () => {
+    for (const name of ['supervisor', 'sweeper', 'dead-letter']) {
+      const updates = questionsAbout(name).filter(({ action }) => action === 'dynamodb:UpdateItem');
+      assert.deepEqual(
+        updates.filter(({ returnsAll }) => returnsAll),
+        [],
+        name,
+      );
+    }
+    assert.ok(questionsAbout('supervisor').some(({ action }) => action === 'dynamodb:UpdateItem'));
+  });
+
   test('a call without a partition is not allowed', () => {
     for (const action of ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'BatchGetItem', 'Query'])
       assert.deepEqual(mayCall(action, {}), []);

@@ -36,6 +36,8 @@ export interface Call {
   readonly partition?: string;
   /** The attributes that it names. A read without them returns whole items. */
   readonly attributes?: readonly string[];
+  /** It asks for the whole item after a write, or after a refused one. */
+  readonly returnsAll?: true;
 }
 
 /** Returns the partitions of a statement, with `*` for any end; undefined without a condition on them. */
@@ -43,7 +45,7 @@ export const partitionsOf = ({ Condition = {} }: Statement): readonly string[] |
   listed(Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys']);
 
 /** Whether the conditions of a statement hold for a call, as IAM decides. Conditions on other services count as met. */
-export function holdsFor(statement: Statement, { partition, attributes }: Call): boolean {
+export function holdsFor(statement: Statement, { partition, attributes, returnsAll }: Call): boolean {
   const { Condition = {} } = statement;
   const partitions = partitionsOf(statement);
   const keys = partition === undefined ? [] : [partition];
@@ -51,6 +53,8 @@ export function holdsFor(statement: Statement, { partition, attributes }: Call):
   if (Condition['Null']?.['dynamodb:LeadingKeys'] === 'false' && keys.length === 0) return false;
   const allowed = listed(Condition['ForAllValues:StringEquals']?.['dynamodb:Attributes']);
   if (!allowed) return true;
+  // AWS documents no condition for the item of a refused write. So no role with a limit on attributes may ask for it.
+  if (returnsAll) return false;
   // A read without a projection has the Select ALL_ATTRIBUTES.
   return attributes?.every((each) => allowed.includes(each)) ?? false;
 }

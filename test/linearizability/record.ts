@@ -1,5 +1,5 @@
 import type { StateHead } from '#ports/records';
-import type { Fence, Store } from '#ports/store';
+import type { Fence, Patched, Store, Write } from '#ports/store';
 import type { Operation, Sequential } from './linearizable.ts';
 
 /** A state of an order's record, and the write that made it. */
@@ -64,7 +64,7 @@ export function noting(store: Store, note: (operation: RecordOperation) => void)
       throw error;
     }
   }
-  const write = (head: StateHead, { rev, epoch }: Fence, ask: () => ReturnType<Store['patch']>) =>
+  const write = <W extends Write | Patched>(head: StateHead, { rev, epoch }: Fence, ask: () => Promise<W>) =>
     noted(head.orderId, { type: 'write', when: { rev, epoch }, to: versionOf(head) }, ask, (answer) =>
       answer.outcome === 'written'
         ? { written: true }

@@ -1,7 +1,7 @@
 import type { Clock } from '#ports/clock';
 import { StoreUnavailableError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
-import type { Fence, Store, Write } from '#ports/store';
+import type { Fence, Patched, Store, Write } from '#ports/store';
 
 /** The write limit of one DynamoDB partition key, and how often the SDK retries a throttled call. */
 export const partition = { unitsPerSecond: 1000, unitBytes: 1024, attempts: 4, pauseMs: 200 } as const;
@@ -49,7 +49,7 @@ export function limitedStore(store: Store, clock: Clock): { readonly store: Stor
     throw new StoreUnavailableError('The partition takes no more.', { fatal: false, throttled: true });
   }
 
-  async function paid(head: StateHead, bytes: number, write: () => Promise<Write>): Promise<Write> {
+  async function paid<W extends Patched | Write>(head: StateHead, bytes: number, write: () => Promise<W>): Promise<W> {
     await clock.sleep(lasts.write);
     await pay(head.orderId, bytes);
     const answer = await write();

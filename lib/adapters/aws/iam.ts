@@ -8,6 +8,8 @@ export interface IamQuestion {
   readonly partition?: string;
   /** The attributes that the call names. A read without them returns whole items. */
   readonly attributes?: readonly string[];
+  /** The call returns attributes that it does not name: the whole item, after a write or a refused one. */
+  readonly returnsAll?: true;
 }
 
 type Input = { readonly [name: string]: unknown };
@@ -56,8 +58,12 @@ function aboutItem(operation: string, input: Input): IamQuestion {
     resource: index === undefined ? `table/${table}` : `table/${table}/index/${index}`,
     ...(partition === undefined ? {} : { partition }),
     ...(attributes.length === 0 ? {} : { attributes }),
+    ...(returnsAll(input) ? { returnsAll: true as const } : {}),
   };
 }
+
+const returnsAll = ({ ReturnValues, ReturnValuesOnConditionCheckFailure }: Input): boolean =>
+  [ReturnValues, ReturnValuesOnConditionCheckFailure].some((each) => String(each).startsWith('ALL_'));
 
 /** Returns the value of the partition key: of the key, of the item, or of the condition of a query. */
 function partitionIn({ Key, Item, KeyConditionExpression, ExpressionAttributeValues }: Input): string | undefined {

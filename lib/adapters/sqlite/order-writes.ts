@@ -1,4 +1,4 @@
-import type { SentWithWrite, Store, Write } from '#ports/store';
+import type { Patched, SentWithWrite, Store, Write } from '#ports/store';
 import type { Database } from './database.ts';
 import type { DocumentsWithin } from './documents.ts';
 import { fittingText, refuseTooLarge } from './item-size.ts';
@@ -96,10 +96,12 @@ export function sqliteOrderWrites({
       return conditional(orderId, changes, sentWithWrite);
     },
 
-    patch: (head, { epoch, rev }) =>
-      conditional(head.orderId, () => patchState.run(...columnsOf(head), head.orderId, epoch, rev).changes, {
-        messages: [],
-        announcements: [],
-      }),
+    async patch(head, { epoch, rev }) {
+      const changes = () => patchState.run(...columnsOf(head), head.orderId, epoch, rev).changes;
+      const write = await conditional(head.orderId, changes, { messages: [], announcements: [] });
+      if (write.outcome === 'written' || !write.current) return write as Patched;
+      const { blob: _, ...current } = write.current;
+      return { outcome: 'refused', current };
+    },
   };
 }

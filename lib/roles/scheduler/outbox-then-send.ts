@@ -91,11 +91,13 @@ async function changeOutbox(
     const instance = { ...saved.instance, state: decodeInstance(current).state };
     const next = withDeadline(saved.program, instance, { ...current, rev: current.rev + 1, outbox }, clock.now());
     const write = await store.patch(next, current);
-    if (write.outcome === 'refused' && write.current) {
-      current = write.current;
+    if (write.outcome === 'refused') {
+      const winner = await store.load(record.orderId);
+      if (!winner) return 'over';
+      current = winner.state;
       return 'lost';
     }
-    if (write.outcome === 'written') current = { ...next, blob: current.blob };
+    current = { ...next, blob: current.blob };
     return 'over';
   });
   return current;

@@ -209,14 +209,29 @@ test('a refusal carries the item in plain values, though the SDK returns it in w
   const state = stateRecord('o1');
   await store.create(orderRecord('o1'), state, alone);
   const wire: unknown[] = [];
-  interfere(dynamodb, 'UpdateItem', (proceed) =>
+  interfere(dynamodb, 'PutItem', (proceed) =>
     proceed().catch((error: unknown) => {
       if (error instanceof ConditionalCheckFailedException) wire.push(error.Item?.['rev']);
       throw error;
     }),
   );
-  assert.deepEqual(await store.patch(state, { epoch: 9, rev: 9 }), { outcome: 'refused', current: state });
+  assert.deepEqual(await store.update(state, { epoch: 9, rev: 9 }, alone), { outcome: 'refused', current: state });
   assert.deepEqual(wire, [{ N: '1' }]);
+});
+
+test('A15: a refused patch returns the head that won, and never asks for the whole item', async () => {
+  const { store, dynamodb } = await open();
+  const { blob, ...head } = stateRecord('o1');
+  await store.create(orderRecord('o1'), { ...head, blob }, alone);
+  const returned: unknown[] = [];
+  interfere(dynamodb, 'UpdateItem', (proceed) =>
+    proceed().catch((error: unknown) => {
+      if (error instanceof ConditionalCheckFailedException) returned.push(error.Item);
+      throw error;
+    }),
+  );
+  assert.deepEqual(await store.patch(head, { epoch: 9, rev: 9 }), { outcome: 'refused', current: head });
+  assert.deepEqual(returned, [undefined]);
 });
 
 test('the store requests the unprocessed rest of a batch', async () => {

@@ -81,9 +81,10 @@ test('each retry of the SDK is counted as a call, and a refused call as a failed
     [
       ['GetItem', 3, false],
       ['UpdateItem', 1, true],
+      ['GetItem', 1, false],
     ],
   );
-  assert.equal(totalOf(meter.entries()).requests, 4);
+  assert.equal(totalOf(meter.entries()).requests, 5);
 });
 
 test('a configuration for AWS reports every missing or wrong variable in one line', () => {

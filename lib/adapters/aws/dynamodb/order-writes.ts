@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { StateHead } from '#ports/records';
-import type { Fence, Store, Write } from '#ports/store';
+import type { Fence, Store } from '#ports/store';
 import { allOf, type Condition, endless, fencedBy } from './conditions.ts';
 import type { StoreContext } from './context.ts';
 import { newDocument } from './documents.ts';
-import { headChange, type Item, stateItem, stateOf } from './items.ts';
+import { headChange, headOf, headProjection, type Item, stateItem, stateOf } from './items.ts';
 import { keys } from './keys.ts';
 import { leftoversIn } from './leftovers.ts';
 import { overflowItems } from './pages.ts';
@@ -13,29 +13,34 @@ import { type Answer, putAllIf, putIf, setIf } from './update-if.ts';
 
 /** Replaces states, if no other write happened since the load. */
 export const dynamoDbOrderWrites = (context: StoreContext): Pick<Store, 'update' | 'patch'> => ({
-  update(state, when, { overflow, documents = [] }) {
+  async update(state, when, { overflow, documents = [] }) {
     const pages = overflowItems(state.orderId, when.rev, overflow).map((item) => ({ item }));
     const others = [...pages, ...documents.map(newDocument)];
-    return writeFenced(context, state, when, (expiresAt, condition) => {
+    const answer = await writeFenced(context, state, when, (expiresAt, condition) => {
       const item = stateItem(state, expiresAt);
       return others.length === 0 ? putIf(context.table, item, condition) : putAllIf(context.table, { item, when: condition }, others);
     });
+    return answer.outcome === 'written' ? answer : { ...answer, current: answer.current && stateOf(answer.current) };
   },
 
-  patch(head, when) {
+  async patch(head, when) {
     const patchId = randomBytes(6).toString('base64url');
     const write: FencedWrite = (expiresAt, condition) => {
       const { set, remove } = headChange(head, expiresAt);
-      return setIf(context.table, keys.state(head.orderId), { set: { ...set, patchId }, remove }, condition);
+      return setIf(context.table, keys.state(head.orderId), { set: { ...set, patchId }, remove, attributes }, condition);
     };
-    return writeFenced(context, head, when, write, patchId);
+    const answer = await writeFenced(context, head, when, write, patchId);
+    return answer.outcome === 'written' ? answer : { ...answer, current: answer.current && headOf(answer.current) };
   },
 });
+
+/** The attributes that a lost race of a patch returns. */
+const attributes = [...headProjection, 'patchId'];
 
 type FencedWrite = (expiresAt: number | undefined, when: Condition) => Promise<Answer>;
 
 /** Writes a state with the expiry that it should have now, then gives the same expiry to the order's other records. */
-async function writeFenced(context: StoreContext, head: StateHead, when: Fence, write: FencedWrite, patchId?: string): Promise<Write> {
+async function writeFenced(context: StoreContext, head: StateHead, when: Fence, write: FencedWrite, patchId?: string): Promise<Answer> {
   const { withRetries, isPresent } = context;
   const rest = leftoversIn(context);
   // If the response to our write was lost, the retry is refused and finds our own write. That counts as written.
@@ -51,7 +56,7 @@ async function writeFenced(context: StoreContext, head: StateHead, when: Fence, 
     const isWhole = await rest.keep(head.orderId, head.rev);
     answer = settled(await withRetries(() => write(undefined, isWhole ? fence : allOf(fence, endless))));
   }
-  if (answer.outcome === 'refused') return { outcome: 'refused', current: isPresent(answer.current) ? stateOf(answer.current) : null };
+  if (answer.outcome === 'refused') return { outcome: 'refused', current: isPresent(answer.current) ? answer.current : null };
   // The caller may have ended meanwhile, and have seen this order still running.
   if (due !== undefined && expiresAt === undefined && caller !== undefined && !(await keepsWhatItCalled(context, caller)))
     await rest.release(head.orderId, due).catch(() => undefined);

@@ -4,6 +4,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { type Condition, conditionInput } from './conditions.ts';
 import type { Item } from './items.ts';
 import type { Key } from './keys.ts';
+import { get } from './reads.ts';
 import { isRefused } from './retry.ts';
 import type { Table } from './table.ts';
 
@@ -48,21 +49,24 @@ export const deleteIf = ({ client, table }: Table, key: Key, when: Condition): P
     client.send(new DeleteCommand({ TableName: table, Key: key, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })),
   );
 
-/** Sets and removes attributes if `when` holds. The other attributes of the item stay. */
-export function setIf(
+/**
+ * Sets and removes attributes if `when` holds. The other attributes of the item stay. A lost race is followed by a read of `attributes`,
+ * if there are any: a refused write would return the whole item, and roles that may read only some attributes must not ask for that.
+ */
+export async function setIf(
   { client, table }: Table,
   key: Key,
-  change: { readonly set: Item; readonly remove?: readonly string[] },
+  change: { readonly set: Item; readonly remove?: readonly string[]; readonly attributes?: readonly string[] },
   when: Condition,
 ): Promise<Answer> {
-  const { set, remove = [] } = change;
+  const { set, remove = [], attributes } = change;
   const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = conditionInput(when);
   const names = Object.keys(set);
   const clauses = [
     `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}`,
     ...(remove.length > 0 ? [`REMOVE ${remove.map((name) => `#${name}`).join(', ')}`] : []),
   ];
-  return answerOf(
+  const answer = await answerOf(
     client.send(
       new UpdateCommand({
         TableName: table,
@@ -74,10 +78,12 @@ export function setIf(
           ...Object.fromEntries([...names, ...remove].map((name) => [`#${name}`, name])),
         },
         ExpressionAttributeValues: { ...ExpressionAttributeValues, ...Object.fromEntries(names.map((name) => [`:${name}`, set[name]])) },
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
     ),
   );
+  return answer.outcome === 'written' || !attributes
+    ? answer
+    : { ...answer, current: (await get({ client, table }, key, attributes)) ?? null };
 }
 
 async function answerOf(sending: Promise<unknown>): Promise<Answer> {
