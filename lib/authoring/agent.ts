@@ -32,6 +32,11 @@ export interface Call<F extends string = never, O extends z.ZodType = z.ZodType>
    * you like: it sends at most one message in each tenth of the time.
    */
   heartbeat(): Promise<void>;
+  /**
+   * Returns a credential of the service, as the deployment stores it now: `await call.credential('PAYMENT_KEY')`. Ask for it at each
+   * call, because its value may change. A name that the deployment does not have fails the step as `NotConfigured`.
+   */
+  credential(name: string): Promise<string>;
   /** Aborted at `completeBy`, when the step is canceled, and when the system stops. An answer after a cancellation still counts. */
   readonly signal: AbortSignal;
   /** The faults that the operation declares, for code that translates refusals of the service. */

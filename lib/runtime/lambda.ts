@@ -1,16 +1,19 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Context, SQSEvent } from 'aws-lambda';
+import { awsCredentials, readCredentialPlaces } from '#adapters/aws/credentials';
 import { openAws, readAwsConfig } from '#adapters/aws/open';
 import type { Issuer } from '#api/authentication';
 import { readIssuer } from '#api/configured-issuer';
 import type { App } from '#authoring/workflow';
 import { isObject } from '#core/data/json';
 import { systemClock } from '#ports/clock';
+import type { Credentials } from '#ports/credentials';
 import { queueOf } from '#ports/delivery';
 import { createTelemetry, type LogFields, type Telemetry } from '#ports/telemetry';
 import { recordDefinitions } from '#roles/definitions/recorded-definitions';
 import { createAppServices } from './app-services.ts';
 import { readConfig } from './config.ts';
+import { environmentCredentials } from './credentials.ts';
 import type { CreateFunction, Invocation } from './function.ts';
 import { createSystem, newHostId } from './system.ts';
 import { advancesOrders } from './topology.ts';
@@ -86,7 +89,11 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
   const hostId = newHostId();
   const services = createAppServices({ app, hostId, role: environment['REDRESS_ROLE'] ?? 'lambda', ports });
   const cursorKey = await cursorKeyIn(environment);
-  const system = createSystem(app, config, { ...ports, issuer, cursorKey }, { hostId, emit: services.emit });
+  const stored = awsCredentials(readCredentialPlaces(environment['REDRESS_CREDENTIALS'] || '{}'), { clock, telemetry });
+  await stored.prefetch();
+  const plain = environmentCredentials(environment);
+  const credentials: Credentials = { read: async (name) => (await stored.read(name)) ?? plain.read(name) };
+  const system = createSystem(app, config, { ...ports, issuer, cursorKey, credentials }, { hostId, emit: services.emit });
   // One read for each definition, in a cold start only. A search for unfinished orders would take too long (decision 21).
   if (advancesOrders.has(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
   const { warnings } = system.definitions;

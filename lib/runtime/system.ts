@@ -5,6 +5,7 @@ import type { Json } from '#core/data/json';
 import type { AuditLog } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
+import type { Credentials } from '#ports/credentials';
 import type { Definitions } from '#ports/definitions';
 import type { Publisher } from '#ports/event-bus';
 import type { Keys } from '#ports/keys';
@@ -22,6 +23,7 @@ import type { Loaded } from '#roles/scheduler/types';
 import { type ClientRate, createClientRate } from '#roles/submission/client-rate';
 import { createSubmission, type Submit } from '#roles/submission/submission';
 import type { Config } from './config.ts';
+import { environmentCredentials } from './credentials.ts';
 import { visibilityOf } from './visibility.ts';
 
 /** The ports of the roles, and what the roles need beside them; one per process. */
@@ -41,6 +43,8 @@ export interface Ports {
   readonly consumers?: Consumers | undefined;
   /** The log of the audit; without one, its lines go to the log of the process. */
   readonly auditLog?: AuditLog | undefined;
+  /** The credentials of agents. Default: variables and files of this process. */
+  readonly credentials?: Credentials | undefined;
   /** Removes expired data, if the ports do not do so themselves. */
   readonly tidy?: (() => Promise<void>) | undefined;
 }
@@ -69,6 +73,7 @@ export type Emit = <E extends keyof SystemEvents>(event: E, detail: SystemEvents
 
 /** The roles on their ports, from which every function is created. */
 export interface System extends Ports {
+  readonly credentials: Credentials;
   readonly config: Config;
   readonly app: App;
   readonly definitions: Definitions;
@@ -127,7 +132,9 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   const outages = createOutages(ports.clock);
   const clientRate = createClientRate(config.clientOrdersPerSecond, ports.clock);
   const visibilityMsOf = visibilityOf(app, config);
-  return { ...ports, config, app, definitions, hostId, scheduler, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
+  const { credentials = environmentCredentials(process.env) } = ports;
+  const made = { hostId, scheduler, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
+  return { ...ports, credentials, config, app, definitions, ...made };
 }
 
 const restOf =

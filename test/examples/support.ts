@@ -17,6 +17,7 @@ export const callOf = <F extends string = never, O extends z.ZodType = z.ZodUnkn
   attempt: 1,
   repeated: false,
   heartbeat: async () => undefined,
+  credential: async (name) => `the value of ${name}`,
   completeBy: new Date(Date.now() + 10_000),
   signal: AbortSignal.timeout(10_000),
   faults,

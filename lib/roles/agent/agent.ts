@@ -1,6 +1,7 @@
 import type { AgentDefinition } from '#authoring/agent';
 import type { Breakers } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
+import type { Credentials } from '#ports/credentials';
 import type { Keys } from '#ports/keys';
 import { queueNames, type Reply, type Request, timeText } from '#ports/messages';
 import { inGroup, type Outgoing, type Queues } from '#ports/queues';
@@ -8,6 +9,7 @@ import type { IntentLog } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { type Backoff, backoffMs } from '#ports/util/backoff';
 import { CircuitGuard } from './circuit-guard.ts';
+import { credentialsFor } from './credentials.ts';
 import { startDeadline } from './deadline.ts';
 import { createErrorRepeats } from './error-repeats.ts';
 import { type ExecuteTools, execute, notHere } from './execute.ts';
@@ -26,6 +28,7 @@ export interface AgentOptions {
   readonly telemetry: Telemetry;
   /** Decrypts the secrets of orders. An agent that gets no secrets needs none. */
   readonly keys?: Keys | undefined;
+  readonly credentials: Credentials;
   /** A number from 0 to 1, for jitter. */
   readonly random?: () => number;
   /** Receives errors of the operations. */
@@ -53,7 +56,7 @@ const requeueMs: Backoff = { first: 1_000, longest: 30_000, jitter: [0.5, 1.5] }
 /** Returns an agent that runs a user's operations: with deadlines, retries of transient failures, schema checks and one reply. */
 export function createAgent(
   { name, operations }: AgentDefinition,
-  { queues, store, clock, telemetry, keys, random = Math.random, report = () => {} }: AgentOptions,
+  { queues, store, clock, telemetry, keys, credentials, random = Math.random, report = () => {} }: AgentOptions,
 ): Agent {
   const { reportError, isReported } = createErrorReports(report);
   const guard = new CircuitGuard(name, { breakers: store, clock, telemetry, random });
@@ -86,7 +89,7 @@ export function createAgent(
   async function serveOpened(opened: OpenedRequest, operation: Work['operation'], options: ServeOptions, request: Request): Promise<void> {
     const { orderId, requestId } = request;
     const to = inGroup(queues, options.group);
-    const work = begin(opened, operation, options, { name, queues, clock, atWork });
+    const work = begin(opened, operation, options, { name, queues, clock, credentials, atWork });
     const { deadline, heartbeat } = work;
     try {
       const result = !guard.isClosed && (await guard.isShut(calledFor(work))) ? busy : await execute(work, tools);
@@ -114,6 +117,7 @@ interface BeginPorts {
   readonly name: string;
   readonly queues: Pick<Queues, 'send'>;
   readonly clock: Clock;
+  readonly credentials: Credentials;
   readonly atWork: RequestsAtWork;
 }
 
@@ -122,7 +126,7 @@ function begin(
   { request, secrets }: OpenedRequest,
   operation: Work['operation'],
   { signal: stopping, redelivered = false, group }: ServeOptions,
-  { name, queues, clock, atWork }: BeginPorts,
+  { name, queues, clock, credentials, atWork }: BeginPorts,
 ): AtWork {
   const canceling = atWork.cancelingOf(request.requestId);
   const deadline = startDeadline(request, clock, stopping, canceling.signal);
@@ -141,6 +145,7 @@ function begin(
     stopping,
     canceling,
     canceled: canceling.signal,
+    credential: credentialsFor(request, credentials, secrets),
   };
   atWork.add(work);
   return work;

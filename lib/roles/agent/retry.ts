@@ -33,6 +33,8 @@ export interface Work {
   /** Aborted when the host stops. */
   readonly stopping: AbortSignal | undefined;
   readonly canceled: AbortSignal;
+  /** Returns a credential, and remembers its value as a secret of this work. */
+  readonly credential: (name: string) => Promise<string>;
 }
 
 export interface Tools {
@@ -163,6 +165,7 @@ export const callOf = (
   repeated,
   heartbeat: async () => work.heartbeat?.beat(),
   completeBy: new Date(work.deadline.at()),
+  credential: work.credential,
   signal,
   faults: work.operation.faults ?? [],
   output: work.operation.output,

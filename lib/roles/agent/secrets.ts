@@ -13,8 +13,8 @@ import { failed, type Result } from './results.ts';
 /** A request whose secrets the agent has decrypted, as far as the operation declares their fields. */
 export interface OpenedRequest {
   readonly request: Request;
-  /** The texts of the secrets. They must not appear in faults, logs and plain outputs. */
-  readonly secrets: readonly string[];
+  /** The texts of the secrets, and of the credentials that the operation has read so far. They must not appear in faults, logs and plain outputs. */
+  readonly secrets: string[];
   /** Returns a result as it may be stored: no fault quotes a secret, and an output holds secrets only sealed. */
   readonly closed: (result: Result) => Result;
 }

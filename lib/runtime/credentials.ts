@@ -1,0 +1,16 @@
+import { readFile } from 'node:fs/promises';
+import type { Credentials } from '#ports/credentials';
+
+type Environment = { readonly [name: string]: string | undefined };
+
+/**
+ * Credentials of a process that is no Lambda function: `PAYMENT_KEY` is a variable of the environment, or `PAYMENT_KEY_FILE` names its
+ * file, as container platforms mount it. The file is read at each call, so a new value needs no restart.
+ */
+export const environmentCredentials = (environment: Environment): Credentials => ({
+  async read(name) {
+    const path = environment[`${name}_FILE`];
+    if (environment[name] !== undefined || path === undefined) return environment[name];
+    return (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+  },
+});
