@@ -12,7 +12,7 @@ import type { ExternalIssuer } from '#infrastructure/token-issuer';
  *
  * Context: `app`, the path of its module; `name`, the name of the deployment (redress); `issuer`, `audience` and inline
  * `issuerKeys`, for tokens of another issuer than the user pool; `clients`, comma-separated programs that get an app client;
- * `variables`, the system's variables as JSON; `removal=destroy`, to delete all data with the stack; `mathAlarms=off`, for emulators
+ * `variables`, the system's variables as JSON; `removal=destroy`, to delete all data with the stack; `protection=off`, for a first deployment that leaves nothing if it fails; `mathAlarms=off`, for emulators
  * without alarms on expressions of metrics.
  */
 const app = new App();
@@ -34,7 +34,8 @@ const stack = new OrderStack(app, context('stack') ?? 'Redress', {
     agentEnvironment,
     variables: JSON.parse(context('variables') ?? '{}') as { [name: string]: string },
     clients: context('clients')?.split(',') ?? [],
-    removalPolicy: context('removal') === 'destroy' ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    ...(context('removal') === 'destroy' ? { removalPolicy: RemovalPolicy.DESTROY } : {}),
+    ...(context('protection') === 'off' ? { deletionProtection: false } : {}),
     ...issuerGiven(),
   },
 });

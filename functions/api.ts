@@ -2,5 +2,5 @@ import { createApi } from '#api/app';
 import { gatewayHandler } from '#api/gateway';
 import type { FunctionContext } from '#runtime/function';
 
-/** Serves the HTTP API behind API Gateway (payload format 2.0). It verifies tokens itself, so that refusals are problem+json too. */
+/** Serves the HTTP API behind API Gateway. It verifies tokens itself, so that refusals are problem+json too. */
 export const create = ({ system, accepting }: FunctionContext) => gatewayHandler(createApi({ ...system, accepting }));

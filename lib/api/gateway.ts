@@ -1,14 +1,14 @@
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { APIGatewayProxyEvent, APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Hono } from 'hono';
 
 /**
- * Serves the API behind API Gateway (payload format 2.0) and behind the local server, which uses the same format. The API answers
- * every request itself, however malformed, so that every refusal is problem+json.
+ * Serves the API behind API Gateway (an HTTP API with payload format 2.0, or a REST API) and behind the local server, which uses the
+ * format 2.0. The API answers every request itself, however malformed, so that every refusal is problem+json.
  */
 export const gatewayHandler =
   (api: Hono) =>
-  async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
-    const response = await api.fetch(requestOf(event));
+  async (event: APIGatewayProxyEventV2 | APIGatewayProxyEvent): Promise<APIGatewayProxyStructuredResultV2> => {
+    const response = await api.fetch(requestOf('httpMethod' in event ? ofRestApi(event) : event));
     return {
       statusCode: response.status,
       headers: Object.fromEntries(response.headers),
@@ -17,7 +17,36 @@ export const gatewayHandler =
     };
   };
 
-function requestOf({ rawPath, rawQueryString, requestContext, headers, body, isBase64Encoded }: APIGatewayProxyEventV2): Request {
+/** The parts of an event in format 2.0 that the API uses. */
+type Requested = Pick<APIGatewayProxyEventV2, 'rawPath' | 'rawQueryString' | 'headers' | 'body' | 'isBase64Encoded'> & {
+  readonly requestContext: { readonly http: { readonly method: string } };
+};
+
+/** Converts an event of a REST API. It has decoded values of the query, a path that may be encoded, and null for what is absent. */
+function ofRestApi({ httpMethod, path, multiValueQueryStringParameters, multiValueHeaders, body, isBase64Encoded }: APIGatewayProxyEvent) {
+  const query = new URLSearchParams();
+  for (const [name, values = []] of Object.entries(multiValueQueryStringParameters ?? {}))
+    for (const value of values) query.append(name, value);
+  const headers = Object.entries(multiValueHeaders ?? {}).map(([name, values = []]) => [name.toLowerCase(), values.join(',')]);
+  return {
+    rawPath: decoded(path),
+    rawQueryString: String(query),
+    requestContext: { http: { method: httpMethod } },
+    headers: Object.fromEntries(headers) as { [name: string]: string },
+    ...(body === null ? {} : { body }),
+    isBase64Encoded,
+  } satisfies Requested;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function requestOf({ rawPath, rawQueryString, requestContext, headers, body, isBase64Encoded }: Requested): Request {
   const { method } = requestContext.http;
   // The response never depends on the host, so a forged one has no effect.
   const url = `http://redress${rawPath.startsWith('/') ? '' : '/'}${encoded(rawPath)}${rawQueryString ? `?${rawQueryString}` : ''}`;
@@ -41,7 +70,7 @@ const bodiless = new Set(['GET', 'HEAD']);
 const unsayable = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /** Encodes header values as bytes again: the gateway has decoded them as UTF-8, but a Headers object takes latin1. */
-function headersOf(given: APIGatewayProxyEventV2['headers']): Headers {
+function headersOf(given: Requested['headers']): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(given)) {
     if (value !== undefined) headers.set(name, /[^\0-\xff]/.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value);

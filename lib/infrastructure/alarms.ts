@@ -16,6 +16,7 @@ export interface AlarmsProps {
 /** The alarms of a deployment. Every alarm notifies the operators and has an article in `docs/operations/runbook.md`. */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
+  readonly #byId = new Map<string, Alarm>();
 
   constructor(scope: Construct, id: string, { system, name, thresholds }: AlarmsProps) {
     super(scope, id);
@@ -34,8 +35,15 @@ export class Alarms extends Construct {
           treatMissingData: below ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
         });
         alarm.addAlarmAction(action);
+        this.#byId.set(`${kind}-${id}`, alarm);
         return alarm;
       }),
     );
+  }
+
+  /** Returns the alarm of a kind about a function, a queue or the system, in a list; the list is empty if there is none. */
+  of(kind: keyof typeof alarmKinds, id: string): readonly Alarm[] {
+    const found = this.#byId.get(`${kind}-${id}`);
+    return found ? [found] : [];
   }
 }

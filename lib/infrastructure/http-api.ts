@@ -1,5 +1,5 @@
 import type { RemovalPolicy } from 'aws-cdk-lib';
-import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import { AccessLogFormat, type RestApi, type DomainName as RestDomainName } from 'aws-cdk-lib/aws-apigateway';
 import {
   DomainName,
   HttpApi,
@@ -17,6 +17,8 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { SetupError } from '#ports/errors';
+import { type Firewall, WebAcl } from './firewall.ts';
+import { restApi } from './rest-api.ts';
 
 /** Tokens that API Gateway lets through to the function. */
 export interface TokenCheck {
@@ -44,6 +46,8 @@ export interface EntranceProps {
   readonly tokens?: TokenCheck | undefined;
   readonly domain?: ApiDomain | undefined;
   readonly disableExecuteApiEndpoint?: boolean | undefined;
+  /** With it, the API is a REST API. */
+  readonly firewall?: Firewall | undefined;
 }
 
 /** The access log line of each call, without any of its content. */
@@ -58,6 +62,8 @@ const accessLine = {
   ms: '$context.responseLatency',
   error: '$context.integrationErrorMessage',
 };
+/** REST APIs have other names for two fields. */
+const restAccessLine = { ...accessLine, error: '$context.integration.error', refusal: '$context.waf.error' };
 const callerFields = { sub: '$context.authorizer.claims.sub', refusal: '$context.authorizer.error' };
 
 /** Paths that need no token. */
@@ -66,22 +72,33 @@ const openPaths = ['/', '/health', '/openapi.json'];
 /** The most audiences of one authorizer, a quota of API Gateway that AWS does not raise. */
 const audiencesMax = 50;
 
-/** The HTTP API. One function answers every request that passes the check of its token, including those to unknown routes. */
+/**
+ * The API, as an HTTP API or as a REST API with a web ACL. One function answers every request that passes the check of its token,
+ * including those to unknown routes.
+ */
 export class Entrance extends Construct {
-  readonly api: HttpApi;
+  readonly api: HttpApi | RestApi;
   readonly url: string;
   /** The custom domain, for an alias record; undefined without one. */
-  readonly domain: DomainName | undefined;
+  readonly domain: DomainName | RestDomainName | undefined;
 
   constructor(scope: Construct, id: string, props: EntranceProps) {
     super(scope, id);
-    const { name, handler, key, logRetention, removalPolicy, throttle, tokens, domain, disableExecuteApiEndpoint = false } = props;
+    const { key, logRetention, removalPolicy, domain, disableExecuteApiEndpoint = false, firewall } = props;
     if (disableExecuteApiEndpoint && !domain)
       throw new SetupError('The API would have no address: disableExecuteApiEndpoint is set, and no domain.', 'Also set `domain`.');
+    const log = new LogGroup(this, 'AccessLog', { retention: logRetention, encryptionKey: key, removalPolicy });
+    const made = firewall ? this.#restApi(props, firewall, log) : this.#httpApi(props, log);
+    this.api = made.api;
+    this.domain = made.domain;
+    this.url = domain ? `https://${domain.name}` : made.address();
+  }
+
+  #httpApi({ name, handler, throttle, tokens, domain, disableExecuteApiEndpoint = false }: EntranceProps, log: LogGroup) {
     const authorizer = tokens && authorizerFor(tokens);
     // One permission for the whole API, because the function answers all its routes.
     const integration = new HttpLambdaIntegration('ToFunction', handler, { scopePermissionToRoute: false });
-    this.api = new HttpApi(this, 'Api', {
+    const api = new HttpApi(this, 'Api', {
       apiName: name,
       createDefaultStage: false,
       disableExecuteApiEndpoint,
@@ -89,21 +106,39 @@ export class Entrance extends Construct {
       ...(authorizer ? { defaultAuthorizer: authorizer } : {}),
     });
     if (authorizer)
-      for (const path of openPaths)
-        this.api.addRoutes({ path, methods: [HttpMethod.ANY], integration, authorizer: new HttpNoneAuthorizer() });
-    const log = new LogGroup(this, 'AccessLog', { retention: logRetention, encryptionKey: key, removalPolicy });
+      for (const path of openPaths) api.addRoutes({ path, methods: [HttpMethod.ANY], integration, authorizer: new HttpNoneAuthorizer() });
     const line = { ...accessLine, ...(authorizer ? callerFields : {}) };
-    this.domain = domain && this.#makeDomain(domain);
+    const domainName = domain && this.#makeDomain(domain);
     new HttpStage(this, 'Stage', {
-      httpApi: this.api,
+      httpApi: api,
       stageName: '$default',
       autoDeploy: true,
       throttle,
       accessLogSettings: { destination: new LogGroupLogDestination(log), format: AccessLogFormat.custom(JSON.stringify(line)) },
       detailedMetricsEnabled: true,
-      ...(this.domain ? { domainMapping: { domainName: this.domain } } : {}),
+      ...(domainName ? { domainMapping: { domainName } } : {}),
     });
-    this.url = domain ? `https://${domain.name}` : this.api.apiEndpoint;
+    return { api, domain: domainName, address: () => api.apiEndpoint };
+  }
+
+  #restApi(
+    { name, handler, throttle, tokens, domain, disableExecuteApiEndpoint = false }: EntranceProps,
+    firewall: Firewall,
+    log: LogGroup,
+  ) {
+    if (!domain)
+      throw new SetupError(
+        'The firewall needs a domain, because the address of a REST API includes its stage.',
+        'Also set `domain` of OrderProcessing.',
+      );
+    if (tokens)
+      throw new SetupError(
+        'A REST API cannot check all tokens of this system, so firewall and authorizer exclude each other.',
+        'Leave out `authorizer`: the function checks every token, and `firewall` limits requests without one.',
+      );
+    const api = restApi(this, 'Rest', { name, handler, throttle, domain, disableExecuteApiEndpoint, log, accessLine: restAccessLine });
+    new WebAcl(this, 'Firewall', { name, stage: api.deploymentStage, ...firewall });
+    return { api, domain: api.domainName, address: () => api.url };
   }
 
   #makeDomain({ name, certificateArn }: ApiDomain): DomainName {

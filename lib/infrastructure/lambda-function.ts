@@ -2,10 +2,13 @@ import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
+  Alias,
   ApplicationLogLevel,
   Architecture,
   type Code,
   EventSourceMapping,
+  type IFunction,
+  type IVersion,
   Function as LambdaFunction,
   LoggingFormat,
   RecursiveLoop,
@@ -19,9 +22,12 @@ import { Construct } from 'constructs';
 import { SetupError } from '#ports/errors';
 import { queueFigures, runs } from '#ports/limits';
 import type { FunctionSpec } from '#runtime/topology';
+import { concurrencyMin } from './concurrency.ts';
+import { type AgentCredentials, credentialStatements, credentialsVariable } from './credentials.ts';
 import type { OrderQueues } from './order-queues.ts';
 import { announcesClosing, type Permissions } from './permissions.ts';
 import { statementsOf } from './policy-statements.ts';
+import { type FunctionNetwork, networkStatements } from './vpc.ts';
 
 /** Optional settings of one function. */
 export interface FunctionSettings {
@@ -33,6 +39,8 @@ export interface FunctionSettings {
   readonly maxConcurrency?: number;
   /** Environment variables, such as the URL of an agent's service. */
   readonly environment?: { readonly [name: string]: string };
+  /** Credentials of this agent alone, beside `agentCredentials`. */
+  readonly credentials?: AgentCredentials;
 }
 
 export interface SystemFunctionProps {
@@ -56,23 +64,17 @@ export interface SystemFunctionProps {
   /** The log group of the audit. */
   readonly auditLog: Pick<ILogGroup, 'logGroupArn' | 'logGroupName'>;
   readonly tracing: boolean;
+  readonly network: FunctionNetwork | undefined;
+  readonly credentials: AgentCredentials;
+  /** Whether callers use an alias, which a deployment moves from one version to the next. */
+  readonly hasAlias: boolean;
 }
 
 const memoryDefault = 512;
 /** The supervisor runs all the time, but mostly waits for I/O. */
 const memoryOf: { readonly [file: string]: number } = { supervisor: 256 };
-/** The minimum of Lambda. */
-const concurrencyMin = 2;
-const concurrencyMax = 50;
-/** Half of the 1,000 instances that an account has by default, so that a backlog leaves the other half to the API and the supervisor. */
-const concurrencyTotal = 500;
-
-/** Returns the default concurrency of each queue of a function. Dead-letter queues are rarely used and need the minimum. */
-export function maxConcurrencyFor({ file }: FunctionSpec, all: readonly FunctionSpec[]): number {
-  if (file === 'dead-letter') return concurrencyMin;
-  const queues = all.flatMap((spec) => (spec.file === 'dead-letter' ? [] : spec.sources));
-  return Math.min(Math.max(Math.floor(concurrencyTotal / queues.length), concurrencyMin), concurrencyMax);
-}
+/** The name of the alias, which is also the end of its ARN. */
+const aliasName = 'live';
 
 /** One function of the system with its own role. The role allows what `permissions.ts` lists, and what Lambda does in its name. */
 export class SystemFunction extends Construct {
@@ -81,11 +83,18 @@ export class SystemFunction extends Construct {
   readonly permissions: Permissions;
   readonly role: Role;
   readonly mappings: readonly EventSourceMapping[];
+  readonly alias: Alias | undefined;
+  /** The function or its alias: gateways, schedules and queues start it. */
+  readonly target: IFunction;
+  readonly reservedConcurrency: number | undefined;
+  readonly inNetwork: boolean;
+  /** Concurrent batches for each of its queues. */
+  readonly maxConcurrency: number;
   readonly consumerPolicies: Policy[] = [];
 
   constructor(scope: Construct, id: string, props: SystemFunctionProps) {
     super(scope, id);
-    const { spec, settings, environment } = props;
+    const { spec, settings } = props;
     this.spec = spec;
     this.permissions = props.permissions;
     if (spec.timeoutMs > runs.maxMs)
@@ -102,10 +111,8 @@ export class SystemFunction extends Construct {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       description: `${spec.name} of Redress`,
     });
-    for (const statement of statementsOf(props, `${logGroup.logGroupArn}`)) this.role.addToPolicy(statement);
-    const consumers = announcesClosing(props.permissions) ? { REDRESS_QUEUE_ARNS: props.queueArnPrefix } : {};
-    const audits = props.permissions.writesAuditLog ? { REDRESS_AUDIT_LOG: props.auditLog.logGroupName } : {};
-    const secretsKey = props.permissions.dayKeys === 'none' ? {} : { REDRESS_SECRETS_KEY: props.key.keyArn };
+    const extra = [...(props.network ? networkStatements() : []), ...credentialStatements(this, props.credentials)];
+    for (const statement of [...statementsOf(props, `${logGroup.logGroupArn}`), ...extra]) this.role.addToPolicy(statement);
     this.function = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -123,25 +130,23 @@ export class SystemFunction extends Construct {
       // Lambda's loop detection would cut the chain scheduler, agent, scheduler after 16 hops.
       recursiveLoop: RecursiveLoop.ALLOW,
       tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
-      environment: {
-        ...environment,
-        ...spec.environment,
-        ...consumers,
-        ...audits,
-        ...secretsKey,
-        REDRESS_ROLE: spec.name,
-        ...settings.environment,
-      },
+      environment: variablesOf(this, props),
+      ...props.network,
       ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
     });
-    const maxConcurrency = maxConcurrencyOf(props);
+    this.alias = props.hasAlias ? new Alias(this, 'Alias', { aliasName, version: this.function.currentVersion as IVersion }) : undefined;
+    // The CDK's own types differ in optional properties.
+    this.target = (this.alias as IFunction | undefined) ?? this.function;
+    this.reservedConcurrency = settings.reservedConcurrency;
+    this.inNetwork = props.network !== undefined;
+    this.maxConcurrency = maxConcurrencyOf(props);
     this.mappings = spec.sources.map(({ queue, batchSize }) => {
       const mapping = new EventSourceMapping(this, `From-${queue}`, {
-        target: this.function,
+        target: this.target,
         eventSourceArn: props.queues.queue(queue).queueArn,
         batchSize,
         maxBatchingWindow: Duration.millis(queueFigures.windowMs),
-        maxConcurrency,
+        maxConcurrency: this.maxConcurrency,
         reportBatchItemFailures: true,
       });
       // Lambda checks on creation that the role may poll.
@@ -149,6 +154,12 @@ export class SystemFunction extends Construct {
       return mapping;
     });
     if (props.permissions.closesChannelOf.length > 0) this.maySwitchConsumers('OwnConsumers', [this]);
+  }
+
+  /** The ARNs by which a mapping may name this function. */
+  get arns(): readonly string[] {
+    const { functionArn } = this.function;
+    return this.alias ? [functionArn, `${functionArn}:${aliasName}`] : [functionArn];
   }
 
   /** Allows this function to enable and disable the mappings of these functions. A separate policy, because the role exists before they do. */
@@ -161,12 +172,26 @@ export class SystemFunction extends Construct {
         new PolicyStatement({
           actions: ['lambda:UpdateEventSourceMapping'],
           resources: [Stack.of(this).formatArn(mappings)],
-          conditions: { ArnEquals: { 'lambda:FunctionArn': functions.map((each) => each.function.functionArn) } },
+          conditions: { ArnEquals: { 'lambda:FunctionArn': functions.flatMap((each) => each.arns) } },
         }),
       ],
     });
     this.consumerPolicies.push(policy);
   }
+}
+
+function variablesOf(scope: Construct, props: SystemFunctionProps): { readonly [name: string]: string } {
+  const { environment, spec, settings, permissions, credentials, queueArnPrefix, auditLog, key } = props;
+  return {
+    ...environment,
+    ...spec.environment,
+    ...(announcesClosing(permissions) ? { REDRESS_QUEUE_ARNS: queueArnPrefix } : {}),
+    ...(permissions.writesAuditLog ? { REDRESS_AUDIT_LOG: auditLog.logGroupName } : {}),
+    ...(permissions.dayKeys === 'none' ? {} : { REDRESS_SECRETS_KEY: key.keyArn }),
+    ...credentialsVariable(scope, credentials),
+    REDRESS_ROLE: spec.name,
+    ...settings.environment,
+  };
 }
 
 /**

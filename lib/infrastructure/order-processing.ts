@@ -7,78 +7,36 @@ import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import type { App } from '#authoring/workflow';
 import { queueNames } from '#ports/messages';
 import { responseQueuePrefix } from '#ports/queues';
 import { readConfig } from '#runtime/config';
 import { onlyWorkflowOf } from '#runtime/default-workflow';
-import { type AgentGrouping, type FunctionSpec, topologyOf } from '#runtime/topology';
-import { Alarms, type AlarmThresholds } from './alarms.ts';
+import { type FunctionSpec, topologyOf } from '#runtime/topology';
+import { Alarms } from './alarms.ts';
+import { TableBackup } from './backup.ts';
 import { type Bundle, bundle } from './bundle.ts';
+import { Canary } from './canary.ts';
+import { accountConcurrencyDefault, checkConcurrency, maxConcurrencyFor } from './concurrency.ts';
 import { orderDashboard } from './dashboard.ts';
 import { encryptionKey } from './encryption.ts';
 import { Announcements } from './event-bus.ts';
 import { grantOperating, grantRedriving } from './grants.ts';
-import { Entrance, type EntranceProps } from './http-api.ts';
-import { type FunctionSettings, maxConcurrencyFor, SystemFunction } from './lambda-function.ts';
+import { Entrance } from './http-api.ts';
+import { SystemFunction } from './lambda-function.ts';
 import { checkThatItLoads } from './load-check.ts';
 import { OrderMetrics } from './metrics.ts';
 import { acknowledgeFindings } from './nag-suppressions.ts';
 import { checkNames } from './names.ts';
+import type { OrderProcessingProps } from './order-processing-props.ts';
 import { OrderQueues } from './order-queues.ts';
-import { type OrderTableProps, orderTable } from './order-table.ts';
+import { orderTable } from './order-table.ts';
 import { permissionsOf } from './permissions.ts';
 import { startBySchedule } from './schedules.ts';
 import { watchResources } from './stack-limits.ts';
 import { watchSubscriptions } from './subscriptions.ts';
 import { watchTemplate } from './template-limits/index.ts';
-import { type AuthorizerSettings, checkedTokens, type ExternalIssuer, environmentOf, UserPoolIssuer } from './token-issuer.ts';
-
-export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThroughput' | 'replicas'> {
-  /** The workflows and agents: the default export of `entry`. */
-  readonly app: App;
-  /** Path of the module whose default export is `app`; it is bundled into each function. */
-  readonly entry: string;
-  /** The name of this deployment, unique in its account and region; queues are named `<name>-<queue>`. Default: `redress`. */
-  readonly name?: string;
-  /** The system's variables, as listed in `README.md`: `{ MAX_FAILURES: '5' }`. */
-  readonly variables?: { readonly [name: string]: string };
-  /** Settings by function name: `api`, `scheduler`, `agent-payment`. */
-  readonly functions?: { readonly [name: string]: FunctionSettings };
-  /** Environment variables of the agents' functions, such as the URLs of their services. */
-  readonly agentEnvironment?: { readonly [name: string]: string };
-  /** Whether each agent has a function of its own, or all have one together (F-36). Default: `each`. */
-  readonly agents?: AgentGrouping;
-  /** The issuer whose tokens the API accepts. Default: a new user pool. */
-  readonly issuer?: ExternalIssuer;
-  /**
-   * The check of tokens by API Gateway, before they reach the function. `{}` enables it; another `issuer` needs RSA keys and a discovery
-   * document. Default: none, because app clients that are registered later would not pass.
-   */
-  readonly authorizer?: AuthorizerSettings;
-  /** A domain of your own for the API. Default: none. */
-  readonly domain?: EntranceProps['domain'];
-  /** Closes the address that API Gateway gives, so that only `domain` is left. Default: false. */
-  readonly disableExecuteApiEndpoint?: boolean;
-  /** Programs that submit orders; each gets an app client of the user pool. Default: none. */
-  readonly clients?: readonly string[];
-  /** The interval between runs of the supervisor, at least a minute. A run looks for late orders every few seconds (F-47). Default: a minute. */
-  readonly supervisorEvery?: Duration;
-  /** Thresholds that differ from those of the alarms; `false` creates no alarms. Default: none differs. */
-  readonly alarms?: AlarmThresholds | false;
-  /** The time after which finished orders are deleted. Default: never. */
-  readonly retention?: Duration;
-  /** The interval between scans of the whole table for orders that the index missed. A scan reads every item. Default: six hours. */
-  readonly sweepEvery?: Duration;
-  /** The time for which CloudWatch keeps the logs. Default: three months. */
-  readonly logRetention?: RetentionDays;
-  /** Enables X-Ray. At low load nearly every run is traced, which costs more than the runs. Default: false. */
-  readonly tracing?: boolean;
-  /** Limits of the API, in requests. Default: 1,000 a second, in bursts of 2,000. */
-  readonly throttle?: EntranceProps['throttle'];
-  /** Whether the table, the key, the audit and the user pool are kept when the stack is destroyed. Default: kept. */
-  readonly removalPolicy?: RemovalPolicy;
-}
+import { checkedTokens, environmentOf, UserPoolIssuer } from './token-issuer.ts';
+import { networkFor } from './vpc.ts';
 
 /**
  * The whole system: takes orders at `url`, runs each to a defined end, and alerts operators on `alerts`.
@@ -114,12 +72,20 @@ export class OrderProcessing extends Construct {
   readonly entrance: Entrance;
   /** The log group of the audit, kept like the table. */
   readonly auditLog: LogGroup;
+  /** The copies of the table; undefined without `backup`. */
+  readonly backup: TableBackup | undefined;
+  readonly canary: Canary | undefined;
 
   constructor(scope: Construct, id: string, props: OrderProcessingProps) {
     super(scope, id);
-    const { app, name = 'redress', removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.THREE_MONTHS } = props;
+    const {
+      app,
+      name = 'redress',
+      removalPolicy = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+      logRetention = RetentionDays.THREE_MONTHS,
+    } = props;
     checkNames({ name, clients: props.clients ?? [], hasUserPool: props.issuer === undefined });
-    const kept = removalPolicy !== RemovalPolicy.DESTROY;
+    const { deletionProtection = removalPolicy !== RemovalPolicy.DESTROY } = props;
     const specs = topologyOf(app, { ...(props.agents ? { agents: props.agents } : {}), stepMs: stepMsIn(props.variables) });
     this.queuePrefix = `${name}-`;
     this.key = encryptionKey(this, { name, removalPolicy });
@@ -127,7 +93,7 @@ export class OrderProcessing extends Construct {
     this.table = orderTable(this, {
       key: this.key,
       removalPolicy,
-      deletionProtection: kept,
+      deletionProtection,
       ...(warmThroughput ? { warmThroughput } : {}),
       ...(replicas ? { replicas } : {}),
     });
@@ -136,18 +102,13 @@ export class OrderProcessing extends Construct {
     this.announcements = new Announcements(this, 'Announcements', { name, ...transient });
     this.bus = this.announcements.bus;
     this.alerts = this.announcements.topic;
-    this.users = props.issuer ? undefined : new UserPoolIssuer(this, 'Users', { name, removalPolicy, clients: props.clients ?? [] });
+    this.users = userPoolOf(this, props, { name, removalPolicy, deletionProtection });
     this.responseQueueArns = Stack.of(this).formatArn({
       service: 'sqs',
       resource: `${responseQueuePrefix}*`,
       arnFormat: ArnFormat.NO_RESOURCE_NAME,
     });
-    this.cursorSecret = new Secret(this, 'CursorKey', {
-      description: 'Signs list cursors',
-      encryptionKey: this.key,
-      generateSecretString: { passwordLength: 64, excludePunctuation: true },
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
+    this.cursorSecret = cursorSecret(this, this.key);
     this.auditLog = new LogGroup(this, 'AuditLog', { retention: auditRetention, encryptionKey: this.key, removalPolicy });
     this.tracing = props.tracing ?? false;
     this.supervisorEvery = props.supervisorEvery ?? Duration.minutes(1);
@@ -156,7 +117,7 @@ export class OrderProcessing extends Construct {
     for (const each of this.functions.values()) if (each.permissions.switchesConsumers) each.maySwitchConsumers('Consumers', closing);
     this.entrance = this.#makeEntrance(props, { name, logRetention });
     this.url = this.entrance.url;
-    for (const { spec, function: target } of this.functions.values())
+    for (const { spec, target } of this.functions.values())
       startBySchedule(this, {
         spec,
         target,
@@ -167,7 +128,15 @@ export class OrderProcessing extends Construct {
     this.metrics = new OrderMetrics(this, name);
     // Rarer starts of the supervisor detect deadlines later by design, so the threshold follows them.
     const LateDetection = this.supervisorEvery.toMilliseconds();
-    if (props.alarms !== false) new Alarms(this, 'Alarms', { system: this, name, thresholds: { LateDetection, ...props.alarms } });
+    const alarms =
+      props.alarms === false
+        ? undefined
+        : new Alarms(this, 'Alarms', { system: this, name, thresholds: { LateDetection, ...props.alarms } });
+    this.canary = props.deployments === 'canary' ? new Canary(this, 'Canary', { functions: this.functions.values(), alarms }) : undefined;
+    this.backup = props.backup
+      ? new TableBackup(this, 'Backup', { ...props.backup, table: this.table, key: this.key, removalPolicy })
+      : undefined;
+    checkConcurrency(this, props.accountConcurrency ?? accountConcurrencyDefault);
     orderDashboard(this, { name });
     acknowledgeFindings(this);
     watchResources(this, app.agents.length);
@@ -176,7 +145,8 @@ export class OrderProcessing extends Construct {
   }
 
   #makeFunctions(props: OrderProcessingProps, specs: readonly FunctionSpec[], common: { name: string; logRetention: RetentionDays }) {
-    const { app, entry, agentEnvironment = {}, functions: settings = {} } = props;
+    const { app, entry, agentEnvironment = {}, agentCredentials = {}, functions: settings = {} } = props;
+    const networkOf = networkFor(this, props.vpc);
     const issuer = props.issuer ? environmentOf(props.issuer) : (this.users?.environment ?? {});
     const environment = {
       REDRESS_ADAPTERS: 'aws',
@@ -207,7 +177,10 @@ export class OrderProcessing extends Construct {
           environment: { ...environment, ...variablesOf[spec.file] },
           settings: settings[spec.name] ?? {},
           permissions: permissionsOf(spec, app),
-          maxConcurrency: maxConcurrencyFor(spec, specs),
+          maxConcurrency: maxConcurrencyFor(spec, specs, props.accountConcurrency),
+          network: networkOf(spec),
+          credentials: spec.file === 'agent' ? { ...agentCredentials, ...settings[spec.name]?.credentials } : {},
+          hasAlias: props.deployments === 'canary',
           queueArnPrefix,
           queues: this.queues,
           tableArn: this.table.tableArn,
@@ -224,18 +197,19 @@ export class OrderProcessing extends Construct {
   }
 
   #makeEntrance(
-    { throttle = { rateLimit: 1000, burstLimit: 2000 }, issuer, authorizer, domain, disableExecuteApiEndpoint }: OrderProcessingProps,
+    { throttle = { rateLimit: 1000, burstLimit: 2000 }, issuer, authorizer, ...props }: OrderProcessingProps,
     common: { name: string; logRetention: RetentionDays },
   ) {
     return new Entrance(this, 'Entrance', {
       ...common,
-      handler: this.functionNamed('api').function,
+      handler: this.functionNamed('api').target,
       key: this.key,
       removalPolicy: RemovalPolicy.DESTROY,
       throttle,
       tokens: checkedTokens(this.users, issuer, authorizer),
-      domain,
-      disableExecuteApiEndpoint,
+      domain: props.domain,
+      disableExecuteApiEndpoint: props.disableExecuteApiEndpoint,
+      firewall: props.firewall,
     });
   }
 
@@ -263,6 +237,23 @@ export class OrderProcessing extends Construct {
     return grantRedriving(this, grantee);
   }
 }
+
+/** Creates the user pool, unless the tokens come from another issuer. */
+function userPoolOf(
+  scope: Construct,
+  { issuer, clients = [], domain, signIn }: OrderProcessingProps,
+  kept: { readonly name: string; readonly removalPolicy: RemovalPolicy; readonly deletionProtection: boolean },
+): UserPoolIssuer | undefined {
+  return issuer ? undefined : new UserPoolIssuer(scope, 'Users', { ...kept, clients, domain: domain?.name, ...signIn });
+}
+
+const cursorSecret = (scope: Construct, encryptionKey: Key): Secret =>
+  new Secret(scope, 'CursorKey', {
+    description: 'Signs list cursors',
+    encryptionKey,
+    generateSecretString: { passwordLength: 64, excludePunctuation: true },
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
 
 /** 400 days, as for the entries in the table. */
 const auditRetention = RetentionDays.THIRTEEN_MONTHS;

@@ -19,7 +19,10 @@ const keyActions = { make: keyOfQueues, read: ['kms:Decrypt'], none: [] } as con
 /** The only announcement that agents and the supervisor may publish. */
 const closingType: DetailType = 'Channel Closed';
 
-type Granted = Omit<SystemFunctionProps, 'code' | 'environment' | 'settings' | 'logRetention' | 'maxConcurrency'>;
+type Granted = Omit<
+  SystemFunctionProps,
+  'code' | 'environment' | 'settings' | 'logRetention' | 'maxConcurrency' | 'network' | 'credentials' | 'hasAlias'
+>;
 
 /** Returns the statements of a function's role: what `permissions.ts` lists, and what Lambda does in its name. */
 export function statementsOf(props: Granted, logGroupArn: string): readonly PolicyStatement[] {

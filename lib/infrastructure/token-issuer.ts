@@ -1,7 +1,6 @@
 import { Duration, type RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AccountRecovery,
-  type CfnUserPoolClient,
   ClientAttributes,
   FeaturePlan,
   Mfa,
@@ -24,12 +23,28 @@ export interface ExternalIssuer {
   readonly keys?: string;
 }
 
-export interface UserPoolIssuerProps {
+/** The addresses to which the sign-in of the user pool may send people back. */
+export interface SignIn {
+  /** They are exact. Default: the address of the console on this machine, and of the API at its domain. */
+  readonly callbackUrls?: readonly string[];
+  /** Default: the same as `callbackUrls`. */
+  readonly logoutUrls?: readonly string[];
+}
+
+export interface UserPoolIssuerProps extends SignIn {
   readonly name: string;
   readonly removalPolicy: RemovalPolicy;
+  readonly deletionProtection: boolean;
+  /** The domain of the API, if it has one of its own. */
+  readonly domain?: string | undefined;
   /** Programs that submit orders; each gets an app client (client credentials). */
   readonly clients: readonly string[];
 }
+
+/** Without a list of flows, Cognito also lets people sign in with a password. It accepts no empty list. */
+const refreshOnly = { userSrp: false };
+/** The console of `npm start`. */
+const consoleUrl = 'http://localhost:3000/';
 
 export const userRoles = ['client', 'viewer', 'operator', 'admin'] as const;
 
@@ -39,9 +54,13 @@ export class UserPoolIssuer extends Construct {
   /** The app client for people: the console and the command line. */
   readonly people: UserPoolClient;
   readonly programs: ReadonlyMap<string, UserPoolClient>;
+  /** The address of the sign-in, and of the tokens of programs. */
+  readonly signInUrl: string;
 
-  constructor(scope: Construct, id: string, { name, removalPolicy, clients }: UserPoolIssuerProps) {
+  constructor(scope: Construct, id: string, props: UserPoolIssuerProps) {
     super(scope, id);
+    const { name, removalPolicy, deletionProtection, clients, domain } = props;
+    const { callbackUrls = [consoleUrl, ...(domain === undefined ? [] : [`https://${domain}/`])], logoutUrls = callbackUrls } = props;
     this.pool = new UserPool(this, 'Pool', {
       userPoolName: name,
       selfSignUpEnabled: false,
@@ -53,21 +72,28 @@ export class UserPoolIssuer extends Construct {
       customAttributes: { client: new StringAttribute({ minLen: 1, maxLen: 128, mutable: true }) },
       featurePlan: FeaturePlan.ESSENTIALS,
       removalPolicy,
+      deletionProtection,
     });
     const scopes = userRoles.map((role) => new ResourceServerScope({ scopeName: role, scopeDescription: `May act as ${role}` }));
     const server = this.pool.addResourceServer('Redress', { identifier: 'redress', scopes });
     for (const groupName of userRoles) new UserPoolGroup(this, `Group-${groupName}`, { userPool: this.pool, groupName });
     const domainPrefix = `${name}-${Stack.of(this).account}`;
     this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
+    this.signInUrl = `https://${domainPrefix}.auth.${Stack.of(this).region}.amazoncognito.com`;
     this.people = this.pool.addClient('People', {
-      // Besides SRP, an administrator of the account can sign people in with the AWS command line.
-      authFlows: { userSrp: true, adminUserPassword: true },
+      // People sign in at the user pool's own page, with an authorization code and PKCE. The client has no secret.
+      authFlows: refreshOnly,
+      oAuth: {
+        flows: { authorizationCodeGrant: true },
+        scopes: [OAuthScope.OPENID, OAuthScope.EMAIL],
+        callbackUrls: [...callbackUrls],
+        logoutUrls: [...logoutUrls],
+      },
       accessTokenValidity: Duration.hours(1),
       idTokenValidity: Duration.hours(1),
       refreshTokenValidity: Duration.days(1),
       preventUserExistenceErrors: true,
       enableTokenRevocation: true,
-      disableOAuth: true,
       // Users must not choose their client themselves.
       readAttributes: new ClientAttributes().withStandardAttributes({ email: true }).withCustomAttributes('client'),
       writeAttributes: new ClientAttributes().withStandardAttributes({ givenName: true, familyName: true }),
@@ -79,15 +105,13 @@ export class UserPoolIssuer extends Construct {
   }
 
   private programClient(program: string, scopes: OAuthScope[]): UserPoolClient {
-    const client = this.pool.addClient(`Program-${program}`, {
+    return this.pool.addClient(`Program-${program}`, {
       userPoolClientName: program,
       generateSecret: true,
+      authFlows: refreshOnly,
       accessTokenValidity: Duration.hours(1),
       oAuth: { flows: { clientCredentials: true }, scopes },
     });
-    // Without a list, Cognito also lets people sign in with a password. It accepts no empty list.
-    (client.node.defaultChild as CfnUserPoolClient).explicitAuthFlows = ['ALLOW_REFRESH_TOKEN_AUTH'];
-    return client;
   }
 
   /** The `iss` of its tokens. */

@@ -7,7 +7,7 @@ type Environment = { readonly [name: string]: string | undefined };
  * Credentials of a process that is no Lambda function: `PAYMENT_KEY` is a variable of the environment, or `PAYMENT_KEY_FILE` names its
  * file, as container platforms mount it. The file is read at each call, so a new value needs no restart.
  */
-export const environmentCredentials = (environment: Environment): Credentials => ({
+export const environmentCredentials = (environment: Environment = process.env): Credentials => ({
   async read(name) {
     const path = environment[`${name}_FILE`];
     if (environment[name] !== undefined || path === undefined) return environment[name];

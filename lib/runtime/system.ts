@@ -132,7 +132,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   const outages = createOutages(ports.clock);
   const clientRate = createClientRate(config.clientOrdersPerSecond, ports.clock);
   const visibilityMsOf = visibilityOf(app, config);
-  const { credentials = environmentCredentials(process.env) } = ports;
+  const { credentials = environmentCredentials() } = ports;
   const made = { hostId, scheduler, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
   return { ...ports, credentials, config, app, definitions, ...made };
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { APIGatewayProxyEvent, APIGatewayProxyEventV2 } from 'aws-lambda';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { gatewayHandler } from '#api/gateway';
 import { openLocalIssuer } from '#api/local-issuer';
@@ -87,6 +87,49 @@ test('behind the gateway an order is accepted, shown and listed like on one mach
   assert.deepEqual([shown.statusCode, JSON.parse(shown.body ?? '').processState], [200, 'Processing']);
   const listed = await handle(event('GET', '/orders', { headers, rawQueryString: 'limit=1&state=Processing' }));
   assert.equal(JSON.parse(listed.body ?? '').items.length, 1);
+});
+
+/** The event of a REST API: an encoded path, decoded query values, and null for what is absent. */
+const restEvent = (method: string, path: string, more: Partial<APIGatewayProxyEvent> = {}): APIGatewayProxyEvent =>
+  ({
+    resource: '/{proxy+}',
+    path,
+    httpMethod: method,
+    multiValueHeaders: { Authorization: [`Bearer ${tokens.acme}`], 'Content-Type': ['application/json'], 'Idempotency-Key': ['k'] },
+    multiValueQueryStringParameters: null,
+    body: null,
+    isBase64Encoded: false,
+    ...more,
+  }) as APIGatewayProxyEvent;
+
+test('A8: behind a REST API an order is accepted, shown and listed like behind an HTTP API', async () => {
+  const handle = gatewayHandler(startApi().api);
+  const taken = await handle(restEvent('POST', '/orders', { body: JSON.stringify(goodSubmission) }));
+  assert.equal(taken.statusCode, 202, taken.body);
+  const location = String(taken.headers?.['location']);
+  assert.equal((await handle(restEvent('GET', location))).statusCode, 200);
+  const query = { limit: ['1'], state: ['Processing'] };
+  const listed = await handle(restEvent('GET', '/orders', { multiValueQueryStringParameters: query }));
+  assert.equal(JSON.parse(listed.body ?? '').items.length, 1);
+  const refused = await handle(restEvent('GET', '/orders', { multiValueHeaders: {} }));
+  assert.deepEqual([refused.statusCode, JSON.parse(refused.body ?? '').code], [401, 'unauthenticated']);
+});
+
+test('A8: behind a REST API a path is decoded once, so no id names another client or order', async () => {
+  const given = startApi();
+  const handle = gatewayHandler(given.api);
+  const multiValueHeaders = { authorization: [`Bearer ${tokens.admin}`], 'content-type': ['application/json'] };
+  const put = (path: string) =>
+    handle(restEvent('PUT', path, { multiValueHeaders, body: '{"responseChannels":[],"senders":[],"reason":"x"}' }));
+  for (const [path, status] of [
+    ['/clients/new', 201],
+    ['/clients/n%65w', 428],
+    ['/clients/%2561cme', 400],
+    ['/clients/a%', 400],
+  ] as const) {
+    const { statusCode, body } = await put(path);
+    assert.equal(statusCode, status, `${path} ${body}`);
+  }
 });
 
 test('behind the gateway even the oddest request gets an answer of the API', async () => {

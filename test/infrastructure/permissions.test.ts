@@ -133,7 +133,7 @@ describe('a role may do what its function does, and nothing else', () => {
     const log = stack.resources[auditLogOf(stack) ?? ''];
     assert.deepEqual(
       [log?.Properties['RetentionInDays'], log?.DeletionPolicy, log?.Properties['KmsKeyId'] !== undefined],
-      [400, 'Retain', true],
+      [400, 'RetainExceptOnCreate', true],
     );
     for (const { spec } of stack.orders.functions.values()) {
       const rights = [...allowedFor(spec.name)].filter((right) => right.endsWith(`log-group/${auditLogOf(stack)}`));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from '@jest/globals';
 import { defineAgent, defineApp, operation } from 'redress';
 import * as z from 'zod';
-import type { OrderProcessingProps } from '#infrastructure/order-processing';
+import type { OrderProcessingProps } from '#infrastructure/order-processing-props';
 import { type Resources, synthesize } from './support.ts';
 
 const Note = z.object({ note: z.string() });

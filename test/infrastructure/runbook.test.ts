@@ -152,7 +152,7 @@ describe('documented commands work', () => {
 });
 
 test('the documentation explains every property of OrderProcessing, and no other', () => {
-  const source = read('lib/infrastructure/order-processing.ts');
+  const source = read('lib/infrastructure/order-processing-props.ts');
   const [, body = ''] = /interface OrderProcessingProps[^{]*\{([\s\S]*?)^\}/m.exec(source) ?? [];
   const [, inherited = ''] = /Pick<OrderTableProps, ([^>]+)>/.exec(source) ?? [];
   const properties = [

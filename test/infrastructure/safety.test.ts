@@ -151,6 +151,7 @@ describe('the outputs of the stack', () => {
       'AuditLogGroup',
       'BusName',
       'QueuePrefix',
+      'SignInUrl',
       'TableName',
       'UserPoolClientId',
       'UserPoolId',

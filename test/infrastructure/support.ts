@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { App, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
-import type { OrderProcessing, OrderProcessingProps } from '#infrastructure/order-processing';
+import type { OrderProcessing } from '#infrastructure/order-processing';
+import type { OrderProcessingProps } from '#infrastructure/order-processing-props';
 import { OrderStack } from '#infrastructure/stack';
 import orders from './app.ts';
 

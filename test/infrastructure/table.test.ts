@@ -31,12 +31,12 @@ describe('the state store is durable', () => {
     });
     const { Properties, DeletionPolicy } = tableOf(defaults());
     assert.deepEqual(Properties['SSESpecification'], { SSEEnabled: true, SSEType: 'KMS' });
-    assert.equal(DeletionPolicy, 'Retain');
+    assert.equal(DeletionPolicy, 'RetainExceptOnCreate');
   });
 
   test('F-09: the key rotates every year, and survives the stack with the table', () => {
     const { Properties, DeletionPolicy } = theOne(defaults(), 'KMS::Key');
-    assert.deepEqual([Properties['EnableKeyRotation'], DeletionPolicy], [true, 'Retain']);
+    assert.deepEqual([Properties['EnableKeyRotation'], DeletionPolicy], [true, 'RetainExceptOnCreate']);
   });
 
   test('F-09: replicas make it a global table, each with a key of its region and the same protection', () => {
@@ -56,6 +56,8 @@ describe('the state store is durable', () => {
   test('a trial stack with RemovalPolicy.DESTROY keeps neither table nor key nor user pool', () => {
     const trial = synthesize({ props: { removalPolicy: RemovalPolicy.DESTROY } });
     assert.equal(replicasOf(trial)[0]?.DeletionProtectionEnabled, false);
+    assert.notEqual(theOne(trial, 'Cognito::UserPool').Properties['DeletionProtection'], 'ACTIVE');
+    assert.ok(!trial.orders.node.scope || !(trial.orders.node.scope as Stack).terminationProtection);
     const kept = Object.values(trial.resources).filter(({ DeletionPolicy }) => DeletionPolicy?.startsWith('Retain'));
     assert.deepEqual(
       kept.map(({ Type }) => Type),

@@ -8,7 +8,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { defineAgent, defineApp, operation } from 'redress';
 import * as z from 'zod';
 import { tableShape } from '#adapters/aws/dynamodb/table';
-import type { OrderProcessingProps } from '#infrastructure/order-processing';
+import type { OrderProcessingProps } from '#infrastructure/order-processing-props';
 import { OrderStack } from '#infrastructure/stack';
 import { violationsIn } from '#infrastructure/template-limits/index';
 import { indexUpdates } from '#infrastructure/template-limits/indexes';
@@ -35,6 +35,7 @@ function templateOf(props: Props, region = 'eu-central-1'): Template {
 }
 
 const clients = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `client-${index}`);
+const domain = { name: 'orders.example.com', certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/1' };
 const issuer = { issuer: 'https://issuer.example', audience: 'orders' };
 
 /** Deployments as users may choose them: sizes, names, alarms, schedules and issuers. */
@@ -47,10 +48,13 @@ const configurations: readonly Props[] = [
   { app: agents(15, 26), name: 'a'.repeat(39) },
   { app: agents(23, 26), agents: 'together', name: 'a'.repeat(39) },
   ...['redress', 'staging', 'a', 'orders-2', 'a'.repeat(39)].map((name) => ({ name, issuer })),
-  ...[0, 1, 40].map((count) => ({ clients: clients(count) })),
-  ...[1, 5, 15, 60].map((minutes) => ({ supervisorEvery: Duration.minutes(minutes) })),
-  { alarms: false },
-  { alarms: { QueueBackedUp: 600 } },
+  ...[1, 40].map((count) => ({ clients: clients(count) })),
+  ...[5, 15].map((minutes) => ({ supervisorEvery: Duration.minutes(minutes) })),
+  { alarms: false, accountConcurrency: 10 },
+  { alarms: { QueueBackedUp: 600 }, deletionProtection: false },
+  { app: agents(13, 8), deployments: 'canary' },
+  { app: agents(20, 26), agents: 'together', deployments: 'canary', backup: {} },
+  { domain, firewall: {}, signIn: { callbackUrls: ['https://console.example.com/'] } },
   { issuer },
   { issuer: { ...issuer, keys: JSON.stringify({ keys: [] }) } },
   { removalPolicy: RemovalPolicy.DESTROY, retention: Duration.days(30), logRetention: RetentionDays.ONE_WEEK },
@@ -64,11 +68,13 @@ test('AWS refuses nothing in thirty deployments of different sizes, names, alarm
 });
 
 describe('the synthesis finds what AWS would refuse', () => {
+  let made: Template | undefined;
+  const plain = (): Template => (made ??= templateOf({}));
   const found = (template: Template): readonly string[] => [...new Set(violationsIn(template).map(({ rule }) => rule))];
 
   /** Returns the default template with some text replaced. */
   const changed = (change: (text: string) => string): Template => {
-    const text = JSON.stringify(templateOf({}));
+    const text = JSON.stringify(plain());
     const after = change(text);
     assert.notEqual(after, text);
     return JSON.parse(after) as Template;
@@ -103,7 +109,7 @@ describe('the synthesis finds what AWS would refuse', () => {
   });
 
   test.each(['my_orders', 'Orders', 'aws-orders', 'a'.repeat(64)])('the name %s for the domain of a user pool', (domain) => {
-    const [[id, resource] = ['', undefined]] = Object.entries(templateOf({}).Resources).filter(
+    const [[id, resource] = ['', undefined]] = Object.entries(plain().Resources).filter(
       ([, { Type }]) => Type === 'AWS::Cognito::UserPoolDomain',
     );
     const Resources = { [id]: { ...resource, Type: 'AWS::Cognito::UserPoolDomain', Properties: { Domain: domain } } };
@@ -112,7 +118,7 @@ describe('the synthesis finds what AWS would refuse', () => {
 
   // A13 in docs/internals/findings.md.
   test('a reference to a rule of a custom bus, which CloudFormation answers with "bus|rule"', () => {
-    const { Resources } = templateOf({});
+    const { Resources } = plain();
     const id = Object.keys(Resources).find((each) => Resources[each]?.Properties?.['EventBusName'] !== undefined);
     const Dimensions = [{ Name: 'RuleName', Value: { Ref: id } }];
     assert.deepEqual(found({ Resources: { ...Resources, Alarm: { Type: 'AWS::CloudWatch::Alarm', Properties: { Dimensions } } } }), [
@@ -128,6 +134,15 @@ describe('the synthesis finds what AWS would refuse', () => {
   // A13 in docs/internals/findings.md.
   test('an alarm about silence that fires between two runs of its function', () => {
     assert.deepEqual(found(changed((text) => text.replace('"rate(1 minute)"', '"rate(15 minutes)"'))), ['AlarmBetweenRuns']);
+  });
+
+  test('an alarm on throttles of the table that leaves out an index', () => {
+    const withoutOne = (text: string) => text.replace(/"Name":"GlobalSecondaryIndexName","Value":"worklist"/, '"Name":"Other","Value":"x"');
+    assert.deepEqual(found(changed(withoutOne)), ['IndexNotWatched']);
+  });
+
+  test('a function that logs plain text', () => {
+    assert.deepEqual(found(changed((text) => text.replace('"LogFormat":"JSON"', '"LogFormat":"Text"'))), ['PlainLog']);
   });
 });
 

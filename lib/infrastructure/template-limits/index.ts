@@ -3,13 +3,14 @@ import { CfnResource, type IPolicyValidationPlugin, Stack, Stage, Validations } 
 import type { Construct, IConstruct } from 'constructs';
 import { environmentSizes } from './environments.ts';
 import { nameLimits } from './names.ts';
+import { observability } from './observability.ts';
 import { policySizes } from './policies.ts';
 import { ruleReferences } from './references.ts';
 import { sharedNames } from './sharing.ts';
 import { silenceAlarms } from './silence.ts';
 import type { Rule, Template, Violation } from './template.ts';
 
-const rules: readonly Rule[] = [policySizes, environmentSizes, nameLimits, ruleReferences, sharedNames, silenceAlarms];
+const rules: readonly Rule[] = [policySizes, environmentSizes, nameLimits, ruleReferences, sharedNames, silenceAlarms, observability];
 
 /**
  * Reads a template as CloudFormation, IAM and Lambda do, and returns what they would refuse, or what would not work afterwards.
