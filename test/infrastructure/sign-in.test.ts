@@ -26,14 +26,15 @@ describe('the user pool', () => {
     });
   });
 
-  test('the app client of people has no grant of OAuth, does not say who exists, and its tokens last an hour', () => {
+  test('people sign in with the authorization code alone, the client does not say who exists, and its tokens last an hour', () => {
     const [people] = clientsOfPool.filter(({ ClientName }) => ClientName === undefined);
     assert.partialDeepStrictEqual(people, {
-      AllowedOAuthFlowsUserPoolClient: false,
+      AllowedOAuthFlows: ['code'],
+      ExplicitAuthFlows: ['ALLOW_REFRESH_TOKEN_AUTH'],
       PreventUserExistenceErrors: 'ENABLED',
       AccessTokenValidity: 60,
       IdTokenValidity: 60,
     });
-    assert.equal(people?.['AllowedOAuthFlows'], undefined);
+    assert.equal(people?.['GenerateSecret'] ?? false, false, 'a public client uses PKCE');
   });
 });
