@@ -8,11 +8,20 @@ import { type Law, on, type Setting } from './law.ts';
 export function acceptedOrders(setting: Pick<Setting, 'client'>): Law {
   /** Bodies of submissions that became dead letters, because their processing failed too often. */
   const deadLetters = new Set<string>();
+  /** Bodies of delivered submissions by message: the body of a dead letter is encrypted. */
+  const delivered = new Map<string, string>();
   return {
     name: 'accepted orders',
-    after: on(['sent', 'submitted', 'acknowledged'], (observation, history) => {
+    after: on(['delivered', 'sent', 'submitted', 'acknowledged'], (observation, history) => {
+      if (observation.type === 'delivered') {
+        for (const { messageId, body } of observation.messages)
+          if (observation.queue === queueNames.submissions) delivered.set(messageId, body);
+        return undefined;
+      }
       if (observation.type === 'sent') {
-        if (observation.queue === deadSubmissions) deadLetters.add((JSON.parse(observation.body) as { readonly body: string }).body);
+        if (observation.queue !== deadSubmissions) return undefined;
+        const { messageId = '', body } = JSON.parse(observation.body) as { readonly messageId?: string; readonly body: string };
+        deadLetters.add(delivered.get(messageId) ?? body);
         return undefined;
       }
       const orderId = acceptedIn(observation, setting);

@@ -8,14 +8,21 @@ const { maxFailures } = policyDefaults;
 /** Deliveries by conversation: an upper bound of its failures. */
 class Deliveries {
   private readonly counts = new Map<string, number>();
+  /** Conversations by message: a kept message may be encrypted. */
+  private readonly conversations = new Map<string, string>();
 
   add(queue: string, messageId: string, body: string): void {
     const conversation = conversationIn(queue, messageId, body);
+    this.conversations.set(messageId, conversation);
     this.counts.set(conversation, this.of(conversation) + 1);
   }
 
   of(conversation: string): number {
     return this.counts.get(conversation) ?? 0;
+  }
+
+  ofMessage(messageId: string): number {
+    return this.of(this.conversations.get(messageId) ?? '');
   }
 }
 
@@ -64,10 +71,10 @@ export function failedMessages(setting: Pick<Setting, 'now' | 'toleranceMs' | 'f
   };
 }
 
-function wrongIn({ queue, messageId, body, reason, failures }: Poison, deliveries: Deliveries): string | undefined {
+function wrongIn({ queue, messageId, reason, failures }: Poison, deliveries: Deliveries): string | undefined {
   const [, times] = /^Processing (?:failed|began) (\d+) times/.exec(reason) ?? [];
   if (times === undefined) return undefined;
-  const came = deliveries.of(conversationIn(queue, messageId, body));
+  const came = deliveries.ofMessage(messageId);
   if (Number(times) !== failures || failures <= maxFailures)
     return `message ${messageId} of ${queue} became a dead letter after ${failures} failures: ${reason}`;
   return failures > came
