@@ -35,7 +35,8 @@ async function deadLetter({ store, system }: Place): Promise<readonly string[]> 
   const channels = [...system.app.agents.map(({ name }) => name), 'workflows', 'wake-ups', 'submissions'];
   const found = await Promise.all(channels.map((channel) => store.documents(collections.deadLetters(channel), undefined, 100)));
   return found.flat().map((document) => {
-    const { id: _, messageId: __, senderId: ___, deadAt: ____, ...kept } = deadLetterIn(document);
+    // A place with keys encrypts the body, and keeps its size.
+    const { id: _, messageId: __, senderId: ___, deadAt: ____, body: _____, bytes: ______, ...kept } = deadLetterIn(document);
     return `dead-lettered ${text(kept)}`;
   });
 }
