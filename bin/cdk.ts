@@ -12,7 +12,7 @@ import type { ExternalIssuer } from '#infrastructure/token-issuer';
  *
  * Context: `app`, the path of its module; `name`, the name of the deployment (redress); `issuer`, `audience` and inline
  * `issuerKeys`, for tokens of another issuer than the user pool; `clients`, comma-separated programs that get an app client;
- * `variables`, the system's variables as JSON; `removal=destroy`, to delete all data with the stack; `protection=off`, for a first deployment that leaves nothing if it fails; `mathAlarms=off`, for emulators
+ * `variables`, the system's variables as JSON; `removal=destroy`, to delete all data with the stack; `protection=off`, for a first deployment that leaves nothing if it fails; `termination=off`, for a stack that one command may delete; `mathAlarms=off`, for emulators
  * without alarms on expressions of metrics.
  */
 const app = new App();
@@ -27,6 +27,7 @@ const agentEnvironment = Object.fromEntries(services.flatMap((name) => (process.
 
 const stack = new OrderStack(app, context('stack') ?? 'Redress', {
   env: { region: process.env['CDK_DEFAULT_REGION'] ?? 'us-east-1' },
+  ...(context('termination') === 'off' ? { terminationProtection: false } : {}),
   orders: {
     app: orders,
     entry,

@@ -30,7 +30,15 @@ async function deployTo(endpoint: string, emulator: AwsEmulator['name']): Promis
   const cdk = (args: readonly string[]) => run(installed('cdk'), [...args, '--no-notices'], { env });
   const [first, ...rest] = process.argv.slice(2);
   const [command, options] = first === undefined || first.startsWith('-') ? ['deploy', process.argv.slice(2)] : [first, rest];
-  const app = ['--output', assembly, '-c', 'mathAlarms=off', ...issuerOf(process.env['REDRESS_DATA'] || '.redress', options)];
+  const app = [
+    '--output',
+    assembly,
+    '-c',
+    'mathAlarms=off',
+    '-c',
+    'termination=off',
+    ...issuerOf(process.env['REDRESS_DATA'] || '.redress', options),
+  ];
 
   if (command !== 'deploy') return cdk([command, ...app, ...(command === 'destroy' ? ['--force'] : []), ...options]);
   process.stdout.write(`Preparing ${emulator} at ${endpoint}\n`);
