@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { faultClasses } from '#core/data/fault';
 import { ruleControls, ruleEventKinds, ruleModes } from '#core/rules/rule';
 
 const name = z.string().min(1).max(1024);
@@ -12,7 +13,7 @@ const pattern = z.strictObject({
   type: name
     .exactOptional()
     .describe('the type of a fault or an ancestor, the process state, the status of the step, the name of the signal'),
-  class: z.enum(['basic-failure', 'application-failure', 'expected', 'unexpected']).exactOptional().describe('of an exception'),
+  class: z.enum(faultClasses).exactOptional().describe('of an exception'),
   afterSeconds: seconds.exactOptional().describe('order-age: since submission; step-late: after completeBy'),
 });
 

@@ -5,7 +5,7 @@ import { keys } from '#adapters/aws/dynamodb/keys';
 import type { AwsConfig } from '#adapters/aws/open';
 import { collections } from '#ports/documents';
 import { queueNames, timeText } from '#ports/messages';
-import { dayOf } from '#roles/audit/days';
+import { dayOf } from '#ports/util/days';
 import { channelOf } from '#roles/channels/policy';
 import { changeChannelState } from '#roles/channels/state';
 import { conversationOf } from '#roles/dead-letters/conversation';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import type { AuditLog } from '#ports/audit';
+import { dayOf } from '#ports/util/days';
 
 export interface CloudWatchAuditLogOptions {
   readonly client: () => Promise<CloudWatchLogsClient>;
@@ -27,7 +28,7 @@ export function cloudWatchAuditLog({ client: open, group: logGroupName }: CloudW
   return {
     async append(line, at) {
       const [client, sdk] = await Promise.all([open(), import('@aws-sdk/client-cloudwatch-logs')]);
-      opened ??= openStream(new Date(at).toISOString().slice(0, 10).replaceAll('-', '/'));
+      opened ??= openStream(dayOf(at).replaceAll('-', '/'));
       const logStreamName = await opened.catch((error: unknown) => {
         opened = undefined;
         throw error;

@@ -4,6 +4,7 @@ import type { Clock } from '#ports/clock';
 import { collections, type Documents } from '#ports/documents';
 import { StoreUnavailableError } from '#ports/errors';
 import type { DayKey, Keys } from '#ports/keys';
+import { dayOf } from '#ports/util/days';
 
 export interface KmsKeysOptions {
   /** Opens the client of KMS at its first use. */
@@ -77,7 +78,7 @@ export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Ke
   }
 
   return {
-    today: () => keyOf(new Date(clock.now()).toISOString().slice(0, 10), true),
+    today: () => keyOf(dayOf(clock.now()), true),
     of: (day) => keyOf(day, false),
     random: randomBytes,
   };

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '#ports/clock';
 import { SetupError, StoreUnavailableError } from '#ports/errors';
 import type { DayKey, Keys } from '#ports/keys';
+import { dayOf } from '#ports/util/days';
 
 /** Keys on one machine. They are read without waiting, so that a write of the database can use them. */
 export interface LocalKeys extends Keys {
@@ -13,7 +14,6 @@ export interface LocalKeys extends Keys {
 type Clocked = Pick<Clock, 'now'>;
 
 const keyBytes = 32;
-const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 const localKeys = (today: () => DayKey, of: (day: string) => DayKey, random: Keys['random']): LocalKeys => ({
   now: { today, of },

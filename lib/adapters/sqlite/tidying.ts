@@ -1,7 +1,7 @@
 import type { Clock } from '#ports/clock';
+import { dayMs } from '#ports/util/days';
 import type { Database } from './database.ts';
 
-const dayMs = 86_400_000;
 /** Rows removed in one transaction, so that other writes do not wait long. */
 const portion = 1000;
 

@@ -1,19 +1,18 @@
 import * as z from 'zod';
+import { faultClasses, faultTags } from '#core/data/fault';
 import { anyJson, cursor, limit, optionalOneOf, optionalTime, processState, time } from './common.ts';
 
-export const exceptionClasses = ['basic-failure', 'application-failure', 'expected', 'unexpected'] as const;
-const tags = ['technical', 'user', 'system', 'semantic'] as const;
 const states = ['open', 'handled'] as const;
 const text = z.string().min(1).max(1024).exactOptional();
 
 export const ExceptionQuery = z.strictObject({
-  class: optionalOneOf(exceptionClasses),
+  class: optionalOneOf(faultClasses),
   type: text.describe('the last part of the fault type: CardDeclined'),
   workflow: text,
   step: text.describe('the path of the step, without the turns of loops: order/charge'),
   fingerprint: text,
   state: optionalOneOf(states),
-  tag: optionalOneOf(tags),
+  tag: optionalOneOf(faultTags),
   since: optionalTime,
   until: optionalTime,
   limit,
@@ -31,8 +30,8 @@ export const Exception = z.strictObject({
   path: z.string().nullable(),
   step: z.string().nullable().describe('the path without the turns of loops'),
   type: z.string(),
-  class: z.enum(exceptionClasses),
-  tags: z.array(z.enum(tags)),
+  class: z.enum(faultClasses),
+  tags: z.array(z.enum(faultTags)),
   message: z.string().describe('without secrets'),
   data: anyJson.optional().describe('without secrets'),
   before: condition,
@@ -57,7 +56,7 @@ export const Exception = z.strictObject({
 export const ExceptionGroup = z.strictObject({
   fingerprint: z.string(),
   type: z.string(),
-  class: z.enum(exceptionClasses),
+  class: z.enum(faultClasses),
   workflow: z.string(),
   step: z.string().nullable(),
   count: z.int().describe('of the last 30 days, or since the given hour'),

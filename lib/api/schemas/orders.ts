@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { faultClasses } from '#core/data/fault';
 import { waitSecondsMax } from '../waiting.ts';
 import { anyJson, cursor, keyPattern, limit, optionalOneOf, optionalTime, outcome, processState, time, timeOrNull } from './common.ts';
 
@@ -58,7 +59,7 @@ export const ReadQuery = z
 
 const Fault = z.object({
   type: z.string(),
-  class: z.enum(['basic-failure', 'application-failure', 'expected', 'unexpected']),
+  class: z.enum(faultClasses),
   message: z.string(),
   permanent: z.boolean(),
   source: z.string().nullable(),

@@ -1,9 +1,9 @@
 import { Option } from 'commander';
-import { exceptionClasses } from '#api/schemas/exceptions';
 import type { CliCommand } from '#cli/command';
 import { textOption, wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
 import { printable, table } from '#cli/text';
+import { faultClasses, faultTags } from '#core/data/fault';
 
 interface ExceptionView {
   readonly id: string;
@@ -34,13 +34,13 @@ export const exceptionList: CliCommand<Options> = {
   summary: 'List exceptions of orders, newest first',
   declare: (command) =>
     command
-      .addOption(new Option('--class <class>', 'only exceptions of this class').choices(exceptionClasses))
+      .addOption(new Option('--class <class>', 'only exceptions of this class').choices(faultClasses))
       .option('--type <name>', 'only exceptions of this fault type: CardDeclined', textOption)
       .option('--workflow <name>', 'only exceptions of this workflow', textOption)
       .option('--step <path>', 'only exceptions of this step of the workflow: order/charge', textOption)
       .option('--fingerprint <text>', 'only exceptions like these: exception groups shows the fingerprints', textOption)
       .addOption(new Option('--state <state>', 'only exceptions in this state').choices(['open', 'handled']))
-      .addOption(new Option('--tag <tag>', 'only exceptions with this tag').choices(['technical', 'user', 'system', 'semantic']))
+      .addOption(new Option('--tag <tag>', 'only exceptions with this tag').choices(faultTags))
       .option('--since <time>', 'only exceptions from this time on: 2026-01-31T12:00:00Z', textOption)
       .option('--until <time>', 'only exceptions before this time', textOption)
       .option('--limit <number>', 'most exceptions', wholeOption(1, 100_000), 100),

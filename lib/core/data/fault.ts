@@ -4,10 +4,12 @@ import type { Json } from './json.ts';
  * The source of a fault (WSEHF 3.1): the engine or its surroundings, the called program, a fault that the workflow
  * declares, or one that nobody foresaw.
  */
-export type FaultClass = 'basic-failure' | 'application-failure' | 'expected' | 'unexpected';
+export const faultClasses = ['basic-failure', 'application-failure', 'expected', 'unexpected'] as const;
+export type FaultClass = (typeof faultClasses)[number];
 
 /** Further marks of a fault (F-124): its cause, technical or a user, and its kind, a failure of the system or of the meaning. */
-export type FaultTag = 'technical' | 'user' | 'system' | 'semantic';
+export const faultTags = ['technical', 'user', 'system', 'semantic'] as const;
+export type FaultTag = (typeof faultTags)[number];
 
 /** What the declaration of a fault adds to its type. */
 export interface FaultDetails {

@@ -7,6 +7,7 @@ import { didYouMean } from '#core/checks/suggest';
 import { askedFor, readableOf } from '#core/checks/type-check';
 import { listed, objectOf, type Type, text, unknown } from '#core/checks/types';
 import { outputVariable } from '#core/data/child-order';
+import { faultClasses, faultTags } from '#core/data/fault';
 import type { Catalog } from '#core/definition/catalog';
 import type { Template, WorkflowDefinition } from '#core/definition/definition';
 import type { Expression } from '#core/definition/expression';
@@ -187,8 +188,8 @@ const exception = objectOf({
   path: unknown,
   step: unknown,
   type: text,
-  class: { kind: 'string', among: ['basic-failure', 'application-failure', 'expected', 'unexpected'] },
-  tags: { kind: 'list', item: { kind: 'string', among: ['technical', 'user', 'system', 'semantic'] } },
+  class: { kind: 'string', among: faultClasses },
+  tags: { kind: 'list', item: { kind: 'string', among: faultTags } },
   message: text,
   data: unknown,
   before: condition,

@@ -5,7 +5,8 @@ import { collections, type Document, type Documents } from '#ports/documents';
 import { auditList, lookedMax, servedBy } from '#ports/list-filters';
 import { type ListRead, lists } from '#ports/lists';
 import { timeText } from '#ports/messages';
-import { dayAfter, dayMs, dayOf, keptDays } from './days.ts';
+import { dayMs, dayOf } from '#ports/util/days';
+import { dayAfter, keptDays } from './days.ts';
 import { type LogPorts, writeLine } from './log.ts';
 import { verifiedDays } from './verify.ts';
 

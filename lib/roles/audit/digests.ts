@@ -1,7 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { collections, type Document, type Documents } from '#ports/documents';
-import { dayAfter, dayMs, dayOf, keptDays } from './days.ts';
+import { dayMs, dayOf } from '#ports/util/days';
+import { dayAfter, keptDays } from './days.ts';
 import { type LogPorts, writeLine } from './log.ts';
 
 /** The digest of a day: a hash over its entries and over the digest before. So a later change of an entry breaks the chain. */

@@ -1,6 +1,7 @@
 import type { AuditMisfit, VerifiedDay, VerifiedDays } from '#ports/audit';
 import { collections, type Document, type Documents } from '#ports/documents';
-import { dayAfter, dayMs, dayOf, keptDays } from './days.ts';
+import { dayMs, dayOf } from '#ports/util/days';
+import { dayAfter, keptDays } from './days.ts';
 import { type Digest, digestHash, digestIn, entriesIn, entryHash } from './digests.ts';
 
 type Store = Pick<Documents, 'document' | 'documents'>;

@@ -5,6 +5,7 @@ import { type Condition, type ExceptionRecord, exceptionLimits, type Handling } 
 import { exceptionFingerprint } from '#core/exceptions/fingerprint';
 import { announcedAs, type FaultSummary, type OpenCause, type OutboxEntry, openCausesMax, type StateHead } from '#ports/records';
 import type { TaskKind, TaskRecord } from '#ports/tasks';
+import { shortened } from '#ports/util/text';
 import { exceptionIdOf, taskIdOf } from './ids.ts';
 
 /** How long a person has for a task, unless its workflow says otherwise. */
@@ -98,7 +99,7 @@ function exceptionOf(
     type: shortType(fault.type),
     class: fault.class,
     tags: tagsOf(fault),
-    message: shortened(fault.message),
+    message: shortened(fault.message, exceptionLimits.messageCharactersMax),
     ...(fitsException(data) ? { data } : {}),
     before,
     after,
@@ -113,9 +114,6 @@ function exceptionOf(
 
 const fitsException = (data: Json | undefined): data is Json => data !== undefined && fits(data, exceptionLimits.dataBytesMax);
 
-const shortened = (message: string): string =>
-  message.length > exceptionLimits.messageCharactersMax ? `${message.slice(0, exceptionLimits.messageCharactersMax - 1)}…` : message;
-
 function taskOf(
   { orderId, submittedAt, workflow }: Head,
   { fault, answer, isUndo }: Cause,
@@ -124,7 +122,7 @@ function taskOf(
   at: number,
 ): Omit<TaskRecord, 'rev'> {
   const question = {
-    text: shortened(fault.message),
+    text: shortened(fault.message, exceptionLimits.messageCharactersMax),
     schema: answer ?? null,
     ...(fitsException(fault.data) ? { details: fault.data } : {}),
   };

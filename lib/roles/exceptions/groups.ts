@@ -1,7 +1,8 @@
 import type { FaultClass } from '#core/data/fault';
 import { collections } from '#ports/documents';
 import type { Tallies, Tally } from '#ports/tallies';
-import { dayOf, groupDays, groupShards, hourOf } from './records.ts';
+import { dayOf } from '#ports/util/days';
+import { groupDays, groupShards, hourOf } from './records.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -3,10 +3,9 @@ import type { Document, Documents } from '#ports/documents';
 import { lookedMax } from '#ports/list-filters';
 import { type List, lists, timeStart } from '#ports/lists';
 import type { Tallies } from '#ports/tallies';
+import { dayMs, dayOf } from '#ports/util/days';
 import { type ExceptionGroup, exceptionGroups } from './groups.ts';
-import { dayOf, exceptionIn, groupDays, stateOfException } from './records.ts';
-
-const dayMs = 86_400_000;
+import { exceptionIn, groupDays, stateOfException } from './records.ts';
 
 export interface ExceptionFilter {
   readonly fingerprint?: string;

@@ -1,9 +1,8 @@
 import type { ExceptionRecord } from '#core/exceptions/exception';
 import type { Documents } from '#ports/documents';
-import { UnreadableRecordError } from '#ports/errors';
-import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { TaskRecord } from '#ports/tasks';
+import { readableHead } from '#roles/scheduler/load';
 import { exceptionPlaceOf, taskPlaceOf } from './ids.ts';
 import { exceptionIn, exceptionKey, taskIn, taskKey } from './records.ts';
 import { type CauseEntry, isCauseEntry } from './store.ts';
@@ -35,17 +34,8 @@ export async function taskOf(id: string, store: Ports): Promise<TaskRecord | und
 }
 
 async function unsent({ orderId, seq }: { readonly orderId: string; readonly seq: number }, store: Ports): Promise<Opened | undefined> {
-  const head = await readable(() => store.head(orderId));
+  const head = await readableHead(orderId, store);
   return head?.outbox.find(
     (entry): entry is Opened & { readonly id: string } => isCauseEntry(entry) && entry.kind === 'opened' && entry.task.seq === seq,
   );
-}
-
-async function readable(read: () => Promise<StateHead | undefined>): Promise<StateHead | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof UnreadableRecordError) return undefined;
-    throw error;
-  }
 }

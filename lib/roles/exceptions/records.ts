@@ -5,6 +5,7 @@ import { lists, sortKey } from '#ports/lists';
 import { hashOf } from '#ports/records';
 import type { TallyAdd } from '#ports/tallies';
 import type { TaskRecord } from '#ports/tasks';
+import { dayOf } from '#ports/util/days';
 
 const hourMs = 3_600_000;
 /** Groups show the last 30 days; the day of the first hour of them may have begun earlier. */
@@ -18,9 +19,6 @@ const numbered = (kind: string, seq: number): string => `${kind}#${String(seq).p
 /** The document of an exception lies in the partition of its order. */
 export const exceptionKey = (orderId: string, seq: number) => ({ collection: collections.order(orderId), id: numbered('EXCEPTION', seq) });
 export const taskKey = (orderId: string, seq: number) => ({ collection: collections.order(orderId), id: numbered('TASK', seq) });
-
-/** UTC day of a time: `2026-01-31`. */
-export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 /** The state of an exception, as lists and people name it. */
 export const stateOfException = ({ handling }: Pick<ExceptionRecord, 'handling'>): 'open' | 'handled' => (handling ? 'handled' : 'open');

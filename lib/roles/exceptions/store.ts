@@ -5,7 +5,8 @@ import type { OutboxEntry } from '#ports/records';
 import type { RecordWrite, Tallies, TallyAdd } from '#ports/tallies';
 import type { TaskRecord } from '#ports/tasks';
 import { compareAndSet } from '#ports/util/compare-and-set';
-import { dayOf, exceptionDocument, exceptionIn, exceptionKey, groupAdd, taskDocument, taskIn, taskKey } from './records.ts';
+import { dayMs, dayOf } from '#ports/util/days';
+import { exceptionDocument, exceptionIn, exceptionKey, groupAdd, taskDocument, taskIn, taskKey } from './records.ts';
 
 type Store = Documents & Tallies;
 export type CauseEntry = Extract<OutboxEntry, { kind: 'opened' | 'closed' }>;
@@ -133,5 +134,3 @@ async function counted(collection: string, { fingerprint, at, workflow }: Except
   if (result === 'lost') throw new Error(`The fingerprints of ${workflow.name} change too often.`);
   return result;
 }
-
-const dayMs = 86_400_000;

@@ -39,7 +39,7 @@ export async function sendEntries(
 }
 
 /** Stores what the entries say about causes, in order up to the first failure: a task cannot be resolved before it is opened. */
-export async function storeCauses(entries: readonly OutboxEntry[], store: Documents & Tallies): Promise<ReadonlySet<string>> {
+async function storeCauses(entries: readonly OutboxEntry[], store: Documents & Tallies): Promise<ReadonlySet<string>> {
   const stored = new Set<string>();
   for (const entry of entries) {
     if (!isCauseEntry(entry)) continue;

@@ -1,11 +1,11 @@
 import { orderList, servedBy } from '#ports/list-filters';
 import { shardCount } from '#ports/records';
 import type { ListPosition, OrderFilter } from '#ports/store';
+import { dayOf } from '#ports/util/days';
 import type { Item } from './items.ts';
 import {
   clientDayKey,
   clientReferenceKey,
-  dayOf,
   dayShardKey,
   errorShardKey,
   listedIdIn,

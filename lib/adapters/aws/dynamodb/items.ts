@@ -6,11 +6,11 @@ import { timeText } from '#ports/messages';
 import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord, StoredClient } from '#ports/records';
 import { registrationIn, shardOf } from '#ports/records';
 import type { Page } from '#ports/store';
+import { dayOf } from '#ports/util/days';
 import { recordIn } from '#ports/util/json';
 import {
   clientDayKey,
   clientReferenceKey,
-  dayOf,
   dayShardKey,
   errorShardKey,
   keys,

@@ -69,7 +69,6 @@ const sortable = (text: string): string => (Buffer.byteLength(text) <= 1024 ? te
 
 const shardText = (shard: number): string => String(shard).padStart(2, '0');
 
-export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 /** Returns one of a day's partitions. A day has as many as there are shards, so that a busy day has no hot partition. */
 export const dayShardKey = (day: string, shard: number): string => `${day}#${shardText(shard)}`;
 export const clientDayKey = (client: string, day: string): string => `${client}#${day}`;

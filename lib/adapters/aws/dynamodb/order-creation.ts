@@ -1,10 +1,11 @@
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
+import { dayOf } from '#ports/util/days';
 import { anyOf, type Condition, conditionInput, sameSubmission, unused } from './conditions.ts';
 import type { StoreContext } from './context.ts';
 import { type Item, orderItem, orderOf, stateItem, stateOf } from './items.ts';
-import { dayOf, keys } from './keys.ts';
+import { keys } from './keys.ts';
 import { leftoversIn } from './leftovers.ts';
 import { overflowItems } from './pages.ts';
 import { get } from './reads.ts';
