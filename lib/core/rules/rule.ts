@@ -38,13 +38,12 @@ export type RuleMode = (typeof ruleModes)[number];
 export const ruleControls = ['none', 'ready', 'resumed', 'parallel'] as const;
 export type RuleControl = (typeof ruleControls)[number];
 
-/** The action of a rule as written: texts and values may be expressions, `{"$cel": "…"}`. */
-export type RuleAction =
-  | { readonly kind: 'retry'; readonly afterSeconds?: number }
+/** The actions that are alike as written and as decided, but for the values. */
+export type PlainAction<Value> =
   | { readonly kind: 'compensate' }
   | { readonly kind: 'suspend' }
-  | { readonly kind: 'skip'; readonly output: Template }
-  | { readonly kind: 'replace-input'; readonly path: string; readonly input: Template }
+  | { readonly kind: 'skip'; readonly output: Value }
+  | { readonly kind: 'replace-input'; readonly path: string; readonly input: Value }
   | {
       readonly kind: 'handle';
       readonly workflow: string;
@@ -53,7 +52,12 @@ export type RuleAction =
       /** Where the order goes on with `control: 'resumed'`. */
       readonly path?: string;
     }
-  | { readonly kind: 'compensate-with'; readonly agent: string; readonly operation: string; readonly input: Template }
+  | { readonly kind: 'compensate-with'; readonly agent: string; readonly operation: string; readonly input: Value };
+
+/** The action of a rule as written: texts and values may be expressions, `{"$cel": "…"}`. */
+export type RuleAction =
+  | PlainAction<Template>
+  | { readonly kind: 'retry'; readonly afterSeconds?: number }
   | { readonly kind: 'raise'; readonly type: string; readonly message: Template }
   | { readonly kind: 'signal'; readonly name: string; readonly payload: Template }
   | { readonly kind: 'announce'; readonly text: Template }

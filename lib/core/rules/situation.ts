@@ -1,7 +1,7 @@
 import type { Fault, FaultClass } from '#core/data/fault';
 import type { Json } from '#core/data/json';
 import type { RuleScope } from './language.ts';
-import type { EventPattern, RuleControl, RuleEventKind, RuleExecutor } from './rule.ts';
+import type { EventPattern, PlainAction, RuleEventKind, RuleExecutor } from './rule.ts';
 
 /** Something that happened to an order, and that rules may be about. */
 export interface RuleEvent {
@@ -34,19 +34,8 @@ export interface Situation {
 
 /** An action with its values. It is plain JSON, so that the journal keeps it and a replay needs no rules. */
 export type DecidedAction =
+  | PlainAction<Json>
   | { readonly kind: 'retry'; readonly afterSeconds: number }
-  | { readonly kind: 'compensate' }
-  | { readonly kind: 'suspend' }
-  | { readonly kind: 'skip'; readonly output: Json }
-  | { readonly kind: 'replace-input'; readonly path: string; readonly input: Json }
-  | {
-      readonly kind: 'handle';
-      readonly workflow: string;
-      readonly version?: number;
-      readonly control: RuleControl;
-      readonly path?: string;
-    }
-  | { readonly kind: 'compensate-with'; readonly agent: string; readonly operation: string; readonly input: Json }
   /** `toPerson`: the rule itself failed or is stopped. No rule is asked about this exception. */
   | { readonly kind: 'raise'; readonly fault: Fault; readonly toPerson: boolean; readonly round: number }
   | { readonly kind: 'signal'; readonly name: string; readonly payload: Json; readonly round: number }

@@ -41,7 +41,7 @@ const groupsMax = 20;
  */
 export async function listExceptions(store: Documents & Tallies, filter: ExceptionFilter, extent: Extent): Promise<ExceptionPage> {
   const fingerprints = await fingerprintsOf(store, filter, extent.now);
-  if (fingerprints === undefined) return walk(filter, extent, (day) => [lists.exceptions(day)], store);
+  if (fingerprints === undefined) return walk(filter, extent, store);
   const states = filter.state ? [filter.state] : (['open', 'handled'] as const);
   return alike(
     fingerprints.flatMap((each) => states.map((state) => lists.exceptionsAlike(each, state))),
@@ -76,18 +76,13 @@ async function alike(from: readonly List[], filter: ExceptionFilter, { after, li
 }
 
 /** Walks the days back from the newest one, until a page is full, enough records were looked at, or the oldest day is done. */
-async function walk(
-  filter: ExceptionFilter,
-  { after, limit, now }: Extent,
-  listsOf: (day: string) => readonly List[],
-  store: Documents,
-): Promise<ExceptionPage> {
+async function walk(filter: ExceptionFilter, { after, limit, now }: Extent, store: Documents): Promise<ExceptionPage> {
   const seen: Looked = { items: [], looked: 0, last: after };
   const oldest = dayOf(filter.since ?? now - groupDays * dayMs);
   // Another process may be ahead by a few seconds, and in the next day.
   const start = after === undefined ? Math.min(filter.until ?? Number.POSITIVE_INFINITY, now + dayMs) : Number(after.slice(0, 13));
   for (let at = start; dayOf(at) >= oldest; at -= dayMs) {
-    if (await read(listsOf(dayOf(at)), filter, limit, seen, store))
+    if (await read([lists.exceptions(dayOf(at))], filter, limit, seen, store))
       return { items: seen.items, ...(seen.last === undefined ? {} : { next: seen.last }) };
   }
   return { items: seen.items };
