@@ -7,14 +7,14 @@ export interface Tally {
   readonly collection: string;
   readonly id: string;
   readonly sums: { readonly [name: string]: number };
-  /** What the counted documents have in common, as the first of them says it. */
+  /** The fields that the counted documents share. The first document gives them. */
   readonly about: JsonObject;
   /** Times of the first and the last counted document: milliseconds since 1970. */
   readonly firstAt: number;
   readonly lastAt: number;
 }
 
-/** What one write adds to a tally. */
+/** The addition of one write to a tally. */
 export interface TallyAdd {
   readonly collection: string;
   readonly id: string;

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '#core/data/json';
 import type { FaultSummary } from './records.ts';
 
-/** Why a person is asked. */
+/** The reason for which a person must decide. */
 export type TaskKind = 'fault' | 'question' | 'undo-stuck' | 'outcome-unknown' | 'inconsistency' | 'dead-letter' | 'rule';
 
 /** How a task came to its end. */
@@ -12,13 +12,13 @@ export interface TaskResolution {
   readonly reason: string | null;
 }
 
-/** What a person has to decide about: one open task for each blocked order and cause. All times: milliseconds since 1970. */
+/** A decision that a person has to make. Each cause of an order has one task. All times: milliseconds since 1970. */
 export interface TaskRecord {
   readonly id: string;
   /** Rises by one with every write of the task. The order has its own. */
   readonly rev: number;
   readonly orderId: string;
-  /** When the order was submitted: tells apart two orders of one id, of which the first was forgotten. */
+  /** When the order was submitted. A new order may have the id of one that was forgotten, but not its time. */
   readonly submittedAt: number;
   /** The number of the cause within its order. An exception of the same cause has the same number. */
   readonly seq: number;

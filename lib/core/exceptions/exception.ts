@@ -2,7 +2,7 @@ import type { FaultClass, FaultTag } from '#core/data/fault';
 import type { Json } from '#core/data/json';
 import type { ProcessState, Status } from '#core/data/state';
 
-/** What the order and its activity were doing. `status` is null if no activity is meant, or if nobody can read it. */
+/** The states of an order and of its activity. `status` is null if the exception names no activity, or if the activity cannot be read. */
 export interface Condition {
   readonly processState: ProcessState;
   readonly status: Status | null;
@@ -28,10 +28,10 @@ export interface ExceptionRecord {
   readonly orderId: string;
   /** The number of the exception within its order, from 1. */
   readonly seq: number;
-  /** When the order was submitted: tells apart two orders of one id, of which the first was forgotten. */
+  /** When the order was submitted. A new order may have the id of one that was forgotten, but not its time. */
   readonly submittedAt: number;
   readonly workflow: { readonly name: string; readonly version: number };
-  /** The path of the activity; null if no activity is meant. */
+  /** The path of the activity; null if the exception names none. */
   readonly path: string | null;
   /** The path without the turns of loops. */
   readonly step: string | null;

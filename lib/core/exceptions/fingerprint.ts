@@ -3,7 +3,7 @@ import { definitionPath } from '#core/data/ids';
 import { fingerprint } from '#core/definition/fingerprint';
 import { messageTemplate } from './message-template.ts';
 
-/** The place and the kind of an exception, which its fingerprint is made of. */
+/** The parts of an exception from which its fingerprint is made. */
 export interface Fingerprinted {
   /** The name of the workflow. Its version is no part of a fingerprint. */
   readonly workflow: string;
@@ -12,7 +12,7 @@ export interface Fingerprinted {
   readonly fault: Pick<Fault, 'type' | 'class' | 'message' | 'groupBy'>;
 }
 
-/** Whether the message is a part of the fingerprint: the fault says so, or nobody declared it. */
+/** Whether the message is a part of the fingerprint: the fault says so, or it is not declared. */
 export const countsMessage = ({ class: faultClass, groupBy }: Fingerprinted['fault']): boolean =>
   groupBy === 'message' || faultClass !== 'expected';
 

@@ -13,7 +13,7 @@ const parts: readonly RegExp[] = [
 ];
 
 /**
- * Returns what alike messages have in common: ids, dates and numbers become `#`, letters become lower case. Text in quotes stays.
- * Linear in the length of the message, except for the runs that each pattern reads again: messages have a limit.
+ * Returns the part that alike messages share: ids, dates and numbers become `#`, letters become lower case. Text in quotes stays. It takes
+ * time in proportion to the length of the message.
  */
 export const messageTemplate = (message: string): string => parts.reduce((text, part) => text.replace(part, '#'), message).toLowerCase();

@@ -4,7 +4,7 @@ import { timeText } from '#ports/messages';
 import { taskIdOf } from './ids.ts';
 import type { CauseEntry } from './store.ts';
 
-/** Returns the announcements of a cause (F-136): its exception with all its parameters, and its task. */
+/** Returns the announcements of a cause (F-136): its exception with all parameters, and its task. */
 export function announcementsOf(entry: CauseEntry): readonly Announcement[] {
   const { id } = entry;
   if (entry.kind === 'closed') {

@@ -26,7 +26,7 @@ export interface Cause {
   readonly isUndo?: true;
 }
 
-/** What a cause changes in the head of its order, and what is to be stored and announced because of it. */
+/** The change of the order's head, and the outbox entry with the records and announcements that follow. */
 export interface Opened {
   readonly change: Pick<StateHead, 'causes' | 'open'>;
   readonly entry: OutboxEntry;

@@ -8,7 +8,7 @@ import type { TaskRecord } from '#ports/tasks';
 import { dayOf } from '#ports/util/days';
 
 const hourMs = 3_600_000;
-/** Groups show the last 30 days; the day of the first hour of them may have begun earlier. */
+/** Groups show the last 30 days, which touch 31 calendar days. */
 export const groupDays = 31;
 
 /** Parts of the tallies of all groups, so that thousands of exceptions a second of one kind meet no limit of a partition. */
@@ -50,7 +50,7 @@ export function taskDocument(task: TaskRecord): Document {
 export const exceptionIn = ({ content }: Document): ExceptionRecord => content as unknown as ExceptionRecord;
 export const taskIn = ({ content, rev }: Document): TaskRecord => ({ ...(content as unknown as TaskRecord), rev });
 
-/** Returns what an exception adds to the tally of its group: itself, or that it is handled. */
+/** Returns the addition of an exception to the tally of its group: the exception itself, or its handling. */
 export function groupAdd(exception: ExceptionRecord, what: 'total' | 'handled'): TallyAdd {
   const { orderId, fingerprint, at, type, class: faultClass, workflow, step, message } = exception;
   return {
