@@ -27,3 +27,10 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
       .trimEnd();
   return [paint('dim', line(headings)), ...cells.map(line)].map((text) => `${text}\n`).join('');
 }
+
+/** Characters of an id in a list on a screen. The other commands find an order by them. */
+const idCharacters = 13;
+
+/** Returns the id of an order for a list: shortened on a screen, whole in a pipe. */
+export const listedId = (orderId: string, { isScreen }: { readonly isScreen: boolean }): string =>
+  isScreen ? shortened(orderId, idCharacters) : orderId;

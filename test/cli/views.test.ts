@@ -110,6 +110,11 @@ describe('an order at the command line', () => {
     assert.match(group, /^1 +1 +NoRoom +refuse order\/raise +\S+ +\w+ +The house is full\.$/);
     const { out } = await system.redress(['exception', 'list', '--type', 'NoRoom', '--state', 'open']);
     assert.match(out.split('\n')[1] ?? '', new RegExp(`open +NoRoom +order/raise +${blocked} +${exceptionId}$`));
+    const asJson = (await system.redress(['exception', 'list', '--workflow', 'refuse', '--json'])).json;
+    assert.deepEqual(
+      asJson.items.map(({ id }: { id: string }) => id),
+      [exceptionId],
+    );
     const shown = await system.redress(['exception', 'show', exceptionId]);
     assert.match(shown.out, /^NoRoom: The house is full\.\n/);
     assert.match(shown.out, /class +expected \(user, semantic\)\n.*Processing, then Error \(Faulting\)\n.*\n.*not yet; task tsk_/);

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { CliCommand } from '#cli/command';
 import { textOption, wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
-import { printable, table } from '#cli/text';
+import { table } from '#cli/text';
 
 interface GroupView {
   readonly fingerprint: string;
@@ -27,9 +27,15 @@ export const exceptionGroups: CliCommand<{ since?: string; state?: string; limit
 
   async run(cli, { limit, since, state }) {
     const items = await listed<GroupView>(await cli.api('viewer'), '/exceptions/groups', { since, state }, limit);
-    const rows = items.map(({ open, count, type, workflow, step, lastAt, fingerprint, sampleMessage }) =>
-      [String(open), String(count), type, `${workflow} ${step ?? ''}`, lastAt, fingerprint, sampleMessage].map((each) => printable(each)),
-    );
+    const rows = items.map(({ open, count, type, workflow, step, lastAt, fingerprint, sampleMessage }) => [
+      String(open),
+      String(count),
+      type,
+      `${workflow} ${step ?? ''}`,
+      lastAt,
+      fingerprint,
+      sampleMessage,
+    ]);
     cli.print({ items }, () =>
       rows.length > 0 ? table(['open', 'all', 'type', 'at', 'last', 'fingerprint', 'an example'], rows, cli.paint) : '',
     );

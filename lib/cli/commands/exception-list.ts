@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { CliCommand } from '#cli/command';
 import { textOption, wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
-import { printable, table } from '#cli/text';
+import { listedId, table } from '#cli/text';
 import { faultClasses, faultTags } from '#core/data/fault';
 
 interface ExceptionView {
@@ -28,7 +28,7 @@ interface Options {
   limit: number;
 }
 
-/** Lists what went wrong with orders. */
+/** Lists the exceptions of orders. */
 export const exceptionList: CliCommand<Options> = {
   name: 'exception list',
   summary: 'List exceptions of orders, newest first',
@@ -45,11 +45,10 @@ export const exceptionList: CliCommand<Options> = {
       .option('--until <time>', 'only exceptions before this time', textOption)
       .option('--limit <number>', 'most exceptions', wholeOption(1, 100_000), 100),
 
-  async run(cli, { limit, ...filter }) {
-    const items = await listed<ExceptionView>(await cli.api('viewer'), '/exceptions', { ...filter }, limit);
-    const rows = items.map(({ at, state, type, step, orderId, id }) =>
-      [at, state, type, step ?? '', orderId, id].map((each) => printable(each)),
-    );
+  async run(cli, { class: faultClass, type, workflow, step, fingerprint, state, tag, since, until, limit }) {
+    const filter = { class: faultClass, type, workflow, step, fingerprint, state, tag, since, until };
+    const items = await listed<ExceptionView>(await cli.api('viewer'), '/exceptions', filter, limit);
+    const rows = items.map(({ at, state, type, step, orderId, id }) => [at, state, type, step ?? '', listedId(orderId, cli.terminal), id]);
     cli.print({ items }, () => (rows.length > 0 ? table(['at', 'state', 'type', 'step', 'order', 'exception'], rows, cli.paint) : ''));
     if (!cli.json && items.length === 0) cli.terminal.say('No exceptions match.');
   },

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { CliCommand } from '#cli/command';
 import { wholeOption } from '#cli/options';
 import { listed, type OrderView, stateText } from '#cli/orders';
-import { shortened, table } from '#cli/text';
+import { listedId, table } from '#cli/text';
 
 interface Options {
   state?: string;
@@ -13,9 +13,6 @@ interface Options {
   limit: number;
   all?: true;
 }
-
-/** Characters of an id in a list on a screen. The other commands find an order by them. */
-const idCharacters = 13;
 
 /** Lists orders, newest first. */
 export const orderList: CliCommand<Options> = {
@@ -47,9 +44,8 @@ export const orderList: CliCommand<Options> = {
     const items = found.slice(0, most);
     const more = found.length > items.length;
 
-    const idOf = ({ orderId }: OrderView) => (cli.terminal.isScreen ? shortened(orderId, idCharacters) : orderId);
     const rows = items.map((order) => [
-      idOf(order),
+      listedId(order.orderId, cli.terminal),
       stateText(order),
       order.workflow.name,
       new Date(order.submittedAt).toISOString(),
