@@ -3,7 +3,7 @@ import { signalName } from '#core/activities/wait-for';
 import type { Json } from '#core/data/json';
 import { callKey } from '#roles/operator/idempotency';
 import type { Decision } from '#roles/operator/instruction';
-import { acceptedAnswer, carryOutDecision } from './instructions.ts';
+import { answerTo, carryOutDecision } from './instructions.ts';
 import { visibleOrder } from './orders.ts';
 import { badParameter, isRefusal, type Refusal, refuse } from './problem.ts';
 import type { Answer, Call } from './route.ts';
@@ -37,17 +37,14 @@ async function decide(call: CallFromOutside, decision: Decision, asked: Json): P
   if (isRefusal(decided)) return decided.problem === 'infeasible' ? conflict(decided.errors?.map(({ detail }) => detail)) : decided;
   switch (decided.outcome) {
     case 'infeasible':
-      return conflict(decided.reasons);
+      return conflict(decided.refusals.map(({ detail }) => detail));
     case 'invalid':
       return refuse('invalid', { errors: decided.problems });
     case 'key-reused':
       return refuse('idempotency-key-reused');
     case 'done':
-      return acceptedAnswer(call, decided.rev);
-    case 'replayed': {
-      const answer = await acceptedAnswer(call, decided.rev);
-      return { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
-    }
+    case 'replayed':
+      return answerTo(decided, call);
     default:
       return refuse('not-found');
   }

@@ -2,9 +2,12 @@ import type * as z from 'zod';
 import type { Json, JsonObject } from '#core/data/json';
 import { rootPath } from '#core/definition/definition';
 import { mask } from '#core/definition/secrets';
+import { type Check, refusedCheck } from '#core/instructions/check';
+import { type InstructionRefusal, refusal } from '#core/instructions/kind';
 import type { UndoPlan } from '#core/views/undo-plan';
 import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
+import { callKey } from '#roles/operator/idempotency';
 import type { Instruct, Instructed } from '#roles/operator/instruct';
 import type { Decision, Instruction } from '#roles/operator/instruction';
 import { audited } from './audited.ts';
@@ -29,34 +32,49 @@ export async function instructOrder(call: InstructionCall): Promise<Answer | Ref
     case 'stale':
       return refuse('stale', { headers: { etag: etagOf(instructed.rev) } });
     case 'infeasible':
-      return infeasible(instructed.reasons);
+      return infeasible(instructed.refusals);
     case 'invalid':
       return refuse('invalid', { errors: instructed.problems });
     case 'key-reused':
       return refuse('idempotency-key-reused');
     case 'planned':
-      return json(200, { orderId: id, ...instructed.plan, ...(await undoOf(call)) }, { orderId: id });
+      return json(
+        200,
+        { orderId: id, ...instructed.plan, ...instructed.check, ...(await undoOf(call, instructed.check)) },
+        { orderId: id },
+      );
     case 'replayed':
     case 'done':
       api.telemetry.log('info', 'instruction given', { orderId: id, requestId, by: caller.subject, kind: body.kind, rev: instructed.rev });
-      return acceptedAnswer(call, instructed.rev);
+      return answerTo(instructed, call);
   }
 }
 
+/** Answers 202. The answer to a repeated call says so. */
+export async function answerTo(
+  { outcome, rev }: Extract<Instructed, { outcome: 'done' | 'replayed' }>,
+  call: Pick<Call, 'api' | 'id'>,
+): Promise<Answer> {
+  const answer = await acceptedAnswer(call, rev);
+  return outcome === 'done' ? answer : { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
+}
+
 /** Answers 202 with one consistent head, which may be newer than the write of this instruction. */
-export async function acceptedAnswer({ api, id }: Pick<Call, 'api' | 'id'>, writtenAt: number): Promise<Answer> {
+async function acceptedAnswer({ api, id }: Pick<Call, 'api' | 'id'>, writtenAt: number): Promise<Answer> {
   const { rev, processState } = (await api.store.head(id)) ?? { rev: writtenAt, processState: 'Processing' };
   return json(202, { orderId: id, rev, processState }, { orderId: id, headers: { etag: etagOf(rev), location: `/orders/${id}` } });
 }
 
 function carryOut(call: InstructionCall): Promise<Instructed | Refusal> {
-  const { requestId, headers, body } = call;
+  const { caller, requestId, headers, body } = call;
   const { dryRun = false } = body;
   const ifMatch = headers['if-match'];
+  const key = headers['idempotency-key'];
   return carryOutDecision(call, instructionOf(call), {
     id: requestId,
     dryRun,
     ...(ifMatch === undefined ? {} : { ifMatch: Number(ifMatch.slice(1, -1)) }),
+    ...(key === undefined || dryRun ? {} : { key: callKey(caller.subject, key, body as Json) }),
   });
 }
 
@@ -67,7 +85,7 @@ export function carryOutDecision(
   how: Parameters<Instruct>[2],
 ): Promise<Instructed | Refusal> {
   const { api, caller, id } = call;
-  if (!isOperator(caller)) return withoutLease(call, () => api.scheduler.instruct(id, decision, how));
+  if (!isOperator(caller)) return withoutLease(call, how.dryRun, () => api.scheduler.instruct(id, decision, how));
   const { kind } = decision;
   const reason = 'reason' in decision ? decision.reason : null;
   return audited(
@@ -75,7 +93,7 @@ export function carryOutDecision(
     { kind: 'instruction', target: id, action: kind, reason },
     (entry) => {
       const beside = (before: StateHead, after: StateHead) => entry(headView(before), { ...headView(after), ...argumentsOf(decision) });
-      return withoutLease(call, () => api.scheduler.instruct(id, decision, { ...how, beside }));
+      return withoutLease(call, how.dryRun, () => api.scheduler.instruct(id, decision, { ...how, beside }));
     },
     (instructed) => !isRefusal(instructed) && instructed.outcome === 'done',
   );
@@ -97,39 +115,34 @@ function argumentsOf(decision: Decision): JsonObject {
   return { ...rest, ...('answer' in rest ? { answer: mask } : {}) } as JsonObject;
 }
 
-/** Keeps only the fields that belong to the instruction's kind. */
 function instructionOf({ caller, body }: InstructionCall): Instruction {
-  const { kind, reason, completeWithinSeconds, answer, path } = body;
-  const given = { by: caller.subject, reason };
-  if (kind === 'mark-compensated') return { kind, ...given, ...(path === undefined ? {} : { path }) };
-  if (kind !== 'resubmit') return { kind, ...given };
-  return {
-    kind,
-    ...given,
-    ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }),
-    ...(answer === undefined ? {} : { answer: answer as Json }),
-  };
+  const { dryRun: _, ...instruction } = body;
+  return { by: caller.subject, ...instruction } as Instruction;
 }
 
 /** Adds the undo plan to a dry run of `compensate`. */
-async function undoOf(call: InstructionCall): Promise<{ readonly undo?: UndoPlan }> {
-  const planned = call.body.kind === 'compensate' ? await plannedUndo(call, rootPath) : undefined;
+async function undoOf(call: InstructionCall, { feasible }: Check): Promise<{ readonly undo?: UndoPlan }> {
+  const planned = feasible && call.body.kind === 'compensate' ? await plannedUndo(call, rootPath) : undefined;
   return planned === undefined || isRefusal(planned) ? {} : { undo: planned };
 }
 
 /** Turns a held lease and an unreadable record into refusals. */
-async function withoutLease({ api }: Pick<Call, 'api'>, work: () => Promise<Instructed>): Promise<Instructed | Refusal> {
+async function withoutLease(
+  { api }: Pick<Call, 'api'>,
+  dryRun: boolean | undefined,
+  work: () => Promise<Instructed>,
+): Promise<Instructed | Refusal> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof InstanceLockedError)
       return refuse('locked', { headers: { 'retry-after': String(Math.max(1, Math.ceil((error.heldUntil - api.clock.now()) / 1000))) } });
     // During a rollout, a process of the newer version can carry it out: the API answers 503.
-    if (error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > api.clock.now()) throw error;
-    if (error instanceof UnreadableRecordError) return infeasible([`The record of the order cannot be read: ${error.reason}.`]);
-    throw error;
+    if (!(error instanceof UnreadableRecordError) || (error.newerUntil ?? 0) > api.clock.now()) throw error;
+    const unreadable = [refusal('unreadable', `The record of the order cannot be read: ${error.reason}.`)];
+    return dryRun ? { outcome: 'planned', check: refusedCheck(undefined, unreadable) } : { outcome: 'infeasible', refusals: unreadable };
   }
 }
 
-const infeasible = (reasons: readonly string[]): Refusal =>
-  refuse('infeasible', { errors: reasons.map((detail) => ({ pointer: '', code: 'infeasible', detail })) });
+const infeasible = (refusals: readonly InstructionRefusal[]): Refusal =>
+  refuse('infeasible', { errors: refusals.map((each) => ({ pointer: '', ...each })) });

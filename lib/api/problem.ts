@@ -82,6 +82,8 @@ export interface ProblemError {
   readonly pointer: string;
   readonly code: string;
   readonly detail: string;
+  /** The activity that it is about. */
+  readonly path?: string;
   /** In an expression: characters from 1. */
   readonly column?: number;
 }

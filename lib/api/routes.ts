@@ -127,10 +127,13 @@ export const routes: readonly Route[] = [
     headers: instructions.InstructionHeaders,
     body: instructions.InstructionBody,
     answers: {
-      200: { description: 'With dryRun: what the instruction would do. Nothing was changed.', schema: instructions.InstructionPlan },
-      202: { description: 'The instruction is carried out', schema: instructions.Instructed },
+      200: {
+        description: 'With dryRun: what the instruction would do, and every reason against it. Nothing was changed.',
+        schema: instructions.InstructionCheck,
+      },
+      202: { description: `The instruction is carried out. ${replays}`, schema: instructions.Instructed },
     },
-    refusals: ['not-found', 'infeasible', 'conflict', 'locked', 'stale', 'precondition-required'],
+    refusals: ['not-found', 'infeasible', 'conflict', 'locked', 'stale', 'precondition-required', 'idempotency-key-reused'],
     handle: instructOrder,
   }),
   route({

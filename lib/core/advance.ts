@@ -15,6 +15,7 @@ import { restoreTimes, suspend } from '#core/engine/suspension';
 import type { Inputs, Subject, Transition } from '#core/engine/transition';
 import { TransitionBuilder } from '#core/engine/transition-builder';
 import { execute } from '#core/engine/verbs';
+import { kindOf } from '#core/instructions/index';
 
 export type { Inputs, Subject, Transition } from '#core/engine/transition';
 
@@ -58,6 +59,8 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
     case 'markedCompensated':
       if (state.phase === 'running') forgetLate(builder);
       return state.phase === 'running' ? markCompensated(builder, event.path) : undefined;
+    case 'instructed':
+      return state.phase === 'closed' ? undefined : kindOf(event.instruction).apply?.(builder, event.instruction);
     case 'compensatedByCaller':
       return state.phase === 'closed' && state.outcome === 'completed' && state.called ? compensateForCaller(builder) : undefined;
     case 'canceled':

@@ -91,7 +91,7 @@ test('an order whose time limit has passed continues only with a new time limit'
   await clock.advance(3_600_001);
   const current = `"${(await head()).rev}"`;
   const { status, json } = await instruct(resubmit, current);
-  assert.deepEqual([status, json.code, json.errors[0].code, json.errors[0].pointer], [409, 'infeasible', 'infeasible', '']);
+  assert.deepEqual([status, json.code, json.errors[0].code, json.errors[0].pointer], [409, 'infeasible', 'time-limit-passed', '']);
   assert.match(json.errors[0].detail, /completeWithinSeconds/);
   assert.equal((await instruct({ ...resubmit, completeWithinSeconds: 600 }, current)).status, 202);
 });

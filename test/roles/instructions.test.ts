@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { assign, defineAgent, defineApp, defineWorkflow, operation, parallel, sequence, variable } from 'redress';
 import * as z from 'zod';
+import type { Check } from '#core/instructions/check';
 import { InstanceLockedError } from '#ports/errors';
 import type { Request } from '#ports/messages';
 import type { Instruction } from '#roles/operator/instruction';
@@ -94,6 +95,8 @@ describe('an operator resubmits an order', () => {
       kind: 'resubmit',
       by: 'olga',
       reason: 'the shelf is full again',
+      before: { processState: 'Error', outcome: null, suspended: false },
+      after: { processState: 'Processing', outcome: null, suspended: false },
     });
   });
 
@@ -141,11 +144,11 @@ describe('an instruction is refused and changes nothing', () => {
     await ask();
     await pending.answer(await pending.request());
     await ask();
-    const infeasible = (reason: string) => ({ outcome: 'infeasible', reasons: [reason] });
+    const infeasible = (code: string, detail: string) => ({ outcome: 'infeasible', refusals: [{ code, detail }] });
     assert.deepEqual(reasons, [
-      infeasible('Only an order in Error can be resubmitted; this one is Pending.'),
-      infeasible('Only an order in Error can be resubmitted; this one is Processing.'),
-      infeasible('The order is finished (completed). Submit a new one instead.'),
+      infeasible('not-blocked', 'Only an order in Error can be resubmitted; this one is Pending.'),
+      infeasible('not-blocked', 'Only an order in Error can be resubmitted; this one is Processing.'),
+      infeasible('finished', 'The order is finished (completed). Submit a new one instead.'),
     ]);
   });
 
@@ -154,7 +157,12 @@ describe('an instruction is refused and changes nothing', () => {
     await desk.clock.advance(60_000);
     assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId)), {
       outcome: 'infeasible',
-      reasons: ['The time limit of the order passed at 2026-01-01T00:01:00.000Z. Extend it with "completeWithinSeconds".'],
+      refusals: [
+        {
+          code: 'time-limit-passed',
+          detail: 'The time limit of the order passed at 2026-01-01T00:01:00.000Z. Extend it with "completeWithinSeconds".',
+        },
+      ],
     });
     assert.equal((await instruct(desk, orderId, { completeWithinSeconds: 5 })).outcome, 'done');
     const request = await desk.request();
@@ -175,7 +183,21 @@ describe('an instruction is refused and changes nothing', () => {
       },
     ];
     const completeBy = requests[0]?.completeBy ?? null;
-    assert.deepEqual(answer, {
+    assert.ok(answer && typeof answer === 'object');
+    const { check, ...planned } = answer as { check: Check };
+    assert.deepEqual(
+      [check.feasible, check.effects, check.then],
+      [
+        true,
+        { requests: [{ path: 'order/two', operation: 'two' }], undoes: [], skips: [] },
+        ['three', 'four'].map((name) => ({ path: `order/${name}`, operation: name })),
+      ],
+    );
+    assert.deepEqual(
+      check.graph.map(({ changes }) => changes),
+      [[], ['runs'], ['runs'], ['runs']],
+    );
+    assert.deepEqual(planned, {
       outcome: 'planned',
       plan: { processState: 'Processing', requests, suspended: false, completeBy, remainingSeconds: null },
     });
@@ -212,7 +234,7 @@ describe('an instruction is refused and changes nothing', () => {
     const { desk, orderId } = await tooBigToGoOn(context);
     const answer = await unchanged(desk, orderId, () => instruct(desk, orderId));
     assert.ok(answer && (answer as { outcome: string }).outcome === 'infeasible', JSON.stringify(answer));
-    assert.match(String((answer as { reasons: string[] }).reasons[0]), /would exceed 358400 bytes/);
+    assert.match(String((answer as { refusals: { detail: string }[] }).refusals[0]?.detail), /would exceed 358400 bytes/);
   });
 });
 

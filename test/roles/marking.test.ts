@@ -33,8 +33,9 @@ test('F-103 when several undos keep failing, the operator must name the one that
   for (const request of requests) await desk.answer(request, ok());
   for (const request of await desk.requests()) await desk.answer(request, failed('Closed'));
 
-  const reasons = ['Several undos have failed: choose one with "path". Failed undos: order/reserve, order/charge.'];
-  assert.deepEqual(await instruct({ kind: 'mark-compensated' }), { outcome: 'infeasible', reasons });
+  const detail = 'Several undos have failed: choose one with "path". Failed undos: order/reserve, order/charge.';
+  const refusals = [{ code: 'no-such-step', pointer: '/path', detail }];
+  assert.deepEqual(await instruct({ kind: 'mark-compensated' }), { outcome: 'infeasible', refusals });
   assert.equal((await instruct({ kind: 'mark-compensated', path: 'order/charge' })).outcome, 'done');
   assert.equal((await desk.state(orderId)).processState, 'Processing');
   assert.equal((await instruct({ kind: 'mark-compensated' })).outcome, 'done', 'there is one left');

@@ -175,7 +175,10 @@ describe('an order with an unreadable instance can still be compensated', () => 
     await wake(second);
     const refused = await instruct(desk, second, 'compensate');
     assert.equal(refused.outcome, 'infeasible');
-    assert.match(refused.outcome === 'infeasible' ? refused.reasons.join() : '', /the keys of later requests are unknown/);
+    assert.match(
+      refused.outcome === 'infeasible' ? refused.refusals.map(({ detail }) => detail).join() : '',
+      /the keys of later requests are unknown/,
+    );
   });
 
   test('F-29 or terminated, but not resubmitted, because its position is unknown', async (context) => {
@@ -226,8 +229,11 @@ describe('an order with an unreadable instance can still be compensated', () => 
     });
     assert.deepEqual(await instruct(desk, orderId, 'compensate'), {
       outcome: 'infeasible',
-      reasons: [
-        `The journal has a gap before line 4: it is unknown what was done until then. Search the records of the services for keys that begin with "${orderId}/".`,
+      refusals: [
+        {
+          code: 'unreadable',
+          detail: `The journal has a gap before line 4: it is unknown what was done until then. Search the records of the services for keys that begin with "${orderId}/".`,
+        },
       ],
     });
   });
@@ -245,7 +251,9 @@ describe('an order with an unreadable instance can still be compensated', () => 
     const { orderId } = await damaged(desk, () => 'x');
     assert.deepEqual(await instruct(desk, orderId, 'compensate'), {
       outcome: 'infeasible',
-      reasons: ['It cannot be confirmed whether order/reserve was done: its input needs lost or secret data.'],
+      refusals: [
+        { code: 'unreadable', detail: 'It cannot be confirmed whether order/reserve was done: its input needs lost or secret data.' },
+      ],
     });
     assert.equal((await desk.state(orderId)).processState, 'Error');
   });

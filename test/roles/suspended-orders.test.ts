@@ -384,7 +384,7 @@ describe('other instructions for a suspended order', () => {
       await before(desk, orderId);
       const stored = await desk.store.load(orderId);
       const answer = await instruct(desk, orderId, kind);
-      assert.match(answer.outcome === 'infeasible' ? answer.reasons.join(' ') : answer.outcome, reason);
+      assert.match(answer.outcome === 'infeasible' ? answer.refusals.map(({ detail }) => detail).join(' ') : answer.outcome, reason);
       assert.ok(isDeepStrictEqual(await desk.store.load(orderId), stored), 'nothing is changed');
     });
   }
@@ -400,7 +400,7 @@ describe('other instructions for a suspended order', () => {
     const until = new Date(desk.clock.now() + 6_000).toISOString();
     assert.deepEqual(
       plans.map((answer) =>
-        answer.outcome === 'planned' ? [answer.plan.suspended, answer.plan.remainingSeconds, answer.plan.completeBy] : answer,
+        answer.outcome === 'planned' ? [answer.plan?.suspended, answer.plan?.remainingSeconds, answer.plan?.completeBy] : answer,
       ),
       [
         [true, 6, null],

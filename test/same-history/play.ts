@@ -79,7 +79,9 @@ class Playing {
   private async instruct({ decision, of }: Extract<Action, { what: 'instruct' }>): Promise<string> {
     const orderId = of === undefined ? this.orderId : childIdOf(`${this.orderId}/${of}/1`);
     const instructed = await this.place.system.scheduler.instruct(orderId, decision, { id: `call-${++this.calls}` });
-    return instructed.outcome === 'infeasible' ? `infeasible: ${instructed.reasons.join(' ')}` : instructed.outcome;
+    return instructed.outcome === 'infeasible'
+      ? `infeasible: ${instructed.refusals.map(({ detail }) => detail).join(' ')}`
+      : instructed.outcome;
   }
 
   private async answered(what: string, call: Promise<string>): Promise<void> {

@@ -175,7 +175,8 @@ class Living {
     const call = this.place.system.scheduler.instruct(orderId, instruction, { id: `call-${++this.calls}` });
     return this.passing(
       call.then(
-        (instructed) => (instructed.outcome === 'infeasible' ? instructed.reasons.join(' ') : instructed.outcome),
+        (instructed) =>
+          instructed.outcome === 'infeasible' ? instructed.refusals.map(({ detail }) => detail).join(' ') : instructed.outcome,
         (error: Error) => error.message,
       ),
     );

@@ -335,7 +335,7 @@ export class Clients {
   private async foresee(system: System, orderId: string, decision: Decision, reason: string): Promise<void> {
     const rev = this.revOf(orderId);
     const foreseen = await system.scheduler.instruct(orderId, decision, { id: `${reason}/foreseen`, dryRun: true }).catch(unreadable);
-    if (foreseen.outcome !== 'planned' || rev === undefined || rev !== this.revOf(orderId)) return;
+    if (foreseen.outcome !== 'planned' || !foreseen.plan || rev === undefined || rev !== this.revOf(orderId)) return;
     this.reach.around.record({ type: 'previewed', orderId, reason, rev, plan: foreseen.plan });
   }
 

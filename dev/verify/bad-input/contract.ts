@@ -68,7 +68,7 @@ export class Contract {
 function wrongErrors({ code, errors }: Problem): readonly string[] {
   if (errors === undefined) return code === 'invalid' || code === 'bad-parameter' ? [`${code} without errors`] : [];
   const isGood = (error: { readonly [field: string]: unknown }): boolean =>
-    Object.keys(error).toSorted().join() === 'code,detail,pointer' &&
+    /^code,detail,(path,)?pointer$/.test(Object.keys(error).toSorted().join()) &&
     /^($|\/)/.test(String(error['pointer'])) &&
     /^[a-z][a-z-]*$/.test(String(error['code'])) &&
     String(error['detail']).length > 3;

@@ -1,5 +1,8 @@
 import * as z from 'zod';
 import { limits } from '#core/definition/definition';
+import { changes } from '#core/instructions/check';
+import type { OrderInstructionKind } from '#core/instructions/index';
+import { refusalCodes } from '#core/instructions/kind';
 import { bodyLimits } from '#roles/submission/body-limits';
 import { anyJson, keyPattern, processState, reason, time, timeOrNull } from './common.ts';
 
@@ -24,30 +27,38 @@ export const SecretsErased = z.strictObject({
 export const SignalBody = anyJson.describe('the payload of the signal, with the schema that the waiting workflow declares');
 
 export const InstructionHeaders = z.object({
+  ...KeyHeaders.shape,
   'if-match': z
     .string()
     .regex(/^"(0|[1-9]\d{0,14})"$/, 'expected the ETag of the order in quotes, such as "7"')
     .exactOptional(),
 });
 
-export const InstructionBody = z.strictObject({
-  kind: z.enum(['resubmit', 'compensate', 'mark-compensated', 'suspend', 'resume', 'terminate']),
-  reason,
-  dryRun: z.boolean().exactOptional(),
-  completeWithinSeconds: z
-    .int()
-    .min(1)
-    .max(limits.secondsMax)
-    .exactOptional()
-    .describe('resubmit: the time limit of the whole order, from now'),
-  answer: anyJson.exactOptional().describe('resubmit: the answer to the question for which the order is blocked'),
-  path: z
-    .string()
-    .min(1)
-    .max(bodyLimits.charactersMax)
-    .exactOptional()
-    .describe('mark-compensated: the step whose undo keeps failing; optional if there is only one'),
-});
+const path = z.string().min(1).max(bodyLimits.charactersMax);
+
+/** The fields of an instruction of this kind. */
+const instruction = <K extends OrderInstructionKind, Fields extends z.ZodRawShape>(kind: K, fields: Fields) =>
+  z.strictObject({
+    kind: z.literal(kind),
+    reason,
+    dryRun: z.boolean().exactOptional().describe('true: the answer is the check, and nothing is changed'),
+    ...fields,
+  });
+
+export const InstructionBody = z.discriminatedUnion('kind', [
+  instruction('resubmit', {
+    completeWithinSeconds: z.int().min(1).max(limits.secondsMax).exactOptional().describe('the time limit of the whole order, from now'),
+    answer: anyJson.exactOptional().describe('the answer to the question for which the order is blocked'),
+  }),
+  instruction('compensate', {}),
+  instruction('mark-compensated', {
+    path: path.exactOptional().describe('the step whose undo keeps failing; optional if there is only one'),
+  }),
+  instruction('suspend', {}),
+  instruction('resume', {}),
+  instruction('cancel', {}),
+  instruction('terminate', {}),
+]);
 
 export const Instructed = z.strictObject({ orderId: z.string(), rev: z.int(), processState });
 
@@ -72,22 +83,43 @@ const UndoPlan = z.strictObject({
 
 export const UndoPlanned = z.strictObject({ orderId: z.string(), ...UndoPlan.shape });
 
-export const InstructionPlan = z.strictObject({
+const Operation = z.strictObject({ path: z.string(), operation: z.string() });
+const reasonOf = { code: z.enum(refusalCodes), path: z.string().optional(), detail: z.string() };
+
+export const InstructionCheck = z.strictObject({
   orderId: z.string(),
-  processState,
-  requests: z.array(
-    z.object({
-      path: z.string(),
-      agent: z.string(),
-      operation: z.string(),
-      attempt: z.int(),
-      idempotencyKey: z.string(),
-      completeBy: time,
-    }),
-  ),
+  feasible: z.boolean(),
+  refusals: z.array(z.strictObject({ ...reasonOf, pointer: z.string().optional() })).describe('every reason against the instruction'),
+  warnings: z.array(z.strictObject(reasonOf)),
+  effects: z.strictObject({
+    requests: z.array(Operation).describe('what the write itself requests'),
+    undoes: z.array(Operation).describe('what is undone until the order is at rest, in order'),
+    skips: z.array(z.string()).describe('what is closed without being done'),
+  }),
+  // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
+  then: z.array(Operation).describe('what follows if every step answers well; nothing is promised of it'),
+  graph: z
+    .array(z.strictObject({ path: z.string(), changes: z.array(z.enum(changes)) }))
+    .describe('every step and every blocked activity; without changes it stays as it is'),
+  estimate: z
+    .strictObject({ requests: z.int().min(0), dollars: z.number().min(0) })
+    .describe('upper bounds, at the list price of us-east-1'),
+  processState: processState.optional(),
+  requests: z
+    .array(
+      z.object({
+        path: z.string(),
+        agent: z.string(),
+        operation: z.string(),
+        attempt: z.int(),
+        idempotencyKey: z.string(),
+        completeBy: time,
+      }),
+    )
+    .optional(),
   fault: z.string().optional(),
-  suspended: z.boolean(),
-  completeBy: timeOrNull,
-  remainingSeconds: z.int().min(0).nullable(),
+  suspended: z.boolean().optional(),
+  completeBy: timeOrNull.optional(),
+  remainingSeconds: z.int().min(0).nullable().optional(),
   undo: UndoPlan.optional().describe('compensate only'),
 });

@@ -8,5 +8,15 @@ export const Problem = z.object({
   instance: z.string(),
   code: z.string(),
   requestId: z.string(),
-  errors: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string(), column: z.int().min(1).optional() })).optional(),
+  errors: z
+    .array(
+      z.object({
+        pointer: z.string(),
+        code: z.string(),
+        detail: z.string(),
+        path: z.string().optional(),
+        column: z.int().min(1).optional(),
+      }),
+    )
+    .optional(),
 });

@@ -1,3 +1,4 @@
+import type { OrderInstruction } from '#core/instructions/index';
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
 
@@ -68,6 +69,8 @@ export type Event = EventBase &
     /** An operator stops the time of the order. It starts no activity until it is resumed. */
     | { readonly type: 'suspended' }
     | { readonly type: 'resumed' }
+    /** A person, or a rule, has given an instruction whose kind has no event of its own. */
+    | { readonly type: 'instructed'; readonly instruction: OrderInstruction }
     /** The caller compensates this order after it has completed. */
     | { readonly type: 'compensatedByCaller' }
   );

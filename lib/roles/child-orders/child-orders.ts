@@ -70,7 +70,7 @@ export function createChildOrders(options: ChildOrdersOptions): ChildOrders {
     const reason = 'The calling order canceled it.';
     const instructed = await scheduler.instruct(orderId, { kind: 'cancel', by: 'workflows', reason }, { id: `cancel@${orderId}` });
     if (instructed.outcome === 'infeasible')
-      telemetry.log('debug', 'cannot cancel child order', { orderId, reasons: instructed.reasons.join(' ') });
+      telemetry.log('debug', 'cannot cancel child order', { orderId, reasons: instructed.refusals.map(({ detail }) => detail).join(' ') });
   }
 
   async function undo(request: Request): Promise<void> {

@@ -1,8 +1,12 @@
 import type { ByteBudget } from '#core/engine/transition';
+import { type Check, refusedCheck } from '#core/instructions/check';
+import { type InstructionRefusal, type Judged, refusal } from '#core/instructions/kind';
 import type { Clock } from '#ports/clock';
+import type { Definitions } from '#ports/definitions';
 import type { Document } from '#ports/documents';
 import { InstanceLockedError, InvariantError, StateTooLargeError } from '#ports/errors';
 import type { Keys } from '#ports/keys';
+import { timeText } from '#ports/messages';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
@@ -13,7 +17,8 @@ import type { Incoming, Loaded } from '#roles/scheduler/types';
 import type { Writer } from '#roles/scheduler/writer';
 import { type OrderKey, orderKeyIn } from '#roles/secrets/order-key';
 import type { SubmissionProblem } from '#roles/submission/submission';
-import { type InstructionPlan, infeasibleReasons, instructionPlan, problemsWith } from './feasibility.ts';
+import { checkOfPlan } from './check.ts';
+import { type InstructionPlan, instructionPlan, judgedOf, problemsWith, refusalsOf, schemasIn } from './feasibility.ts';
 import { type Find, onOrder } from './find.ts';
 import { type CallKey, createCallKeys, storedCallKey } from './idempotency.ts';
 import type { Decision } from './instruction.ts';
@@ -25,11 +30,12 @@ export type Instructed =
   | { readonly outcome: 'replayed'; readonly rev: number }
   /** Another call had this idempotency key. */
   | { readonly outcome: 'key-reused' }
-  | { readonly outcome: 'planned'; readonly plan: InstructionPlan }
+  /** The answer to a dry run. `plan`: how the order would stand; absent if the instruction is infeasible. */
+  | { readonly outcome: 'planned'; readonly check: Check; readonly plan?: InstructionPlan }
   | { readonly outcome: 'not-found' }
   | { readonly outcome: 'stale'; readonly rev: number }
   | { readonly outcome: 'invalid'; readonly problems: readonly SubmissionProblem[] }
-  | { readonly outcome: 'infeasible'; readonly reasons: readonly string[] };
+  | { readonly outcome: 'infeasible'; readonly refusals: readonly InstructionRefusal[] };
 
 /**
  * Applies an operator's instruction or a signal, or returns why it is refused and changes nothing. `key`: see `callKey`.
@@ -53,6 +59,7 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  readonly definitions: Pick<Definitions, 'catalog'>;
   /** Encrypt the secrets of signals and answers. Absent: they are stored as they come. */
   readonly keys?: Keys | undefined;
   /** Names this host in claims and leases. */
@@ -61,11 +68,12 @@ interface Ports {
 }
 
 export function createInstructing(
-  { store, clock, telemetry, keys, hostId, lockPolicy = 'NoRetry' }: Ports,
+  { store, clock, telemetry, keys, definitions, hostId, lockPolicy = 'NoRetry' }: Ports,
   orders: Orders,
   writer: Pick<Writer, 'save'>,
 ): Instruct {
   const callKeys = createCallKeys(store, () => clock.now());
+  const schemas = schemasIn(definitions);
 
   async function decideOnce(find: Find, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed | 'lost'> {
     const { ifMatch, dryRun = false } = how;
@@ -76,32 +84,31 @@ export function createInstructing(
     const { loaded } = found;
     const { rev, heldUntil } = loaded.record;
     const now = clock.now();
-    if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, heldUntil ?? now);
+    const heldBy = isHeldByOther(loaded.record, hostId, now) ? (heldUntil ?? now) : undefined;
+    if (!dryRun && heldBy !== undefined) throw new InstanceLockedError(orderId, heldBy);
     const orderKey = await keyFor(loaded, decision, how, keys);
     const key = how.key && storedCallKey(how.key, orderKey);
     const before = await callKeys.before(orderId, loaded.instance, key);
     if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
+    const judged = judgedOf(loaded, schemas, readAt);
     const seal = (): Decision => (orderKey && keys ? withPayloadSealed(loaded.program, decision, orderKey, keys) : decision);
-    return refused(found, decision, readAt) ?? carryOut(loaded, seal(), { ...how, key }, now);
+    return refused(found, decision, { judged, heldBy, dryRun }) ?? carryOut(loaded, seal(), { ...how, key, judged }, now);
   }
 
   async function carryOut(
     loaded: Loaded,
     decision: Decision,
-    how: Omit<How, 'key'> & { readonly key: string | undefined },
+    how: Omit<How, 'key'> & { readonly key: string | undefined; readonly judged: Judged },
     now: number,
   ): Promise<Instructed | 'lost'> {
-    const { id, dryRun, key, beside } = how;
+    const { id, dryRun = false, key, beside, judged } = how;
     const { orderId, rev } = loaded.record;
     const incoming = [incomingOf(decision, id, key)];
     const planned = await orders.planOf(loaded, incoming, now);
-    if (!planned)
-      return {
-        outcome: 'infeasible',
-        reasons: ['The order has already done what this asks for, so nothing would change. Look at its present state.'],
-      };
-    if (dryRun) return { outcome: 'planned', plan: instructionPlan(planned) };
+    if (!planned) return infeasible(loaded, [nothingToDo], dryRun);
+    if (dryRun)
+      return { outcome: 'planned', check: await checkOfPlan(loaded, planned, { decision, judged, store }), plan: instructionPlan(planned) };
     if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
     const replan = (byteBudget: ByteBudget) => orders.planOf(loaded, incoming, now, byteBudget);
     const saved = await writer.save(loaded, planned, {
@@ -114,13 +121,11 @@ export function createInstructing(
 
   async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
     const instructed = await onOrder(decision, orders, (find) => compareAndSet(() => decideOnce(find, orderId, decision, how)));
-    return instructed === 'lost'
-      ? { outcome: 'infeasible', reasons: ['Other writes changed the order at the same time, several times in a row. Try again.'] }
-      : instructed;
+    return instructed === 'lost' ? { outcome: 'infeasible', refusals: [movedOn] } : instructed;
   }
 
   return (orderId, decision, how) =>
-    withLockPolicy(() => instruct(orderId, decision, how).catch(refusal), {
+    withLockPolicy(() => instruct(orderId, decision, how).catch((error) => refusedWrite(error, how)), {
       policy: lockPolicy,
       clock,
       withinMs: lockWaitMaxMs,
@@ -134,13 +139,40 @@ async function keyFor({ order }: Loaded, decision: Decision, how: How, keys: Key
   return needsKey && order.key !== undefined ? orderKeyIn(order.key, order.orderId, keys) : undefined;
 }
 
+interface Looked {
+  readonly judged: Judged;
+  /** Until when another host holds the order, if one does. */
+  readonly heldBy: number | undefined;
+  readonly dryRun: boolean;
+}
+
 /** Returns why a decision cannot be carried out on the order; undefined if it can. */
-function refused({ loaded, losses }: Found, decision: Decision, now: number): Instructed | undefined {
-  const reasons = [...infeasibleReasons(loaded, decision, now), ...(decision.kind === 'compensate' ? losses : [])];
-  if (reasons.length > 0) return { outcome: 'infeasible', reasons };
-  const problems = problemsWith(loaded, decision);
+function refused({ loaded, losses }: Found, decision: Decision, { judged, heldBy, dryRun }: Looked): Instructed | undefined {
+  const refusals = [
+    ...(heldBy === undefined ? [] : [held(heldBy)]),
+    ...refusalsOf(judged, decision),
+    ...(decision.kind === 'compensate' ? losses.map((detail) => refusal('unreadable', detail)) : []),
+  ];
+  if (refusals.length > 0) return infeasible(loaded, refusals, dryRun);
+  const problems = problemsWith(judged, decision);
   return problems.length > 0 ? { outcome: 'invalid', problems } : undefined;
 }
+
+/** Returns the answer to an infeasible decision. A dry run answers with its check. */
+const infeasible = (loaded: Loaded | undefined, refusals: readonly InstructionRefusal[], dryRun = false): Instructed =>
+  dryRun
+    ? { outcome: 'planned', check: refusedCheck(loaded && { program: loaded.program, state: loaded.instance.state }, refusals) }
+    : { outcome: 'infeasible', refusals };
+
+const held = (until: number): InstructionRefusal =>
+  refusal('locked', `Another process or person holds this order until ${timeText(until)}. Try again then.`);
+
+const nothingToDo = refusal(
+  'nothing-to-do',
+  'The order has already done what this asks for, so nothing would change. Look at its present state.',
+);
+
+const movedOn = refusal('moved-on', 'Other writes changed the order at the same time, several times in a row. Try again.');
 
 /** Limit of all waits for a lease. API Gateway ends an HTTP call after 30 seconds. */
 const lockWaitMaxMs = 10_000;
@@ -151,8 +183,13 @@ const incomingOf = (decision: Decision, id: string, key: string | undefined): In
   ...(key === undefined ? {} : { key }),
 });
 
-/** Converts an error of a decision that would violate an invariant or a size limit to a refusal. */
-const refusal = (error: unknown): Instructed => {
-  if (error instanceof InvariantError || error instanceof StateTooLargeError) return { outcome: 'infeasible', reasons: [error.message] };
+/**
+ * Converts an error of a decision that would violate an invariant or a size limit to a refusal.
+ *
+ * @throws the error if it is another one.
+ */
+function refusedWrite(error: unknown, { dryRun }: How): Instructed {
+  if (error instanceof InvariantError || error instanceof StateTooLargeError)
+    return infeasible(undefined, [refusal('too-large', error.message)], dryRun);
   throw error;
-};
+}

@@ -1,5 +1,5 @@
 import type { CoreFact, Fact } from '#core/data/journal';
-import { isObject } from '#core/data/json';
+import { isObject, type JsonObject } from '#core/data/json';
 import { initialState, type State } from '#core/data/state';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { UnreadableRecordError } from '#ports/errors';
@@ -7,6 +7,7 @@ import type { Note, OrderRecord, Outcome, StateRecord } from '#ports/records';
 import { jsonIn } from '#ports/util/json';
 import type { Instruction } from '#roles/operator/instruction';
 import { longWaitMs as usualMs } from './deadlines.ts';
+import type { Standing } from './given-instructions.ts';
 import { lengthened, shortened } from './short-form.ts';
 
 /** A journal entry's content: a fact of the core, or of the order as a whole. */
@@ -16,7 +17,15 @@ export type OrderFact =
   | { readonly type: 'OrderSubmitted'; readonly workflow: string }
   | { readonly type: 'OrderClaimed'; readonly epoch: number }
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
-  | { readonly type: 'InstructionGiven'; readonly kind: Instruction['kind']; readonly by: string; readonly reason: string }
+  | {
+      readonly type: 'InstructionGiven';
+      readonly kind: Instruction['kind'];
+      readonly by: string;
+      readonly reason: string;
+      /** How the order stood, and the values that the instruction changes. Absent in entries of an older program, as is `after`. */
+      readonly before?: Partial<Standing> & JsonObject;
+      readonly after?: Partial<Standing> & JsonObject;
+    }
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
   /** An unreadable instance was rebuilt from the journal. `whole`: the journal was complete. */
   | { readonly type: 'InstanceRebuilt'; readonly whole: boolean };

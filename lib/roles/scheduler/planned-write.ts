@@ -7,6 +7,7 @@ import { InvariantError } from '#ports/errors';
 import { announcedAs, type DetailType } from '#ports/records';
 import { timesOf } from './deadlines.ts';
 import { addFacts, addToOutbox, alert, announce, type Draft, failureCountOf, patchRecord, sendStatus, summaryIn } from './draft.ts';
+import { withStandingAfter } from './given-instructions.ts';
 import { callerReplyOf, processedId } from './order-messages.ts';
 import { recordCauses } from './record-causes.ts';
 import type { PlannedWrite } from './types.ts';
@@ -17,7 +18,8 @@ export function plannedWrite(draft: Draft): PlannedWrite {
   refuseViolations(recorded);
   const { loaded, record, commands, outbox, taken, wakeUps } = recorded;
   const requests = commands.filter((command): command is RequestCommand => command.type === 'request' && isOutstanding(recorded, command));
-  const instance = { ...recorded.instance, lastRequested: requests.map(({ path }) => path) };
+  const given = withStandingAfter(recorded.instance, loaded.instance.seq, record);
+  const instance = { ...given, lastRequested: requests.map(({ path }) => path) };
   return {
     record: {
       ...record,

@@ -2,7 +2,7 @@ import { type AnyAgent, agentDefinitionOf } from '#authoring/agent';
 import { calledIn, type Workflow } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
-import { sampleOfJson } from '#testing/rehearse/sample';
+import { sampleOfJson } from '#core/definition/sample';
 import { type Rule, ruleOf, type Stub } from '#testing/rehearse/stubs';
 import { CrashPoints, type Played } from './enumerate.ts';
 import { type Crash, crashIn, crashText, type Point } from './points.ts';

@@ -1,7 +1,8 @@
 import type { EventContent } from '#core/data/event';
+import type { Schemas } from '#core/instructions/kind';
 import type { ProcessState } from '#ports/records';
 import { contentOf } from '#roles/operator/event-content';
-import { infeasibleReasons, problemsWith } from '#roles/operator/feasibility';
+import { judgedOf, problemsWith, refusalsOf } from '#roles/operator/feasibility';
 import type { Player } from './player.ts';
 import type { RequestedStep, Rule, TestDecision } from './stubs.ts';
 
@@ -47,13 +48,16 @@ export class Decisions {
 export function happeningOf(given: TestDecision, { program, state, name }: Player, now: number): EventContent {
   const decision = given.kind === 'signal' ? given : { by: 'operator', reason: 'Instruction of a rehearsal.', ...given };
   const record = { processState: processStateOf(state), suspended: state.phase === 'suspended', outcome: state.outcome ?? null };
-  const looked = { program, record, instance: { state } };
-  const reasons = infeasibleReasons(looked, decision, now);
-  const problems = reasons.length > 0 ? [] : problemsWith(looked, decision).map(({ pointer, detail }) => `${pointer} ${detail}`);
+  const order = judgedOf({ program, order: { orderId: '', body: null }, record, instance: { state } }, anything, now);
+  const reasons = refusalsOf(order, decision).map(({ detail }) => detail);
+  const problems = reasons.length > 0 ? [] : problemsWith(order, decision).map(({ pointer, detail }) => `${pointer} ${detail}`);
   const [reason] = [...reasons, ...problems];
   if (reason !== undefined) throw new TypeError(`Cannot apply ${textOf(given)} to the order of ${name} at this point: ${reason}`);
-  return contentOf(decision, program, state);
+  return contentOf(decision, order);
 }
+
+/** A rehearsal checks answers and payloads, and no other values of instructions. */
+const anything: Schemas = { of: () => undefined, problems: () => [] };
 
 /** `instruction cancel`, `signal visa` */
 export const textOf = (decision: TestDecision): string =>

@@ -5,9 +5,9 @@ import { definitionPath } from '#core/data/ids';
 import type { Json, JsonObject } from '#core/data/json';
 import { type Activity, isRemote, type WorkflowDefinition } from '#core/definition/definition';
 import { nodeAt, programOf } from '#core/definition/program';
+import { sampleOfJson } from '#core/definition/sample';
 import { isInChild } from './player.ts';
 import { type Rehearsal, type RehearsedOutcome, rehearse } from './rehearse.ts';
-import { sampleOfJson } from './sample.ts';
 import { declared, notCompleted, type Purpose, type Rule, type Stub, stubOf, unusable } from './stubs.ts';
 import { alignedTable } from './table.ts';
 

@@ -120,6 +120,6 @@ export const unreadable = (error: unknown) => {
 };
 
 const reasonsIn = (answer: InstructionAnswer): readonly string[] => {
-  if (answer.outcome === 'infeasible') return answer.reasons;
+  if (answer.outcome === 'infeasible') return answer.refusals.map(({ detail }) => detail);
   return answer.outcome === 'invalid' ? answer.problems.map(({ pointer, code, detail }) => (pointer && code ? detail : '')) : [];
 };

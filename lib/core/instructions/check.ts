@@ -1,0 +1,162 @@
+import type { RequestCommand } from '#core/data/command';
+import { definitionPath } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import type { State } from '#core/data/state';
+import { isRemote } from '#core/definition/definition';
+import { nodeAt, type Program } from '#core/definition/program';
+import { undoneBy } from '#core/engine/replay';
+import type { Forecast } from './forecast.ts';
+import type { InstructionRefusal, InstructionWarning } from './kind.ts';
+
+/** An activity, and the operation that is requested for it. The path of an undo is that of the step which it undoes. */
+export interface Operation {
+  readonly path: string;
+  readonly operation: string;
+}
+
+export const changes = ['undone', 'runs', 'skipped', 'canceled'] as const;
+export type Change = (typeof changes)[number];
+
+/** What an instruction would do, and every reason against it. */
+export interface Check {
+  readonly feasible: boolean;
+  readonly refusals: readonly InstructionRefusal[];
+  readonly warnings: readonly InstructionWarning[];
+  readonly effects: {
+    /** What the write itself requests. */
+    readonly requests: readonly Operation[];
+    /** What is undone until the order is at rest, in order. */
+    readonly undoes: readonly Operation[];
+    readonly skips: readonly string[];
+  };
+  /** What follows if every step answers well. Nothing is promised of it. */
+  readonly then: readonly Operation[];
+  /** Every step and every blocked activity, with what happens to it in order. */
+  readonly graph: readonly { readonly path: string; readonly changes: readonly Change[] }[];
+  readonly estimate: { readonly requests: number; readonly dollars: number };
+}
+
+/** What a write does, and what follows it. */
+export interface Effects {
+  readonly facts: readonly CoreFact[];
+  readonly requests: readonly RequestCommand[];
+  readonly follows: Forecast;
+  readonly skips: readonly string[];
+}
+
+const thenMax = 200;
+
+/** Returns the check of an infeasible instruction. `order` is absent if the order cannot be read. */
+export const refusedCheck = (
+  order: { readonly program: Program; readonly state: State } | undefined,
+  refusals: readonly InstructionRefusal[],
+): Check => ({
+  feasible: false,
+  refusals,
+  warnings: [],
+  effects: { requests: [], undoes: [], skips: [] },
+  // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
+  then: [],
+  graph: order ? graphOf(order.program, order.state, new Map()) : [],
+  estimate: { requests: 0, dollars: 0 },
+});
+
+/** Returns the check of a feasible instruction. `before`: the state in which it is given. */
+export function checkOf(
+  program: Program,
+  before: State,
+  effects: Effects,
+  warnings: readonly InstructionWarning[],
+): Omit<Check, 'estimate'> {
+  const { facts, requests, follows, skips } = effects;
+  const undoes = unique([
+    ...requests.flatMap((request) => undoIn(program, request)),
+    ...follows.requests.flatMap(({ request, settled }) => (settled ? undoIn(program, request) : [])),
+  ]);
+  const then = unique(follows.requests.flatMap(({ request }) => (isWork(program, request) ? [operationOf(request)] : [])));
+  return {
+    feasible: true,
+    refusals: [],
+    warnings: [...warnings, ...uncertaintyOf(program, follows)],
+    effects: { requests: requests.map(operationOf), undoes, skips },
+    // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
+    then: then.slice(0, thenMax),
+    graph: graphOf(program, before, changesIn(program, facts, effects)),
+  };
+}
+
+const operationOf = ({ path, operation }: RequestCommand): Operation => ({ path, operation });
+
+/** Whether a request asks for an operation that the order has still to do. */
+const isWork = (program: Program, { path, confirming }: RequestCommand): boolean => !confirming && undoneBy(program, path) === undefined;
+
+function undoIn(program: Program, { path, operation }: RequestCommand): readonly Operation[] {
+  const undone = undoneBy(program, path);
+  return undone === undefined ? [] : [{ path: undone, operation }];
+}
+
+const unique = (operations: readonly Operation[]): readonly Operation[] => [
+  ...new Map(operations.map((each) => [`${each.path} ${each.operation}`, each])).values(),
+];
+
+/** Returns a warning for each step that is undone only if it turns out to be done. */
+const uncertaintyOf = (program: Program, { uncertain }: Forecast): readonly InstructionWarning[] =>
+  [...new Set(uncertain)].map((path) => ({
+    code: 'outcome-unknown',
+    path,
+    detail: nodeAt(program, path).undo
+      ? `It is not known yet whether ${path} was done. It is undone if it was.`
+      : `It is not known yet whether ${path} was done, and it has no undo.`,
+  }));
+
+/** Returns the changes of each path, in the order in which they happen. */
+function changesIn(
+  program: Program,
+  facts: readonly CoreFact[],
+  { follows, skips, requests }: Effects,
+): ReadonlyMap<string, readonly Change[]> {
+  const found = new Map<string, Change[]>();
+  const note = (path: string, change: Change): void => {
+    const changed = found.get(path) ?? [];
+    found.set(path, changed);
+    if (!changed.includes(change)) changed.push(change);
+  };
+  for (const path of skips) note(path, 'skipped');
+  const confirming = new Set([...requests, ...follows.requests.map(({ request }) => request)].flatMap(confirmationIn));
+  for (const fact of [...facts, ...follows.facts.map((each) => each.fact)]) {
+    const undone = fact.type === 'StepRequested' ? undoneBy(program, fact.path) : undefined;
+    if (undone !== undefined) note(undone, 'undone');
+    else if (fact.type === 'StepRequested' && !confirming.has(`${fact.path} ${fact.attemptId}`)) note(fact.path, 'runs');
+    else if (fact.type === 'OrderUnblocked' || fact.type === 'ActivityStarted') note(fact.path, 'runs');
+    else if (fact.type === 'CancelRequested' || (fact.type === 'ActivityClosed' && fact.result === 'Canceled')) note(fact.path, 'canceled');
+  }
+  for (const path of skips)
+    found.set(
+      path,
+      (found.get(path) ?? []).filter((change) => change !== 'runs'),
+    );
+  return found;
+}
+
+const confirmationIn = ({ confirming, path, requestId }: RequestCommand): readonly string[] =>
+  confirming ? [`${path} ${requestId.slice(requestId.lastIndexOf('/') + 1)}`] : [];
+
+/** Returns every step, and every blocked activity. Steps in loops are listed once for each turn that is known. */
+function graphOf(
+  program: Program,
+  { activities, blocked, undo = [] }: State,
+  changed: ReadonlyMap<string, readonly Change[]>,
+): Check['graph'] {
+  const known = new Set([...Object.keys(activities), ...undo.map(({ path }) => path), ...changed.keys()]);
+  const waiting = new Set([
+    ...(blocked ? [blocked.path] : []),
+    ...Object.keys(activities).filter((path) => activities[path]?.awaitsPerson),
+  ]);
+  const turns = Map.groupBy(known, definitionPath);
+  return [...program.nodes].flatMap(([nodePath, node]) => {
+    if (undoneBy(program, nodePath) !== undefined) return [];
+    const places = turns.get(nodePath) ?? [nodePath];
+    const shown = isRemote(node) ? places : places.filter((path) => waiting.has(path));
+    return shown.map((path) => ({ path, changes: changed.get(path) ?? [] }));
+  });
+}

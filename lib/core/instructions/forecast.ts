@@ -1,0 +1,140 @@
+import { advance } from '#core/advance';
+import type { RequestCommand } from '#core/data/command';
+import type { Event, EventContent } from '#core/data/event';
+import { requestIdOf } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import type { Json } from '#core/data/json';
+import type { State } from '#core/data/state';
+import { isRemote } from '#core/definition/definition';
+import { nodeAt, type Program, stepAt, wakeAtOf } from '#core/definition/program';
+import type { Subject } from '#core/engine/transition';
+
+/** Steps that are answered, or times that pass, before a forecast ends without the end of the order. */
+const eventsMax = 400;
+
+/** What follows a write if every step answers well. */
+export interface Forecast {
+  /** The facts that follow. `settled`: they follow from the write alone, whatever the steps behind it answer. */
+  readonly facts: readonly { readonly fact: CoreFact; readonly settled: boolean }[];
+  readonly requests: readonly { readonly request: RequestCommand; readonly settled: boolean }[];
+  /** The steps whose agents are asked whether they were done, and the canceled steps that may have been. */
+  readonly uncertain: readonly string[];
+}
+
+/** The order behind a write, and the world around it. */
+export interface Outset {
+  readonly program: Program;
+  readonly subject: Subject;
+  /** The state after the write, with every entry of its undo list. */
+  readonly state: State;
+  readonly at: number;
+  readonly epoch: number;
+  /** Makes up the output of an operation. */
+  readonly output: (agent: string, operation: string) => Json;
+}
+
+/**
+ * Plays an order forward on the core alone: undos and open outcomes are answered first, then the other steps, then time passes. It ends
+ * when the order is at rest: it has ended, is blocked, or waits for somebody.
+ */
+export function forecast(outset: Outset): Forecast {
+  const player = new Forecaster(outset);
+  player.play();
+  return player;
+}
+
+class Forecaster implements Forecast {
+  readonly facts: { readonly fact: CoreFact; readonly settled: boolean }[] = [];
+  readonly requests: { readonly request: RequestCommand; readonly settled: boolean }[] = [];
+  readonly uncertain: string[] = [];
+  private readonly outset: Outset;
+  private state: State;
+  private at: number;
+  /** Whether everything so far follows from the write alone. */
+  private settled = true;
+
+  constructor(outset: Outset) {
+    this.outset = outset;
+    this.state = outset.state;
+    this.at = outset.at;
+  }
+
+  play(): void {
+    for (let events = 0; events < eventsMax && this.state.phase === 'running'; events++) {
+      const before = this.state;
+      const compensating = this.requested(true);
+      if (compensating !== undefined) this.answer(compensating);
+      else if (this.endsAnyway() || !this.passUndoPause()) this.goOn();
+      if (this.state === before) return;
+    }
+  }
+
+  /** While an order ends, its undos follow from the write, also those behind a clean-up step. */
+  private endsAnyway(): boolean {
+    return this.state.ending !== undefined && this.requested(false) !== undefined;
+  }
+
+  private goOn(): void {
+    if (this.state.ending === undefined) this.settled = false;
+    const working = this.requested(false);
+    if (working !== undefined) this.answer(working);
+    else this.passTime();
+  }
+
+  /** Returns a step that waits for an answer: of an undo, a confirmation or a cancellation, or of an operation. */
+  private requested(compensating: boolean): string | undefined {
+    return Object.keys(this.state.activities).find((path) => {
+      const step = stepAt(this.outset.program, this.state, path);
+      return step?.phase === 'requested' && (step.mode !== undefined) === compensating;
+    });
+  }
+
+  private answer(path: string): void {
+    const { program, subject, output } = this.outset;
+    const step = stepAt(program, this.state, path);
+    const node = nodeAt(program, path);
+    if (!step || !isRemote(node)) return;
+    if (step.mode === 'confirm' || step.mode === 'cancel') this.uncertain.push(path);
+    this.at = Math.max(this.at, step.until ?? 0);
+    this.apply({
+      type: 'replied',
+      requestId: requestIdOf(subject.orderId, path, step),
+      sentAt: Math.min(this.at, step.completeBy),
+      reply: { status: 'succeeded', output: output(node.agent, node.operation) },
+      epoch: step.epoch,
+    });
+  }
+
+  /** Lets the pause of a failing undo pass. Returns false if there is none. */
+  private passUndoPause(): boolean {
+    const { program } = this.outset;
+    const pauses = Object.keys(this.state.activities).flatMap((path) => {
+      const step = stepAt(program, this.state, path);
+      return step?.mode !== undefined && step.phase === 'waitingToRetry' ? [step.completeBy] : [];
+    });
+    if (pauses.length === 0) return false;
+    this.at = Math.max(this.at, Math.min(...pauses));
+    this.apply({ type: 'woken' });
+    return true;
+  }
+
+  private passTime(): void {
+    const { program } = this.outset;
+    const times = Object.entries(this.state.activities).flatMap(([path, activity]) => {
+      const isWait = nodeAt(program, path).activity === 'waitFor';
+      return isWait ? [] : (wakeAtOf(program, path, activity) ?? []);
+    });
+    if (times.length === 0) return;
+    this.at = Math.max(this.at, Math.min(...times));
+    this.apply({ type: 'woken' });
+  }
+
+  private apply({ epoch = this.outset.epoch, ...content }: EventContent & { readonly epoch?: number }): void {
+    const { program, subject } = this.outset;
+    const { state, commands, facts } = advance(program, subject, this.state, { ...content, at: this.at, epoch } as Event);
+    const { settled } = this;
+    this.facts.push(...facts.map((fact) => ({ fact, settled })));
+    for (const command of commands) if (command.type === 'request') this.requests.push({ request: command, settled });
+    this.state = state;
+  }
+}

@@ -1,0 +1,28 @@
+import { type Cancel, cancel } from './cancel.ts';
+import { type Compensate, compensate } from './compensate.ts';
+import type { InstructionKind } from './kind.ts';
+import { type MarkCompensated, markCompensated } from './mark-compensated.ts';
+import { type Resubmit, resubmit } from './resubmit.ts';
+import { type Resume, resume } from './resume.ts';
+import { type Suspend, suspend } from './suspend.ts';
+import { type Terminate, terminate } from './terminate.ts';
+
+/** The kinds of instructions. A new kind needs a file in this folder, its name here and its shape below. */
+const kinds = {
+  cancel,
+  compensate,
+  'mark-compensated': markCompensated,
+  resubmit,
+  resume,
+  suspend,
+  terminate,
+} satisfies Record<OrderInstruction['kind'], unknown>;
+
+/** What an instruction tells an order to do. Who gives it, and why, is not part of it. */
+export type OrderInstruction = Cancel | Compensate | MarkCompensated | Resubmit | Resume | Suspend | Terminate;
+
+export type OrderInstructionKind = OrderInstruction['kind'];
+
+/** Returns the kind of an instruction. The cast is safe, because the table holds each kind under the `kind` of its own shape. */
+export const kindOf = <I extends OrderInstruction>({ kind }: Pick<I, 'kind'>): InstructionKind<I> =>
+  kinds[kind] as unknown as InstructionKind<I>;

@@ -1,0 +1,119 @@
+import type { EventContent } from '#core/data/event';
+import type { Json, JsonObject } from '#core/data/json';
+import type { Outcome, ProcessState, State } from '#core/data/state';
+import type { OperationSchemas } from '#core/definition/catalog';
+import type { Program } from '#core/definition/program';
+import type { Subject } from '#core/engine/transition';
+import type { TransitionBuilder } from '#core/engine/transition-builder';
+
+/** The codes of reasons against an instruction. `docs/operations/instructions.md` explains each of them. */
+export const refusalCodes = [
+  'answer-missing',
+  'constraint',
+  'effects-stand',
+  'finished',
+  'input-invalid',
+  'inside-loop',
+  'locked',
+  'moved-on',
+  'no-question',
+  'no-such-step',
+  'no-undo',
+  'not-blocked',
+  'not-suspended',
+  'nothing-to-do',
+  'other-branch',
+  'outcome-unknown',
+  'output-invalid',
+  'output-missing',
+  'suspended',
+  'time-limit-passed',
+  'too-large',
+  'undo-running',
+  'unreadable',
+  'version-differs',
+] as const;
+export type RefusalCode = (typeof refusalCodes)[number];
+
+/** A reason against an instruction. */
+export interface InstructionRefusal {
+  readonly code: RefusalCode;
+  /** The activity that it is about. */
+  readonly path?: string;
+  /** A JSON pointer into the instruction, if a value of it is at fault. */
+  readonly pointer?: string;
+  readonly detail: string;
+}
+
+/** Something that a person should know before they give an instruction. */
+export type InstructionWarning = Pick<InstructionRefusal, 'code' | 'path' | 'detail'>;
+
+/** Answers questions about JSON Schemas. The core itself validates nothing. */
+export interface Schemas {
+  /** Returns the schemas of an operation; undefined if they are unknown. */
+  readonly of: (agent: string, operation: string) => OperationSchemas | undefined;
+  /** Returns the problems of a value, each with a JSON pointer that begins with `at`. */
+  readonly problems: (schema: JsonObject, value: Json, at: string) => readonly { readonly pointer: string; readonly detail: string }[];
+}
+
+/** An order about which an instruction is checked. */
+export interface Judged {
+  readonly program: Program;
+  readonly subject: Subject;
+  readonly state: State;
+  readonly processState: ProcessState;
+  readonly outcome: Outcome | null;
+  readonly suspended: boolean;
+  readonly schemas: Schemas;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** One kind of instruction: when it is feasible, and what it does. A new kind needs a file in this folder and its line in the index. */
+export interface InstructionKind<I> {
+  /** Returns every reason against the instruction; none if it is feasible. */
+  readonly refusals: (order: Judged, instruction: I) => readonly InstructionRefusal[];
+  readonly warnings?: (order: Judged, instruction: I) => readonly InstructionWarning[];
+  /** Returns the paths of activities that are closed without being done. */
+  readonly skips?: (order: Judged, instruction: I) => readonly string[];
+  /** Whether the order stays in Error, or suspended, until its instance says otherwise. Default: it continues. */
+  readonly keepsRest?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => boolean;
+  /** Returns the event of the kind. Default: `instructed`, which calls `apply`. */
+  readonly event?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => EventContent;
+  /** Applies the instruction to an order that has begun and is not closed. */
+  readonly apply?: (builder: TransitionBuilder, instruction: I) => void;
+}
+
+export const refusal = (
+  code: RefusalCode,
+  detail: string,
+  about: Pick<InstructionRefusal, 'path' | 'pointer'> = {},
+): InstructionRefusal => ({
+  code,
+  ...about,
+  detail,
+});
+
+/** Returns the reason against every instruction to a finished order. */
+export const whenFinished = ({ processState, outcome }: Judged): readonly InstructionRefusal[] =>
+  processState === 'Processed' ? [refusal('finished', `The order is finished (${outcome}). Submit a new one instead.`)] : [];
+
+/** Returns the reason against instructions that need an order which is not being undone. */
+export function whenUndone({ state, processState }: Judged): readonly InstructionRefusal[] {
+  const { ending } = state;
+  if (!ending) return [];
+  const how =
+    processState === 'Error'
+      ? `The order is in Error while being undone, to end as ${ending.outcome}. Resubmit it to continue.`
+      : `The order is already being undone, and will end as ${ending.outcome}.`;
+  return [refusal('undo-running', how)];
+}
+
+/** Returns the first reasons that there are. */
+export function firstOf(...reasons: readonly (() => readonly InstructionRefusal[])[]): readonly InstructionRefusal[] {
+  for (const reasonsOf of reasons) {
+    const found = reasonsOf();
+    if (found.length > 0) return found;
+  }
+  return [];
+}

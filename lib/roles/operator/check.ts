@@ -1,0 +1,37 @@
+import type { CoreFact } from '#core/data/journal';
+import { sampleOfJson } from '#core/definition/sample';
+import { type Check, checkOf } from '#core/instructions/check';
+import { forecast } from '#core/instructions/forecast';
+import { kindOf } from '#core/instructions/index';
+import type { Judged } from '#core/instructions/kind';
+import type { Store } from '#ports/store';
+import { withUndoPages } from '#roles/scheduler/paging';
+import type { Loaded, PlannedWrite } from '#roles/scheduler/types';
+import { estimateOf } from './estimate.ts';
+import type { Decision } from './instruction.ts';
+
+/** Returns what a planned write does, and what follows it. */
+export async function checkOfPlan(
+  { order, record, instance, program }: Loaded,
+  planned: PlannedWrite,
+  { decision, judged, store }: { readonly decision: Decision; readonly judged: Judged; readonly store: Pick<Store, 'undoPage'> },
+): Promise<Check> {
+  const { schemas, subject, now } = judged;
+  const follows = forecast({
+    program,
+    subject,
+    state: await withUndoPages(store, order.orderId, planned.instance.state),
+    at: now,
+    epoch: planned.record.epoch,
+    output: (agent, operation) => sampleOfJson(schemas.of(agent, operation)?.output ?? {}, operation),
+  });
+  const facts = planned.instance.tail.filter(({ seq }) => seq > instance.seq) as readonly CoreFact[];
+  const [warnings, skips] = decision.kind === 'signal' ? [[], []] : saidBy(decision, judged);
+  const check = checkOf(program, instance.state, { facts, requests: planned.requests, follows, skips }, warnings);
+  return { ...check, estimate: estimateOf(planned.requests.length + follows.requests.length, record) };
+}
+
+function saidBy(decision: Exclude<Decision, { kind: 'signal' }>, judged: Judged) {
+  const kind = kindOf(decision);
+  return [kind.warnings?.(judged, decision) ?? [], kind.skips?.(judged, decision) ?? []] as const;
+}

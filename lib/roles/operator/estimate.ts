@@ -1,0 +1,32 @@
+import type { StateRecord } from '#ports/records';
+
+/** List prices of us-east-1 in dollars. */
+const prices = {
+  writeUnit: 0.625e-6,
+  readUnit: 0.125e-6,
+  queueCall: 0.4e-6,
+  run: 0.2e-6,
+  gigabyteSecond: 16.6667e-6,
+};
+
+/** The most that one request takes beside its state: its message and its answer sent, received and deleted, and the wake-ups. */
+const perRequest = { writes: 2, reads: 2, queueCalls: 10, runs: 3, gigabytes: 1 };
+
+/**
+ * Returns an upper bound of the requests and of their price. Each request may be repeated until the order's failure limit, and each may
+ * take its whole time.
+ */
+export function estimateOf(
+  requests: number,
+  { maxFailures, stepMs, blob }: Pick<StateRecord, 'maxFailures' | 'stepMs' | 'blob'>,
+): { readonly requests: number; readonly dollars: number } {
+  const most = requests * (maxFailures + 1);
+  const kilobytes = Math.ceil(blob.length / 1024) + 2;
+  const each =
+    perRequest.writes * kilobytes * prices.writeUnit +
+    perRequest.reads * kilobytes * prices.readUnit +
+    perRequest.queueCalls * prices.queueCall +
+    perRequest.runs * prices.run +
+    perRequest.gigabytes * (stepMs / 1000) * prices.gigabyteSecond;
+  return { requests: most, dollars: Math.ceil(most * each * 1e6) / 1e6 };
+}

@@ -1,0 +1,17 @@
+import type { StateRecord } from '#ports/records';
+import type { Instance, JournalEntry } from './instance.ts';
+
+/** How an order stands before or after an instruction. */
+export type Standing = Pick<StateRecord, 'processState' | 'outcome' | 'suspended'>;
+
+export const standing = ({ processState, outcome, suspended }: StateRecord): Standing => ({ processState, outcome, suspended });
+
+/** Adds to each instruction of this write how the order stands after it. The rest of the write decides that. */
+export function withStandingAfter(instance: Instance, since: number, record: StateRecord): Instance {
+  const isNew = (entry: JournalEntry): boolean => entry.type === 'InstructionGiven' && entry.seq > since;
+  if (!instance.tail.some(isNew)) return instance;
+  return { ...instance, tail: instance.tail.map((entry) => (isNew(entry) ? withAfter(entry, record) : entry)) };
+}
+
+const withAfter = (entry: JournalEntry, record: StateRecord): JournalEntry =>
+  entry.type === 'InstructionGiven' ? { ...entry, after: { ...standing(record), ...entry.after } } : entry;
