@@ -108,11 +108,13 @@ const headView = ({ rev, processState, outcome, suspended, fault }: StateHead) =
   fault: fault?.type ?? null,
 });
 
-/** Returns the content of a decision. An answer and a payload may hold secrets, so they are masked as a whole. */
+const maskedFields: ReadonlySet<string> = new Set(['answer', 'input', 'output']);
+
+/** Returns the content of a decision. Values of people may hold secrets, so they are masked as a whole. */
 function argumentsOf(decision: Decision): JsonObject {
   if (decision.kind === 'signal') return { name: decision.name, payload: mask };
   const { by: _, reason: __, kind: ___, ...rest } = decision;
-  return { ...rest, ...('answer' in rest ? { answer: mask } : {}) } as JsonObject;
+  return Object.fromEntries(Object.entries(rest).map(([field, value]) => [field, maskedFields.has(field) ? mask : (value as Json)]));
 }
 
 function instructionOf({ caller, body }: InstructionCall): Instruction {

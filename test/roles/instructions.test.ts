@@ -27,7 +27,12 @@ import {
 
 type Options = Parameters<Desk['system']['scheduler']['instruct']>[2];
 let ids = 0;
-const instruct = (desk: Desk, orderId: string, more: Partial<Instruction> = {}, options: Partial<Options> = {}) =>
+const instruct = (
+  desk: Desk,
+  orderId: string,
+  more: Partial<Extract<Instruction, { kind: 'resubmit' }>> = {},
+  options: Partial<Options> = {},
+) =>
   timePasses(
     desk.clock,
     desk.system.scheduler.instruct(

@@ -54,6 +54,17 @@ export const InstructionBody = z.discriminatedUnion('kind', [
   instruction('mark-compensated', {
     path: path.exactOptional().describe('the step whose undo keeps failing; optional if there is only one'),
   }),
+  instruction('skip', {
+    path: path.exactOptional().describe('a step, a wait or a question that is not closed; optional where one is blocked'),
+    output: anyJson.exactOptional().describe('fits the schema of the operation, of the signal or of the answer'),
+    effect: z.enum(['none', 'done']).describe('done: somebody did it by hand, so that its undo is registered with that output'),
+  }),
+  instruction('replace-input', {
+    path: path.exactOptional().describe('a step that is not closed; optional where one is blocked'),
+    input: anyJson.describe('the whole input; a mask stands for the secret that is there'),
+  }),
+  instruction('retry-undo', { path: path.exactOptional().describe('the step whose undo keeps failing; all of them without it') }),
+  instruction('acknowledge', {}),
   instruction('suspend', {}),
   instruction('resume', {}),
   instruction('cancel', {}),

@@ -6,7 +6,7 @@ import type { ActivityBase, Template } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
 import { type Behavior, type Context, close, type Next, noChildren, raise, succeeded, wait } from '#core/engine/behavior';
 import { pauseBeforeRetry, repliedWhileCompensating } from '#core/engine/confirmation';
-import { failWithoutRequest, requestAgain, requestAttempt, timeIsOver } from '#core/engine/step-attempts';
+import { failWithoutRequest, inputIn, requestAgain, requestAttempt, timeIsOver } from '#core/engine/step-attempts';
 import { brief, refusedOutput, rejection } from '#core/engine/step-replies';
 
 /** An activity that sends requests: a step, or a call. */
@@ -102,7 +102,7 @@ function begin(step: RemoteStep, context: Context): Next<StepState> {
   if (!memo) return requestAttempt(step, context.firstGeneration, 1, context);
   if (memo.outcome === 'refused' || memo.outcome === 'undone') return requestAttempt(step, memo.generation + 1, 1, context);
 
-  const input = context.evaluate(step.input);
+  const input = inputIn(step, context);
   if (!input.ok) return failWithoutRequest(input.fault, { generation: memo.generation, attempt: 0 }, context);
   if (hasOtherInput(memo, input.value)) return replaceFormerRun(step, memo, context);
   if (memo.outcome === 'done') return close(succeeded(memo.output));

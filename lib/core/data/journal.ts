@@ -1,6 +1,6 @@
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
-import type { Closing, Result } from './state.ts';
+import type { Closing, Result, Skip } from './state.ts';
 
 /**
  * A fact that the core writes into the journal. `attemptId` is the end of a request id: `requestIdFrom` adds order and
@@ -30,6 +30,8 @@ export type CoreFact =
   | { readonly type: 'UndoFailed'; readonly path: string; readonly attemptId: string; readonly stuck: boolean; readonly fault?: Fault }
   | { readonly type: 'SignalReceived'; readonly name: string; readonly path?: string }
   | { readonly type: 'MarkedCompensated'; readonly path: string }
+  /** The activity closes without being done, because of an instruction. */
+  | { readonly type: 'ActivitySkipped'; readonly path: string; readonly effect: Skip['effect'] }
   | { readonly type: 'OrderBlocked'; readonly path: string; readonly fault: Fault }
   | { readonly type: 'OrderUnblocked'; readonly path: string };
 

@@ -113,6 +113,18 @@ export interface KeptSignal {
 /** How an order ended. */
 export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 'terminated';
 
+/** An activity that is closed without being done, with an output that somebody gave. */
+export interface Skip {
+  readonly output?: Json;
+  /**
+   * `none`: nothing was done. `done`: a person did it by hand, and it can be undone. `kept`: it was done before the order went back, and
+   * its output is taken again.
+   */
+  readonly effect: 'none' | 'done' | 'kept';
+  /** The generation of what was done by hand, if the step was requested before. */
+  readonly generation?: number;
+}
+
 /** Why an order waits for a person. */
 export interface Blocked {
   readonly path: string;
@@ -152,6 +164,10 @@ export interface State {
   readonly pagedUndo?: PagedUndo;
   /** The results of steps inside a running retry, by path. */
   readonly memos?: { readonly [path: string]: StepMemo };
+  /** The activities that are closed as soon as it is their turn, by path. */
+  readonly skips?: { readonly [path: string]: Skip };
+  /** The inputs that a person gave in place of those of the definition, by the path of the step. */
+  readonly inputs?: { readonly [path: string]: Json };
   readonly ending?: Ending;
   /** A fault handler of the workflow compensated the whole order. */
   readonly compensated?: true;

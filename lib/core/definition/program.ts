@@ -127,7 +127,7 @@ export function* expressionsIn(template: Template, pointer = ''): Generator<{ te
       yield* expressionsIn(entry as Template, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
-type Instance = Pick<State, 'outputs' | 'vars'> & Partial<Pick<State, 'activities'>>;
+type Instance = Pick<State, 'outputs' | 'vars' | 'inputs'> & Partial<Pick<State, 'activities'>>;
 
 /**
  * Returns the values that expressions at a path of an instance may read. These are the order, kept outputs, variables,
@@ -162,7 +162,8 @@ export function inputOf(
   const node = nodeAt(program, path);
   const { mode, input } = stepOf(node, state.activities?.[path]) ?? {};
   if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => undoPathOf(entry.path) === path)?.input ?? null };
-  const asked = input ?? (mode === 'confirm' ? state.undo?.find((entry) => entry.path === path)?.requestInput : undefined);
+  const asked =
+    input ?? (mode === 'confirm' ? state.undo?.find((entry) => entry.path === path)?.requestInput : undefined) ?? state.inputs?.[path];
   if (asked !== undefined) return { ok: true, value: asked };
   return fill(isRemote(node) ? node.input : null, scopeOf(program, subject, state, path));
 }

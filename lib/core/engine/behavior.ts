@@ -100,6 +100,8 @@ export interface Context {
   readonly turn: number | undefined;
   /** A factor from 0.8 to 1.2 for the pauses of one effect. It spreads the retries of steps that failed together. */
   readonly jitter: (generation: number) => number;
+  /** The input that a person gave the step in place of that of its definition. */
+  readonly input: Json | undefined;
   /** The memo of a step inside an activity that may run it again, such as a retry. */
   readonly memo: StepMemo | undefined;
   /** Returns the path of the composite with this name. Without a name, returns the composite whose handler contains this activity. */

@@ -3,7 +3,7 @@ import { attemptIdOf } from '#core/data/ids';
 import type { StepState } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { close } from './closing.ts';
-import { confirm, undoLate } from './compensation.ts';
+import { confirm, restartedAfterReplacing, undoLate } from './compensation.ts';
 import { isRunToConfirm, possibleUntil } from './confirmation.ts';
 import { requestCancel } from './requests.ts';
 import { faultIn, isDefiniteRefusal } from './step-replies.ts';
@@ -54,7 +54,12 @@ function cancelStep(builder: TransitionBuilder, path: string): void {
 
 function closeRefused(builder: TransitionBuilder, path: string, local: StepState): void {
   noteRefused(builder, path, local);
-  close(builder, path, { result: 'Canceled' });
+  closeCanceled(builder, path);
+}
+
+/** Closes a canceled step, unless it starts again because something replaces what it did. */
+function closeCanceled(builder: TransitionBuilder, path: string): void {
+  if (!restartedAfterReplacing(builder, path)) close(builder, path, { result: 'Canceled' });
 }
 
 /** Handles the reply to a canceled step. A completed step is undone before it closes. */
@@ -64,7 +69,7 @@ export function answerCanceled(builder: TransitionBuilder, path: string, reply: 
     builder.fact({ type: 'LateResult', path, attemptId: attemptIdOf(local) });
     if (canBeUndone(builder, path)) return undoLate(builder, path, local, reply.output);
     noteDone(builder, path, local, reply.output);
-    return close(builder, path, { result: 'Canceled' });
+    return closeCanceled(builder, path);
   }
   if (isDefiniteRefusal(reply)) return closeRefused(builder, path, local);
   const node = builder.node(path);
@@ -86,5 +91,5 @@ export function leaveUnknown(builder: TransitionBuilder, path: string, local: St
   if (canBeUndone(builder, path) && isRemote(node)) return confirm(builder, path, { ...local, until: possibleUntil(node, local) });
   builder.fact({ type: 'OutcomeUnknown', path, attemptId: attemptIdOf(local) });
   noteUnknown(builder, path, local);
-  close(builder, path, { result: 'Canceled' });
+  closeCanceled(builder, path);
 }

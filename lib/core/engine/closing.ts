@@ -3,7 +3,7 @@ import { attemptIdOf } from '#core/data/ids';
 import { closedFact } from '#core/data/journal';
 import type { Closing } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
-import { withOutput, withoutMemo, withoutReadOutputs } from './memory.ts';
+import { withOutput, withoutInstruction, withoutMemo, withoutReadOutputs } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
 /** Closes an activity: removes it from the state and notifies its parent. */
@@ -16,6 +16,7 @@ export function close(builder: TransitionBuilder, path: string, closing: Closing
   builder.fact(closedFact(path, closing, step && attemptIdOf(step)));
   if (runsAgain(node)) builder.replaceState(withoutMemo(builder.program, builder.state, path));
   builder.replaceState(withoutReadOutputs(builder.program, builder.state, path));
+  builder.replaceState(withoutInstruction(builder.program, builder.state, path));
   notifyParent(builder, path, parent, closing);
 }
 

@@ -132,6 +132,21 @@ export function replaceFormer(builder: TransitionBuilder, path: string): Fault |
   return undefined;
 }
 
+/** Begins to undo what an earlier run of a step did, or to find out whether it did. Returns false if there is nothing. */
+export function undoFormer(builder: TransitionBuilder, path: string): boolean {
+  const entry = builder.state.undo?.find((each) => each.path === path);
+  if (!entry) return false;
+  const { generation, attempt = 1, until, requestInput: input } = entry;
+  const { at, epoch } = builder.event;
+  if (!isKnownDone(entry)) confirm(builder, path, { generation, attempt, until, replacesFormer: true, input });
+  else {
+    const former = { generation, attempt, epoch, since: at, completeBy: at, replacesFormer: true } as const;
+    builder.setStep(path, { ...former, mode: 'cancel', phase: 'undoing' });
+    undo(builder, entry, path);
+  }
+  return true;
+}
+
 /** Restarts a step with its present input after its former effect is undone, unless it was canceled meanwhile. */
 export function restartedAfterReplacing(builder: TransitionBuilder, path: string): boolean {
   if (!builder.step(path).replacesFormer || builder.activity(path)?.status !== 'Executing') return false;

@@ -50,6 +50,10 @@ export class ActivityContext implements Context {
     return firstGenerationOf(this.builder.subject);
   }
 
+  get input(): Json | undefined {
+    return this.builder.state.inputs?.[this.path];
+  }
+
   get memo(): StepMemo | undefined {
     return this.builder.state.memos?.[this.path];
   }

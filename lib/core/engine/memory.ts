@@ -78,6 +78,19 @@ const assignedInside = (node: Activity): readonly string[] => behaviorOf(node.ac
 
 const isInside = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);
 
+/** Drops what a person has said about an activity that is closed, unless a retry may run it again. */
+export function withoutInstruction(program: Program, state: State, path: string): State {
+  const { skips, inputs, ...others } = state;
+  if (skips?.[path] === undefined && (inputs?.[path] === undefined || isRetried(program, state, path))) return state;
+  const [skipsLeft, inputsLeft] = [without(skips, path), isRetried(program, state, path) ? inputs : without(inputs, path)];
+  return { ...others, ...(skipsLeft ? { skips: skipsLeft } : {}), ...(inputsLeft ? { inputs: inputsLeft } : {}) };
+}
+
+function without<T>(values: { readonly [path: string]: T } | undefined, path: string): { readonly [path: string]: T } | undefined {
+  const left = Object.entries(values ?? {}).filter(([each]) => each !== path);
+  return left.length > 0 ? Object.fromEntries(left) : undefined;
+}
+
 export const withSignal = (state: State, signal: KeptSignal): State => ({ ...state, signals: [...(state.signals ?? []), signal] });
 
 export function withoutSignal({ signals = [], ...state }: State, signal: KeptSignal): State {
@@ -86,7 +99,10 @@ export function withoutSignal({ signals = [], ...state }: State, signal: KeptSig
 }
 
 /** Returns the state of an order that has closed. It keeps only what may still be read. */
-export function closedWith(outcome: Outcome, { blocked: _, undo, pagedUndo, memos: __, ending, signals: ___, ...state }: State): State {
+export function closedWith(
+  outcome: Outcome,
+  { blocked: _, undo, pagedUndo, memos: __, ending, signals: ___, skips: ____, inputs: _____, ...state }: State,
+): State {
   // The caller may compensate this order later.
   const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(pagedUndo ? { pagedUndo } : {}) } : {};
   const failure = ending?.fault ? { failure: ending.fault } : {};

@@ -1,3 +1,4 @@
+import type { Skip } from '#core/data/state';
 import { awaitsReply, type StepState } from '#core/data/step-state';
 import { blockOrContinue, noAnswerTo, unblock } from './blocking.ts';
 import { cancel } from './cancellation.ts';
@@ -7,6 +8,7 @@ import { forgetLate } from './lateness.ts';
 import { repeat, repeatWhere, wakeAll } from './repetition.ts';
 import { answer, answerRecorded } from './reply.ts';
 import { deliverSignals } from './signal.ts';
+import { closeSkips, skip } from './skipping.ts';
 import { restoreTimes } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
@@ -16,7 +18,6 @@ import type { TransitionBuilder } from './transition-builder.ts';
  * is blocked again.
  */
 export function resubmit(builder: TransitionBuilder, path: string, completeWithinSeconds: number | undefined): void {
-  const { at, epoch } = builder.event;
   forgetLate(builder);
   const failed = builder.activity(path);
   const mode = builder.stepAt(path)?.mode;
@@ -25,7 +26,23 @@ export function resubmit(builder: TransitionBuilder, path: string, completeWithi
   if (failed?.awaitsPerson && failed.reply?.status === 'succeeded') answer(builder, path, failed.reply);
   else if (failed?.awaitsPerson || (!failed?.reply && (mode === 'undo' || mode === 'confirm'))) repeat(builder, path, failed?.reply);
 
-  continueAll(builder, (local) => !local.mode && awaitsReply(local) && (local.completeBy <= at || local.epoch !== epoch));
+  continueAll(builder, (local) => isToRepeat(builder, local));
+}
+
+/** Whether an open request has expired, or belongs to an earlier claim. */
+const isToRepeat = ({ event: { at, epoch } }: TransitionBuilder, local: StepState): boolean =>
+  !local.mode && awaitsReply(local) && (local.completeBy <= at || local.epoch !== epoch);
+
+/** Closes the activity that blocks the order without doing it, and continues the order. */
+export function skipBlocked(builder: TransitionBuilder, path: string, given: Skip): void {
+  forgetLate(builder);
+  builder.set({ skips: { ...builder.state.skips, [path]: given } });
+  unblock(builder, path);
+  builder.continuesWhileBlocked = true;
+  const step = builder.stepAt(path);
+  // The step was done after all: what it did is undone first.
+  if (step && builder.activity(path)?.reply?.status === 'succeeded') skip(builder, path, given);
+  continueAll(builder, (local) => isToRepeat(builder, local));
 }
 
 /** Resumes a suspended order. Late steps stay with the supervisor: it has not counted them yet, or its next event repeats them. */
@@ -37,6 +54,8 @@ export function resume(builder: TransitionBuilder): void {
 
 /** Applies the recorded replies and signals, then repeats open requests, then wakes whatever is due. */
 function continueAll(builder: TransitionBuilder, isRequestedAgain: (local: StepState) => boolean): void {
+  closeSkips(builder);
+  runJobs(builder);
   answerRecorded(builder);
   deliverSignals(builder);
   repeatWhere(builder, isRequestedAgain);

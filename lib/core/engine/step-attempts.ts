@@ -5,7 +5,7 @@ import { fits, type Json, utf8Bytes } from '#core/data/json';
 import type { OperatingStep, StepState } from '#core/data/step-state';
 import { limits } from '#core/definition/definition';
 import { mayChange } from '#core/definition/template';
-import { type Context, type Next, raise, request } from './behavior.ts';
+import { type Context, type Evaluated, type Next, raise, request } from './behavior.ts';
 import { lastHeard } from './no-answer.ts';
 
 /** Returns the milliseconds that one attempt may take. */
@@ -21,6 +21,10 @@ export const requestAgain = (step: RemoteStep, local: StepState, context: Contex
   const asked = { ...local, attempt: local.attempt + 1, epoch, since: at, completeBy, phase: 'requested' as const };
   return { verb: 'requestAgain' as const, state: asked };
 };
+
+/** Returns the input of a step: the one that a person gave it, or that of its definition. */
+export const inputIn = ({ input }: RemoteStep, context: Context): Evaluated =>
+  context.input === undefined ? context.evaluate(input) : { ok: true, value: context.input };
 
 function refusedInput(input: Json): Fault | undefined {
   if (fits(input, limits.inputBytesMax)) return undefined;
@@ -54,7 +58,7 @@ export const requestAttempt = (
   const previous = { generation, attempt: attempt - 1, ...kept };
 
   if (endBy !== undefined && at >= endBy) return failWithoutRequest(deadlinePassed, previous, context);
-  const input = before === undefined ? context.evaluate(step.input) : ({ ok: true, value: before } as const);
+  const input = before === undefined ? inputIn(step, context) : ({ ok: true, value: before } as const);
   if (!input.ok) return failWithoutRequest(input.fault, previous, context);
   // One key has one input, so a repeated request is sent whatever its size.
   const tooLarge = before === undefined ? refusedInput(input.value) : undefined;

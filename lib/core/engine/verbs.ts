@@ -14,11 +14,14 @@ import { isHandled, isUsedUp } from './fault-routing.ts';
 import { restarted, variablesOf, withoutSignal } from './memory.ts';
 import { requestWakeUp, sendRequests } from './requests.ts';
 import { refused } from './size-limit.ts';
+import { closeSkipped } from './skipping.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { canBeUndone, noteDone, noteRefused, noteUndone, noteWhole } from './undo-list.ts';
 
 /** Starts an activity. The journal gets an `ActivityStarted` unless the activity sends a request, which has its own fact. */
 export function execute(builder: TransitionBuilder, path: string): void {
+  const skip = builder.state.skips?.[path];
+  if (skip) return closeSkipped(builder, path, skip);
   const node = builder.node(path);
   const behavior = builder.behavior(path);
   const vars = runsAgain(node) ? variablesOf(builder.state, node) : undefined;

@@ -1,25 +1,44 @@
+import { type Acknowledge, acknowledge } from './acknowledge.ts';
 import { type Cancel, cancel } from './cancel.ts';
 import { type Compensate, compensate } from './compensate.ts';
 import type { InstructionKind } from './kind.ts';
 import { type MarkCompensated, markCompensated } from './mark-compensated.ts';
+import { type ReplaceInput, replaceInput } from './replace-input.ts';
 import { type Resubmit, resubmit } from './resubmit.ts';
 import { type Resume, resume } from './resume.ts';
+import { type RetryUndo, retryUndo } from './retry-undo.ts';
+import { type Skip, skip } from './skip.ts';
 import { type Suspend, suspend } from './suspend.ts';
 import { type Terminate, terminate } from './terminate.ts';
 
 /** The kinds of instructions. A new kind needs a file in this folder, its name here and its shape below. */
 const kinds = {
+  acknowledge,
   cancel,
   compensate,
   'mark-compensated': markCompensated,
+  'replace-input': replaceInput,
   resubmit,
   resume,
+  'retry-undo': retryUndo,
+  skip,
   suspend,
   terminate,
 } satisfies Record<OrderInstruction['kind'], unknown>;
 
 /** What an instruction tells an order to do. Who gives it, and why, is not part of it. */
-export type OrderInstruction = Cancel | Compensate | MarkCompensated | Resubmit | Resume | Suspend | Terminate;
+export type OrderInstruction =
+  | Acknowledge
+  | Cancel
+  | Compensate
+  | MarkCompensated
+  | ReplaceInput
+  | Resubmit
+  | Resume
+  | RetryUndo
+  | Skip
+  | Suspend
+  | Terminate;
 
 export type OrderInstructionKind = OrderInstruction['kind'];
 

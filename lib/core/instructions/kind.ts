@@ -64,6 +64,8 @@ export interface Judged {
   readonly processState: ProcessState;
   readonly outcome: Outcome | null;
   readonly suspended: boolean;
+  /** The number of exceptions and tasks of the order that are open. */
+  readonly openCauses: number;
   readonly schemas: Schemas;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -79,7 +81,7 @@ export interface InstructionKind<I> {
   /** Whether the order stays in Error, or suspended, until its instance says otherwise. Default: it continues. */
   readonly keepsRest?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => boolean;
   /** Returns the event of the kind. Default: `instructed`, which calls `apply`. */
-  readonly event?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => EventContent;
+  readonly event?: (order: Pick<Judged, 'program' | 'state' | 'subject'>, instruction: I) => EventContent;
   /** Applies the instruction to an order that has begun and is not closed. */
   readonly apply?: (builder: TransitionBuilder, instruction: I) => void;
 }
@@ -108,6 +110,12 @@ export function whenUndone({ state, processState }: Judged): readonly Instructio
       : `The order is already being undone, and will end as ${ending.outcome}.`;
   return [refusal('undo-running', how)];
 }
+
+/** Returns the reason against instructions to an order that was suspended before it went into Error. */
+export const whenSuspendedInError = ({ suspended, processState }: Judged): readonly InstructionRefusal[] =>
+  suspended && processState === 'Error'
+    ? [refusal('suspended', 'The order was suspended before it went into Error. Resume it first.')]
+    : [];
 
 /** Returns the first reasons that there are. */
 export function firstOf(...reasons: readonly (() => readonly InstructionRefusal[])[]): readonly InstructionRefusal[] {

@@ -1,6 +1,15 @@
 import { isQuestion } from '#core/data/fault';
 import type { Json } from '#core/data/json';
-import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished, whenUndone } from './kind.ts';
+import {
+  firstOf,
+  type InstructionKind,
+  type InstructionRefusal,
+  type Judged,
+  refusal,
+  whenFinished,
+  whenSuspendedInError,
+  whenUndone,
+} from './kind.ts';
 
 /** Runs the failed step of a blocked order again, or answers its question. */
 export interface Resubmit {
@@ -15,7 +24,7 @@ export const resubmit: InstructionKind<Resubmit> = {
   refusals: (order, { answer, completeWithinSeconds }) =>
     firstOf(
       () => whenFinished(order),
-      () => whenSuspended(order),
+      () => whenSuspendedInError(order),
       // An order that is in Error while being undone continues its undo.
       () => (order.processState === 'Error' ? [] : whenUndone(order)),
       () => whenNotInError(order),
@@ -27,11 +36,6 @@ export const resubmit: InstructionKind<Resubmit> = {
     ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }),
   }),
 };
-
-const whenSuspended = ({ suspended, processState }: Judged): readonly InstructionRefusal[] =>
-  suspended && processState === 'Error'
-    ? [refusal('suspended', 'The order was suspended before it went into Error. Resume it first.')]
-    : [];
 
 const whenNotInError = ({ processState }: Judged): readonly InstructionRefusal[] =>
   processState === 'Error' ? [] : [refusal('not-blocked', `Only an order in Error can be resubmitted; this one is ${processState}.`)];

@@ -36,7 +36,7 @@ export interface InstructionPlan {
 export interface Decided {
   readonly program: Program;
   readonly order: Pick<OrderRecord, 'orderId' | 'body' | 'firstGeneration'>;
-  readonly record: Pick<StateRecord, 'processState' | 'outcome' | 'suspended'>;
+  readonly record: Pick<StateRecord, 'processState' | 'outcome' | 'suspended' | 'open'>;
   readonly instance: { readonly state: State };
 }
 
@@ -48,6 +48,7 @@ export const judgedOf = ({ program, order, record, instance }: Decided, schemas:
   processState: record.processState,
   outcome: record.outcome,
   suspended: record.suspended,
+  openCauses: record.open?.length ?? 0,
   schemas,
   now,
 });

@@ -22,7 +22,7 @@ import { type InstructionPlan, instructionPlan, judgedOf, problemsWith, refusals
 import { type Find, onOrder } from './find.ts';
 import { type CallKey, createCallKeys, storedCallKey } from './idempotency.ts';
 import type { Decision } from './instruction.ts';
-import { withPayloadSealed } from './sealed-payload.ts';
+import { bringsValues, withPayloadSealed } from './sealed-payload.ts';
 
 export type Instructed =
   | { readonly outcome: 'done'; readonly rev: number }
@@ -92,7 +92,7 @@ export function createInstructing(
     if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
     const judged = judgedOf(loaded, schemas, readAt);
-    const seal = (): Decision => (orderKey && keys ? withPayloadSealed(loaded.program, decision, orderKey, keys) : decision);
+    const seal = (): Decision => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
     return refused(found, decision, { judged, heldBy, dryRun }) ?? carryOut(loaded, seal(), { ...how, key, judged }, now);
   }
 
@@ -135,7 +135,7 @@ export function createInstructing(
 
 /** Decrypts the order's key if the call needs it: to compare its content with that of an earlier call, or to seal its payload. */
 async function keyFor({ order }: Loaded, decision: Decision, how: How, keys: Keys | undefined): Promise<OrderKey | undefined> {
-  const needsKey = how.key !== undefined || decision.kind === 'signal' || decision.kind === 'resubmit';
+  const needsKey = how.key !== undefined || bringsValues(decision);
   return needsKey && order.key !== undefined ? orderKeyIn(order.key, order.orderId, keys) : undefined;
 }
 

@@ -1,19 +1,44 @@
-import type { Program } from '#core/definition/program';
-import { secretPointers } from '#core/definition/secrets';
+import type { Json } from '#core/data/json';
+import { isRemote } from '#core/definition/definition';
+import { nodeAt, type Program } from '#core/definition/program';
+import { withReplaced } from '#core/definition/sealed';
+import { mask, secretPointers } from '#core/definition/secrets';
+import type { Judged } from '#core/instructions/kind';
 import type { Keys } from '#ports/keys';
+import { secretOutputAt } from '#roles/scheduler/redaction';
 import type { OrderKey } from '#roles/secrets/order-key';
-import { withSecretsSealed } from '#roles/secrets/sealing';
+import { sealed, withSecretsSealed } from '#roles/secrets/sealing';
 import type { Decision } from './instruction.ts';
 
-/** Encrypts the secret fields of a signal's payload or of an answer. They have been checked before. */
-export function withPayloadSealed(program: Program, decision: Decision, key: OrderKey, keys: Keys): Decision {
+type Order = Pick<Judged, 'program' | 'state' | 'schemas'>;
+
+/** Whether a decision of this kind brings values that may hold secrets. */
+export const bringsValues = ({ kind }: Decision): boolean =>
+  kind === 'signal' || kind === 'resubmit' || kind === 'skip' || kind === 'replace-input';
+
+/** Encrypts the secret fields of the values that a decision brings. They have been checked before. */
+export function withPayloadSealed(order: Order, decision: Decision, key: OrderKey, keys: Keys): Decision {
+  const { program } = order;
   const random = (bytes: number) => keys.random(bytes);
   if (decision.kind === 'signal') {
     const { name, payload } = decision;
     return { ...decision, payload: withSecretsSealed(payload, pointersOf(program, name), key, random, `signal/${name}#`) };
   }
-  if (decision.kind !== 'resubmit' || decision.answer === undefined) return decision;
-  return { ...decision, answer: withSecretsSealed(decision.answer, pointersOf(program), key, random, 'answer#') };
+  if (decision.kind === 'resubmit' && decision.answer !== undefined)
+    return { ...decision, answer: withSecretsSealed(decision.answer, pointersOf(program), key, random, 'answer#') };
+  const path = ('path' in decision ? decision.path : undefined) ?? order.state.blocked?.path;
+  if (path === undefined) return decision;
+  if (decision.kind === 'skip' && decision.output !== undefined)
+    return { ...decision, output: withSecretsSealed(decision.output, secretOutputAt(program, path), key, random, `${path}#`) };
+  if (decision.kind !== 'replace-input') return decision;
+  // A mask stands for the secret that is there, and is replaced later.
+  const seal = (secret: Json, pointer: string): Json => (secret === mask ? mask : sealed(secret, `${path}#input${pointer}`, key, random));
+  return { ...decision, input: withReplaced(decision.input, secretInputAt(order, path), seal) };
+}
+
+function secretInputAt({ program, schemas }: Order, path: string): readonly string[] {
+  const node = nodeAt(program, path);
+  return isRemote(node) ? secretPointers(schemas.of(node.agent, node.operation)?.input) : [];
 }
 
 /** Returns the secret fields that any activity marks that takes the signal, or any question without a name. */

@@ -1,11 +1,11 @@
 import { kindOf } from '#core/instructions/index';
-import type { StateRecord } from '#ports/records';
+import { type StateRecord, subjectOf } from '#ports/records';
 import { contentOf } from '#roles/operator/event-content';
 import { withKey } from '#roles/operator/idempotency';
 import type { Instruction, Signal } from '#roles/operator/instruction';
 import { thawedDue } from './deadlines.ts';
 import { addFacts, applyEvent, current, type Draft, lock, patchRecord } from './draft.ts';
-import { standing } from './given-instructions.ts';
+import { saidBy, standing } from './given-instructions.ts';
 import { secretsOf } from './redaction.ts';
 import { isForAgent, isValid, replied } from './replies.ts';
 import { blockLikeRecord } from './supervisor-notes.ts';
@@ -67,14 +67,16 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
 function instruct(draft: Draft, instruction: Instruction, key: string | undefined): Draft {
   const { by, reason, kind } = instruction;
   const before = standing(draft.record);
-  const given = { type: 'InstructionGiven', kind, by, reason, before } as const;
+  const said = saidBy(instruction, secretsOf(current(draft)));
+  const given = { type: 'InstructionGiven', kind, by, reason, before, ...(Object.keys(said).length > 0 ? { after: said } : {}) } as const;
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
   const decided = { ...noted, decidedBy: { by, reason } };
-  const content = contentOf(instruction, { program: draft.loaded.program, state: decided.instance.state });
+  const { program, order } = draft.loaded;
+  const asked = { program, state: decided.instance.state, subject: subjectOf(order) };
+  const content = contentOf(instruction, asked);
   if (kind === 'suspend') return applyEvent(patchRecord(decided, { suspended: true }), content);
   if (kind === 'resume') return resume(decided);
-  if (kindOf(instruction).keepsRest?.({ program: draft.loaded.program, state: draft.instance.state }, instruction))
-    return applyEvent(decided, content);
+  if (kindOf(instruction).keepsRest?.(asked, instruction)) return applyEvent(decided, content);
   const freed = patchRecord(decided, { processState: 'Processing', fault: null, suspended: false });
   // An order that went into Error unclaimed, or after a reset, is claimed by this instruction.
   const claimed = freed.record.lockedBy === null ? lock(freed) : freed;

@@ -1,10 +1,19 @@
+import type { Json, JsonObject } from '#core/data/json';
+import { withoutSealed } from '#core/definition/sealed';
+import { withoutTexts } from '#core/definition/secrets';
 import type { StateRecord } from '#ports/records';
+import type { Instruction } from '#roles/operator/instruction';
 import type { Instance, JournalEntry } from './instance.ts';
 
 /** How an order stands before or after an instruction. */
 export type Standing = Pick<StateRecord, 'processState' | 'outcome' | 'suspended'>;
 
 export const standing = ({ processState, outcome, suspended }: StateRecord): Standing => ({ processState, outcome, suspended });
+
+/** Returns what an instruction says, without secrets. */
+export function saidBy({ kind: _, by: __, reason: ___, ...said }: Instruction, secrets: readonly string[]): JsonObject {
+  return withoutSealed(withoutTexts(said as { readonly [field: string]: Json }, secrets));
+}
 
 /** Adds to each instruction of this write how the order stands after it. The rest of the write decides that. */
 export function withStandingAfter(instance: Instance, since: number, record: StateRecord): Instance {

@@ -1,0 +1,57 @@
+import { isUndoPath, undonePath, undoPathOf } from '#core/data/ids';
+import { stepAt } from '#core/definition/program';
+import { failingWork } from '#core/engine/compensation';
+import { repeat } from '#core/engine/repetition';
+import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished } from './kind.ts';
+import { whenUndosRest } from './mark-compensated.ts';
+
+/** Requests a failing undo again now, without its pause. Without a path: all that fail. */
+export interface RetryUndo {
+  readonly kind: 'retry-undo';
+  /** The path of the step, or of its undo. */
+  readonly path?: string;
+}
+
+export const retryUndo: InstructionKind<RetryUndo> = {
+  refusals: (order, instruction) =>
+    firstOf(
+      () => whenFinished(order),
+      () => [...whenUndosRest(order), ...ofChoice(order, instruction.path)],
+    ),
+  keepsRest: () => true,
+  apply(builder, { path }) {
+    for (const failing of chosen({ program: builder.program, state: builder.state }, path))
+      if (builder.stepAt(failing)?.phase === 'waitingToRetry') repeat(builder, failing);
+  },
+};
+
+type Order = Pick<Judged, 'program' | 'state'>;
+
+/** Returns the failing undos and confirmations that are meant. */
+const chosen = ({ program, state }: Order, path: string | undefined): readonly string[] =>
+  failingWork(program, state).filter((each) => path === undefined || each === path || each === undoPathOf(path));
+
+function ofChoice(order: Order, path: string | undefined): readonly InstructionRefusal[] {
+  const failing = failingWork(order.program, order.state);
+  const meant = chosen(order, path);
+  const known =
+    failing.length === 0
+      ? 'No undo of this order has failed.'
+      : `Failed undos: ${failing.map((each) => (isUndoPath(each) ? undonePath(each) : each)).join(', ')}.`;
+  if (meant.length === 0 && path !== undefined)
+    return [refusal('no-such-step', `The undo of ${path} is not running, or has not failed yet. ${known}`, { path, pointer: '/path' })];
+  if (meant.length === 0) return [refusal('nothing-to-do', known)];
+  const phases = meant.map((each) => stepAt(order.program, order.state, each)?.phase);
+  if (phases.includes('waitingToRetry')) return [];
+  return phases.includes('requested')
+    ? [refusal('undo-running', 'It is requested right now. Wait for its answer.', { path: meant[0] ?? '' })]
+    : [
+        refusal(
+          'no-undo',
+          'The input of this undo cannot be evaluated, so it is never requested. Do it by hand, then mark it as compensated.',
+          {
+            path: meant[0] ?? '',
+          },
+        ),
+      ];
+}

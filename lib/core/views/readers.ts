@@ -1,0 +1,22 @@
+import { behaviorOf } from '#core/activities/index';
+import { parseExpression } from '#core/definition/expression';
+import { expressionsIn, type Program } from '#core/definition/program';
+import { undoneBy } from '#core/engine/replay';
+
+/** Returns the paths of the activities whose expressions read the output of a step of this name, and of undos that do. */
+export const readersOf = (program: Program, name: string): readonly string[] =>
+  [...program.nodes].flatMap(([path, node]) =>
+    behaviorOf(node.activity)
+      .templates(node)
+      .some((template) => [...expressionsIn(template)].some(({ text }) => reads(text, name)))
+      ? [path]
+      : [],
+  );
+
+/** Whether a reader is the undo of the step at this path. */
+export const isOwnUndo = (program: Program, reader: string, path: string): boolean => undoneBy(program, reader) === path;
+
+function reads(text: string, name: string): boolean {
+  const parsed = parseExpression(text);
+  return parsed.ok && parsed.expression.steps.some((step) => step.name === name);
+}
