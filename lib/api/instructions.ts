@@ -11,6 +11,7 @@ import { callKey } from '#roles/operator/idempotency';
 import type { Instruct, Instructed } from '#roles/operator/instruct';
 import type { Decision, Instruction } from '#roles/operator/instruction';
 import { audited } from './audited.ts';
+import { lockedFor } from './locks.ts';
 import { etagOf } from './orders.ts';
 import { plannedUndo } from './plan.ts';
 import { isRefusal, type Refusal, refuse } from './problem.ts';
@@ -93,7 +94,7 @@ export function carryOutDecision(
     { kind: 'instruction', target: id, action: kind, reason },
     (entry) => {
       const beside = (before: StateHead, after: StateHead) => entry(headView(before), { ...headView(after), ...argumentsOf(decision) });
-      return withoutLease(call, how.dryRun, () => api.scheduler.instruct(id, decision, { ...how, beside }));
+      return withoutLease(call, how.dryRun, () => api.scheduler.instruct(id, decision, { ...how, caller: caller.subject, beside }));
     },
     (instructed) => !isRefusal(instructed) && instructed.outcome === 'done',
   );
@@ -130,17 +131,16 @@ async function undoOf(call: InstructionCall, { feasible }: Check): Promise<{ rea
 
 /** Turns a held lease and an unreadable record into refusals. */
 async function withoutLease(
-  { api }: Pick<Call, 'api'>,
+  call: Pick<Call, 'api' | 'caller'>,
   dryRun: boolean | undefined,
   work: () => Promise<Instructed>,
 ): Promise<Instructed | Refusal> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof InstanceLockedError)
-      return refuse('locked', { headers: { 'retry-after': String(Math.max(1, Math.ceil((error.heldUntil - api.clock.now()) / 1000))) } });
+    if (error instanceof InstanceLockedError) return lockedFor(call, error);
     // During a rollout, a process of the newer version can carry it out: the API answers 503.
-    if (!(error instanceof UnreadableRecordError) || (error.newerUntil ?? 0) > api.clock.now()) throw error;
+    if (!(error instanceof UnreadableRecordError) || (error.newerUntil ?? 0) > call.api.clock.now()) throw error;
     const unreadable = [refusal('unreadable', `The record of the order cannot be read: ${error.reason}.`)];
     return dryRun ? { outcome: 'planned', check: refusedCheck(undefined, unreadable) } : { outcome: 'infeasible', refusals: unreadable };
   }

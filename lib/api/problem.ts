@@ -1,4 +1,4 @@
-import type { Json } from '#core/data/json';
+import type { Json, JsonObject } from '#core/data/json';
 
 /** Every problem the API can answer with: its status, its title and its default detail. */
 export const problems = {
@@ -93,6 +93,8 @@ export interface Refusal {
   readonly problem: ProblemCode;
   readonly errors?: readonly ProblemError[];
   readonly headers?: { readonly [name: string]: string };
+  /** Further members of the problem details. */
+  readonly members?: JsonObject;
 }
 
 /** Limits the response to a body with many mistakes, which would otherwise be many times its size. */
@@ -107,7 +109,7 @@ export const isRefusal = (outcome: object): outcome is Refusal => 'problem' in o
 
 /** Returns the body of RFC 9457. `instance` is the requested path. */
 export const problemText = (
-  { problem, errors }: Refusal,
+  { problem, errors, members }: Refusal,
   { requestId, instance }: { readonly requestId: string; readonly instance: string },
 ): string => {
   const { status, title, detail } = problems[problem];
@@ -119,6 +121,7 @@ export const problemText = (
     instance,
     code: problem,
     requestId,
+    ...members,
   };
   if (errors) text['errors'] = errors.slice(0, errorsMax).map((error) => ({ ...error }));
   return JSON.stringify(text);

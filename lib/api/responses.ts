@@ -27,12 +27,13 @@ const always = {
 
 export function answerResponse({ status, text, headers }: Answer, row: Route | undefined, requestId: string): Response {
   const type = row?.produces === 'text/html' ? 'text/html; charset=utf-8' : 'application/json';
-  return new Response(status === 304 ? null : text, {
+  const isBodiless = status === 204 || status === 304;
+  return new Response(isBodiless ? null : text, {
     status,
     headers: {
       ...always,
       'x-request-id': requestId,
-      ...(status === 304 ? {} : { 'content-type': type }),
+      ...(isBodiless ? {} : { 'content-type': type }),
       'cache-control': 'no-store',
       ...headers,
     },

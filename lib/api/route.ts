@@ -55,7 +55,7 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
 }
 
 export interface Answer {
-  readonly status: 200 | 201 | 202 | 304;
+  readonly status: 200 | 201 | 202 | 204 | 304;
   readonly text: string;
   readonly headers?: { readonly [name: string]: string };
   /** The order that the call was about, for the log. */

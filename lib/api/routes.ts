@@ -6,6 +6,7 @@ import { discardMessage, isDeadLetter, listDeadLetters, resubmitMessage, showDea
 import { eraseOrder } from './erase.ts';
 import { exceptionRoutes } from './exception-routes.ts';
 import { instructOrder } from './instructions.ts';
+import { lockRoutes } from './lock-routes.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
 import { showPlan } from './plan.ts';
@@ -249,6 +250,7 @@ export const routes: readonly Route[] = [
     handle: resubmitMessage,
   }),
   ...clientRoutes,
+  ...lockRoutes,
   ...exceptionRoutes,
   ...auditRoutes,
   ...ruleRoutes,

@@ -9,6 +9,7 @@ import { phaseOf } from '#ports/circuit-breaker';
 import type { StateRecord } from '#ports/records';
 import { channelState, isClosed } from '#roles/channels/state';
 import type { Instance, JournalEntry } from '#roles/scheduler/instance';
+import { lockHolderOf } from '#roles/scheduler/lease';
 import type { Call } from './route.ts';
 
 export interface Seen {
@@ -30,7 +31,8 @@ export async function surroundingsOf(
   const obstacles = new Map(found);
   const answers = lastAnswers(journal);
   const { heldBy, heldUntil } = state;
-  const lock = heldBy !== null && heldUntil !== null && heldUntil > now ? { by: heldBy, until: heldUntil } : undefined;
+  const lock =
+    heldBy !== null && heldUntil !== null && heldUntil > now ? { by: lockHolderOf(state) ?? heldBy, until: heldUntil } : undefined;
   return { childOf, lock, obstacleOf: (agent) => obstacles.get(agent), lastAnswerOf: (path) => answers.get(path) };
 }
 

@@ -5,6 +5,7 @@ import { timeText } from '#ports/messages';
 import type { FaultSummary, OrderRecord, StateHead } from '#ports/records';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { remainingSecondsOf } from '#roles/operator/feasibility';
+import { lockHolderOf, releasedHolder } from '#roles/scheduler/lease';
 import type { Caller } from './authentication.ts';
 import { boundedSteps } from './bounded.ts';
 import { type Followed, type OrderWait, type Outage, waitOfHead, waitOfOrder } from './order-waits.ts';
@@ -102,7 +103,13 @@ function causeOf({ orderId, open = [] }: StateHead): { readonly exceptionId?: st
   return error.isQuestion ? { taskId } : { exceptionId: exceptionIdOf(orderId, error.seq), taskId };
 }
 
-const internalPart = ({ client, rev, epoch, lockedBy, heldBy }: StateHead) => ({ client, rev, epoch, lockedBy, heldBy });
+const internalPart = ({ client, rev, epoch, lockedBy, heldBy, heldUntil }: StateHead) => {
+  const shown =
+    heldBy === releasedHolder
+      ? { heldBy: null, lockedUntil: null }
+      : { heldBy: lockHolderOf({ heldBy }) ?? heldBy, lockedUntil: timeOrNull(heldUntil) };
+  return { client, rev, epoch, lockedBy, ...shown };
+};
 
 const faultView = ({ type, class: faultClass, message, permanent, source, data }: FaultSummary) => ({
   type,

@@ -11,7 +11,7 @@ import { reclaim, repeatWhere, wakeAll } from '#core/engine/repetition';
 import { extend, reply } from '#core/engine/reply';
 import { endFromOutside, resubmit, resume } from '#core/engine/resumption';
 import { signal } from '#core/engine/signal';
-import { restoreTimes, suspend } from '#core/engine/suspension';
+import { beginStandstill, endStandstill, restoreTimes, suspend } from '#core/engine/suspension';
 import type { Inputs, Subject, Transition } from '#core/engine/transition';
 import { TransitionBuilder } from '#core/engine/transition-builder';
 import { execute } from '#core/engine/verbs';
@@ -73,6 +73,10 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
       return state.phase === 'running' ? suspend(builder) : undefined;
     case 'resumed':
       return state.phase === 'suspended' ? resume(builder) : undefined;
+    case 'locked':
+      return state.phase === 'closed' ? undefined : beginStandstill(builder);
+    case 'stoodStill':
+      return endStandstill(builder, event);
   }
 }
 

@@ -121,6 +121,9 @@ const supervising = (app: Cast): Permissions => ({
   looksInto: replyQueuesOf(app),
 });
 
+/** A function that applies messages to orders keeps those that meet a person's lock, and sends them after its end. */
+const keepsMessages: TableRights = { actions: ['DeleteItem', 'PutItem', 'Query'], partitions: [collections.inbox(every)] };
+
 const readsClients: TableRights = { actions: ['GetItem'], partitions: [partitions.clients] };
 
 /** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, and instructions that are repeated. */
@@ -132,6 +135,7 @@ const ofApi: Permissions['documents'] = [
     partitions: [breakers, channels, collections.channels, collections.calls(every), collections.waits],
   },
   { actions: ['DeleteItem', 'GetItem', 'PutItem', 'Query'], partitions: [collections.deadLetters(every)] },
+  keepsMessages,
   { actions: ['BatchGetItem', 'Query'], partitions: [audit] },
   { actions: ['GetItem'], partitions: [collections.auditDigests, collections.rules] },
   { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
@@ -164,13 +168,16 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     writesAuditLog: true,
     dayKeys: 'make',
   }),
-  children: (spec, app) => ({ ...judging(spec, creating(withQueues(scheduling(app), answers(app)))), answersClients: false }),
+  children: (spec, app) => ({
+    ...withDocuments(judging(spec, creating(withQueues(scheduling(app), answers(app)))), [keepsMessages]),
+    answersClients: false,
+  }),
   submissions: (spec, app) => {
     const given = judging(spec, creating(scheduling(app)));
     return { ...given, table: [...given.table, readsClients], dayKeys: 'make' };
   },
   // The scheduler also requeues a message that meets a lease or has lost too many races.
-  scheduler: (spec, app) => judging(spec, scheduling(app)),
+  scheduler: (spec, app) => withDocuments(judging(spec, scheduling(app)), [keepsMessages]),
   // An agent also requeues a request while its circuit breaker is open.
   agent: (spec, app) => {
     const { agents } = app;
@@ -219,6 +226,11 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     dayKeys: 'make',
   }),
 };
+
+const withDocuments = (given: Permissions, more: Permissions['documents']): Permissions => ({
+  ...given,
+  documents: [...given.documents, ...more],
+});
 
 /**
  * Adds the permissions of the failure policy: count failures, dead-letter a message that fails too often, close a channel whose

@@ -63,6 +63,8 @@ export const collections = {
   exceptionGroups: (shard: number | '*') => `GROUPS#${shard}`,
   /** Fingerprints of a workflow and a UTC day (`w#2026-01-31`) that count messages: they have a limit. */
   fingerprints: (of: string) => `FINGERPRINTS#${of}`,
+  /** Messages for an order that a person has locked. */
+  inbox: (orderId: string) => `INBOX#${orderId}`,
   /** State of a channel, under the id `CHANNEL`. */
   channel: (channel: string) => `CHANNEL#${channel}`,
   /** Names of the channels that are closed or were closed recently. Hosts read this one collection instead of every channel. */

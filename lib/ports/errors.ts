@@ -1,14 +1,19 @@
 import type { OrderRecord } from './records.ts';
 
-/** Another host holds the lease of this instance. The error does not name the host, which is internal (LOCK). */
+/** Another host, or a person, holds the lease of this instance. The message names neither: a client may read it (LOCK). */
 export class InstanceLockedError extends Error {
   override readonly name = 'InstanceLockedError';
   readonly orderId: string;
   /** When the lease expires unless its holder renews it: milliseconds since 1970. */
   readonly heldUntil: number;
 
-  constructor(orderId: string, heldUntil: number) {
-    super(`Order ${orderId} is locked by a host that works on it, until ${new Date(heldUntil).toISOString()}. Try again then.`);
+  /** The person who holds it; absent for a host. */
+  readonly person: string | undefined;
+
+  constructor(orderId: string, heldUntil: number, person?: string) {
+    const holder = person === undefined ? 'a host that works on it' : 'a person who works on it';
+    super(`Order ${orderId} is locked by ${holder}, until ${new Date(heldUntil).toISOString()}. Try again then.`);
+    this.person = person;
     this.orderId = orderId;
     this.heldUntil = heldUntil;
   }

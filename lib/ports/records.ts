@@ -51,7 +51,7 @@ export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 't
 
 /** Reason for the next deadline. Only `step` and `claim` count as failures when they pass. */
 export interface DueFor {
-  readonly kind: 'unclaimed' | 'step' | 'claim' | 'request' | 'timer' | 'outbox' | 'unsent' | 'reminder' | 'suspended';
+  readonly kind: 'unclaimed' | 'step' | 'claim' | 'request' | 'timer' | 'outbox' | 'unsent' | 'reminder' | 'suspended' | 'lock';
   readonly path?: string;
   readonly agent?: string;
   /** How often the same step or claim was late before; absent if never. */
@@ -179,7 +179,7 @@ export interface StateRecord {
   /** Time left for the current work while the order is suspended; else null. */
   readonly remainingMs: number | null;
   readonly fault: FaultSummary | null;
-  /** Lease of the instance: its holder, and with `heldUntil` its end (LOCK). */
+  /** Lease of the instance: its holder, a host or a person, and with `heldUntil` its end (LOCK). */
   readonly heldBy: string | null;
   readonly heldUntil: number | null;
   /** The exact next deadline. */

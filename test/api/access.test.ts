@@ -27,6 +27,7 @@ const withoutCursor = (answer: { readonly json: object } | undefined) => ({ ...a
 const cancel = 'POST /orders/{id}/cancel';
 const signal = 'POST /orders/{id}/signals/{name}';
 const wellFormed: { readonly [call: string]: CallOptions } = {
+  'POST /orders/{id}/lock': { body: { seconds: 1, reason: 'r' } },
   'POST /orders': { headers: { 'idempotency-key': 'matrix' }, body: goodSubmission },
   'POST /orders/{id}/cancel': { body: { reason: 'matrix' } },
   'POST /orders/{id}/signals/{name}': { body: {} },
@@ -60,9 +61,11 @@ test('every call is open only to the roles that its row in the table lists, and 
               ? [200, 409]
               : call === 'PUT /clients/{id}'
                 ? [201]
-                : /^(PUT|DELETE) \/rules/.test(call)
-                  ? [400, 428]
-                  : [200];
+                : path === '/orders/{id}/lock'
+                  ? [200, 204, 409]
+                  : /^(PUT|DELETE) \/rules/.test(call)
+                    ? [400, 428]
+                    : [200];
     const other = { any: path.startsWith('/channels') ? message : path.startsWith('/exceptions') ? exceptionIdOf(toCancel, 1) : 'acme' };
     for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : other)) {
       const id = call === cancel && object === 'own' ? toCancel : given;

@@ -21,7 +21,7 @@ const listedFields = [
   'restartedFrom',
   'fault',
 ];
-const internalFields = ['client', 'rev', 'epoch', 'lockedBy', 'heldBy'];
+const internalFields = ['client', 'rev', 'epoch', 'lockedBy', 'heldBy', 'lockedUntil'];
 const listedForOperators = [...listedFields, 'failureCount', 'remainingSeconds', 'waitsFor', ...internalFields];
 const stepFields = [
   'path',

@@ -87,6 +87,9 @@ const rare: { readonly [right: string]: string } = {
   'dynamodb:UpdateItem GROUPS#*': 'an order that is blocked as it is created is rare',
   'dynamodb:GetItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
   'dynamodb:PutItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
+  'dynamodb:DeleteItem INBOX#*': 'few messages meet a lock',
+  'dynamodb:PutItem INBOX#*': 'few messages meet a lock',
+  'dynamodb:Query INBOX#*': 'few messages meet a lock',
   'dynamodb:GetItem CALLS#*': 'an order holds the keys of its last twenty calls itself',
   'dynamodb:PutItem CALLS#*': 'an order holds the keys of its last twenty calls itself',
 };

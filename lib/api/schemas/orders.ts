@@ -165,7 +165,8 @@ const forOperators = {
   rev: z.int(),
   epoch: z.int(),
   lockedBy: z.string().nullable(),
-  heldBy: z.string().nullable(),
+  heldBy: z.string().nullable().describe('the person or the host that works on the order alone'),
+  lockedUntil: timeOrNull.describe('until when, unless the lock is renewed or ends before'),
 };
 
 /** The fields of an order that are read from its instance. */

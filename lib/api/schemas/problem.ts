@@ -19,4 +19,6 @@ export const Problem = z.object({
       }),
     )
     .optional(),
+  heldBy: z.string().nullable().optional().describe('locked: the person who holds the lock, for operators; null for a host'),
+  lockedUntil: z.string().optional().describe('locked: until when, for operators'),
 });

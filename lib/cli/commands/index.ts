@@ -20,6 +20,7 @@ import { orderErase } from './order-erase.ts';
 import { orderGet } from './order-get.ts';
 import { orderHistory } from './order-history.ts';
 import { orderList } from './order-list.ts';
+import { orderLock, orderUnlock } from './order-lock.ts';
 import { orderPlan } from './order-plan.ts';
 import { orderResubmit } from './order-resubmit.ts';
 import { orderSignal } from './order-signal.ts';
@@ -63,6 +64,8 @@ export const commands: readonly CliCommand[] = [
   orderErase,
   orderSuspend,
   orderResume,
+  orderLock,
+  orderUnlock,
   workflowGraph,
   workflowFaults,
   workflowCheck,

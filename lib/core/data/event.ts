@@ -71,6 +71,10 @@ export type Event = EventBase &
     | { readonly type: 'resumed' }
     /** A person, or a rule, has given an instruction whose kind has no event of its own. */
     | { readonly type: 'instructed'; readonly instruction: OrderInstruction }
+    /** A person locks the order: until the lock ends, its deadlines stand still. */
+    | { readonly type: 'locked' }
+    /** The deadlines of a locked order stood still until this time. `goesOn`: the lock still holds, and its holder writes. */
+    | { readonly type: 'stoodStill'; readonly until: number; readonly goesOn: boolean }
     /** The caller compensates this order after it has completed. */
     | { readonly type: 'compensatedByCaller' }
   );

@@ -149,6 +149,8 @@ export interface State {
   readonly blocked?: Blocked;
   /** When the order was suspended. All other times in the state date from before. */
   readonly suspendedAt?: number;
+  /** While a person has locked the order: its deadlines stand still since then. */
+  readonly stillSince?: number;
   readonly vars?: Variables;
   /** Oldest first. */
   readonly signals?: readonly KeptSignal[];

@@ -9,15 +9,35 @@ export const suspend = (builder: TransitionBuilder): void => builder.set({ phase
 export function restoreTimes(builder: TransitionBuilder): void {
   const { suspendedAt, endBy, ...state } = builder.state;
   if (suspendedAt === undefined) return;
-  // Clocks of hosts differ: an order cannot be resumed before it was suspended.
-  const byMs = Math.max(0, builder.event.at - suspendedAt);
-  builder.replaceState({ ...state, phase: 'running', ...(endBy === undefined ? {} : { endBy: endBy + byMs }) });
-  for (const path of Object.keys(state.activities)) postpone(builder, path, byMs);
+  builder.replaceState({ ...state, phase: 'running', ...(endBy === undefined ? {} : { endBy }) });
+  moveTimes(builder, builder.event.at - suspendedAt);
+}
+
+/** Stops the deadlines of an order that a person locks. A lock that is renewed changes nothing here. */
+export function beginStandstill(builder: TransitionBuilder): void {
+  if (builder.state.stillSince === undefined) builder.set({ stillSince: builder.event.at });
+}
+
+/** Moves all times by the time for which they stood still. Those of a suspended order move when it is resumed. */
+export function endStandstill(builder: TransitionBuilder, { until, goesOn }: { readonly until: number; readonly goesOn: boolean }): void {
+  const { stillSince, ...state } = builder.state;
+  if (stillSince === undefined) return;
+  const isOpen = state.phase !== 'closed';
+  builder.replaceState({ ...state, ...(goesOn && isOpen ? { stillSince: Math.max(stillSince, until) } : {}) });
+  if (isOpen && state.phase !== 'suspended') moveTimes(builder, until - stillSince);
+}
+
+/** Moves every deadline and timer. Clocks of hosts differ: no time moves backward. */
+function moveTimes(builder: TransitionBuilder, byMs: number): void {
+  if (byMs <= 0) return;
+  const { endBy, activities } = builder.state;
+  if (endBy !== undefined) builder.set({ endBy: endBy + byMs });
+  for (const path of Object.keys(activities)) postpone(builder, path, byMs);
 }
 
 function postpone(builder: TransitionBuilder, path: string, byMs: number): void {
   const { local: before, reply } = builder.activity(path) ?? {};
-  if (before === undefined || byMs === 0) return;
+  if (before === undefined) return;
   const local = builder.behavior(path).postponed?.(before, byMs) ?? before;
   const waitsUntil = builder.activity(path)?.waitsUntil;
   builder.patch(path, { local, ...(waitsUntil === undefined ? {} : { waitsUntil: waitsUntil + byMs }) });

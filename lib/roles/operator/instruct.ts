@@ -11,7 +11,7 @@ import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { compareAndSet } from '#ports/util/compare-and-set';
-import { isHeldByOther, type LockPolicy, withLockPolicy } from '#roles/scheduler/lease';
+import { isHeldByOther, type LockPolicy, lockHolderOf, personHolder, withLockPolicy } from '#roles/scheduler/lease';
 import type { Found, Orders } from '#roles/scheduler/orders';
 import type { Incoming, Loaded } from '#roles/scheduler/types';
 import type { Writer } from '#roles/scheduler/writer';
@@ -47,6 +47,8 @@ export type Instruct = (orderId: string, decision: Decision, how: How) => Promis
 interface How {
   /** Names the call, so that a write that applied it is recognized. */
   readonly id: string;
+  /** The operator who calls. An order that he has locked follows him alone. */
+  readonly caller?: string;
   /** The `rev` that the order must have. */
   readonly ifMatch?: number;
   readonly dryRun?: boolean;
@@ -84,8 +86,9 @@ export function createInstructing(
     const { loaded } = found;
     const { rev, heldUntil } = loaded.record;
     const now = clock.now();
-    const heldBy = isHeldByOther(loaded.record, hostId, now) ? (heldUntil ?? now) : undefined;
-    if (!dryRun && heldBy !== undefined) throw new InstanceLockedError(orderId, heldBy);
+    const isOwn = how.caller !== undefined && loaded.record.heldBy === personHolder(how.caller);
+    const heldBy = !isOwn && isHeldByOther(loaded.record, hostId, now) ? (heldUntil ?? now) : undefined;
+    if (!dryRun && heldBy !== undefined) throw new InstanceLockedError(orderId, heldBy, lockHolderOf(loaded.record));
     const orderKey = await keyFor(loaded, decision, how, keys);
     const key = how.key && storedCallKey(how.key, orderKey);
     const before = await callKeys.before(orderId, loaded.instance, key);
@@ -175,7 +178,7 @@ const nothingToDo = refusal(
 const movedOn = refusal('moved-on', 'Other writes changed the order at the same time, several times in a row. Try again.');
 
 /** Limit of all waits for a lease. API Gateway ends an HTTP call after 30 seconds. */
-const lockWaitMaxMs = 10_000;
+export const lockWaitMaxMs = 10_000;
 
 const incomingOf = (decision: Decision, id: string, key: string | undefined): Incoming => ({
   id,

@@ -1,7 +1,8 @@
 import { StoreUnavailableError } from '#ports/errors';
 import { delayMaxMs, type Outgoing } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
-import { isHeldByOther } from './lease.ts';
+import { keepWhileLocked } from './inbox.ts';
+import { isHeldByOther, isLocked } from './lease.ts';
 import type { Orders } from './orders.ts';
 import { attemptsMax, pauseMs, postponedMs } from './races.ts';
 import type { SendingPorts } from './sending.ts';
@@ -21,6 +22,7 @@ interface AcceptTools {
 
 /**
  * Applies messages for one order in one write. Requeues `again` after too many lost races, and while another host holds the lease.
+ * Keeps them while a person has locked the order.
  * If it rejects, the messages must be redelivered. Rejects with NewerMessageError when only a newer version can read the order.
  */
 export type Accept = (orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]) => Promise<void>;
@@ -42,6 +44,11 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
       return { outcome: 'written' };
     }
     const now = clock.now();
+    if (isLocked(loaded.record, now)) {
+      // The supervisor wakes the order when its lock ends.
+      if (!incoming.every(({ type }) => type === 'wake-up')) await keepWhileLocked(options, orderId, again);
+      return { outcome: 'written' };
+    }
     if (isHeldByOther(loaded.record, hostId, now)) {
       await requeue(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
       return { outcome: 'written' };

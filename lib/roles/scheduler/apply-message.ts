@@ -6,6 +6,7 @@ import type { Instruction, Signal } from '#roles/operator/instruction';
 import { thawedDue } from './deadlines.ts';
 import { addFacts, applyEvent, current, type Draft, lock, patchRecord } from './draft.ts';
 import { saidBy, standing } from './given-instructions.ts';
+import { lockFor, unlock } from './order-lock.ts';
 import { secretsOf } from './redaction.ts';
 import { isForAgent, isValid, replied } from './replies.ts';
 import { blockLikeRecord } from './supervisor-notes.ts';
@@ -36,6 +37,10 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
       return instruct(draft, message.instruction, message.key);
     case 'signal':
       return signal(draft, message.signal, message.key);
+    case 'lock':
+      return lockFor(draft, message);
+    case 'unlock':
+      return unlock(draft, message.by);
     case 'compensate':
       return compensateForCaller(draft);
     case 'wake-up': {

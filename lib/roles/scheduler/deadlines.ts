@@ -5,6 +5,7 @@ import { failingWork } from '#core/engine/compensation';
 import { type WorkingStep, workingStepAt } from '#core/engine/lateness';
 import { lastHeard } from '#core/engine/no-answer';
 import type { DueFor, OutboxEntry, StateRecord } from '#ports/records';
+import { hasLock } from './lease.ts';
 
 /** Shortest pause before an outbox is sent again. */
 export const outboxMs = 10_000;
@@ -121,6 +122,9 @@ export const thawedDue = (due: DueFor | null, byMs: number): DueFor | null =>
 
 /** Returns the exact next deadline of an order; undefined if there is none. */
 export function nextDeadline(program: Program, state: State, record: StateRecord, now: number): Deadline | undefined {
+  // Deadlines stand still until the lock ends. Its end is due even for an order in Error or one that is suspended.
+  if (hasLock(record) && record.processState !== 'Processed')
+    return { at: record.heldUntil ?? now, for: { ...frozenDue(record), kind: 'lock' } };
   // A stopped order still sends its outbox.
   if (isStopped(record))
     return record.outbox.length === 0

@@ -26,6 +26,10 @@ export type OrderFact =
       readonly before?: Partial<Standing> & JsonObject;
       readonly after?: Partial<Standing> & JsonObject;
     }
+  /** `until`: milliseconds since 1970. A renewed lock is locked again. */
+  | { readonly type: 'OrderLocked'; readonly by: string; readonly reason: string; readonly until: number }
+  /** `by`: the person who ended the lock. `expired`: its time was over. */
+  | { readonly type: 'OrderUnlocked'; readonly by: string; readonly expired?: true }
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
   /** An unreadable instance was rebuilt from the journal. `whole`: the journal was complete. */
   | { readonly type: 'InstanceRebuilt'; readonly whole: boolean };

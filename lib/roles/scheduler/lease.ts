@@ -68,6 +68,23 @@ export async function withLockPolicy<T>(
 export const isHeldByOther = ({ heldBy, heldUntil }: Pick<StateHead, 'heldBy' | 'heldUntil'>, holder: string, now: number): boolean =>
   heldBy !== null && heldBy !== holder && heldUntil !== null && heldUntil > now;
 
+/** A person's lock is a lease whose holder is the person (LOCK). No host writes the order meanwhile, except for its holder. */
+const prefix = 'person:';
+/** The holder of a lock that its person gave up, until the next write has taken up the messages that met it. */
+export const releasedHolder = 'released';
+
+export const personHolder = (subject: string): string => prefix + subject;
+
+/** Returns the subject of the person who holds the lock. */
+export const lockHolderOf = ({ heldBy }: Pick<StateHead, 'heldBy'>): string | undefined =>
+  heldBy?.startsWith(prefix) ? heldBy.slice(prefix.length) : undefined;
+
+/** Whether a person's lock is on the order, or its end has not been written yet. */
+export const hasLock = ({ heldBy }: Pick<StateHead, 'heldBy'>): boolean => heldBy === releasedHolder || heldBy?.startsWith(prefix) === true;
+
+export const isLocked = (lease: Pick<StateHead, 'heldBy' | 'heldUntil'>, now: number): boolean =>
+  hasLock(lease) && (lease.heldUntil ?? 0) > now;
+
 /** Exclusive use of one instance. */
 export interface Lease {
   readonly orderId: string;

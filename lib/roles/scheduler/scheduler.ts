@@ -7,6 +7,7 @@ import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { createInstructing, type Instruct } from '#roles/operator/instruct';
+import { createLocking, type Locking } from '#roles/operator/locking';
 import { type Accept, createAccept } from './accept.ts';
 import type { Pinned } from './instance.ts';
 import type { LockPolicy } from './lease.ts';
@@ -42,6 +43,7 @@ export interface Scheduler {
   /** Creates an order in one write. `claim`: that write claims it. `preventStart`: that write cancels it before it begins. */
   create(order: OrderRecord, options: { readonly claim: boolean; readonly preventStart?: true } & Pinned): ReturnType<Store['create']>;
   readonly instruct: Instruct;
+  readonly locking: Locking;
 }
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
@@ -53,6 +55,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   return {
     accept: createAccept(options, { orders, writer, settings }),
     instruct: createInstructing(options, orders, writer),
+    locking: createLocking(options, orders, writer),
     async create(order, { claim, preventStart, ...pinned }) {
       const now = clock.now();
       const loaded = newOrder(definitions, order, pinned);

@@ -4,6 +4,7 @@ import type { Note } from '#ports/records';
 import { countedUntil, isStopped } from './deadlines.ts';
 import { applyEvent, type Draft } from './draft.ts';
 import { journal } from './instance.ts';
+import { hasLock } from './lease.ts';
 
 type ExpiryNote = Extract<Note, { type: 'DeadlineExpired' | 'OrderReset' | 'ThresholdExceeded' }>;
 
@@ -40,7 +41,7 @@ export function blockLikeRecord(draft: Draft): Draft {
 export function requestOverdue(draft: Draft): Draft {
   const { nextDueFor, processState } = draft.record;
   const isCounted = nextDueFor?.kind === 'request' || nextDueFor?.kind === 'unsent' || nextDueFor?.waitsUntil !== undefined;
-  if (processState !== 'Processing' || isStopped(draft.record) || !isCounted) return draft;
+  if (processState !== 'Processing' || isStopped(draft.record) || hasLock(draft.record) || !isCounted) return draft;
   return applyEvent(dealWithExhaustion(draft), { type: 'expired' });
 }
 

@@ -5,6 +5,7 @@ import { applyMessage, claim } from './apply-message.ts';
 import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.ts';
 import { addFacts, applyEvent, failureCountOf, newDraft, sendStatus } from './draft.ts';
 import type { Instance } from './instance.ts';
+import { afterStandstill } from './order-lock.ts';
 import { plannedWrite } from './planned-write.ts';
 import { blockLikeRecord, requestOverdue, takeNotes, wake } from './supervisor-notes.ts';
 import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
@@ -16,7 +17,7 @@ export function transition(
   now: number,
   settings: Settings,
 ): PlannedWrite | NeedsPage | undefined {
-  const upToDate = blockLikeRecord(takeNotes(newDraft(loaded, now, settings)));
+  const upToDate = blockLikeRecord(takeNotes(afterStandstill(newDraft(loaded, now, settings))));
   const draft = wake(requestOverdue(incoming.reduce(applyMessage, upToDate)));
   if (draft.needs !== undefined) return { needs: draft.needs };
   return draft.changed ? plannedWrite(draft) : undefined;

@@ -17,6 +17,9 @@ export type Incoming = { readonly id: string } & (
   | { readonly type: 'compensate' }
   /** `key`: see `callKey`. A repeated call with this key changes nothing. */
   | { readonly type: 'instruction'; readonly instruction: Instruction; readonly key?: string }
+  /** A person locks the order until a time, in milliseconds since 1970. */
+  | { readonly type: 'lock'; readonly by: string; readonly reason: string; readonly until: number }
+  | { readonly type: 'unlock'; readonly by: string }
   | { readonly type: 'signal'; readonly signal: Signal; readonly key?: string }
 );
 

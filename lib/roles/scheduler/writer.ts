@@ -7,6 +7,7 @@ import type { StateHead, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { callHook } from './host-hooks.ts';
+import { sendKept } from './inbox.ts';
 import { logJournal } from './journal-log.ts';
 import { outboxThenSend } from './outbox-then-send.ts';
 import { sendWithWrite } from './send-with-write.ts';
@@ -63,6 +64,7 @@ export function createWriter(options: WriterOptions): Writer {
     { replan, leavesUnsent = false, beside = () => [] }: SaveOptions = {},
   ): Promise<'written' | 'lost'> {
     const now = clock.now();
+    await sendKept(options, loaded.record, planned.record);
     const prepared = await sending.prepare(loaded, planned, now);
     const { instance, outbox } = prepared;
     const id = `${hostId}:${++writes}`;

@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '#ports/clock';
+import { collections, type Documents } from '#ports/documents';
+import type { Outgoing, Queues } from '#ports/queues';
+import type { StateHead } from '#ports/records';
+import type { Store } from '#ports/store';
+import { allSettledOrThrow } from '#ports/util/all-settled';
+import { dayMs } from '#ports/util/days';
+import { hasLock, isLocked } from './lease.ts';
+
+interface Ports {
+  readonly store: Documents & Pick<Store, 'head'>;
+  readonly queues: Pick<Queues, 'send'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+const atOnce = 25;
+/** As long as SQS keeps a message. A document that outlives its lock does no harm: its message was redelivered. */
+const keptMs = 14 * dayMs;
+
+/** Keeps messages that met a person's lock on their order, until it ends (F-179). A repetition changes nothing. */
+export async function keepWhileLocked(ports: Ports, orderId: string, messages: readonly Outgoing[]): Promise<void> {
+  const { store, clock } = ports;
+  const expiresAt = clock.now() + keptMs;
+  await allSettledOrThrow(
+    messages.map(({ delayMs: _, ...message }) => {
+      const id = hash('sha256', JSON.stringify([message.queue, message.body]), 'base64url');
+      return store.putDocument({ collection: collections.inbox(orderId), id, rev: 1, content: { ...message }, expiresAt }, 0);
+    }),
+  );
+  // The lock may have ended before they were kept.
+  const head = await store.head(orderId);
+  if (!head || !isLocked(head, clock.now())) await drain(ports, orderId);
+}
+
+/** Sends the kept messages before the write that takes the ended lock off the order. A process that dies in between sends them again. */
+export async function sendKept(
+  ports: Ports,
+  before: Pick<StateHead, 'orderId' | 'heldBy'>,
+  after: Pick<StateHead, 'heldBy'>,
+): Promise<void> {
+  if (hasLock(before) && after.heldBy === null) await drain(ports, before.orderId);
+}
+
+/** Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. */
+async function drain({ store, queues }: Ports, orderId: string): Promise<void> {
+  for (;;) {
+    const kept = await store.documents(collections.inbox(orderId), undefined, atOnce);
+    if (kept.length === 0) return;
+    await queues.send(kept.map(({ content }) => content as unknown as Outgoing));
+    await allSettledOrThrow(kept.map(({ collection, id, rev }) => store.removeDocument(collection, id, rev)));
+  }
+}

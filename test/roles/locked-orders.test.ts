@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { queueNames } from '#ports/messages';
+import { type Desk, type DeskOptions, journalOf, lineOf, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
+
+const secondMs = 1000;
+let ids = 0;
+const idOf = () => `call-${++ids}`;
+
+const lock = (desk: Desk, orderId: string, { by = 'olga', seconds = 60 } = {}) =>
+  timePasses(desk.clock, desk.system.scheduler.locking.lock(orderId, { id: idOf(), by, seconds, reason: 'I look into it' }));
+const unlock = (desk: Desk, orderId: string, { by = 'olga', anyones = false } = {}) =>
+  timePasses(desk.clock, desk.system.scheduler.locking.unlock(orderId, { id: idOf(), by, anyones }));
+const instruct = (desk: Desk, orderId: string, kind: 'suspend' | 'resume' | 'terminate', by: string) =>
+  timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind, by, reason: 'I decided' }, { id: idOf(), caller: by }));
+
+/** An order that olga has locked while its first step was at work for four seconds. */
+async function locked(context: TestContext, options: DeskOptions = {}) {
+  const desk = openDesk(context, lineOf(stepsNamed('one', 'two')), options);
+  const orderId = await submitted(desk);
+  const request = await desk.request();
+  await desk.clock.advance(4 * secondMs);
+  assert.equal((await lock(desk, orderId)).outcome, 'locked');
+  return { desk, orderId, request };
+}
+
+const typesIn = async (desk: Desk, orderId: string) => (await journalOf(desk, orderId)).map(({ type }) => type);
+const requested = async (desk: Desk) => (await desk.requests()).map(({ path, attempt }) => `${path} ${attempt}`);
+
+/** Delivers what the supervisor and the scheduler send each other, as running functions do. */
+async function settle(desk: Desk): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) {
+    await timePasses(desk.clock, desk.supervisor.pass());
+    for (const queue of [queueNames.wakeUps, queueNames.replies('worker')]) await desk.deliver(queue);
+  }
+}
+
+for (const writesAndSendsAtomically of [true, false])
+  describe(`an order that a person has locked, on a store that writes and sends ${writesAndSendsAtomically ? 'in one' : 'in two steps'}`, () => {
+    const open = (context: TestContext) => locked(context, { writesAndSendsAtomically });
+
+    test('F-179 an answer that meets the lock waits, and is taken up when the lock is released, long before its time is over', async (context) => {
+      const { desk, orderId, request } = await open(context);
+      const { rev } = await desk.state(orderId);
+      await desk.answer(request);
+      assert.deepEqual([await requested(desk), (await desk.state(orderId)).rev], [[], rev]);
+      await desk.clock.advance(secondMs);
+      assert.equal((await unlock(desk, orderId)).outcome, 'unlocked');
+      await settle(desk);
+      assert.deepEqual(await requested(desk), ['order/two 1']);
+      const { heldBy, heldUntil } = await desk.state(orderId);
+      assert.deepEqual([heldBy, heldUntil], [null, null]);
+      const noted = (await typesIn(desk, orderId)).filter((type) => type !== 'StepExtended');
+      assert.deepEqual(noted.slice(-4), ['OrderLocked', 'OrderUnlocked', 'ActivityClosed', 'StepRequested']);
+    });
+
+    test('F-22 a lock whose person went away ends by time, and the order goes on with what came meanwhile', async (context) => {
+      const { desk, orderId, request } = await open(context);
+      await desk.answer(request);
+      await desk.clock.advance(59 * secondMs);
+      await settle(desk);
+      assert.equal((await desk.state(orderId)).heldBy, 'person:olga');
+      await desk.clock.advance(2 * secondMs);
+      await settle(desk);
+      assert.deepEqual(await requested(desk), ['order/two 1']);
+      const unlocked = (await journalOf(desk, orderId)).find(({ type }) => type === 'OrderUnlocked');
+      assert.partialDeepStrictEqual(unlocked, { by: 'olga', expired: true });
+    });
+
+    test('F-16 the deadlines of a locked order stand still: no expiry counts, and its step has as much time as before', async (context) => {
+      const { desk, orderId } = await open(context);
+      const { completeBy } = await desk.state(orderId);
+      await desk.clock.advance(50 * secondMs);
+      await settle(desk);
+      await unlock(desk, orderId);
+      await settle(desk);
+      const after = await desk.state(orderId);
+      assert.deepEqual([after.failureCount, after.completeBy], [0, (completeBy ?? 0) + 50 * secondMs]);
+      await desk.clock.advance(completeBy === null ? 0 : (after.completeBy ?? 0) - desk.clock.now() + 5 * secondMs);
+      await settle(desk);
+      assert.equal((await desk.state(orderId)).failureCount, 1);
+    });
+
+    test('its holder alone instructs it; an instruction of another person is refused with the name of the holder', async (context) => {
+      const { desk, orderId } = await open(context);
+      await assert.rejects(instruct(desk, orderId, 'suspend', 'otto'), { name: 'InstanceLockedError', person: 'olga' });
+      assert.equal((await instruct(desk, orderId, 'suspend', 'olga')).outcome, 'done');
+      await unlock(desk, orderId);
+      await settle(desk);
+      assert.equal((await instruct(desk, orderId, 'resume', 'otto')).outcome, 'done');
+    });
+
+    test('an order that its holder ends keeps no lock that anybody waits for', async (context) => {
+      const { desk, orderId, request } = await open(context);
+      assert.equal((await instruct(desk, orderId, 'terminate', 'olga')).outcome, 'done');
+      await desk.answer(request);
+      await unlock(desk, orderId);
+      await settle(desk);
+      const { processState, outcome, heldBy } = await desk.state(orderId);
+      assert.deepEqual([processState, outcome, heldBy], ['Processed', 'terminated', null]);
+    });
+  });
+
+test('F-22 the same person renews a lock by locking again; another person gets it only after its end', async (context) => {
+  const { desk, orderId } = await locked(context);
+  await desk.clock.advance(50 * secondMs);
+  assert.equal((await lock(desk, orderId)).outcome, 'locked');
+  await desk.clock.advance(50 * secondMs);
+  await assert.rejects(lock(desk, orderId, { by: 'otto' }), { name: 'InstanceLockedError' });
+  await desk.clock.advance(10 * secondMs);
+  assert.equal((await lock(desk, orderId, { by: 'otto' })).outcome, 'locked');
+});
+
+test('a lock is ended by its holder or an admin alone', async (context) => {
+  const { desk, orderId } = await locked(context);
+  await assert.rejects(unlock(desk, orderId, { by: 'otto' }), { name: 'InstanceLockedError' });
+  assert.equal((await unlock(desk, orderId, { by: 'ada', anyones: true })).outcome, 'unlocked');
+  assert.equal((await unlock(desk, orderId)).outcome, 'free');
+});
+
+test('a host that dies between the release of a lock and the messages that met it loses none of them', async (context) => {
+  const { desk, orderId, request } = await locked(context);
+  await desk.answer(request);
+  await unlock(desk, orderId);
+  await desk.take(queueNames.wakeUps);
+  await desk.clock.advance(10 * secondMs);
+  await settle(desk);
+  assert.deepEqual(await requested(desk), ['order/two 1']);
+});
