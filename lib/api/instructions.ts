@@ -109,7 +109,7 @@ const headView = ({ rev, processState, outcome, suspended, fault }: StateHead) =
   fault: fault?.type ?? null,
 });
 
-const maskedFields: ReadonlySet<string> = new Set(['answer', 'input', 'output']);
+const maskedFields: ReadonlySet<string> = new Set(['answer', 'input', 'output', 'variables']);
 
 /** Returns the content of a decision. Values of people may hold secrets, so they are masked as a whole. */
 function argumentsOf(decision: Decision): JsonObject {

@@ -1,8 +1,12 @@
 import { definitionPath, idempotencyKeyOf } from '#core/data/ids';
+import type { Json } from '#core/data/json';
+import type { Amended } from '#core/data/state';
 import type { Program } from '#core/definition/program';
+import { withoutSealed } from '#core/definition/sealed';
 import { withoutTexts } from '#core/definition/secrets';
 import { workflowRef } from '#core/definition/workflow-ref';
 import { explain, type Surroundings } from '#core/views/explain';
+import { undoProgress } from '#core/views/undo-progress';
 import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Instance, JournalEntry } from '#roles/scheduler/instance';
 import { outputWithoutSecrets, secretsOf } from '#roles/scheduler/redaction';
@@ -37,6 +41,23 @@ export async function readOrder(
     followed: followed.map((each) => withOutage(each, around)),
     explanation: explanationOf(program, { order, state }, instance, around),
     output,
+    ...changesOf(program, order, instance, journal),
+  };
+}
+
+/** Returns how far an undo of the order is, and what a person has changed for it. */
+function changesOf(
+  program: Program,
+  order: OrderRecord,
+  instance: Instance,
+  journal: readonly JournalEntry[],
+): Pick<ReadOrder, 'undo' | 'amended'> {
+  const isOfProgram = Object.keys(instance.state.activities).every((path) => program.nodes.has(definitionPath(path)));
+  const { amended } = instance.state;
+  const secrets = secretsOf({ program, order, instance });
+  return {
+    undo: isOfProgram ? undoProgress(program, instance.state, journal) : undefined,
+    amended: amended && (withoutSealed(withoutTexts(amended as Json, secrets)) as Amended),
   };
 }
 

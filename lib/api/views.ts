@@ -1,6 +1,9 @@
+import { shortType } from '#core/data/fault';
 import type { Json } from '#core/data/json';
+import type { Amended } from '#core/data/state';
 import type { Program } from '#core/definition/program';
 import { mask, masked, secretPointers } from '#core/definition/secrets';
+import type { UndoProgress } from '#core/views/undo-progress';
 import { timeText } from '#ports/messages';
 import type { FaultSummary, OrderRecord, StateHead } from '#ports/records';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
@@ -33,6 +36,10 @@ export interface ReadOrder {
   readonly output: Json | undefined;
   /** The time limit of the whole order: milliseconds since 1970. */
   readonly endBy: number | undefined;
+  /** What a person has changed for this order alone. */
+  readonly amended?: Amended | undefined;
+  /** How far the undo is. Only operators see it. */
+  readonly undo?: UndoProgress | undefined;
 }
 
 export const fullOrder = (order: OrderRecord, state: StateHead, read: ReadOrder, caller: Caller) =>
@@ -54,6 +61,8 @@ function orderForOperators(order: OrderRecord, state: StateHead, read: ReadOrder
       order.orderId,
       followed.map((each) => followedView(state.suspended && each.status !== 'Closed' ? { ...each, completeBy: null } : each)),
     ),
+    ...(read.undo ? { undo: undoView(read.undo) } : {}),
+    ...(read.amended ? { amended: amendedView(read.amended) } : {}),
     ...internalPart(state),
     order: withoutSecrets(order.body, program),
     explanation,
@@ -64,6 +73,24 @@ const withOutput = <Part extends object>(part: Part, { output }: ReadOrder) => (
 
 /** While an order is suspended, its time limit stands still like its other deadlines. */
 const endByOf = ({ suspended }: StateHead, { endBy }: ReadOrder): string | null => (suspended ? null : timeOrNull(endBy ?? null));
+
+const undoView = ({ stuck, ...undo }: UndoProgress) => ({
+  ...undo,
+  stuck: stuck.map(({ nextAt, lastFault, ...each }) => ({
+    ...each,
+    lastFault: lastFault && { type: shortType(lastFault.type), message: lastFault.message },
+    nextAt: timeOrNull(nextAt),
+  })),
+});
+
+const amendedView = ({ endBy, retry, ...amended }: Amended) => ({
+  ...(endBy === undefined ? {} : { endBy: timeText(endBy) }),
+  ...amended,
+  ...(retry ? { retry: retriesView(Object.entries(retry).map(([path, changed]) => ({ path, ...changed }))) } : {}),
+});
+
+/** Returns one changed retry as the instruction gives it; several as a list. */
+const retriesView = <R>(retries: readonly R[]): R | readonly R[] | undefined => (retries.length > 1 ? retries : retries[0]);
 
 const clientPart = (
   { orderId, reference, workflow, submittedAt }: OrderRecord,

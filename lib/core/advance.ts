@@ -88,7 +88,7 @@ function start(builder: TransitionBuilder, { stepMs, called }: Extract<Event, { 
     phase: 'running',
     stepMs,
     ...(called ? { called } : {}),
-    ...(completeWithinSeconds ? { endBy: builder.event.at + completeWithinSeconds * 1000 } : {}),
+    ...(completeWithinSeconds && !builder.state.amended?.endBy ? { endBy: builder.event.at + completeWithinSeconds * 1000 } : {}),
   });
   execute(builder, rootPath);
 }

@@ -165,3 +165,48 @@ test('an unclaimed order shows that it is suspended (F-11)', async () => {
   assert.deepEqual([status, remainingSeconds, processState], [202, null, 'Pending']);
   assert.match(explanation, /does not start until it is resumed/);
 });
+
+test('an order can be amended: its new limits hold, and an operator sees what was changed (F-60)', async () => {
+  const { instruct, ask, orderId, head } = await withOrderInError();
+  const show = async () => (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json;
+  const amend = async (changed: object, more: object = {}) =>
+    instruct({ kind: 'amend', reason: 'the bank is slow', ...changed, ...more }, `"${(await head()).rev}"`);
+  assert.deepEqual([(await amend({})).status, (await amend({ endBy: 'soon' })).json.errors[0].pointer], [422, '/endBy']);
+  const refused = await amend({ endBy: '2020-01-01T00:00:00Z', variables: { nothing: 1 } });
+  assert.deepEqual(
+    refused.json.errors.map(({ code, pointer }: { code: string; pointer: string }) => [code, pointer]),
+    [
+      ['input-invalid', '/endBy'],
+      ['input-invalid', '/variables/nothing'],
+    ],
+  );
+  const endBy = '2026-01-01T05:00:00.000Z';
+  assert.equal((await amend({ endBy, maxFailures: 7 })).status, 202);
+  const order = await show();
+  assert.deepEqual(
+    [order.amended, order.endBy, order.processState, (await head()).maxFailures],
+    [{ endBy, maxFailures: 7 }, endBy, 'Error', 7],
+  );
+});
+
+test('a repeated instruction under its idempotency key is carried out once, and the answer says so (F-60)', async () => {
+  const { ask, orderId, head } = await withOrderInError();
+  const headers = { 'if-match': `"${(await head()).rev}"`, 'idempotency-key': 'once' };
+  const give = (body: object) => ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers, body });
+  const first = await give(resubmit);
+  const again = await give(resubmit);
+  assert.deepEqual([first.status, again.status, again.text === first.text], [202, 202, true]);
+  assert.equal(again.headers.get('idempotent-replayed'), 'true');
+  assert.equal((await give({ ...resubmit, reason: 'another one' })).json.code, 'idempotency-key-reused');
+});
+
+test('the dry run of an infeasible instruction answers 200 with every reason and the graph, also on a finished order (F-157)', async () => {
+  const { instruct, ask, orderId, head } = await withOrderInError();
+  const dryRun = async (body: object) => (await instruct({ reason: 'r', dryRun: true, ...body })).json;
+  const { feasible, refusals, effects, graph } = await dryRun({ kind: 'retry-undo' });
+  assert.deepEqual([feasible, refusals.map(({ code }: { code: string }) => code)], [false, ['undo-running', 'nothing-to-do']]);
+  assert.deepEqual(effects, { requests: [], undoes: [], skips: [] });
+  assert.equal(graph.length, (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json.steps.length);
+  assert.equal((await instruct({ kind: 'terminate', reason: 'r' }, `"${(await head()).rev}"`)).status, 202);
+  assert.deepEqual((await dryRun(resubmit)).refusals[0].code, 'finished');
+});

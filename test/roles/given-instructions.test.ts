@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
 import * as z from 'zod';
+import { programOf } from '#core/definition/program';
 import type { OrderInstruction } from '#core/instructions/index';
+import { undoProgress } from '#core/views/undo-progress';
 import type { Request } from '#ports/messages';
+import { decodeInstance } from '#roles/scheduler/instance';
 import { type Desk, failed, journalOf, ok, openDesk, submitted, timePasses } from './support.ts';
 
 const Charge = z.object({ chargeId: z.string() });
@@ -162,6 +165,23 @@ describe('a person replaces an input', () => {
     await desk.answer(charge, failed('Odd', 'odd', { outcomeUnknown: true }));
     assert.deepEqual(codesOf(await replace('order/charge')), ['outcome-unknown']);
   });
+});
+
+test('F-103 an order that is being undone tells how far the undo is, and what is stuck', async (context) => {
+  const { desk, orderId, instruct, charge } = await opened(context);
+  const progress = async () => {
+    const loaded = await desk.store.load(orderId);
+    return loaded && undoProgress(programOf(line), decodeInstance(loaded.state).state, await journalOf(desk, orderId));
+  };
+  assert.equal(await progress(), undefined);
+  await instruct({ kind: 'cancel' });
+  await desk.take('worker-requests');
+  await desk.answer(charge, ok({ chargeId: 'c' }));
+  await desk.answer(await desk.request(), failed('Closed'));
+  const { stuck: [stuck] = [], ...undo } = (await progress()) ?? {};
+  assert.deepEqual(undo, { scope: 'order', done: 0, left: 2, now: 'order/charge' });
+  assert.deepEqual([stuck?.path, stuck?.attempts, stuck?.lastFault?.type], ['order/charge', 1, 'Closed']);
+  assert.ok((stuck?.nextAt ?? 0) > desk.clock.now());
 });
 
 test('F-103 a person has a failing undo requested again now, without its pause', async (context) => {

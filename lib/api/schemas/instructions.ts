@@ -64,6 +64,27 @@ export const InstructionBody = z.discriminatedUnion('kind', [
     input: anyJson.describe('the whole input; a mask stands for the secret that is there'),
   }),
   instruction('retry-undo', { path: path.exactOptional().describe('the step whose undo keeps failing; all of them without it') }),
+  instruction('amend', {
+    endBy: z.iso.datetime({ offset: true }).exactOptional().describe('when the whole order must be at its end'),
+    maxFailures: z.int().min(0).max(1000).exactOptional(),
+    retry: z
+      .strictObject({
+        path,
+        retries: z.int().min(0).max(1000).exactOptional(),
+        intervalSeconds: z.number().min(0).max(limits.secondsMax).exactOptional(),
+      })
+      .exactOptional()
+      .describe('of a retry, or of the innermost one around the activity at `path`'),
+    variables: z.record(z.string().min(1).max(bodyLimits.charactersMax), anyJson).exactOptional(),
+    handle: z
+      .array(z.strictObject({ fault: z.string().min(1).max(bodyLimits.charactersMax), workflow: z.string().min(1).max(64) }))
+      .min(1)
+      .max(20)
+      .exactOptional()
+      .describe('workflows that handle faults of these types'),
+  }).refine(({ kind: _, reason: __, dryRun: ___, ...changed }) => Object.keys(changed).length > 0, {
+    error: 'expected at least one of endBy, maxFailures, retry, variables, handle',
+  }),
   instruction('acknowledge', {}),
   instruction('suspend', {}),
   instruction('resume', {}),

@@ -148,6 +148,34 @@ const faultHelp = 'the fault that blocks the order, or that ended it without com
 
 const forClients = { ...common, fault: z.strictObject({ type: z.string() }).nullable().describe(faultHelp) };
 
+const undo = z.strictObject({
+  scope: z.string(),
+  done: z.int().min(0).describe('the number of effects that are undone'),
+  left: z.int().min(0).describe('the number of effects that are left'),
+  now: z.string().nullable().describe('the step whose undo or outcome is requested'),
+  stuck: z.array(
+    z.strictObject({
+      path: z.string(),
+      attempts: z.int().min(0),
+      lastFault: z.strictObject({ type: z.string(), message: z.string() }).nullable(),
+      nextAt: timeOrNull.describe('when it is requested again; null while it is requested, or if it is never requested'),
+    }),
+  ),
+});
+
+const amendedRetry = z.strictObject({ path: z.string(), retries: z.int().optional(), intervalSeconds: z.number().optional() });
+
+const amended = z.strictObject({
+  endBy: time.optional(),
+  maxFailures: z.int().optional(),
+  retry: z
+    .union([amendedRetry, z.array(amendedRetry)])
+    .optional()
+    .describe('a list if several retries were changed'),
+  variables: z.record(z.string(), anyJson).optional(),
+  handle: z.array(z.strictObject({ fault: z.string(), workflow: z.string() })).optional(),
+});
+
 const forOperators = {
   ...common,
   parent: z.string().optional().describe('the order that called this one'),
@@ -192,6 +220,8 @@ export const FullOrder = z.union([
     .strictObject({
       ...forOperators,
       ...whole,
+      undo: undo.optional().describe('how far the undo is, while the order or a scope is being undone'),
+      amended: amended.optional().describe('what people have changed for this order alone'),
       steps: z.array(Step).describe('steps, calls and waits, in the order of the definition'),
       order: anyJson.describe('fields marked secret are masked'),
       explanation: z

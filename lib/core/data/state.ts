@@ -125,6 +125,17 @@ export interface Skip {
   readonly generation?: number;
 }
 
+/** The settings of one order that a person has changed. */
+export interface Amended {
+  /** Milliseconds since 1970. */
+  readonly endBy?: number;
+  readonly maxFailures?: number;
+  /** By the path of the retry. */
+  readonly retry?: { readonly [path: string]: { readonly retries?: number; readonly intervalSeconds?: number } };
+  readonly variables?: Variables;
+  readonly handle?: readonly { readonly fault: string; readonly workflow: string }[];
+}
+
 /** Why an order waits for a person. */
 export interface Blocked {
   readonly path: string;
@@ -170,6 +181,7 @@ export interface State {
   readonly skips?: { readonly [path: string]: Skip };
   /** The inputs that a person gave in place of those of the definition, by the path of the step. */
   readonly inputs?: { readonly [path: string]: Json };
+  readonly amended?: Amended;
   readonly ending?: Ending;
   /** A fault handler of the workflow compensated the whole order. */
   readonly compensated?: true;

@@ -58,8 +58,11 @@ export class TransitionBuilder {
     return this.state.activities[path];
   }
 
+  /** Returns the activity at a path, with the settings that a person has changed for this order. */
   node(path: string): Activity {
-    return nodeAt(this.program, path);
+    const node = nodeAt(this.program, path);
+    const changed = this.state.amended?.retry?.[path];
+    return changed && node.activity === 'retry' ? { ...node, ...changed } : node;
   }
 
   behavior(path: string): Behavior {

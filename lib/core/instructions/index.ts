@@ -1,4 +1,5 @@
 import { type Acknowledge, acknowledge } from './acknowledge.ts';
+import { type Amend, amend } from './amend.ts';
 import { type Cancel, cancel } from './cancel.ts';
 import { type Compensate, compensate } from './compensate.ts';
 import type { InstructionKind } from './kind.ts';
@@ -14,6 +15,7 @@ import { type Terminate, terminate } from './terminate.ts';
 /** The kinds of instructions. A new kind needs a file in this folder, its name here and its shape below. */
 const kinds = {
   acknowledge,
+  amend,
   cancel,
   compensate,
   'mark-compensated': markCompensated,
@@ -29,6 +31,7 @@ const kinds = {
 /** What an instruction tells an order to do. Who gives it, and why, is not part of it. */
 export type OrderInstruction =
   | Acknowledge
+  | Amend
   | Cancel
   | Compensate
   | MarkCompensated

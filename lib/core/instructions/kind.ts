@@ -80,6 +80,10 @@ export interface InstructionKind<I> {
   readonly skips?: (order: Judged, instruction: I) => readonly string[];
   /** Whether the order stays in Error, or suspended, until its instance says otherwise. Default: it continues. */
   readonly keepsRest?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => boolean;
+  /** Returns the attributes of the record that it changes. */
+  readonly changesRecord?: (instruction: I) => { readonly maxFailures?: number };
+  /** Returns the values before that it changes, for the history. */
+  readonly was?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => JsonObject;
   /** Returns the event of the kind. Default: `instructed`, which calls `apply`. */
   readonly event?: (order: Pick<Judged, 'program' | 'state' | 'subject'>, instruction: I) => EventContent;
   /** Applies the instruction to an order that has begun and is not closed. */

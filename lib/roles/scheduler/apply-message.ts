@@ -1,3 +1,4 @@
+import { withoutTexts } from '#core/definition/secrets';
 import { kindOf } from '#core/instructions/index';
 import { type StateRecord, subjectOf } from '#ports/records';
 import { contentOf } from '#roles/operator/event-content';
@@ -71,9 +72,8 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
 
 function instruct(draft: Draft, instruction: Instruction, key: string | undefined): Draft {
   const { by, reason, kind } = instruction;
-  const before = standing(draft.record);
-  const said = saidBy(instruction, secretsOf(current(draft)));
-  const given = { type: 'InstructionGiven', kind, by, reason, before, ...(Object.keys(said).length > 0 ? { after: said } : {}) } as const;
+  const { keepsRest, changesRecord } = kindOf(instruction);
+  const given = givenFact(draft, instruction);
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
   const decided = { ...noted, decidedBy: { by, reason } };
   const { program, order } = draft.loaded;
@@ -81,12 +81,22 @@ function instruct(draft: Draft, instruction: Instruction, key: string | undefine
   const content = contentOf(instruction, asked);
   if (kind === 'suspend') return applyEvent(patchRecord(decided, { suspended: true }), content);
   if (kind === 'resume') return resume(decided);
-  if (kindOf(instruction).keepsRest?.(asked, instruction)) return applyEvent(decided, content);
+  if (keepsRest?.(asked, instruction)) return applyEvent(patchRecord(decided, changesRecord?.(instruction) ?? {}), content);
   const freed = patchRecord(decided, { processState: 'Processing', fault: null, suspended: false });
   // An order that went into Error unclaimed, or after a reset, is claimed by this instruction.
   const claimed = freed.record.lockedBy === null ? lock(freed) : freed;
   if (kind === 'resubmit' && claimed.instance.state.phase === 'initialized') return start(claimed);
   return applyEvent(claimed, content);
+}
+
+/** Returns the fact of an instruction: how the order stood, and what the instruction says. */
+function givenFact(draft: Draft, instruction: Instruction) {
+  const { by, reason, kind } = instruction;
+  const secrets = secretsOf(current(draft));
+  const was = kindOf(instruction).was?.({ program: draft.loaded.program, state: draft.instance.state }, instruction) ?? {};
+  const said = saidBy(instruction, secrets);
+  const before = { ...standing(draft.record), ...withoutTexts(was, secrets) };
+  return { type: 'InstructionGiven', kind, by, reason, before, ...(Object.keys(said).length > 0 ? { after: said } : {}) } as const;
 }
 
 /** Resumes the order, and claims it if it is unclaimed. If it went into Error meanwhile, it becomes blocked. */

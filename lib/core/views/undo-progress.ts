@@ -1,0 +1,70 @@
+import { isUndoPath, undonePath } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import type { State } from '#core/data/state';
+import { rootPath } from '#core/definition/definition';
+import { type Program, stepAt } from '#core/definition/program';
+import { failingWork } from '#core/engine/compensation';
+import { undoneBy } from '#core/engine/replay';
+import { isAt, undoneScope } from '#core/engine/undo-pages';
+import { lastAnswers } from './last-answers.ts';
+
+/** How far the undo of a scope is. Paths are those of the steps that are undone. */
+export interface UndoProgress {
+  readonly scope: string;
+  /** The numbers of effects that are undone, and of those that are left. */
+  readonly done: number;
+  readonly left: number;
+  /** The step whose undo or outcome is requested. */
+  readonly now: string | null;
+  readonly stuck: readonly {
+    readonly path: string;
+    readonly attempts: number;
+    readonly lastFault: { readonly type: string; readonly message: string } | null;
+    /** Milliseconds since 1970; null while it is requested, or if it is never requested. */
+    readonly nextAt: number | null;
+  }[];
+}
+
+/** Returns how far the undo of an order is; undefined if nothing is being undone. */
+export function undoProgress(program: Program, state: State, facts: readonly { readonly type: string }[]): UndoProgress | undefined {
+  const scope = scopeOf(state);
+  if (scope === undefined || state.phase === 'closed') return undefined;
+  const { undo = [], pagedUndo, activities } = state;
+  const undone = (facts as readonly CoreFact[]).flatMap((fact) => {
+    if (fact.type !== 'ActivityClosed' || fact.result !== 'Compensated') return [];
+    const path = undoneBy(program, fact.path);
+    return path !== undefined && isAt(path, scope) ? [path] : [];
+  });
+  const atWork = Object.keys(activities).filter((path) => {
+    const { mode, phase } = stepAt(program, state, path) ?? {};
+    return (mode === 'undo' || mode === 'confirm' || (mode === 'cancel' && phase === 'requested')) && isAt(path, scope);
+  });
+  const answers = lastAnswers(facts);
+  return {
+    scope,
+    done: undone.length,
+    left:
+      new Set([...undo.map(({ path }) => path), ...atWork.map(stepOf)].filter((path) => isAt(path, scope))).size +
+      (pagedUndo?.entries ?? 0),
+    now: atWork.map(stepOf)[0] ?? null,
+    stuck: failingWork(program, state).map((path) => {
+      const { attempt = 1, from = 1, phase, completeBy = 0 } = stepAt(program, state, path) ?? {};
+      const fault = answers.get(path);
+      return {
+        path: stepOf(path),
+        attempts: attempt - from + 1,
+        lastFault: fault ? { type: fault.type, message: fault.message } : null,
+        nextAt: phase === 'waitingToRetry' ? completeBy : null,
+      };
+    }),
+  };
+}
+
+const stepOf = (path: string): string => (isUndoPath(path) ? undonePath(path) : path);
+
+function scopeOf({ ending, activities }: State): string | undefined {
+  if (ending) return rootPath;
+  return Object.values(activities)
+    .map((activity) => undoneScope(activity))
+    .find((scope) => scope !== undefined);
+}
