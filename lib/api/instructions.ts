@@ -62,8 +62,13 @@ export async function answerTo(
 
 /** Answers 202 with one consistent head, which may be newer than the write of this instruction. */
 async function acceptedAnswer({ api, id }: Pick<Call, 'api' | 'id'>, writtenAt: number): Promise<Answer> {
-  const { rev, processState } = (await api.store.head(id)) ?? { rev: writtenAt, processState: 'Processing' };
-  return json(202, { orderId: id, rev, processState }, { orderId: id, headers: { etag: etagOf(rev), location: `/orders/${id}` } });
+  const head = await api.store.head(id);
+  const { rev, processState, restartedAs } = head ?? { rev: writtenAt, processState: 'Processing', restartedAs: undefined };
+  return json(
+    202,
+    { orderId: id, rev, processState, ...(restartedAs === undefined ? {} : { restartedAs }) },
+    { orderId: id, headers: { etag: etagOf(rev), location: `/orders/${id}` } },
+  );
 }
 
 function carryOut(call: InstructionCall): Promise<Instructed | Refusal> {
@@ -109,7 +114,7 @@ const headView = ({ rev, processState, outcome, suspended, fault }: StateHead) =
   fault: fault?.type ?? null,
 });
 
-const maskedFields: ReadonlySet<string> = new Set(['answer', 'input', 'output', 'variables']);
+const maskedFields: ReadonlySet<string> = new Set(['answer', 'input', 'order', 'output', 'variables']);
 
 /** Returns the content of a decision. Values of people may hold secrets, so they are masked as a whole. */
 function argumentsOf(decision: Decision): JsonObject {

@@ -93,8 +93,8 @@ const amendedView = ({ endBy, retry, ...amended }: Amended) => ({
 const retriesView = <R>(retries: readonly R[]): R | readonly R[] | undefined => (retries.length > 1 ? retries : retries[0]);
 
 const clientPart = (
-  { orderId, reference, workflow, submittedAt }: OrderRecord,
-  { processState, outcome, suspended, completeBy, updatedAt, fault }: StateHead,
+  { orderId, reference, submittedAt, restartedFrom }: OrderRecord,
+  { processState, outcome, suspended, completeBy, updatedAt, fault, workflow, restartedAs }: StateHead,
 ) => ({
   orderId,
   reference: reference ?? null,
@@ -105,12 +105,10 @@ const clientPart = (
   completeBy: timeOrNull(completeBy),
   submittedAt: timeText(submittedAt),
   updatedAt: timeText(updatedAt),
-  ...restarts,
+  restartedAs: restartedAs ?? null,
+  restartedFrom: restartedFrom ?? null,
   fault: fault && { type: fault.type },
 });
-
-/** No instruction restarts an order yet. */
-const restarts = { restartedAs: null, restartedFrom: null };
 
 const operatorPart = (order: OrderRecord, state: StateHead) => ({
   ...clientPart(order, state),

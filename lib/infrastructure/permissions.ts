@@ -96,6 +96,8 @@ const scheduling = (app: Cast): Permissions => ({
   ],
   sendsTo: [
     queueNames.wakeUps,
+    // The end of a restarted order begins another one.
+    queueNames.submissions,
     ...app.agents.map(({ name }) => queueNames.requests(name)),
     ...(hasCalls(app.workflows) ? [queueNames.calls] : []),
   ],

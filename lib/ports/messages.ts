@@ -119,6 +119,9 @@ export const Cancel = z.object({
 });
 export type Cancel = z.infer<typeof Cancel>;
 
+/** An order is at its end, and another one replaces it. The record of the ended order says which. */
+export const Restart = z.object({ v: z.literal(messageVersion), type: z.literal('restart'), orderId: id });
+
 /** Messages that an agent accepts. */
 export const ToAgent = z.discriminatedUnion('type', [Request, Cancel]);
 export type ToAgent = z.infer<typeof ToAgent>;

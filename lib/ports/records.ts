@@ -38,6 +38,8 @@ export interface OrderRecord {
   readonly submittedAt: number;
   /** First generation of each effect. If an order of the same id may have been forgotten, it is the submission's Unix second. */
   readonly firstGeneration?: number;
+  /** The order that this one replaces. */
+  readonly restartedFrom?: string;
   /** The caller of this order and its request. */
   readonly caller?: CallerRef;
   /** Body of the 202 response, byte for byte. */
@@ -174,6 +176,8 @@ export interface StateRecord {
   readonly causes?: number;
   /** The causes that are open, at most `openCausesMax`. Absent: none. */
   readonly open?: readonly OpenCause[];
+  /** The order that replaces this one as soon as this one is at its end. Absent: none. */
+  readonly restartedAs?: string;
   /** An operator suspended the order: it begins no work, and its time stands still. Only its outbox can be due. */
   readonly suspended: boolean;
   /** Time left for the current work while the order is suspended; else null. */

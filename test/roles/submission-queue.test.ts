@@ -79,7 +79,7 @@ describe('a sender that is a role', () => {
   const posted = async (context: TestContext, registered: string, senderId: string): Promise<number> => {
     const desk = await shop(context);
     await registerClient(desk.store, { id: 'acme', responseChannels: [channel], senders: [registered] });
-    const { consume } = createSubmissionConsumer({ ...desk, submit: desk.system.submit });
+    const { consume } = createSubmissionConsumer({ ...desk.system, ...desk, submit: desk.system.submit });
     const refused = (error: unknown) => assert.match((error as Error).message, /^The sender is not registered for this client\./);
     await consume(JSON.stringify(submission), senderId).catch(refused);
     return countIn(desk, 'orders');

@@ -76,14 +76,14 @@ export const InstructionBody = z.discriminatedUnion('kind', [
       .exactOptional()
       .describe('of a retry, or of the innermost one around the activity at `path`'),
     variables: z.record(z.string().min(1).max(bodyLimits.charactersMax), anyJson).exactOptional(),
-    handle: z
-      .array(z.strictObject({ fault: z.string().min(1).max(bodyLimits.charactersMax), workflow: z.string().min(1).max(64) }))
-      .min(1)
-      .max(20)
-      .exactOptional()
-      .describe('workflows that handle faults of these types'),
   }).refine(({ kind: _, reason: __, dryRun: ___, ...changed }) => Object.keys(changed).length > 0, {
-    error: 'expected at least one of endBy, maxFailures, retry, variables, handle',
+    error: 'expected at least one of endBy, maxFailures, retry, variables',
+  }),
+  instruction('restart', {
+    order: anyJson.exactOptional().describe('the body of the new order; a mask stands for the secret that is there'),
+    version: z.int().min(1).exactOptional().describe('the version of its workflow; default: that of this order'),
+    undoFirst: z.boolean().describe('whether everything is undone before the new order begins'),
+    keepEffects: z.boolean().exactOptional().describe('the effects of this order may stay, although the new one does them again'),
   }),
   instruction('acknowledge', {}),
   instruction('suspend', {}),
@@ -92,7 +92,12 @@ export const InstructionBody = z.discriminatedUnion('kind', [
   instruction('terminate', {}),
 ]);
 
-export const Instructed = z.strictObject({ orderId: z.string(), rev: z.int(), processState });
+export const Instructed = z.strictObject({
+  orderId: z.string(),
+  rev: z.int(),
+  processState,
+  restartedAs: z.string().optional().describe('the order that replaces this one'),
+});
 
 export const PlanQuery = z.strictObject({
   undo: z.string().min(1, 'expected the name or path of a scope').max(1024, 'expected the name or path of a scope').default('order'),

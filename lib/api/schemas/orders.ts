@@ -173,7 +173,6 @@ const amended = z.strictObject({
     .optional()
     .describe('a list if several retries were changed'),
   variables: z.record(z.string(), anyJson).optional(),
-  handle: z.array(z.strictObject({ fault: z.string(), workflow: z.string() })).optional(),
 });
 
 const forOperators = {

@@ -133,7 +133,6 @@ export interface Amended {
   /** By the path of the retry. */
   readonly retry?: { readonly [path: string]: { readonly retries?: number; readonly intervalSeconds?: number } };
   readonly variables?: Variables;
-  readonly handle?: readonly { readonly fault: string; readonly workflow: string }[];
 }
 
 /** Why an order waits for a person. */

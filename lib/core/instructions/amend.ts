@@ -15,8 +15,6 @@ export interface Amend {
   /** `path`: a retry, or an activity inside one. */
   readonly retry?: { readonly path: string; readonly retries?: number; readonly intervalSeconds?: number };
   readonly variables?: { readonly [name: string]: Json };
-  /** Workflows that handle faults of these types. */
-  readonly handle?: readonly { readonly fault: string; readonly workflow: string }[];
 }
 
 export const amend: InstructionKind<Amend> = {
@@ -42,7 +40,7 @@ const valuesBefore = (vars: { readonly [name: string]: Json }, changed: JsonObje
   Object.fromEntries(Object.keys(changed).map((name) => [name, vars[name] ?? null]));
 
 function amendedBy({ state: { amended = {} }, program }: TransitionBuilder, instruction: Amend): Amended {
-  const { endBy, maxFailures, retry, variables, handle } = instruction;
+  const { endBy, maxFailures, retry, variables } = instruction;
   const path = retry && retryAt(program, retry.path);
   const { path: _, ...changed } = retry ?? { path: '' };
   return {
@@ -51,7 +49,6 @@ function amendedBy({ state: { amended = {} }, program }: TransitionBuilder, inst
     ...(maxFailures === undefined ? {} : { maxFailures }),
     ...(path === undefined ? {} : { retry: { ...amended.retry, [path]: { ...amended.retry?.[path], ...changed } } }),
     ...(variables ? { variables: { ...amended.variables, ...variables } } : {}),
-    ...(handle ? { handle } : {}),
   };
 }
 

@@ -5,6 +5,7 @@ import { type Compensate, compensate } from './compensate.ts';
 import type { InstructionKind } from './kind.ts';
 import { type MarkCompensated, markCompensated } from './mark-compensated.ts';
 import { type ReplaceInput, replaceInput } from './replace-input.ts';
+import { type Restart, restart } from './restart.ts';
 import { type Resubmit, resubmit } from './resubmit.ts';
 import { type Resume, resume } from './resume.ts';
 import { type RetryUndo, retryUndo } from './retry-undo.ts';
@@ -20,6 +21,7 @@ const kinds = {
   compensate,
   'mark-compensated': markCompensated,
   'replace-input': replaceInput,
+  restart,
   resubmit,
   resume,
   'retry-undo': retryUndo,
@@ -36,6 +38,7 @@ export type OrderInstruction =
   | Compensate
   | MarkCompensated
   | ReplaceInput
+  | Restart
   | Resubmit
   | Resume
   | RetryUndo

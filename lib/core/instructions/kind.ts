@@ -5,6 +5,7 @@ import type { OperationSchemas } from '#core/definition/catalog';
 import type { Program } from '#core/definition/program';
 import type { Subject } from '#core/engine/transition';
 import type { TransitionBuilder } from '#core/engine/transition-builder';
+import type { Past } from './past.ts';
 
 /** The codes of reasons against an instruction. `docs/operations/instructions.md` explains each of them. */
 export const refusalCodes = [
@@ -67,12 +68,18 @@ export interface Judged {
   /** The number of exceptions and tasks of the order that are open. */
   readonly openCauses: number;
   readonly schemas: Schemas;
+  /** What the journal says, for kinds that read it; empty for the others. */
+  readonly past: Past;
+  /** Returns another version of a workflow; undefined if the app does not have it. */
+  readonly programs: (name: string, version: number) => Program | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
 /** One kind of instruction: when it is feasible, and what it does. A new kind needs a file in this folder and its line in the index. */
 export interface InstructionKind<I> {
+  /** Whether the kind reads what the journal says. */
+  readonly readsHistory?: true;
   /** Returns every reason against the instruction; none if it is feasible. */
   readonly refusals: (order: Judged, instruction: I) => readonly InstructionRefusal[];
   readonly warnings?: (order: Judged, instruction: I) => readonly InstructionWarning[];

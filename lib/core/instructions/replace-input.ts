@@ -1,5 +1,5 @@
 import { definitionPath } from '#core/data/ids';
-import { isObject, type Json } from '#core/data/json';
+import type { Json } from '#core/data/json';
 import { isRemote } from '#core/definition/definition';
 import { inputOf, stepAt } from '#core/definition/program';
 import { mask } from '#core/definition/secrets';
@@ -14,6 +14,7 @@ import {
   whenSuspendedInError,
   whenUndone,
 } from './kind.ts';
+import { unmasked } from './masks.ts';
 import { isUnknown } from './outcome.ts';
 import { placeOf } from './place.ts';
 
@@ -54,15 +55,6 @@ const pathOf = ({ state }: Pick<Judged, 'state'>, { path }: Pick<ReplaceInput, '
 function presentInput({ program, state, subject }: Order, path: string): Json | undefined {
   const input = inputOf(program, subject, state, path);
   return input.ok ? input.value : undefined;
-}
-
-/** Puts the present value in place of each mask. */
-function unmasked(given: Json, present: Json | undefined): Json {
-  if (given === mask) return present ?? mask;
-  if (Array.isArray(given)) return given.map((entry, index) => unmasked(entry, Array.isArray(present) ? present[index] : undefined));
-  if (!isObject(given)) return given;
-  const there = isObject(present) ? present : {};
-  return Object.fromEntries(Object.entries(given).map(([key, entry]) => [key, unmasked(entry as Json, there[key] as Json | undefined)]));
 }
 
 function ofPath({ program, state }: Judged, path: string | undefined): readonly InstructionRefusal[] {

@@ -41,7 +41,10 @@ export interface Decided {
 }
 
 /** Returns the order as the kinds of instructions see it. */
-export const judgedOf = ({ program, order, record, instance }: Decided, schemas: Schemas, now: number): Judged => ({
+export const judgedOf = (
+  { program, order, record, instance }: Decided,
+  { schemas, now, past = new Map(), programs }: Pick<Judged, 'schemas' | 'now'> & Partial<Pick<Judged, 'past' | 'programs'>>,
+): Judged => ({
   program,
   subject: subjectOf(order as OrderRecord),
   state: instance.state,
@@ -50,6 +53,8 @@ export const judgedOf = ({ program, order, record, instance }: Decided, schemas:
   suspended: record.suspended,
   openCauses: record.open?.length ?? 0,
   schemas,
+  past,
+  programs: programs ?? (() => undefined),
   now,
 });
 

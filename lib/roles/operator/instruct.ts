@@ -1,18 +1,21 @@
 import type { ByteBudget } from '#core/engine/transition';
 import { type Check, refusedCheck } from '#core/instructions/check';
+import { kindOf } from '#core/instructions/index';
 import { type InstructionRefusal, type Judged, refusal } from '#core/instructions/kind';
+import { type Past, pastOf } from '#core/instructions/past';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Document } from '#ports/documents';
 import { InstanceLockedError, InvariantError, StateTooLargeError } from '#ports/errors';
 import type { Keys } from '#ports/keys';
 import { timeText } from '#ports/messages';
-import type { StateHead } from '#ports/records';
+import { type StateHead, subjectOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { compareAndSet } from '#ports/util/compare-and-set';
 import { isHeldByOther, type LockPolicy, lockHolderOf, personHolder, withLockPolicy } from '#roles/scheduler/lease';
 import type { Found, Orders } from '#roles/scheduler/orders';
+import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Incoming, Loaded } from '#roles/scheduler/types';
 import type { Writer } from '#roles/scheduler/writer';
 import { type OrderKey, orderKeyIn } from '#roles/secrets/order-key';
@@ -61,7 +64,7 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  readonly definitions: Pick<Definitions, 'catalog'>;
+  readonly definitions: Pick<Definitions, 'catalog' | 'program'>;
   /** Encrypt the secrets of signals and answers. Absent: they are stored as they come. */
   readonly keys?: Keys | undefined;
   /** Names this host in claims and leases. */
@@ -94,7 +97,8 @@ export function createInstructing(
     const before = await callKeys.before(orderId, loaded.instance, key);
     if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
-    const judged = judgedOf(loaded, schemas, readAt);
+    const past = await pastFor(loaded, decision, store);
+    const judged = judgedOf(loaded, { schemas, now: readAt, past, programs: definitions.program });
     const seal = (): Decision => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
     return refused(found, decision, { judged, heldBy, dryRun }) ?? carryOut(loaded, seal(), { ...how, key, judged }, now);
   }
@@ -134,6 +138,12 @@ export function createInstructing(
       withinMs: lockWaitMaxMs,
       onAttempt: () => telemetry.count('lockAttempt'),
     });
+}
+
+/** Reads the journal if the kind of the instruction needs it. */
+async function pastFor({ program, order, instance }: Loaded, decision: Decision, store: Pick<Store, 'pages'>): Promise<Past> {
+  if (decision.kind === 'signal' || !kindOf(decision).readsHistory) return new Map();
+  return pastOf(program, subjectOf(order), wholeJournal(await store.pages(order.orderId), instance.tail));
 }
 
 /** Decrypts the order's key if the call needs it: to compare its content with that of an earlier call, or to seal its payload. */

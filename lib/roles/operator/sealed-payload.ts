@@ -6,15 +6,16 @@ import { mask, secretPointers } from '#core/definition/secrets';
 import type { Judged } from '#core/instructions/kind';
 import type { Keys } from '#ports/keys';
 import { secretOutputAt } from '#roles/scheduler/redaction';
+import { markedIn } from '#roles/secrets/marked';
 import type { OrderKey } from '#roles/secrets/order-key';
 import { sealed, withSecretsSealed } from '#roles/secrets/sealing';
 import type { Decision } from './instruction.ts';
 
-type Order = Pick<Judged, 'program' | 'state' | 'schemas'>;
+type Order = Pick<Judged, 'program' | 'state' | 'schemas' | 'programs'>;
 
 /** Whether a decision of this kind brings values that may hold secrets. */
 export const bringsValues = ({ kind }: Decision): boolean =>
-  kind === 'signal' || kind === 'resubmit' || kind === 'skip' || kind === 'replace-input';
+  kind === 'signal' || kind === 'resubmit' || kind === 'skip' || kind === 'replace-input' || kind === 'restart';
 
 /** Encrypts the secret fields of the values that a decision brings. They have been checked before. */
 export function withPayloadSealed(order: Order, decision: Decision, key: OrderKey, keys: Keys): Decision {
@@ -24,6 +25,7 @@ export function withPayloadSealed(order: Order, decision: Decision, key: OrderKe
     const { name, payload } = decision;
     return { ...decision, payload: withSecretsSealed(payload, pointersOf(program, name), key, random, `signal/${name}#`) };
   }
+  if (decision.kind === 'restart') return restartSealed(order, decision, (secret, at) => sealed(secret, at, key, random));
   if (decision.kind === 'resubmit' && decision.answer !== undefined)
     return { ...decision, answer: withSecretsSealed(decision.answer, pointersOf(program), key, random, 'answer#') };
   const path = ('path' in decision ? decision.path : undefined) ?? order.state.blocked?.path;
@@ -34,6 +36,18 @@ export function withPayloadSealed(order: Order, decision: Decision, key: OrderKe
   // A mask stands for the secret that is there, and is replaced later.
   const seal = (secret: Json, pointer: string): Json => (secret === mask ? mask : sealed(secret, `${path}#input${pointer}`, key, random));
   return { ...decision, input: withReplaced(decision.input, secretInputAt(order, path), seal) };
+}
+
+type Restarting = Extract<Decision, { kind: 'restart' }>;
+
+/** Encrypts the secrets of the body of a new order. A mask stands for the secret that is there, and is replaced later. */
+function restartSealed({ program, programs }: Order, decision: Restarting, seal: (secret: Json, at: string) => Json): Restarting {
+  const { order: body, version } = decision;
+  const { name } = program.definition;
+  const target = version === undefined ? program : programs(name, version);
+  if (body === undefined || !target) return decision;
+  const order = withReplaced(body, markedIn(target).ofOrder, (secret, at) => (secret === mask ? mask : seal(secret, `restart#${at}`)));
+  return { ...decision, order };
 }
 
 function secretInputAt({ program, schemas }: Order, path: string): readonly string[] {

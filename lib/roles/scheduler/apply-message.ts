@@ -10,6 +10,7 @@ import { saidBy, standing } from './given-instructions.ts';
 import { lockFor, unlock } from './order-lock.ts';
 import { secretsOf } from './redaction.ts';
 import { isForAgent, isValid, replied } from './replies.ts';
+import { noteRestart } from './restarts.ts';
 import { blockLikeRecord } from './supervisor-notes.ts';
 import type { Incoming } from './types.ts';
 
@@ -75,7 +76,7 @@ function instruct(draft: Draft, instruction: Instruction, key: string | undefine
   const { keepsRest, changesRecord } = kindOf(instruction);
   const given = givenFact(draft, instruction);
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
-  const decided = { ...noted, decidedBy: { by, reason } };
+  const decided = noteRestart({ ...noted, decidedBy: { by, reason } }, instruction);
   const { program, order } = draft.loaded;
   const asked = { program, state: decided.instance.state, subject: subjectOf(order) };
   const content = contentOf(instruction, asked);

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#core/data/json';
 import { withoutSealed } from '#core/definition/sealed';
-import { withoutTexts } from '#core/definition/secrets';
+import { mask, withoutTexts } from '#core/definition/secrets';
 import type { StateRecord } from '#ports/records';
 import type { Instruction } from '#roles/operator/instruction';
 import type { Instance, JournalEntry } from './instance.ts';
@@ -12,7 +12,9 @@ export const standing = ({ processState, outcome, suspended }: StateRecord): Sta
 
 /** Returns what an instruction says, without secrets. */
 export function saidBy({ kind: _, by: __, reason: ___, ...said }: Instruction, secrets: readonly string[]): JsonObject {
-  return withoutSealed(withoutTexts(said as { readonly [field: string]: Json }, secrets));
+  // The body of a new order is shown by that order.
+  const shown = 'order' in said ? { ...said, order: mask } : said;
+  return withoutSealed(withoutTexts(shown as { readonly [field: string]: Json }, secrets));
 }
 
 /** Adds to each instruction of this write how the order stands after it. The rest of the write decides that. */

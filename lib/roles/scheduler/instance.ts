@@ -1,5 +1,5 @@
 import type { CoreFact, Fact } from '#core/data/journal';
-import { isObject, type JsonObject } from '#core/data/json';
+import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { initialState, type State } from '#core/data/state';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { UnreadableRecordError } from '#ports/errors';
@@ -47,6 +47,8 @@ export interface Instance {
   readonly lastRequested: readonly string[];
   /** Keys of the last API calls with an idempotency key, oldest first: see `callKey`. */
   readonly keys?: readonly string[];
+  /** What the order that replaces this one has of its own. */
+  readonly restart?: { readonly order?: Json; readonly version?: number };
   /** Set as soon as older keys are stored outside of the state: see `CallKeys`. */
   readonly pagedKeys?: true;
 }

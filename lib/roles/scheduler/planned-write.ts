@@ -10,6 +10,7 @@ import { addFacts, addToOutbox, alert, announce, type Draft, failureCountOf, pat
 import { withStandingAfter } from './given-instructions.ts';
 import { callerReplyOf, processedId } from './order-messages.ts';
 import { recordCauses } from './record-causes.ts';
+import { restartOf } from './restarts.ts';
 import type { PlannedWrite } from './types.ts';
 
 /** Turns a draft into one write: copies the core's phase to the record, and collects the messages that follow. */
@@ -50,7 +51,7 @@ function recordClosed(draft: Draft): Draft {
     ? announce(noted, 'Order Processed', processedId(noted.record, order, outcome), { outcome })
     : noted;
   const reported = sendStatus(announced, outcome === 'completed' ? 'completed' : 'failed');
-  return addToOutbox(reported, callerReplyOf(reported.record, order, reported.instance.state, draft.now));
+  return addToOutbox(reported, [...callerReplyOf(reported.record, order, reported.instance.state, draft.now), ...restartOf(reported)]);
 }
 
 /** Moves a blocked order to Error. An order that is in Error already gets the present fault. */

@@ -1,11 +1,12 @@
 import type { Clock } from '#ports/clock';
 import { UnreadableMessageError } from '#ports/errors';
-import { newerProblem, queueNames, SubmissionMessage, timeText } from '#ports/messages';
+import { newerProblem, queueNames, Restart, SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { isSenderOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import { jsonIn } from '#ports/util/json';
 import { messageProblems } from './body-limits.ts';
+import { beginRestarted, type RestartPorts } from './restart.ts';
 import { pointerOf, type Submission, type SubmissionProblem, type Submit } from './submission.ts';
 
 /** Processes messages of the submissions queue. */
@@ -25,7 +26,9 @@ const senderUnknown = 'The sender is not registered for this client. Register it
  * Creates the consumer of submissions. Only a registered sender may submit for a client. A refusal goes to the client's
  * response queue; without one, the message becomes a dead letter.
  */
-export function createSubmissionConsumer(system: { store: Store; queues: Queues; clock: Clock; submit: Submit }): SubmissionConsumer {
+export function createSubmissionConsumer(
+  system: { store: Store; queues: Queues; clock: Clock; submit: Submit } & RestartPorts,
+): SubmissionConsumer {
   const { store, queues, clock, submit } = system;
 
   /** Checks a message in the same steps as an API call, its form first, and submits it. */
@@ -50,6 +53,8 @@ export function createSubmissionConsumer(system: { store: Store; queues: Queues;
     const given = jsonIn(body);
     const newer = newerProblem(given);
     if (newer) throw newer;
+    const restart = Restart.safeParse(given).data;
+    if (restart) return beginRestarted(restart.orderId, system);
     const parsed = SubmissionMessage.safeParse(given);
     if (!parsed.success)
       throw new UnreadableMessageError(

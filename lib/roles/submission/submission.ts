@@ -65,6 +65,9 @@ export const orderIdOf = (client: string, idempotencyKey: string): string => idF
 /** Derives the id of a called order from the call's idempotency key: one order per effect, for any number of requests. */
 export const childIdOf = (idempotencyKey: string): string => idFrom(['workflows', 'call', idempotencyKey]);
 
+/** Derives the id of the order that replaces another one: one for each instruction. */
+export const restartIdOf = (orderId: string, rev: number): string => idFrom(['workflows', 'restart', orderId, String(rev)]);
+
 const idFrom = (parts: readonly string[]): string => `ord_${base32(hash('sha256', JSON.stringify(parts), 'buffer'))}`;
 
 const workflowProblem = (named: string | undefined, names: readonly string[]): SubmissionProblem =>

@@ -48,7 +48,7 @@ export class Decisions {
 export function happeningOf(given: TestDecision, { program, state, name }: Player, now: number): EventContent {
   const decision = given.kind === 'signal' ? given : { by: 'operator', reason: 'Instruction of a rehearsal.', ...given };
   const record = { processState: processStateOf(state), suspended: state.phase === 'suspended', outcome: state.outcome ?? null };
-  const order = judgedOf({ program, order: { orderId: '', body: null }, record, instance: { state } }, anything, now);
+  const order = judgedOf({ program, order: { orderId: '', body: null }, record, instance: { state } }, { schemas: anything, now });
   const reasons = refusalsOf(order, decision).map(({ detail }) => detail);
   const problems = reasons.length > 0 ? [] : problemsWith(order, decision).map(({ pointer, detail }) => `${pointer} ${detail}`);
   const [reason] = [...reasons, ...problems];

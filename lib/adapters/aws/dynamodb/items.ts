@@ -44,6 +44,7 @@ const headAttributes = {
   errorGen: 'plain',
   causes: 'optional',
   open: 'optionalList',
+  restartedAs: 'optional',
   suspended: 'flag',
   remainingMs: 'plain',
   fault: 'json',
@@ -196,6 +197,7 @@ export const orderItem = (
     caller,
     key,
     erasedAt,
+    restartedFrom,
   }: OrderRecord,
   expiresAt?: number,
 ): Item => {
@@ -211,6 +213,7 @@ export const orderItem = (
     ...(key === undefined ? {} : { key }),
     ...(erasedAt === undefined ? {} : { erasedAt }),
     ...(firstGeneration === undefined ? {} : { firstGeneration }),
+    ...(restartedFrom === undefined ? {} : { restartedFrom }),
     ...(caller === undefined ? {} : { caller: JSON.stringify(caller) }),
     ...(responseChannel === undefined ? {} : { responseChannel }),
     ...(reference === undefined ? {} : { reference, clientReference: clientReferenceKey(client, reference) }),
@@ -255,6 +258,7 @@ export function orderOf(item: Item): OrderRecord {
     ...(responseChannel === undefined ? {} : { responseChannel }),
     submittedAt,
     ...(firstGeneration === undefined ? {} : { firstGeneration }),
+    ...(item['restartedFrom'] === undefined ? {} : { restartedFrom: String(item['restartedFrom']) }),
     answer: answer.startsWith('{') ? answer : usualAnswer(answer, { orderId, submittedAt }),
     ...(item['caller'] === undefined ? {} : { caller: recordIn<CallerRef>(orderId, String(item['caller'])) }),
   };

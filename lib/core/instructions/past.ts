@@ -1,0 +1,64 @@
+import { definitionPath, firstGenerationOf } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import type { Json } from '#core/data/json';
+import type { Program } from '#core/definition/program';
+import { undoneBy } from '#core/engine/replay';
+import type { Subject } from '#core/engine/transition';
+import { isWithin } from '#core/engine/undo-pages';
+
+/** What the journal says about an activity. */
+export interface PastActivity {
+  /** Of its last request. */
+  readonly generation: number;
+  readonly attempt: number;
+  /** `open`: it is requested, or has begun. `unknown`: nobody knows how it ended. `gone`: nothing was done. `undone`: it was done before. */
+  readonly outcome: 'open' | 'unknown' | 'done' | 'gone' | 'undone';
+  /** It was closed without being done. */
+  readonly skipped?: true;
+  /** Without secrets. */
+  readonly output?: Json;
+}
+
+export type Past = ReadonlyMap<string, PastActivity>;
+
+/** Returns what a journal says about each activity, by path. An undo counts for the activity that it undoes. */
+export function pastOf(program: Program, subject: Subject, facts: readonly { readonly type: string }[]): Past {
+  const past = new Map<string, PastActivity>();
+  const first = firstGenerationOf(subject);
+  for (const fact of facts as readonly CoreFact[]) {
+    if (!('path' in fact) || fact.path === undefined || !program.nodes.has(definitionPath(fact.path))) continue;
+    const { path } = fact;
+    const undone = undoneBy(program, path);
+    const known = past.get(undone ?? path) ?? { generation: first, attempt: 0, outcome: 'open' as const };
+    if (undone !== undefined) {
+      if (fact.type === 'ActivityClosed' && fact.result === 'Compensated') undo(past, undone, known);
+    } else if (fact.type === 'StepRequested') past.set(path, { ...attemptIn(fact.attemptId, known), outcome: 'open' });
+    else if (fact.type === 'ActivityStarted') past.set(path, { generation: known.generation, attempt: known.attempt, outcome: 'open' });
+    else if (fact.type === 'MarkedCompensated') undo(past, path, known);
+    else if (fact.type === 'OutcomeUnknown') past.set(path, { ...known, outcome: 'unknown' });
+    else if (fact.type === 'ActivitySkipped' && fact.effect === 'none') past.set(path, { ...known, skipped: true });
+    else if (fact.type === 'ActivityClosed') past.set(path, closedWith(known, fact));
+  }
+  return past;
+}
+
+/** Notes that an activity is undone, with its parts if it is undone as a whole. */
+function undo(past: Map<string, PastActivity>, path: string, known: PastActivity): void {
+  past.set(path, { ...known, outcome: 'undone' });
+  for (const [each, part] of past) if (isWithin(each, path) && part.outcome === 'done') past.set(each, { ...part, outcome: 'undone' });
+}
+
+function attemptIn(attemptId: string, { generation, attempt }: PastActivity): Pick<PastActivity, 'generation' | 'attempt'> {
+  const [, gen, , tries] = /^(\d+)#(\d+)\.(\d+)$/.exec(attemptId) ?? [];
+  return { generation: Number(gen ?? generation), attempt: Number(tries ?? attempt) };
+}
+
+function closedWith(known: PastActivity, fact: Extract<CoreFact, { type: 'ActivityClosed' }>): PastActivity {
+  const { generation, attempt, outcome, skipped } = known;
+  const asked = fact.attemptId === undefined ? { generation, attempt } : attemptIn(fact.attemptId, known);
+  const { output } = fact;
+  if (fact.result === 'Succeeded')
+    return { ...asked, outcome: 'done', ...(output === undefined ? {} : { output }), ...(skipped ? { skipped } : {}) };
+  // A canceled step may have been done and undone, or its outcome may have stayed unknown.
+  return outcome === 'undone' || outcome === 'unknown' ? known : { ...asked, outcome: 'gone' };
+}

@@ -1,0 +1,33 @@
+import { unmasked } from '#core/instructions/masks';
+import { queueNames } from '#ports/messages';
+import type { OutboxEntry } from '#ports/records';
+import type { Instruction } from '#roles/operator/instruction';
+import { restartIdOf } from '#roles/submission/submission';
+import { type Draft, patchRecord } from './draft.ts';
+
+/**
+ * Notes which order replaces this one, if the instruction restarts it. Its id follows from the rev of the instruction, so that a
+ * repetition begins no other order. A termination ends the order without a successor.
+ */
+export function noteRestart(draft: Draft, instruction: Instruction): Draft {
+  const { restart: before, ...instance } = draft.instance;
+  if (instruction.kind === 'terminate' && before) {
+    const { restartedAs: _, ...record } = draft.record;
+    return { ...draft, record, instance };
+  }
+  if (instruction.kind !== 'restart') return draft;
+  const { order, version } = instruction;
+  const { orderId, body } = draft.loaded.order;
+  const restart = {
+    ...(order === undefined ? {} : { order: unmasked(order, body) }),
+    ...(version === undefined ? {} : { version }),
+  };
+  const noted = patchRecord(draft, { restartedAs: restartIdOf(orderId, draft.loaded.record.rev) });
+  return { ...noted, instance: { ...noted.instance, restart } };
+}
+
+/** Returns the message that begins the order which replaces this one, now that this one is at its end. */
+export const restartOf = ({ record: { orderId, restartedAs } }: Draft): readonly OutboxEntry[] =>
+  restartedAs === undefined
+    ? []
+    : [{ id: `${restartedAs}/restart`, kind: 'status', channel: queueNames.submissions, message: { v: 1, type: 'restart', orderId } }];
