@@ -63,6 +63,10 @@ export const InstructionBody = z.discriminatedUnion('kind', [
     path: path.exactOptional().describe('a step that is not closed; optional where one is blocked'),
     input: anyJson.describe('the whole input; a mask stands for the secret that is there'),
   }),
+  instruction('resume-at', {
+    path: path.describe("an activity on the order's own way"),
+    undoBetween: z.boolean().describe('true: what was done since is undone first; false: it stays done, and is not requested again'),
+  }),
   instruction('retry-undo', { path: path.exactOptional().describe('the step whose undo keeps failing; all of them without it') }),
   instruction('amend', {
     endBy: z.iso.datetime({ offset: true }).exactOptional().describe('when the whole order must be at its end'),

@@ -38,6 +38,8 @@ export interface ActivityState {
   readonly parent?: string;
   /** The children that a custom activity has run, if it does not declare that it may run a child again. */
   readonly ran?: readonly string[];
+  /** Where it goes on as soon as its present work is canceled, and these scopes are undone. */
+  readonly resumes?: { readonly to: string; readonly scopes: readonly string[]; readonly local?: unknown };
   /** The variables that a retry sets inside, as they were before its first run. */
   readonly vars?: Variables;
   /** The newest page of the undo list when the activity started. That page and all older ones hold nothing of this activity. */

@@ -70,8 +70,15 @@ function nothingLeft(builder: TransitionBuilder, path: string, scope: string | u
   if (!activity) return;
   if (activity.status === 'Compensating' && ending) return builder.end(ending.fault && !builder.state.undone ? 'rejected' : ending.outcome);
   if (activity.status === 'Canceling') return close(builder, path, { result: 'Canceled' });
+  if (activity.resumes) return scopeUndone(builder, path);
   if (builder.behavior(path).undone) builder.jobs.next({ do: 'undone', path });
   else close(builder, path, { result: 'Succeeded' });
+}
+
+/** The scope that an activity undid before it goes on elsewhere has no work left. */
+function scopeUndone(builder: TransitionBuilder, path: string): void {
+  builder.patch(path, { local: {} });
+  builder.jobs.next({ do: 'resume', path });
 }
 
 function compensatedByHandler(builder: TransitionBuilder, path: string): void {

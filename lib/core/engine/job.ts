@@ -21,5 +21,7 @@ export type Job =
   | { readonly do: 'continueUndoing' }
   /** The scope of an activity has no work left to undo. */
   | { readonly do: 'undone'; readonly path: string }
+  /** An activity goes on at another activity inside it, as soon as nothing inside it is open. */
+  | { readonly do: 'resume'; readonly path: string }
   /** The outputs of a turn that has closed are no longer read. */
   | { readonly do: 'forgetTurn'; readonly turn: string };

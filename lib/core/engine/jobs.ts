@@ -13,6 +13,7 @@ import { fail } from './fault-propagation.ts';
 import { handlerFor, isRetried } from './fault-routing.ts';
 import type { Job } from './job.ts';
 import { doneNoMore, withoutOutputsIn } from './memory.ts';
+import { continueResuming } from './resuming.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { apply, execute } from './verbs.ts';
 
@@ -39,6 +40,8 @@ function runJob(builder: TransitionBuilder, job: Job): void {
       return isIdle(builder, job.path) ? undoNext(builder, job.path) : undefined;
     case 'continueUndoing':
       return continueUndoing(builder);
+    case 'resume':
+      return continueResuming(builder, job.path);
     case 'undone':
       return undone(builder, job.path);
     case 'forgetTurn':
@@ -72,6 +75,7 @@ function childClosed(builder: TransitionBuilder, path: string, child: string, cl
   const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
   if (turn?.startsWith(`${path}[`)) builder.jobs.later({ do: 'forgetTurn', turn });
   if (activity.status === 'Compensating') return undoNext(builder, path);
+  if (activity.resumes && activity.status === 'Executing') return continueResuming(builder, path);
   if (isRemote(builder.node(path))) return lateUndone(builder, path, closing);
   if (activity.status === 'Canceling') return isUndoing(builder, path) ? undoNext(builder, path) : childrenClosed(builder, path);
   if (activity.status === 'Faulting' && activity.handling) return handled(builder, path, child, closing);

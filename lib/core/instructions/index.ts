@@ -8,6 +8,7 @@ import { type ReplaceInput, replaceInput } from './replace-input.ts';
 import { type Restart, restart } from './restart.ts';
 import { type Resubmit, resubmit } from './resubmit.ts';
 import { type Resume, resume } from './resume.ts';
+import { type ResumeAt, resumeAt } from './resume-at.ts';
 import { type RetryUndo, retryUndo } from './retry-undo.ts';
 import { type Skip, skip } from './skip.ts';
 import { type Suspend, suspend } from './suspend.ts';
@@ -24,6 +25,7 @@ const kinds = {
   restart,
   resubmit,
   resume,
+  'resume-at': resumeAt,
   'retry-undo': retryUndo,
   skip,
   suspend,
@@ -41,6 +43,7 @@ export type OrderInstruction =
   | Restart
   | Resubmit
   | Resume
+  | ResumeAt
   | RetryUndo
   | Skip
   | Suspend

@@ -92,7 +92,7 @@ export interface InstructionKind<I> {
   /** Returns the values before that it changes, for the history. */
   readonly was?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => JsonObject;
   /** Returns the event of the kind. Default: `instructed`, which calls `apply`. */
-  readonly event?: (order: Pick<Judged, 'program' | 'state' | 'subject'>, instruction: I) => EventContent;
+  readonly event?: (order: Pick<Judged, 'program' | 'state' | 'subject' | 'past'>, instruction: I) => EventContent;
   /** Applies the instruction to an order that has begun and is not closed. */
   readonly apply?: (builder: TransitionBuilder, instruction: I) => void;
 }

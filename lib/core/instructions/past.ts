@@ -7,7 +7,7 @@ import type { Subject } from '#core/engine/transition';
 import { isWithin } from '#core/engine/undo-pages';
 
 /** What the journal says about an activity. */
-export interface PastActivity {
+export type PastActivity = {
   /** Of its last request. */
   readonly generation: number;
   readonly attempt: number;
@@ -17,7 +17,7 @@ export interface PastActivity {
   readonly skipped?: true;
   /** Without secrets. */
   readonly output?: Json;
-}
+};
 
 export type Past = ReadonlyMap<string, PastActivity>;
 

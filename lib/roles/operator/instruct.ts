@@ -111,7 +111,7 @@ export function createInstructing(
   ): Promise<Instructed | 'lost'> {
     const { id, dryRun = false, key, beside, judged } = how;
     const { orderId, rev } = loaded.record;
-    const incoming = [incomingOf(decision, id, key)];
+    const incoming = [incomingOf(decision, { id, key, past: judged.past })];
     const planned = await orders.planOf(loaded, incoming, now);
     if (!planned) return infeasible(loaded, [nothingToDo], dryRun);
     if (dryRun)
@@ -190,9 +190,15 @@ const movedOn = refusal('moved-on', 'Other writes changed the order at the same 
 /** Limit of all waits for a lease. API Gateway ends an HTTP call after 30 seconds. */
 export const lockWaitMaxMs = 10_000;
 
-const incomingOf = (decision: Decision, id: string, key: string | undefined): Incoming => ({
+interface Named {
+  readonly id: string;
+  readonly key: string | undefined;
+  readonly past: Past;
+}
+
+const incomingOf = (decision: Decision, { id, key, past }: Named): Incoming => ({
   id,
-  ...(decision.kind === 'signal' ? { type: 'signal', signal: decision } : { type: 'instruction', instruction: decision }),
+  ...(decision.kind === 'signal' ? { type: 'signal', signal: decision } : { type: 'instruction', instruction: decision, past }),
   ...(key === undefined ? {} : { key }),
 });
 

@@ -36,7 +36,7 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
       return isForAgent(current(draft), message) ? applyEvent(draft, { type: 'heartbeat', requestId, completeBy }) : draft;
     }
     case 'instruction':
-      return instruct(draft, message.instruction, message.key);
+      return instruct(draft, message);
     case 'signal':
       return signal(draft, message.signal, message.key);
     case 'lock':
@@ -71,14 +71,14 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
   return applyEvent(isToClaim ? claim(keyed) : keyed, { type: 'signaled', name, payload });
 }
 
-function instruct(draft: Draft, instruction: Instruction, key: string | undefined): Draft {
+function instruct(draft: Draft, { instruction, key, past = new Map() }: Extract<Incoming, { type: 'instruction' }>): Draft {
   const { by, reason, kind } = instruction;
   const { keepsRest, changesRecord } = kindOf(instruction);
   const given = givenFact(draft, instruction);
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
   const decided = noteRestart({ ...noted, decidedBy: { by, reason } }, instruction);
   const { program, order } = draft.loaded;
-  const asked = { program, state: decided.instance.state, subject: subjectOf(order) };
+  const asked = { program, state: decided.instance.state, subject: subjectOf(order), past };
   const content = contentOf(instruction, asked);
   if (kind === 'suspend') return applyEvent(patchRecord(decided, { suspended: true }), content);
   if (kind === 'resume') return resume(decided);

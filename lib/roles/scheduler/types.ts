@@ -4,6 +4,7 @@ import type { Json } from '#core/data/json';
 import type { Program } from '#core/definition/program';
 import type { ByteBudget } from '#core/engine/transition';
 import type { UndoPages } from '#core/engine/undo-pages';
+import type { Past } from '#core/instructions/past';
 import type { OrderRecord, OutboxEntry, StateRecord } from '#ports/records';
 import type { Instruction, Signal } from '#roles/operator/instruction';
 import type { Instance } from './instance.ts';
@@ -16,7 +17,8 @@ export type Incoming = { readonly id: string } & (
   /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }
   /** `key`: see `callKey`. A repeated call with this key changes nothing. */
-  | { readonly type: 'instruction'; readonly instruction: Instruction; readonly key?: string }
+  /** `past`: what the journal says, for kinds that read it. */
+  | { readonly type: 'instruction'; readonly instruction: Instruction; readonly key?: string; readonly past?: Past }
   /** A person locks the order until a time, in milliseconds since 1970. */
   | { readonly type: 'lock'; readonly by: string; readonly reason: string; readonly until: number }
   | { readonly type: 'unlock'; readonly by: string }

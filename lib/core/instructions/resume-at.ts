@@ -1,0 +1,173 @@
+import { answersLater } from '#core/activities/index';
+import { definitionPath } from '#core/data/ids';
+import type { Json } from '#core/data/json';
+import type { Skip } from '#core/data/state';
+import type { StepMemo } from '#core/data/step-state';
+import { isRemote, rootPath } from '#core/definition/definition';
+import { nodeAt, type Program, parentOf } from '#core/definition/program';
+import { mask } from '#core/definition/secrets';
+import { unblock } from '#core/engine/blocking';
+import { forgetLate } from '#core/engine/lateness';
+import { resumeInside } from '#core/engine/resuming';
+import type { TransitionBuilder } from '#core/engine/transition-builder';
+import { readersOf } from '#core/views/readers';
+import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished, whenUndone } from './kind.ts';
+import { isUnknown } from './outcome.ts';
+import type { PastActivity } from './past.ts';
+import { isOfUndo } from './place.ts';
+import { isAtOrAfter, isBefore, scopesFrom } from './way.ts';
+
+/** Has the order go on at an activity before or behind the present one. */
+export interface ResumeAt {
+  readonly kind: 'resume-at';
+  readonly path: string;
+  /** Whether what was done since is undone first. Otherwise it stays done, and is not requested again. */
+  readonly undoBetween: boolean;
+  /** What the journal says. The system adds it. */
+  readonly past?: { readonly [path: string]: PastActivity };
+}
+
+export const resumeAt: InstructionKind<ResumeAt> = {
+  readsHistory: true,
+  refusals: (order, instruction) =>
+    firstOf(
+      () => whenFinished(order),
+      () => whenUndone(order),
+      () => (order.suspended ? [refusal('suspended', 'The order is suspended. Resume it first.')] : []),
+      () => ofPath(order, instruction.path),
+      () => [...ofUndo(order, instruction), ...ofOutputs(order, instruction.path)],
+    ),
+  skips: (order, { path }) => jumped(order, path).filter((each) => isFollowedStep(order.program, each)),
+  event: ({ past }, { path, undoBetween }) => ({
+    type: 'instructed',
+    instruction: { kind: 'resume-at', path, undoBetween, past: Object.fromEntries(past) },
+  }),
+  apply(builder, { path, undoBetween, past = {} }) {
+    const from = openAround(builder.state.activities, path);
+    if (from === undefined) return;
+    forgetLate(builder);
+    const remembered = memosFor(builder, path, undoBetween, past);
+    if (builder.state.blocked) unblock(builder, builder.state.blocked.path);
+    builder.set(remembered);
+    resumeInside(builder, from, path, undoBetween ? scopesFrom(builder.program, from, path) : []);
+  },
+};
+
+const isFollowedStep = (program: Program, path: string): boolean => {
+  const node = nodeAt(program, path);
+  return isRemote(node) || node.activity === 'waitFor' || node.activity === 'askOperator';
+};
+
+/** Returns the innermost open activity around a path. */
+function openAround(activities: Judged['state']['activities'], path: string): string | undefined {
+  for (let at = parentOf(path); at !== undefined; at = parentOf(at)) if (activities[at]) return at;
+  return undefined;
+}
+
+/** Returns what the order knows about the activities from the target on, and the outputs that they read. */
+function memosFor(
+  { program, state }: TransitionBuilder,
+  path: string,
+  undoBetween: boolean,
+  past: { readonly [path: string]: PastActivity },
+) {
+  const memos: { [path: string]: StepMemo } = { ...state.memos };
+  const skips: { [path: string]: Skip } = { ...state.skips };
+  const outputs: { [path: string]: Json } = {};
+  for (const [each, before] of Object.entries(past)) {
+    const node = nodeAt(program, each);
+    const isBehind = !isAtOrAfter(program, each, path);
+    const { generation, attempt, outcome, output } = before;
+    if (isBehind) {
+      const isRead = program.readOutputs.get(node.name) === definitionPath(each);
+      if (outcome === 'done' && isRead && output !== undefined && !each.includes('[')) outputs[each] = output;
+      continue;
+    }
+    delete skips[each];
+    if (!undoBetween && outcome === 'done' && isLeaf(program, each))
+      skips[each] = { effect: 'kept', ...(output === undefined ? {} : { output }) };
+    else if (isRemote(node) && attempt > 0) memos[each] = { generation, attempt, outcome: memoOutcome(program, state, each, outcome) };
+  }
+  for (const { path: each, generation } of undoBetween ? (state.undo ?? []) : [])
+    if (isAtOrAfter(program, each, path) && !isRemote(nodeAt(program, each))) memos[each] = { generation, attempt: 1, outcome: 'undone' };
+  const kept = Object.entries(state.outputs).filter(([each]) => !undoBetween || !isAtOrAfter(program, each, path));
+  return { memos, skips, outputs: { ...outputs, ...Object.fromEntries(kept) } };
+}
+
+/** The next request of a step is a new effect, unless its outcome stays unknown because it has no undo. */
+function memoOutcome(program: Program, state: Judged['state'], path: string, outcome: PastActivity['outcome']): StepMemo['outcome'] {
+  const isOpen = outcome === 'unknown' || (outcome === 'open' && isUnknown(program, state, path));
+  return isOpen && !nodeAt(program, path).undo ? 'open' : 'undone';
+}
+
+const isLeaf = (program: Program, path: string): boolean =>
+  ![...program.nodes.keys()].some((each) => each.startsWith(`${definitionPath(path)}/`) && !isOfUndo(program, each));
+
+function ofPath(order: Judged, path: string): readonly InstructionRefusal[] {
+  const { program, state } = order;
+  const about = { path, pointer: '/path' };
+  if (state.phase === 'initialized') return [refusal('nothing-to-do', 'The order has not begun yet.')];
+  if (!program.nodes.has(definitionPath(path)) || isOfUndo(program, path) || path === rootPath)
+    return [refusal('no-such-step', `${path} is no activity of this workflow at which the order can go on.`, about)];
+  const obstacle = obstacleAround(order, path);
+  if (obstacle === 'loop') return [refusal('inside-loop', `${path} is in a turn of a loop. Name an activity outside of it.`, about)];
+  if (obstacle === 'branch') return [refusal('other-branch', `${path} is not on the order's own way.`, about)];
+  return [];
+}
+
+/** Returns what keeps the order from going on at an activity: a loop, or a branch that is not its only way. */
+function obstacleAround({ program, state, past }: Judged, path: string): 'loop' | 'branch' | undefined {
+  const from = openAround(state.activities, path);
+  let found: 'branch' | undefined;
+  for (let inside = path, around = parentOf(path); around !== undefined; inside = around, around = parentOf(around)) {
+    const node = nodeAt(program, around);
+    const name = inside.slice(inside.lastIndexOf('/') + 1);
+    if (node.activity === 'while' || node.activity === 'forEach') return 'loop';
+    const isHandler = node.faultHandlers?.some((handler) => handler.do.name === name) === true;
+    const isTaken = state.activities[inside] !== undefined || past.has(inside);
+    const isOnWay =
+      node.activity === 'sequence' || node.activity === 'scope' || node.activity === 'retry' || (node.activity === 'choice' && isTaken);
+    if (isHandler ? around === from || !state.activities[inside] : !isOnWay) found = 'branch';
+  }
+  const { status, awaitsPerson } = (from === undefined ? undefined : state.activities[from]) ?? {};
+  return status === 'Executing' || awaitsPerson ? found : 'branch';
+}
+
+/** Returns the steps that would be done twice, because they have no undo. */
+function ofUndo({ program, past }: Judged, { path, undoBetween }: ResumeAt): readonly InstructionRefusal[] {
+  if (!undoBetween) return [];
+  return [...past].flatMap(([each, { outcome, skipped }]) => {
+    const node = nodeAt(program, each);
+    if (outcome !== 'done' || skipped || !isRemote(node) || !isAtOrAfter(program, each, path)) return [];
+    if (node.undo || node.noUndo || isPartOfWhole(program, each)) return [];
+    return [refusal('no-undo', `${each} has no undo, so it would be done twice.`, { path: each })];
+  });
+}
+
+function isPartOfWhole(program: Program, path: string): boolean {
+  for (let at = parentOf(path); at !== undefined; at = parentOf(at)) if (nodeAt(program, at).undo) return true;
+  return false;
+}
+
+/** Returns the activities before the target that are not done, and that the order leaves out. */
+const jumped = ({ program, past }: Judged, path: string): readonly string[] =>
+  [...program.nodes.keys()].filter(
+    (each) => isBefore(program, each, path) && !isOfUndo(program, each) && isLeaf(program, each) && past.get(each)?.outcome !== 'done',
+  );
+
+function ofOutputs(order: Judged, path: string): readonly InstructionRefusal[] {
+  const { program, past, state } = order;
+  const isMasked = (each: string): boolean =>
+    state.outputs[each] === undefined && JSON.stringify(past.get(each)?.output ?? null).includes(mask);
+  const gone = [...program.nodes.keys()].filter(
+    (each) => isBefore(program, each, path) && past.get(each)?.outcome === 'done' && isMasked(each),
+  );
+  return [...jumped(order, path), ...gone].flatMap((each) => {
+    const node = nodeAt(program, each);
+    if (!answersLater(node)) return [];
+    const readers = readersOf(program, node.name).filter((reader) => isAtOrAfter(program, reader, path));
+    return readers.length === 0
+      ? []
+      : [refusal('output-missing', `The output of ${each} is missing, and ${readers.join(', ')} reads it.`, { path: each })];
+  });
+}
