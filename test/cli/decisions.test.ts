@@ -84,6 +84,19 @@ describe('instructions at the command line', () => {
     assert.equal((await until(orderId, ({ processState }) => processState === 'Error')).fault.type, 'OperatorAsked');
   });
 
+  test('a skip shows its check, wants a confirmation, and closes the question with the given answer', async () => {
+    const orderId = await submitted();
+    await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}']);
+    await until(orderId, ({ processState }) => processState === 'Error');
+    const skip = (...more: readonly string[]) => system.redress(['order', 'skip', orderId, '--reason', 'known', ...more]);
+    const refused = await skip('--data', '"seven"', '--dry-run');
+    assert.deepEqual([refused.exitCode, /output-invalid/.test(refused.out)], [1, true], refused.out);
+    assert.match((await skip('--data', '7', '--dry-run')).out, /skipped +order\/price/);
+    assert.equal((await skip('--data', '7')).exitCode, 2);
+    assert.deepEqual((await skip('--data', '7', '--yes', '--json')).json.orderId, orderId);
+    assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'completed');
+  });
+
   test('the plan of an undo is shown first, and an undo that keeps failing is marked as done', async () => {
     const orderId = await submitted();
     await until(orderId, ({ steps }) => steps[1].status === 'Closed');
@@ -114,6 +127,9 @@ test('invalid arguments are usage errors', async () => {
     ['order', 'signal', 'abc', 'visa', '--data', '@/no/such/file.json'],
     ['order', 'mark-compensated', 'abc'],
     ['order', 'plan'],
+    ['order', 'skip', 'abc', '--reason', 'r', '--effect', 'half'],
+    ['order', 'replace-input', 'abc', '--reason', 'r'],
+    ['order', 'amend', 'abc', '--reason', 'r', '--set', 'total'],
   ]) {
     const { exitCode, err } = await redress(args);
     assert.equal(exitCode, 2, args.join(' '));

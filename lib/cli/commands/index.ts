@@ -19,6 +19,15 @@ import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } fr
 import { orderErase } from './order-erase.ts';
 import { orderGet } from './order-get.ts';
 import { orderHistory } from './order-history.ts';
+import {
+  orderAcknowledge,
+  orderAmend,
+  orderReplaceInput,
+  orderRestart,
+  orderResumeAt,
+  orderRetryUndo,
+  orderSkip,
+} from './order-instruct.ts';
 import { orderList } from './order-list.ts';
 import { orderLock, orderUnlock } from './order-lock.ts';
 import { orderPlan } from './order-plan.ts';
@@ -60,6 +69,13 @@ export const commands: readonly CliCommand[] = [
   orderPlan,
   orderCompensate,
   orderMarkCompensated,
+  orderRetryUndo,
+  orderSkip,
+  orderReplaceInput,
+  orderResumeAt,
+  orderRestart,
+  orderAmend,
+  orderAcknowledge,
   orderTerminate,
   orderErase,
   orderSuspend,

@@ -1,3 +1,4 @@
+import { type CheckView, checkText } from '#cli/check-text';
 import type { CliCommand } from '#cli/command';
 import { textOption } from '#cli/options';
 import { type OrderView, orderPath, resolveOrderId, type Time } from '#cli/orders';
@@ -28,9 +29,12 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Option
     const path = orderPath(await resolveOrderId(api, id));
     const { body: order, etag = '' } = await api.call<OrderView>('GET', path);
     const body = { kind, reason, ...(dryRun ? { dryRun } : {}) };
-    const { body: answer } = await api.call<Plan>('POST', `${path}/instructions`, { body, headers: { 'if-match': etag } });
-    cli.print(answer, () => (dryRun ? planText(answer) : ''));
+    const { body: answer } = await api.call<Plan & CheckView>('POST', `${path}/instructions`, { body, headers: { 'if-match': etag } });
+    const isRefused = dryRun === true && !answer.feasible;
+    cli.print(answer, () => (isRefused ? checkText(answer, cli.paint) : dryRun ? planText(answer) : ''));
+    if (isRefused) return 1;
     if (!dryRun) cli.terminal.say(`Accepted. To see the order: redress order get ${printable(order.orderId)}`);
+    return undefined;
   },
 });
 

@@ -1,0 +1,164 @@
+import type { Command } from 'commander';
+import type { CliCommand } from '#cli/command';
+import { UsageError } from '#cli/errors';
+import { type GivenInstruction, giveInstruction, type InstructionOptions } from '#cli/instruction';
+import { secondsOption, textOption, wholeOption } from '#cli/options';
+import { readData } from '#cli/submission-file';
+import type { Terminal } from '#cli/terminal';
+
+interface Options extends InstructionOptions {
+  readonly path?: string;
+  readonly data?: string;
+  readonly effect?: string;
+  readonly undo?: boolean;
+  readonly undoFirst?: true;
+  readonly keepEffects?: true;
+  readonly version?: number;
+  readonly endBy?: string;
+  readonly maxFailures?: number;
+  readonly retries?: number;
+  readonly interval?: number;
+  readonly set?: readonly string[];
+}
+
+interface Instructing {
+  readonly kind: string;
+  readonly summary: string;
+  readonly sendsData?: true;
+  /** Whether it cannot be taken back. */
+  readonly isFinal?: boolean;
+  readonly options?: (command: Command) => Command;
+  readonly fields?: (options: Options, terminal: Pick<Terminal, 'readInput'>) => Promise<object> | object;
+}
+
+const instructing = ({
+  kind,
+  summary,
+  sendsData,
+  isFinal = false,
+  options = (command) => command,
+  fields,
+}: Instructing): CliCommand<Options> => ({
+  name: `order ${kind}`,
+  summary,
+  ...(sendsData ? { sendsData } : {}),
+  declare: (command) =>
+    options(
+      command
+        .argument('<id>', 'order id, or its beginning')
+        .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
+        .option('--dry-run', 'show the check without changing anything')
+        .option('--yes', 'do not ask before what cannot be taken back'),
+    ),
+  async run(cli, given, [id = '']) {
+    const instruction: GivenInstruction = { kind, ...(await fields?.(given, cli.terminal)) };
+    return giveInstruction(cli, id, instruction, { ...given, isFinal });
+  },
+});
+
+const withPath = (command: Command): Command => command.option('--path <path>', 'the activity; optional where one is blocked', textOption);
+const pathOf = ({ path }: Options): object => (path === undefined ? {} : { path });
+
+export const orderSkip = instructing({
+  kind: 'skip',
+  summary: 'Close a step without doing it',
+  sendsData: true,
+  isFinal: true,
+  options: (command) =>
+    withPath(command)
+      .option('--data <json>', 'output: JSON, @file, or @- for standard input')
+      .option('--effect <none|done>', 'done: somebody did it by hand', textOption, 'none'),
+  fields: async (given, terminal) => ({
+    ...pathOf(given),
+    ...(given.data === undefined ? {} : { output: await readData(given.data, terminal) }),
+    effect: effectOf(given.effect),
+  }),
+});
+
+function effectOf(effect: string | undefined): string {
+  if (effect === 'none' || effect === 'done') return effect;
+  throw new UsageError(`Expected --effect none or --effect done, got ${effect}.`);
+}
+
+export const orderReplaceInput = instructing({
+  kind: 'replace-input',
+  summary: 'Request a step with another input',
+  sendsData: true,
+  options: (command) => withPath(command).option('--data <json>', 'the whole input: JSON, @file, or @- for standard input'),
+  async fields(given, terminal) {
+    if (given.data === undefined) throw new UsageError('The input is missing. Give it with --data: JSON, @file, or @- for standard input.');
+    return { ...pathOf(given), input: await readData(given.data, terminal) };
+  },
+});
+
+export const orderResumeAt = instructing({
+  kind: 'resume-at',
+  summary: 'Go on at an earlier or later activity',
+  isFinal: true,
+  options: (command) =>
+    command
+      .requiredOption('--path <path>', "an activity on the order's own way", textOption)
+      .option('--no-undo', 'what was done since stays done, and is not requested again'),
+  fields: ({ path, undo = true }) => ({ path, undoBetween: undo }),
+});
+
+export const orderRetryUndo = instructing({
+  kind: 'retry-undo',
+  summary: 'Request a failing undo again now',
+  options: (command) => command.option('--path <path>', 'the step whose undo fails; all of them without it', textOption),
+  fields: pathOf,
+});
+
+export const orderRestart = instructing({
+  kind: 'restart',
+  summary: 'End an order and begin it again',
+  sendsData: true,
+  isFinal: true,
+  options: (command) =>
+    command
+      .option('--data <json>', 'body of the new order: JSON, @file, or @- for standard input')
+      .option('--version <number>', 'version of its workflow', wholeOption(1, 1_000_000))
+      .option('--undo-first', 'undo everything before')
+      .option('--keep-effects', 'effects may stay, although the new order does them again'),
+  fields: async ({ data, version, undoFirst, keepEffects }, terminal) => ({
+    ...(data === undefined ? {} : { order: await readData(data, terminal) }),
+    ...(version === undefined ? {} : { version }),
+    undoFirst: undoFirst ?? false,
+    ...(keepEffects ? { keepEffects } : {}),
+  }),
+});
+
+export const orderAmend = instructing({
+  kind: 'amend',
+  summary: 'Change the limits of one order',
+  options: (command) =>
+    command
+      .option('--end-by <time>', 'when the order must be at its end: 2026-01-31T12:00:00Z', textOption)
+      .option('--max-failures <number>', 'how often a step may be late', wholeOption(0, 1000))
+      .option('--path <path>', 'a retry, or an activity inside one', textOption)
+      .option('--retries <number>', 'further runs of that retry', wholeOption(0, 1000))
+      .option('--interval <seconds>', 'seconds between its runs', secondsOption)
+      .option('--set <name=json...>', 'variables'),
+  fields: ({ endBy, maxFailures, path, retries, interval, set }) => ({
+    ...(endBy === undefined ? {} : { endBy }),
+    ...(maxFailures === undefined ? {} : { maxFailures }),
+    ...(path === undefined
+      ? {}
+      : {
+          retry: { path, ...(retries === undefined ? {} : { retries }), ...(interval === undefined ? {} : { intervalSeconds: interval }) },
+        }),
+    ...(set === undefined ? {} : { variables: Object.fromEntries(set.map(variableIn)) }),
+  }),
+});
+
+function variableIn(text: string): readonly [string, unknown] {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new UsageError(`Expected NAME=JSON, got ${text}.`);
+  try {
+    return [name, JSON.parse(value)];
+  } catch {
+    throw new UsageError(`The value of ${name} is not JSON: ${value}.`);
+  }
+}
+
+export const orderAcknowledge = instructing({ kind: 'acknowledge', summary: 'Note that you have seen an exception' });
