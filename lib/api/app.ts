@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { StoreUnavailableError, UnreadableRecordError } from '#ports/errors';
 import { createAudit } from '#roles/audit/audit';
+import { createBulk } from '#roles/bulk/bulk';
+import { createSinceFrozen } from '#roles/bulk/since-frozen';
 import { createRules } from '#roles/rules/rules';
 import { createClientRate } from '#roles/submission/client-rate';
 import { createHandler } from './handle.ts';
@@ -24,6 +26,8 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     openApi: () => (document ??= JSON.stringify(openApi(routes, options.definitions))),
     audit: createAudit(options),
     rules: createRules(options),
+    bulk: createBulk(options),
+    sinceFrozen: createSinceFrozen(options),
     clientRate: options.clientRate ?? createClientRate(options.config.clientOrdersPerSecond, options.clock),
   });
   const serve = createServing(options);

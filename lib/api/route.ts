@@ -2,10 +2,13 @@ import type * as z from 'zod';
 import type { Audit, AuditLog } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
+import type { Publisher } from '#ports/event-bus';
 import type { Keys } from '#ports/keys';
 import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
+import type { Bulk } from '#roles/bulk/bulk';
+import type { SinceFrozen } from '#roles/bulk/since-frozen';
 import type { Rules } from '#roles/rules/rules';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 import type { ClientRate } from '#roles/submission/client-rate';
@@ -18,6 +21,8 @@ export interface ApiOptions {
   readonly scheduler: Scheduler;
   readonly queues: Pick<Queues, 'depth' | 'send'>;
   readonly submit: Submit;
+  /** Announces bulk runs that wait for a process. Without it, they wait for the next start of their function. */
+  readonly publisher?: Publisher | undefined;
   /** Encrypt the secrets of orders and the bodies of dead letters. */
   readonly keys?: Keys | undefined;
   readonly definitions: Definitions;
@@ -42,6 +47,8 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
     readonly clientRate: ClientRate;
     readonly audit: Audit;
     readonly rules: Rules;
+    readonly bulk: Bulk;
+    readonly sinceFrozen: SinceFrozen;
   };
   readonly caller: Caller;
   readonly requestId: string;

@@ -1,4 +1,5 @@
 import { auditRoutes } from './audit-routes.ts';
+import { bulkRoutes } from './bulk-routes.ts';
 import { closeOne, listChannels, openOne } from './channels.ts';
 import { cancelOrder, signalOrder } from './client-actions.ts';
 import { clientRoutes } from './client-routes.ts';
@@ -253,6 +254,7 @@ export const routes: readonly Route[] = [
   ...lockRoutes,
   ...exceptionRoutes,
   ...auditRoutes,
+  ...bulkRoutes,
   ...ruleRoutes,
   route({
     method: 'GET',

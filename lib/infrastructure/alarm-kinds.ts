@@ -104,10 +104,10 @@ export const alarmKinds = {
     says: 'runs for nearly as long as its timeout. Find out whether its service or the table is slow.',
     threshold: 25_000,
     periods: 3,
-    // The supervisor uses its whole minute by design.
+    // The supervisor uses its whole minute by design, and a bulk run all the time that its function has.
     watched: (all) =>
       eachFunction(all, ({ function: lambda }) => lambda.metricDuration({ ...fiveMinutes, statistic: 'p99' }))
-        .filter(({ id }) => id !== 'supervisor')
+        .filter(({ id }) => id !== 'supervisor' && id !== 'bulk')
         .map((watched) => ({ ...watched, threshold: 0.9 * all.functionNamed(watched.id).spec.timeoutMs })),
   },
   SupervisorSilent: {

@@ -31,7 +31,7 @@ import type { OrderProcessingProps } from './order-processing-props.ts';
 import { OrderQueues } from './order-queues.ts';
 import { orderTable } from './order-table.ts';
 import { permissionsOf } from './permissions.ts';
-import { startBySchedule } from './schedules.ts';
+import { startByAnnouncement, startBySchedule } from './schedules.ts';
 import { watchResources } from './stack-limits.ts';
 import { watchSubscriptions } from './subscriptions.ts';
 import { watchTemplate } from './template-limits/index.ts';
@@ -117,14 +117,12 @@ export class OrderProcessing extends Construct {
     for (const each of this.functions.values()) if (each.permissions.switchesConsumers) each.maySwitchConsumers('Consumers', closing);
     this.entrance = this.#makeEntrance(props, { name, logRetention });
     this.url = this.entrance.url;
-    for (const { spec, target } of this.functions.values())
-      startBySchedule(this, {
-        spec,
-        target,
-        undelivered: this.announcements.undelivered,
-        startEvery: this.supervisorEvery,
-        sweepEvery: props.sweepEvery ?? Duration.hours(6),
-      });
+    const { undelivered } = this.announcements;
+    for (const { spec, target } of this.functions.values()) {
+      const sweepEvery = props.sweepEvery ?? Duration.hours(6);
+      startBySchedule(this, { spec, target, undelivered, startEvery: this.supervisorEvery, sweepEvery });
+      startByAnnouncement(this, { spec, target, undelivered }, this.bus);
+    }
     this.metrics = new OrderMetrics(this, name);
     // Rarer starts of the supervisor detect deadlines later by design, so the threshold follows them.
     const LateDetection = this.supervisorEvery.toMilliseconds();

@@ -138,7 +138,8 @@ const ofApi: Permissions['documents'] = [
   },
   { actions: ['DeleteItem', 'GetItem', 'PutItem', 'Query'], partitions: [collections.deadLetters(every)] },
   keepsMessages,
-  { actions: ['BatchGetItem', 'Query'], partitions: [audit] },
+  { actions: ['BatchGetItem', 'Query'], partitions: [audit, collections.bulk(every)] },
+  { actions: ['GetItem'], partitions: [collections.bulk(every)] },
   { actions: ['GetItem'], partitions: [collections.auditDigests, collections.rules] },
   { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
   { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
@@ -153,9 +154,22 @@ const ofApi: Permissions['documents'] = [
       collections.rules,
       collections.rule(every),
       collections.erased,
+      collections.bulk(every),
       audit,
     ],
   },
+];
+
+const bulkRuns = collections.bulk(every);
+
+/** Permissions of the bulk function beyond those of the scheduler: it finds orders, and writes the outcome of each. */
+const ofBulk: Permissions['documents'] = [
+  { actions: ['Query'], partitions: [exceptionGroups, bulkRuns] },
+  { actions: ['BatchGetItem', 'GetItem'], partitions: [bulkRuns] },
+  { actions: ['GetItem'], partitions: [breakers] },
+  { actions: ['Query'], partitions: [partitions.calendar] },
+  // The outcome of an order is part of the transaction of its write, so one statement allows both.
+  { actions: ['PutItem'], partitions: [orders, bulkRuns] },
 ];
 
 /** Permissions by the file of the function. */
@@ -178,6 +192,13 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     const given = judging(spec, creating(scheduling(app)));
     return { ...given, table: [...given.table, readsClients], dayKeys: 'make' };
   },
+  bulk: (_, app) => ({
+    ...scheduling(app),
+    documents: ofBulk,
+    indexes: [indexes.inError.name, indexes.byDay.name, ...listIndexes],
+    looksInto: [queueNames.wakeUps, ...replyQueuesOf(app)],
+    dayKeys: 'read',
+  }),
   // The scheduler also requeues a message that meets a lease or has lost too many races.
   scheduler: (spec, app) => withDocuments(judging(spec, scheduling(app)), [keepsMessages]),
   // An agent also requeues a request while its circuit breaker is open.

@@ -1,10 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
-import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
+import { type EventBus, Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import type { FunctionSpec, SupervisorTask } from '#runtime/topology';
+import { eventSource } from '#adapters/aws/eventbridge';
+import type { FunctionSpec } from '#runtime/topology';
 
 /** The length of one run of the supervisor, which makes a pass every few seconds (F-47). */
 const runMs = 60_000;
@@ -30,7 +31,7 @@ export function startBySchedule(scope: Construct, { spec, target, undelivered, s
   if (spec.schedules.length > 0) target.configureAsyncInvoke({ maxEventAge: startedWithin, retryAttempts: 0 });
   return spec.schedules.map(({ input, everyMs }) => {
     const every = everyMs === 'supervisor period' ? startEvery : sweepEvery;
-    const event: SupervisorTask = everyMs === 'supervisor period' ? { ...input, repeatForMs: runMs - lastLookMs } : input;
+    const event = everyMs === 'supervisor period' ? { ...input, repeatForMs: runMs - lastLookMs } : input;
     return new Rule(scope, `Every-${spec.name}`, {
       description: `Starts the ${spec.name} of Redress`,
       schedule: Schedule.rate(every),
@@ -44,4 +45,31 @@ export function startBySchedule(scope: Construct, { spec, target, undelivered, s
       ],
     });
   });
+}
+
+/** Creates the rule that starts a function at an announcement. If a start is lost, the next one by its schedule does the work. */
+export function startByAnnouncement(
+  scope: Construct,
+  { spec, target, undelivered }: Pick<ScheduleProps, 'spec' | 'target' | 'undelivered'>,
+  eventBus: EventBus,
+): readonly Rule[] {
+  return spec.schedules.flatMap(({ input }) =>
+    spec.startsAt === undefined
+      ? []
+      : [
+          new Rule(scope, `Announced-${spec.name}`, {
+            description: `Starts the ${spec.name} of Redress when it is announced`,
+            eventBus,
+            eventPattern: { source: [eventSource], detailType: [spec.startsAt] },
+            targets: [
+              new LambdaFunction(target, {
+                event: RuleTargetInput.fromObject(input),
+                deadLetterQueue: undelivered,
+                retryAttempts: 1,
+                maxEventAge: startedWithin,
+              }),
+            ],
+          }),
+        ],
+  );
 }

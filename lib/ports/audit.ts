@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '#core/data/json';
 import type { Document } from './documents.ts';
 
-export const auditKinds = ['instruction', 'channel', 'dead-letter', 'client', 'rule', 'lock', 'read'] as const;
+export const auditKinds = ['instruction', 'channel', 'dead-letter', 'client', 'rule', 'lock', 'bulk', 'read'] as const;
 /** The roles of people, the mightiest first. */
 export const auditedRoles = ['admin', 'operator', 'viewer'] as const;
 

@@ -91,6 +91,8 @@ export const collections = {
   ruleCounts: 'RULE-COUNTS',
   /** The outcomes of a rule's last actions. The id is that of the rule. */
   ruleOutcomes: 'RULE-OUTCOMES',
+  /** A bulk run: its record, its set in chunks, and the outcome of each order. */
+  bulk: (id: string) => `BULK#${id}`,
   /** Places of API calls that wait for an order. */
   waits: 'WAITS',
   /** Position of the sweep through all orders. */

@@ -14,6 +14,8 @@ export const runs = {
   /** The supervisor: one minute of passes, and the time of the last pass. */
   passMs: 70 * second,
   sweepMs: 15 * minute,
+  /** Bulk runs go on in the next run of their function. */
+  bulkMs: 15 * minute,
   /** An agent's time to reply, in addition to the step's time. */
   answeringMs: 5 * second,
   /** The limit of Lambda. */

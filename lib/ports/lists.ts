@@ -50,6 +50,8 @@ export const lists = {
   /** By fingerprint. */
   exceptionGroups: { index: 'A', name: 'GROUPS', isSharded: false },
   bulkRuns: { index: 'A', name: 'BULKS', isSharded: false },
+  /** The runs that a process must work on, now or later. */
+  bulkAtWork: { index: 'B', name: 'BULKS#at-work', isSharded: false },
   /** By id. */
   solutions: { index: 'A', name: 'SOLUTIONS', isSharded: false },
   auditOf: (sub: string): List<'A'> => ({ index: 'A', name: `AB#${sub}`, isSharded: false }),

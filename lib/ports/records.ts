@@ -127,11 +127,18 @@ export const detailTypes = [
   'Task Opened',
   'Task Resolved',
   'Compensation Stuck',
+  'Bulk Run Waiting',
 ] as const;
 export type DetailType = (typeof detailTypes)[number];
 
 /** Announcements that report what an alert has said, or that nobody must act on. */
-const quietTypes: ReadonlySet<DetailType> = new Set(['Order Processed', 'Exception Raised', 'Task Opened', 'Task Resolved']);
+const quietTypes: ReadonlySet<DetailType> = new Set([
+  'Order Processed',
+  'Exception Raised',
+  'Task Opened',
+  'Task Resolved',
+  'Bulk Run Waiting',
+]);
 
 /** Announcements that are alerts: a person must act on them. */
 export const alertTypes = detailTypes.filter((type) => !quietTypes.has(type));

@@ -4,6 +4,7 @@ import { hasCalls } from '#core/checks/calls';
 import { queueFigures, runs, steps } from '#ports/limits';
 import { isDeadLetterQueue, queueNames } from '#ports/messages';
 import type { Redrive } from '#ports/queues';
+import type { DetailType } from '#ports/records';
 import { channelOf, policyOf } from '#roles/channels/policy';
 
 /** A queue that feeds a function, like an SQS event source mapping. */
@@ -25,9 +26,14 @@ export interface SupervisorTask {
   readonly repeatForMs?: number;
 }
 
+/** The input of the function of bulk runs. */
+export interface BulkTask {
+  readonly task: 'bulk';
+}
+
 /** A schedule of a function. The configuration sets the period of the supervisor's passes. */
 export interface Schedule {
-  readonly input: SupervisorTask;
+  readonly input: SupervisorTask | BulkTask;
   readonly everyMs: number | 'supervisor period';
 }
 
@@ -40,6 +46,8 @@ export interface FunctionSpec {
   readonly environment: { readonly [name: string]: string };
   readonly sources: readonly QueueSource[];
   readonly schedules: readonly Schedule[];
+  /** An announcement that starts it on AWS, between the starts by its schedule. */
+  readonly startsAt?: DetailType;
   readonly trigger: 'http' | 'queue' | 'schedule';
   /** The longest time of one run. */
   readonly timeoutMs: number;
@@ -57,7 +65,7 @@ export interface TopologyOptions {
 }
 
 /** The functions that start and advance orders. Only they compare the app's workflows with the recorded definitions. */
-export const advancesOrders: ReadonlySet<string> = new Set(['api', 'submissions', 'children', 'scheduler']);
+export const advancesOrders: ReadonlySet<string> = new Set(['api', 'submissions', 'children', 'scheduler', 'bulk']);
 
 const schedulerVisibilityMs = 30_000;
 const agentVisibilityMs = 60_000;
@@ -100,6 +108,7 @@ export function topologyOf(app: Cast, { agents: grouping = 'each', stepMs = step
     { ...plain, name: 'scheduler', file: 'scheduler', sources: toScheduler, trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 2 },
     supervisorFunction('supervisor', { input: { task: 'pass' }, everyMs: 'supervisor period' }, runs.passMs),
     supervisorFunction('sweeper', { input: { task: 'sweep' }, everyMs: hourMs }, runs.sweepMs),
+    bulkFunction,
     { ...plain, name: 'dead-letter', file: 'dead-letter', sources: dead, trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 2 },
   ];
 }
@@ -142,6 +151,17 @@ const supervisorFunction = (name: string, schedule: Schedule, timeoutMs: number)
   timeoutMs,
   stopsIn: 1,
 });
+
+const bulkFunction: FunctionSpec = {
+  ...plain,
+  name: 'bulk',
+  file: 'bulk',
+  schedules: [{ input: { task: 'bulk' }, everyMs: 'supervisor period' }],
+  startsAt: 'Bulk Run Waiting',
+  trigger: 'schedule',
+  timeoutMs: runs.bulkMs,
+  stopsIn: 1,
+};
 
 /** Returns the redrive policy of each queue. Dead-letter queues have none. */
 export const redriveIn = (functions: readonly FunctionSpec[]): ((queue: string) => Redrive | undefined) => {

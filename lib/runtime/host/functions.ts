@@ -2,7 +2,7 @@ import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
 import { createAuthentication } from '#api/authentication';
 import type { Invocation, LoadFunction } from '#runtime/function';
 import type { System } from '#runtime/system';
-import type { FunctionSpec, SupervisorTask } from '#runtime/topology';
+import type { FunctionSpec, Schedule as TaskSchedule } from '#runtime/topology';
 import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
 import type { Gate } from './gate.ts';
 import { type HttpEntrance, type HttpHandler, type HttpOptions, startHttp } from './http.ts';
@@ -27,6 +27,7 @@ export interface HostFunctionsOptions extends LoopOptions {
   readonly givingUp: AbortSignal;
 }
 
+type Task = TaskSchedule['input'];
 type RunOn<Event, Result> = (event: Event, invocation: Invocation) => Result;
 
 /** Loads the functions one after another, and starts their triggers. */
@@ -44,7 +45,7 @@ export async function startFunctions(
     const handler = create({ system, environment: spec.environment, accepting: () => !loop.stopping.aborted });
     const onQueue: QueueHandler = (event) => (handler as RunOn<SQSEvent, ReturnType<QueueHandler>>)(event, invocation);
     const onHttp: HttpHandler = (event) => (handler as RunOn<APIGatewayProxyEventV2, ReturnType<HttpHandler>>)(event, invocation);
-    const onSchedule = (task: SupervisorTask) => (handler as RunOn<SupervisorTask, Promise<unknown>>)(task, invocation);
+    const onSchedule = (task: Task) => (handler as RunOn<Task, Promise<unknown>>)(task, invocation);
     sources[spec.stopsIn].push(...spec.sources.map((source) => startEventSource(source, onQueue, { ...loop, queues, gate })));
     if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry, admits: bearerCheck(system) });
     for (const { input, everyMs } of spec.schedules) {

@@ -1,0 +1,119 @@
+import { shortType } from '#core/data/fault';
+import type { StateHead } from '#ports/records';
+import type { ListPosition, OrderFilter, Store } from '#ports/store';
+import { allSettledOrThrow } from '#ports/util/all-settled';
+import { exceptionGroups } from '#roles/exceptions/groups';
+import { listExceptions } from '#roles/exceptions/list';
+import { readableHead } from '#roles/scheduler/load';
+import { type OrderOfSet, ordersMax } from './documents.ts';
+import type { BulkFilter } from './run.ts';
+
+type FreezeStore = Pick<Store, 'list' | 'head' | 'listed' | 'tallies'> & Parameters<typeof listExceptions>[0];
+
+interface Ports {
+  readonly store: FreezeStore;
+  readonly now: number;
+}
+
+/** Heads that are read at a time. */
+const readAtOnce = 50;
+const pageSize = 100;
+
+/** Returns the number of the cause that an order waits for: of its error, or else of its newest failing undo; 0 if it waits for none. */
+export function openCauseOf({ open = [] }: Pick<StateHead, 'open'>): number {
+  const error = open.findLast(({ cause }) => cause.startsWith('error/'));
+  return (error ?? open.at(-1))?.seq ?? 0;
+}
+
+/** Passes the orders of a filter on, page by page, until `take` returns false. An order may come twice. */
+export async function eachMatch(filter: BulkFilter, ports: Ports, take: (orders: readonly OrderOfSet[]) => Promise<boolean> | boolean) {
+  if (filter.ids) return eachOf(filter.ids, filter, ports, take);
+  if (filter.fingerprint !== undefined) return eachAlike(filter.fingerprint, filter, ports, take);
+  let after: ListPosition | undefined;
+  do {
+    const page = await ports.store.list(orderFilter(filter), after, pageSize);
+    if (!(await take(page.items.map(({ state }) => orderOfSet(state))))) return;
+    after = page.next;
+  } while (after);
+}
+
+type Take = Parameters<typeof eachMatch>[2];
+
+const orderOfSet = (head: StateHead): OrderOfSet => ({ orderId: head.orderId, seq: openCauseOf(head), rev: head.rev });
+
+const orderFilter = ({ ids: _, fingerprint: __, ...filter }: BulkFilter): OrderFilter => filter;
+
+/** Orders that a person names. An id without an order stays in the set, where its check refuses it. */
+async function eachOf(ids: readonly string[], filter: BulkFilter, { store }: Ports, take: Take): Promise<void> {
+  for (let from = 0; from < ids.length; from += readAtOnce) {
+    const some = ids.slice(from, from + readAtOnce);
+    const heads = await allSettledOrThrow(some.map((id) => readableHead(id, store)));
+    const found = some.flatMap((orderId, index) => {
+      const head = heads[index];
+      if (!head) return [{ orderId, seq: 0, rev: 0 }];
+      return fits(head, filter) ? [orderOfSet(head)] : [];
+    });
+    if (!(await take(found))) return;
+  }
+}
+
+/** Orders whose open exception has the fingerprint. */
+async function eachAlike(fingerprint: string, filter: BulkFilter, { store, now }: Ports, take: Take): Promise<void> {
+  let after: string | undefined;
+  do {
+    const page = await listExceptions(store, { fingerprint, state: 'open' }, { after, limit: pageSize, now });
+    const heads = await allSettledOrThrow(page.items.map(({ orderId }) => readableHead(orderId, store)));
+    const found = page.items.flatMap(({ seq }, index) => {
+      const head = heads[index];
+      return head?.open?.some((cause) => cause.seq === seq) && fits(head, filter) ? [{ ...orderOfSet(head), seq }] : [];
+    });
+    if (!(await take(found))) return;
+    after = page.next;
+  } while (after !== undefined);
+}
+
+function fits(head: StateHead, { state, workflow, fault, submittedAfter, submittedBefore }: BulkFilter): boolean {
+  return (
+    (state === undefined || head.processState === state) &&
+    (workflow === undefined || head.workflow.name === workflow) &&
+    (fault === undefined || (head.fault !== null && shortType(head.fault.type) === fault)) &&
+    (submittedAfter === undefined || head.submittedAt > submittedAfter) &&
+    (submittedBefore === undefined || head.submittedAt < submittedBefore)
+  );
+}
+
+/** Returns the orders of a filter, in the order of their ids; undefined if there are more than a run may have. */
+export async function matchesOf(
+  filter: BulkFilter,
+  ports: Ports,
+  beat: () => Promise<unknown>,
+): Promise<readonly OrderOfSet[] | undefined> {
+  const found = new Map<string, OrderOfSet>();
+  await eachMatch(filter, ports, async (orders) => {
+    // The newest exception of an order comes first.
+    for (const order of orders) if (!found.has(order.orderId)) found.set(order.orderId, order);
+    await beat();
+    return found.size <= ordersMax;
+  });
+  if (found.size > ordersMax) return undefined;
+  return [...found.values()].sort((one, other) => (one.orderId < other.orderId ? -1 : 1));
+}
+
+/**
+ * Whether a filter means more orders than a run may have, as far as it can be known in a short time. The run itself counts again when it
+ * freezes its set.
+ */
+export async function meansTooMany(filter: BulkFilter, { store, now }: Ports, isOver: () => boolean): Promise<boolean> {
+  if (filter.ids) return filter.ids.length > ordersMax;
+  if (filter.fingerprint !== undefined) {
+    const narrow = filter.workflow ?? filter.state ?? filter.fault ?? filter.submittedAfter ?? filter.submittedBefore;
+    if (narrow !== undefined && narrow !== 'Error') return false;
+    return (await exceptionGroups(store, now)).some((group) => group.fingerprint === filter.fingerprint && group.open > ordersMax);
+  }
+  let count = 0;
+  await eachMatch(filter, { store, now }, (orders) => {
+    count += orders.length;
+    return count <= ordersMax && !isOver();
+  });
+  return count > ordersMax;
+}

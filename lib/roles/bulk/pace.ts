@@ -1,0 +1,42 @@
+import type { Clock } from '#ports/clock';
+import { allSettledOrThrow } from '#ports/util/all-settled';
+
+/** Work that runs at a time. */
+const atOnceMax = 16;
+/** How far the work may fall behind and still catch up. */
+const behindMaxMs = 1_000;
+
+/** Starts work at a steady rate. What a pause of a few milliseconds delays is caught up, so that the rate holds. */
+export class Pace {
+  private readonly clock: Clock;
+  private readonly intervalMs: number;
+  private next: number;
+
+  constructor(clock: Clock, ratePerSecond: number) {
+    this.clock = clock;
+    this.intervalMs = 1_000 / ratePerSecond;
+    this.next = clock.now();
+  }
+
+  /** Does some work for each item, one after another at the rate, several at a time. */
+  async each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+    const running = new Set<Promise<void>>();
+    const all: Promise<void>[] = [];
+    for (const item of items) {
+      await this.turn();
+      while (running.size >= atOnceMax) await Promise.race(running);
+      const one: Promise<void> = work(item).finally(() => running.delete(one));
+      one.catch(() => undefined);
+      running.add(one);
+      all.push(one);
+    }
+    await allSettledOrThrow(all);
+  }
+
+  private async turn(): Promise<void> {
+    const now = this.clock.now();
+    this.next = Math.max(this.next, now - behindMaxMs);
+    if (this.next > now) await this.clock.sleep(this.next - now);
+    this.next += this.intervalMs;
+  }
+}

@@ -1,0 +1,190 @@
+import type { JsonObject } from '#core/data/json';
+
+export const bulkStates = ['preparing', 'ready', 'running', 'paused', 'stopped', 'done'] as const;
+export type BulkState = (typeof bulkStates)[number];
+
+/** The orders that a bulk run is for. All that is given must hold. */
+export interface BulkFilter {
+  readonly state?: 'Pending' | 'Processing' | 'Processed' | 'Error';
+  readonly workflow?: string;
+  /** Of the open exception. */
+  readonly fingerprint?: string;
+  /** Short fault type: `CardDeclined`. */
+  readonly fault?: string;
+  /** Milliseconds since 1970, both exclusive. */
+  readonly submittedAfter?: number;
+  readonly submittedBefore?: number;
+  readonly ids?: readonly string[];
+}
+
+/** The instruction of a bulk run without its author and reason. Its values may be expressions over each order. */
+export type BulkInstruction = JsonObject & { readonly kind: string };
+
+/** What an operator asks for. It never changes. */
+export interface BulkAsked {
+  readonly filter: BulkFilter;
+  readonly instruction: BulkInstruction;
+}
+
+/** What has become of an order of the set. An order without an outcome is `left`. */
+export const outcomes = ['applied', 'refused', 'moved-on', 'failed', 'infeasible'] as const;
+export type ItemOutcome = (typeof outcomes)[number];
+export type OutcomeCounts = { readonly [outcome in ItemOutcome]: number };
+export const noOutcomes: OutcomeCounts = { applied: 0, refused: 0, 'moved-on': 0, failed: 0, infeasible: 0 };
+
+/** Whether the instruction has helped an order: see `verify.ts`. */
+export type Verdict = 'running' | 'passed' | 'failed-again' | 'failed-otherwise';
+export type Verdicts = { readonly [verdict in Exclude<Verdict, 'running'>]: number };
+export const noVerdicts: Verdicts = { passed: 0, 'failed-again': 0, 'failed-otherwise': 0 };
+
+/** Why a run is paused. A run that paused because of a breaker or a backlog goes on by itself. */
+export type PauseCause =
+  | { readonly by: 'person' | 'canary' }
+  | { readonly by: 'breaker'; readonly agent: string }
+  | { readonly by: 'backlog'; readonly queue: string };
+
+/** One act of a person on a run. */
+export interface BulkChange {
+  readonly at: number;
+  readonly by: string;
+  readonly action: 'create' | 'start' | 'pause' | 'resume' | 'stop';
+  readonly reason: string;
+}
+
+/** The frozen set. The runner that froze it is part of the names of its chunks, so that a slower one cannot change them. */
+export interface FrozenSet {
+  readonly epoch: number;
+  readonly count: number;
+  readonly chunks: number;
+  readonly at: number;
+}
+
+/** The record of a bulk run. All times: milliseconds since 1970. */
+export interface BulkRun {
+  readonly id: string;
+  readonly state: BulkState;
+  readonly by: string;
+  readonly reason: string;
+  readonly createdAt: number;
+  readonly kind: string;
+  readonly ratePerSecond: number;
+  readonly canary: number | null;
+  readonly stopAfterFailures: number | null;
+  /** Whether it starts as soon as it is prepared. */
+  readonly starts: boolean;
+  /** The hash of the call that created it. */
+  readonly asked: string;
+  readonly set: FrozenSet | null;
+  /** Orders of the set that were checked. */
+  readonly checked: number;
+  /** The place in the set up to which each order has an outcome. */
+  readonly cursor: number;
+  /** Outcomes before the cursor, and those of the chunk behind it. */
+  readonly counts: OutcomeCounts;
+  readonly ahead: OutcomeCounts;
+  readonly verdicts: Verdicts;
+  /** When a process looks next at the applied orders that may still pass or fail; null if there are none. */
+  readonly verifyAt: number | null;
+  /** Whether a person has resumed the run after its canary. */
+  readonly canaryPassed: boolean;
+  readonly pause: PauseCause | null;
+  /** Why it stopped by itself. */
+  readonly stopped: { readonly code: string; readonly detail: string } | null;
+  /** The agents that the instruction's requests need, as far as the check has seen. */
+  readonly agents: readonly string[];
+  /** The process that works on the run, and until when it may: a lease. The epoch rises with every process. */
+  readonly epoch: number;
+  readonly heldBy: string | null;
+  readonly heldUntil: number;
+  readonly changes: readonly BulkChange[];
+  /** The last calls with an idempotency key, oldest first: names and hashes. */
+  readonly calls: readonly { readonly name: string; readonly hash: string }[];
+}
+
+/** What `GET /bulk/{id}` adds up. */
+export interface BulkFigures {
+  readonly count: number;
+  readonly feasible: number;
+  readonly infeasible: number;
+  readonly applied: number;
+  readonly refused: number;
+  readonly movedOn: number;
+  readonly failed: number;
+  readonly left: number;
+  readonly verified: { readonly running: number; readonly passed: number; readonly failedAgain: number; readonly failedOtherwise: number };
+}
+
+export const sumOf = (one: OutcomeCounts, other: OutcomeCounts): OutcomeCounts =>
+  Object.fromEntries(outcomes.map((outcome) => [outcome, one[outcome] + other[outcome]])) as OutcomeCounts;
+
+/** Kinds of instructions that leave nothing to verify. */
+const unverifiedKinds: ReadonlySet<string> = new Set(['acknowledge', 'terminate', 'suspend', 'mark-compensated']);
+export const isVerified = (kind: string): boolean => !unverifiedKinds.has(kind);
+
+/** Returns the figures of a run. While it is prepared, they are of the orders that were checked so far. */
+export function figuresOf({ set, checked, counts, ahead, verdicts, kind }: BulkRun): BulkFigures {
+  const { applied, refused, failed, infeasible, 'moved-on': movedOn } = sumOf(counts, ahead);
+  const feasible = checked - infeasible;
+  const { passed, 'failed-again': failedAgain, 'failed-otherwise': failedOtherwise } = verdicts;
+  const running = isVerified(kind) ? applied - passed - failedAgain - failedOtherwise : 0;
+  return {
+    count: set?.count ?? 0,
+    feasible,
+    infeasible,
+    applied,
+    refused,
+    movedOn,
+    failed,
+    left: feasible - applied - refused - movedOn - failed,
+    verified: { running: Math.max(0, running), passed, failedAgain, failedOtherwise },
+  };
+}
+
+/** How many applied orders nobody knows about yet. */
+export const unverifiedOf = (run: BulkRun): number => figuresOf(run).verified.running;
+
+/** Whether so many orders failed after the instruction that the run stops. */
+export const failsTooOften = ({ stopAfterFailures, verdicts }: BulkRun): boolean =>
+  stopAfterFailures !== null && verdicts['failed-again'] + verdicts['failed-otherwise'] >= stopAfterFailures;
+
+/** Most applied orders that may be unverified at a time. */
+export const unverifiedMax = ({ canary, stopAfterFailures, kind }: BulkRun): number =>
+  isVerified(kind) ? Math.min(canary ?? Number.POSITIVE_INFINITY, stopAfterFailures ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
+
+export const isFinal = ({ state }: Pick<BulkRun, 'state'>): boolean => state === 'stopped' || state === 'done';
+
+/** Whether a process must work on a run now or later. A process that has died leaves its name, and outcomes that nobody has counted. */
+export const needsWork = (run: BulkRun): boolean => isActive(run) || run.heldBy !== null || run.verifyAt !== null;
+
+const isActive = (run: BulkRun): boolean => run.state === 'preparing' || run.state === 'running' || pausesItself(run);
+
+/** Whether a process may take a run now: it needs one, and has none, or one whose lease is over. */
+export const isFree = (run: BulkRun, now: number): boolean =>
+  (run.heldBy === null || run.heldUntil <= now) && (isActive(run) || run.heldBy !== null || (run.verifyAt !== null && run.verifyAt <= now));
+
+export const pausesItself = ({ state, pause }: Pick<BulkRun, 'state' | 'pause'>): boolean =>
+  state === 'paused' && (pause?.by === 'breaker' || pause?.by === 'backlog');
+
+/** An order of the set with what has become of it. */
+export interface BulkItem {
+  readonly orderId: string;
+  readonly outcome: ItemOutcome | 'left';
+  readonly at?: number;
+  readonly refusals?: readonly ItemRefusal[];
+  readonly verified?: Verdict;
+}
+
+/** Why an order was refused. */
+export interface ItemRefusal {
+  readonly code: string;
+  readonly path?: string;
+  readonly detail: string;
+}
+
+/** Most reasons that an item keeps, and characters of each. */
+const refusalsMax = 5;
+const detailMax = 500;
+export const keptRefusals = (refusals: readonly ItemRefusal[]): readonly ItemRefusal[] =>
+  refusals
+    .slice(0, refusalsMax)
+    .map(({ code, path, detail }) => ({ code, ...(path === undefined ? {} : { path }), detail: detail.slice(0, detailMax) }));

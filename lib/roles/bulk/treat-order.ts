@@ -1,0 +1,152 @@
+import type { Clock } from '#ports/clock';
+import type { Definitions } from '#ports/definitions';
+import { InstanceLockedError, isFatal, UnreadableRecordError } from '#ports/errors';
+import { timeText } from '#ports/messages';
+import type { StateHead } from '#ports/records';
+import type { Store } from '#ports/store';
+import { taskIdOf } from '#roles/exceptions/ids';
+import { taskOf } from '#roles/exceptions/read';
+import type { Instruct, Instructed } from '#roles/operator/instruct';
+import { type BulkDocuments, type OrderOfSet, outcomeDocument, type StoredOutcome } from './documents.ts';
+import { filledInstruction } from './fill.ts';
+import { openCauseOf } from './freeze.ts';
+import { type BulkAsked, type BulkRun, type ItemRefusal, keptRefusals } from './run.ts';
+
+export interface TreatingPorts {
+  readonly store: Store;
+  readonly documents: BulkDocuments;
+  readonly definitions: Definitions;
+  readonly instruct: Instruct;
+  readonly clock: Clock;
+}
+
+/** The answer of a check: the agents that the write itself would ask, or why the instruction is refused. */
+export type Checked =
+  | { readonly ok: true; readonly agents: readonly string[] }
+  | { readonly ok: false; readonly refusals: readonly ItemRefusal[] };
+
+/** Tries of one order before it counts as failed. */
+const triesMax = 5;
+const pauseMs = 200;
+
+/** Checks the instruction on one order by a dry run. It changes nothing. */
+export async function checkOrder(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports: TreatingPorts): Promise<Checked> {
+  const now = await present(order, run, ports);
+  if ('refusals' in now) return { ok: false, refusals: now.refusals };
+  if (now.head === undefined) return refused('no-such-order', 'There is no such order.');
+  if (hasMovedOn(now.head, order)) return refused('moved-on', 'The order has gone on since the set was frozen.');
+  const decision = await filledInstruction(run, asked, order, ports);
+  if ('refusals' in decision) return { ok: false, refusals: decision.refusals };
+  try {
+    const instructed = await ports.instruct(order.orderId, decision, { id: `bulk/${run.id}`, dryRun: true });
+    if (instructed.outcome === 'planned') return plannedCheck(instructed);
+    return { ok: false, refusals: refusalsIn(instructed) };
+  } catch (error) {
+    return { ok: false, refusals: [refusalOfError(error)] };
+  }
+}
+
+const plannedCheck = ({ plan }: Extract<Instructed, { outcome: 'planned' }>): Checked => ({
+  ok: true,
+  agents: [...new Set(plan.requests.map(({ agent }) => agent))],
+});
+
+const refused = (code: string, detail: string): Checked => ({ ok: false, refusals: [{ code, detail }] });
+
+/**
+ * Applies the instruction to one order, unless the order has an outcome already. The outcome `applied` is a document of the order's own
+ * write: both exist, or neither does. So a process that repeats the work of another one applies nothing twice.
+ */
+export async function treatOrder(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports: TreatingPorts): Promise<StoredOutcome> {
+  const { documents, clock } = ports;
+  for (let attempt = 1; attempt <= triesMax; attempt++) {
+    if (attempt > 1) await clock.sleep(pauseMs * attempt);
+    const before = attempt > 1 ? await quietly(() => documents.outcome(run.id, order.orderId)) : undefined;
+    if (before) return before;
+    const treated = await quietly(() => tryOnce(run, asked, order, ports));
+    if (treated) return treated;
+  }
+  return documents.putOutcome(run, { orderId: order.orderId, outcome: 'failed', at: clock.now() });
+}
+
+/** Resolves to undefined where the order must be tried again. */
+async function tryOnce(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports: TreatingPorts): Promise<StoredOutcome | undefined> {
+  const { documents, instruct, clock } = ports;
+  const { orderId } = order;
+  const outcomeOf = (outcome: StoredOutcome['outcome'], refusals: readonly ItemRefusal[] = []): StoredOutcome => ({
+    orderId,
+    outcome,
+    at: clock.now(),
+    ...(refusals.length > 0 ? { refusals: keptRefusals(refusals) } : {}),
+  });
+  const now = await present(order, run, ports);
+  if ('refusals' in now) return documents.putOutcome(run, outcomeOf('refused', now.refusals));
+  if (now.head === undefined || hasMovedOn(now.head, order)) return documents.putOutcome(run, outcomeOf('moved-on'));
+  const decision = await filledInstruction(run, asked, order, ports);
+  if ('refusals' in decision) return documents.putOutcome(run, outcomeOf('refused', decision.refusals));
+  const applied = outcomeOf('applied');
+  try {
+    // The condition on the rev makes the write depend on the exception that was compared.
+    const instructed = await instruct(orderId, decision, {
+      id: `bulk/${run.id}`,
+      ifMatch: now.head.rev,
+      beside: () => [outcomeDocument(run, applied)],
+    });
+    if (instructed.outcome === 'done') return applied;
+    if (instructed.outcome === 'stale') return undefined;
+    return documents.putOutcome(run, outcomeOf('refused', refusalsIn(instructed)));
+  } catch (error) {
+    if (!(error instanceof InstanceLockedError) && !(error instanceof UnreadableRecordError)) throw error;
+    return documents.putOutcome(run, outcomeOf('refused', [refusalOfError(error)]));
+  }
+}
+
+/** Returns the order as it is now, or why nobody but its person may act on it. */
+async function present(
+  { orderId, seq }: OrderOfSet,
+  { by }: BulkRun,
+  { store }: TreatingPorts,
+): Promise<{ readonly head: StateHead | undefined } | { readonly refusals: readonly ItemRefusal[] }> {
+  let head: StateHead | undefined;
+  try {
+    head = await store.head(orderId);
+  } catch (error) {
+    return { refusals: [refusalOfError(error)] };
+  }
+  const task = head && seq > 0 ? await taskOf(taskIdOf(orderId, seq), store) : undefined;
+  const assignee = (task as { readonly assignee?: string } | undefined)?.assignee;
+  if (task?.state !== 'claimed' || assignee === by) return { head };
+  return { refusals: [{ code: 'claimed', detail: `${assignee ?? 'A person'} has claimed the task of this order.` }] };
+}
+
+const hasMovedOn = (head: StateHead, { seq }: OrderOfSet): boolean =>
+  seq === 0 ? openCauseOf(head) !== 0 : !head.open?.some((cause) => cause.seq === seq);
+
+function refusalsIn(instructed: Instructed): readonly ItemRefusal[] {
+  switch (instructed.outcome) {
+    case 'infeasible':
+      return instructed.reasons.map((detail) => ({ code: 'infeasible', detail }));
+    case 'invalid':
+      return instructed.problems.map(({ pointer, code, detail }) => ({ code, detail: `${pointer}: ${detail}` }));
+    default:
+      return [{ code: instructed.outcome, detail: `The order answered ${instructed.outcome}.` }];
+  }
+}
+
+/** @throws the error if it says nothing about the order. */
+function refusalOfError(error: unknown): ItemRefusal {
+  if (error instanceof InstanceLockedError)
+    return { code: 'locked', detail: `Another process or person holds this order until ${timeText(error.heldUntil)}.` };
+  if (error instanceof UnreadableRecordError) return { code: 'unreadable', detail: error.message };
+  throw error;
+}
+
+/** Resolves to undefined if the work fails, so that it is tried again. */
+async function quietly<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isFatal(error)) throw error;
+    return undefined;
+  }
+}
