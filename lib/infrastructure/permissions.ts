@@ -164,8 +164,7 @@ const bulkRuns = collections.bulk(every);
 
 /** Permissions of the bulk function beyond those of the scheduler: it finds orders, and writes the outcome of each. */
 const ofBulk: Permissions['documents'] = [
-  { actions: ['Query'], partitions: [exceptionGroups, bulkRuns] },
-  { actions: ['BatchGetItem', 'GetItem'], partitions: [bulkRuns] },
+  { actions: ['BatchGetItem', 'GetItem', 'Query'], partitions: [bulkRuns] },
   { actions: ['GetItem'], partitions: [breakers] },
   { actions: ['Query'], partitions: [partitions.calendar] },
   // The outcome of an order is part of the transaction of its write, so one statement allows both.
@@ -193,7 +192,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     return { ...given, table: [...given.table, readsClients], dayKeys: 'make' };
   },
   bulk: (_, app) => ({
-    ...scheduling(app),
+    ...withQueues(scheduling(app), answers(app)),
     documents: ofBulk,
     indexes: [indexes.inError.name, indexes.byDay.name, ...listIndexes],
     looksInto: [queueNames.wakeUps, ...replyQueuesOf(app)],

@@ -37,6 +37,14 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'DELETE /channels/{name}/dead-letters/{id}': { body: { reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/dead-letters/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
   'PUT /rules/{id}': { body: { event: { kind: 'step-late' }, action: { kind: 'suspend' }, reason: 'r' } },
+  'POST /bulk': {
+    headers: { 'idempotency-key': 'matrix' },
+    body: { filter: { ids: ['ord_none'] }, instruction: { kind: 'resubmit' }, reason: 'matrix', ratePerSecond: 1 },
+  },
+  'POST /bulk/{id}/start': { body: { reason: 'matrix' } },
+  'POST /bulk/{id}/pause': { body: { reason: 'matrix' } },
+  'POST /bulk/{id}/resume': { body: { reason: 'matrix' } },
+  'POST /bulk/{id}/stop': { body: { reason: 'matrix' } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [], reason: 'a test' } },
   'POST /channels/{name}/close': { body: { reason: 'matrix' } },
   'POST /channels/{name}/open': { body: {} },
@@ -51,7 +59,7 @@ test('every call is open only to the roles that its row in the table lists, and 
   for (const { method, path, roles } of routes) {
     const call = `${method} ${path}`;
     const good =
-      call === 'POST /orders'
+      call === 'POST /orders' || call === 'POST /bulk'
         ? [202]
         : call === cancel
           ? [202, 409]
@@ -59,13 +67,15 @@ test('every call is open only to the roles that its row in the table lists, and 
             ? [409]
             : /^\/channels\/\{name\}\/(open|close)$/.test(path)
               ? [200, 409]
-              : call === 'PUT /clients/{id}'
-                ? [201]
-                : path === '/orders/{id}/lock'
-                  ? [200, 204, 409]
-                  : /^(PUT|DELETE) \/rules/.test(call)
-                    ? [400, 428]
-                    : [200];
+              : path.startsWith('/bulk/{id}')
+                ? [404]
+                : call === 'PUT /clients/{id}'
+                  ? [201]
+                  : path === '/orders/{id}/lock'
+                    ? [200, 204, 409]
+                    : /^(PUT|DELETE) \/rules/.test(call)
+                      ? [400, 428]
+                      : [200];
     const other = { any: path.startsWith('/channels') ? message : path.startsWith('/exceptions') ? exceptionIdOf(toCancel, 1) : 'acme' };
     for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : other)) {
       const id = call === cancel && object === 'own' ? toCancel : given;
@@ -97,6 +107,7 @@ test('a viewer reads what an operator reads, except the audit and the clients, a
     const read = (as: Who) => ask(method, at, { as, ...(method === 'GET' ? {} : wellFormed[call]) });
     const mine = await read('viewer');
     if (method !== 'GET' || /^\/(audit|clients)/.test(path)) assert.equal(mine.status, 403, call);
+    else if (path.startsWith('/bulk/{id}')) assert.equal(mine.status, 404, call);
     else assert.deepEqual([mine.status, withoutCursor(mine)], [200, withoutCursor(await read('operator'))], call);
   }
   assert.equal(await stored(), before);

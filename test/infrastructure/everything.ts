@@ -38,6 +38,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await blockedOrders(roles);
   await callingOrders(roles, deployment);
   await endedCaller(roles);
+  await bulkRuns(roles);
   await messagesDeadLetter(roles);
   await damagedOrder(roles, deployment);
   await newerMessages(roles);
@@ -200,6 +201,54 @@ async function endedCaller(roles: Roles): Promise<void> {
   const match = { 'if-match': String(headers['etag']) };
   assert.equal((await roles.call('POST', `/orders/${id}/instructions`, { ...operator, body, headers: match })).status, 202);
   await roles.settle();
+}
+
+/** Instructions for many orders: the bulk function requests, cancels, answers callers and clients, and waits. */
+async function bulkRuns(roles: Roles): Promise<void> {
+  const stuck = await submit(roles, 'both', { responseChannel: answered });
+  await roles.lose('stock-requests');
+  const other = await submit(roles, 'both', { responseChannel: answered });
+  await roles.deliver('stock-requests');
+  await roles.lose('post-requests');
+  roles.pass(stepMs);
+  // The first pass is about the status messages, which the clients have.
+  for (const _ of ['sent', 'late']) {
+    await roles.supervise('supervisor');
+    await roles.settle();
+  }
+  const waiting = await submit(roles, 'later');
+  const outer = await submit(roles, 'outer');
+  await roles.settle();
+
+  await bulk(roles, { ids: [stuck, other] }, 'resubmit');
+  await roles.settle();
+  await bulk(roles, { workflow: 'later', state: 'Processing' }, 'suspend');
+  await bulk(roles, { ids: [waiting] }, 'resume');
+  const { items } = (await roles.call('GET', '/exceptions', { ...operator, query: 'workflow=failing&state=open' })).body;
+  const [alike] = items as { fingerprint: string }[];
+  await bulk(roles, { fingerprint: alike?.fingerprint ?? '', state: 'Error' }, 'terminate');
+  await bulk(roles, { state: 'Error' }, 'compensate');
+  await bulk(roles, { ids: [outer] }, 'cancel');
+  await bulk(roles, { ids: [stuck, other] }, 'terminate');
+  await roles.settle();
+}
+
+let bulks = 0;
+async function bulk(roles: Roles, filter: object, kind: string): Promise<void> {
+  const body = { filter, instruction: { kind }, reason: 'for all', ratePerSecond: 100, start: true };
+  const { status, body: made } = await roles.call('POST', '/bulk', {
+    ...operator,
+    body,
+    headers: { 'idempotency-key': `bulk-${++bulks}` },
+  });
+  assert.equal(status, 202, JSON.stringify(made));
+  await roles.supervise('bulk');
+  const id = String(made['id']);
+  for (const path of ['/bulk', `/bulk/${id}`, `/bulk/${id}/items`]) {
+    const answer = await roles.call('GET', path, operator);
+    assert.equal(answer.status, 200, path);
+    if (path.endsWith(id)) assert.equal(answer.body['state'], 'done', JSON.stringify(answer.body));
+  }
 }
 
 /** Both services are away: the breakers open, and further requests are requeued. */

@@ -212,7 +212,7 @@ describe('a role may do what its function does, and nothing else', () => {
       statementsOf(stack, roleIdOf(name)).flatMap((each) => (isOfDayKeys(each.Condition) ? actionsOf(each) : []));
     const all = [...stack.orders.functions.keys()].flatMap((name) => (rightsOf(name).length > 0 ? [[name, rightsOf(name)]] : []));
     const make = ['kms:Decrypt', 'kms:GenerateDataKey'];
-    assert.deepEqual(Object.fromEntries(all), { api: make, submissions: make, 'dead-letter': make });
+    assert.deepEqual(Object.fromEntries(all), { api: make, submissions: make, bulk: ['kms:Decrypt'], 'dead-letter': make });
   });
 
   test('every function has its own role, and every role and policy is covered here', () => {
@@ -279,12 +279,18 @@ describe('only roles with a use for it reach a partition, or the content of an o
   });
 
   test('the supervisor, the sweeper and the dead-letter function read only the head of an order, and no item of the table as a whole', () => {
-    const readers = ['api', 'submissions', 'children', 'scheduler'];
+    const readers = ['api', 'submissions', 'children', 'scheduler', 'bulk'];
     const partition = keys.order('o1').pk;
     assert.deepEqual(mayCall('GetItem', { partition }), readers);
     for (const secret of ['body', 'blob', 'caller', 'page'])
       assert.deepEqual(mayCall('GetItem', { partition, attributes: ['pk', secret] }), readers);
-    assert.deepEqual(mayCall('GetItem', { partition, attributes: ['pk', 'rev'] }), [...readers, 'supervisor', 'sweeper', 'dead-letter']);
+    assert.deepEqual(mayCall('GetItem', { partition, attributes: ['pk', 'rev'] }), [
+      ...readers.filter((name) => name !== 'bulk'),
+      'supervisor',
+      'sweeper',
+      'bulk',
+      'dead-letter',
+    ]);
     assert.deepEqual(mayCall('UpdateItem', { partition, attributes: ['blob'] }), readers);
     assert.deepEqual(mayCall('Scan', { attributes: ['pk'] }), ['sweeper']);
     assert.deepEqual(mayCall('Scan', { attributes: ['body'] }), []);

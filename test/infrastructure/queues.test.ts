@@ -123,8 +123,8 @@ describe('the queues of a deployment', () => {
         isLimited: Condition !== undefined,
       }));
     });
-    // The bus, its rule, and two schedules.
-    assert.deepEqual(senders, Array(4).fill({ to: 'undelivered', from: 'events.amazonaws.com', isLimited: true }));
+    // The bus, its two rules, and three schedules.
+    assert.deepEqual(senders, Array(6).fill({ to: 'undelivered', from: 'events.amazonaws.com', isLimited: true }));
   });
 });
 

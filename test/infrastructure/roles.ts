@@ -17,7 +17,7 @@ import { readConfig } from '#runtime/config';
 import { queueEvent } from '#runtime/host/event-source';
 import { loadFunction } from '#runtime/host/load';
 import { createSystem, newHostId } from '#runtime/system';
-import { advancesOrders, type FunctionSpec, type SupervisorTask, type TopologyOptions, topologyOf } from '#runtime/topology';
+import { advancesOrders, type FunctionSpec, type TopologyOptions, topologyOf } from '#runtime/topology';
 
 /** A call of the HTTP API, with its caller. */
 export interface ApiCall {
@@ -56,7 +56,7 @@ export interface Roles {
   settle(leaveAlone?: readonly string[]): Promise<void>;
   /** Receives all messages of a queue and drops them. */
   lose(queue: string): Promise<number>;
-  supervise(name: 'supervisor' | 'sweeper'): Promise<unknown>;
+  supervise(name: 'supervisor' | 'sweeper' | 'bulk'): Promise<unknown>;
   /** Advances the clock. */
   pass(ms: number): void;
   close(): void;
@@ -70,6 +70,9 @@ export interface RolesOptions {
   /** The variables of the configuration. */
   readonly variables?: { readonly [name: string]: string };
 }
+
+/** The tasks of functions that a schedule starts. */
+const tasks = { supervisor: 'pass', sweeper: 'sweep', bulk: 'bulk' } as const;
 
 type Handle = (event: unknown) => Promise<unknown>;
 
@@ -155,7 +158,7 @@ export async function openRoles({ app, topology = {}, endpoints, deployment, var
       await outside.queues.acknowledge(queue, receipts);
       return receipts.length;
     },
-    supervise: (name) => run(name, { task: name === 'sweeper' ? 'sweep' : 'pass' } satisfies SupervisorTask),
+    supervise: (name) => run(name, { task: tasks[name] }),
     pass: (ms) => void (shiftedMs += ms),
     close() {
       for (const aws of opened) aws.close();

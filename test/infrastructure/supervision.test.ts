@@ -54,12 +54,20 @@ describe('the supervisor runs periodically', () => {
     assert.deepEqual(kept, [
       ['Redress: supervisor', 60, 0],
       ['Redress: sweeper', 60, 0],
+      ['Redress: bulk', 60, 0],
     ]);
     const started = ofType(stack, 'Events::Rule').filter(([, { Properties }]) => Properties['ScheduleExpression'] !== undefined);
     for (const [, { Properties }] of started)
       for (const { RetryPolicy } of Properties['Targets'] as readonly Target[])
         assert.deepEqual(RetryPolicy, { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 1 });
     assert.equal(started.length, kept.length);
+  });
+
+  test('a bulk run that is announced starts its function at once', () => {
+    const stack = defaults();
+    const [[, rule] = [], ...others] = ofType(stack, 'Events::Rule').filter(([id]) => id.includes('Announcedbulk'));
+    assert.deepEqual(others, []);
+    assert.deepEqual(rule?.Properties['EventPattern'], { source: ['redress'], 'detail-type': ['Bulk Run Waiting'] });
   });
 
   test('F-47: the period is configurable: here every five minutes, and every half minute within a run', () => {

@@ -140,22 +140,7 @@ export function bulkDocuments(store: Pick<Documents, 'document' | 'documents' | 
       if (!document) throw new Error(`The bulk run ${run.id} has lost a part of its set.`);
       return (document.content['orders'] as [string, number, number][]).map(([orderId, seq, rev]) => ({ orderId, seq, rev }));
     },
-    async outcomes(id, orders) {
-      const [first, last] = [orders[0], orders.at(-1)];
-      const found = new Map<string, StoredOutcome>();
-      if (!first || !last) return found;
-      // The id before the first one: ids of orders have no spaces.
-      let after = outcomeId(first.orderId).slice(0, -1);
-      for (;;) {
-        const page = await store.documents(collections.bulk(id), after, pageSize);
-        for (const document of page) {
-          if (document.id > outcomeId(last.orderId)) return found;
-          if (document.id >= outcomeId(first.orderId)) found.set(outcomeIn(document).orderId, outcomeIn(document));
-          after = document.id;
-        }
-        if (page.length < pageSize) return found;
-      }
-    },
+    outcomes: (id, orders) => outcomesOf(store, id, orders),
     async outcome(id, orderId) {
       const document = await read(id, outcomeId(orderId));
       return document && outcomeIn(document);
@@ -174,3 +159,24 @@ export function bulkDocuments(store: Pick<Documents, 'document' | 'documents' | 
 }
 
 const pageSize = 500;
+
+async function outcomesOf(
+  store: Pick<Documents, 'documents'>,
+  id: string,
+  orders: readonly OrderOfSet[],
+): Promise<ReadonlyMap<string, StoredOutcome>> {
+  const [first, last] = [orders[0], orders.at(-1)];
+  const found = new Map<string, StoredOutcome>();
+  if (!first || !last) return found;
+  // An id before the first one.
+  let after = outcomeId(first.orderId).slice(0, -1);
+  for (;;) {
+    const page = await store.documents(collections.bulk(id), after, pageSize);
+    for (const document of page) {
+      if (document.id > outcomeId(last.orderId)) return found;
+      if (document.id >= outcomeId(first.orderId)) found.set(outcomeIn(document).orderId, outcomeIn(document));
+      after = document.id;
+    }
+    if (page.length < pageSize) return found;
+  }
+}

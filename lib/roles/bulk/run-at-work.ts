@@ -5,13 +5,12 @@ import type { Instruct } from '#roles/operator/instruct';
 import type { Brakes } from './brakes.ts';
 import { type BulkDocuments, chunkOrders, type OrderOfSet, ordersMax, type StoredOutcome } from './documents.ts';
 import { matchesOf } from './freeze.ts';
+import { HeldRun } from './held-run.ts';
 import { Pace } from './pace.ts';
 import {
   type BulkAsked,
-  type BulkRun,
   failsTooOften,
   figuresOf,
-  isFree,
   noOutcomes,
   type OutcomeCounts,
   pausesItself,
@@ -34,13 +33,6 @@ export interface RunPorts {
   readonly instruct: Instruct;
 }
 
-/** Another process works on the run. */
-export class LeaseLostError extends Error {
-  override readonly name = 'LeaseLostError';
-}
-
-/** How long a process may be silent before another one takes its run. */
-export const leaseMs = 15_000;
 /** Checks a second. They send nothing, so the rate of the run, which spares remote services, does not hold for them. */
 const checksPerSecond = 1_000;
 const pauseMs = 1_000;
@@ -62,28 +54,22 @@ export class RunAtWork {
   private readonly id: string;
   private readonly ports: RunPorts;
   private readonly verification: Verification;
-  private run!: BulkRun;
+  private readonly held: HeldRun;
   private asked!: BulkAsked;
   private chunk: Chunk | undefined;
   private pace: Pace | undefined;
-  private savedAt = 0;
 
   constructor(id: string, ports: RunPorts) {
     this.id = id;
     this.ports = ports;
+    this.held = new HeldRun(id, ports);
     this.verification = new Verification(ports);
   }
 
   /** Takes the lease; resolves to false if the run needs no process, or has one. */
   async take(): Promise<boolean> {
-    const { documents, clock, hostId } = this.ports;
-    const taken = await documents.change(this.id, (run) =>
-      isFree(run, clock.now()) ? { ...run, epoch: run.epoch + 1, heldBy: hostId, heldUntil: clock.now() + leaseMs } : undefined,
-    );
-    if (!taken) return false;
-    this.run = taken;
-    this.savedAt = clock.now();
-    this.asked = await documents.asked(this.id);
+    if (!(await this.held.take())) return false;
+    this.asked = await this.ports.documents.asked(this.id);
     return true;
   }
 
@@ -91,22 +77,22 @@ export class RunAtWork {
   async work(isOver: () => boolean): Promise<void> {
     while (!isOver() && (await this.step(isOver)));
     const now = this.ports.clock.now();
-    const open = unverifiedOf(this.run) > 0 && now < this.run.createdAt + followedMs;
-    await this.save(() => ({ heldBy: null, heldUntil: 0, verifyAt: open ? now + this.verifyPauseMs(now) : null }));
+    const open = unverifiedOf(this.held.run) > 0 && now < this.held.run.createdAt + followedMs;
+    await this.held.save(() => ({ heldBy: null, heldUntil: 0, verifyAt: open ? now + this.verifyPauseMs(now) : null }));
   }
 
   private verifyPauseMs(now: number): number {
-    const longest = this.run.state === 'paused' ? 5 * pauseMs : 300 * pauseMs;
-    return Math.min(longest, Math.max(pauseMs, (now - this.run.createdAt) / 10));
+    const longest = this.held.run.state === 'paused' ? 5 * pauseMs : 300 * pauseMs;
+    return Math.min(longest, Math.max(pauseMs, (now - this.held.run.createdAt) / 10));
   }
 
   /** Does the next part of the work; resolves to false if there is none now. */
   private async step(isOver: () => boolean): Promise<boolean> {
-    const { state, set, checked } = this.run;
+    const { state, set, checked } = this.held.run;
     if (state === 'preparing') {
       if (!set) await this.freeze();
       else if (checked < set.count) await this.check(set.count);
-      else await this.save((run) => (run.state === 'preparing' ? { state: run.starts ? 'running' : 'ready' } : {}));
+      else await this.held.save((run) => (run.state === 'preparing' ? { state: run.starts ? 'running' : 'ready' } : {}));
       return true;
     }
     if (state === 'running') {
@@ -115,34 +101,34 @@ export class RunAtWork {
     }
     await this.count();
     await this.verify();
-    if (!pausesItself(this.run)) return false;
+    if (!pausesItself(this.held.run)) return false;
     if (await this.brake()) await this.rest();
-    else await this.save((run) => (pausesItself(run) ? { state: 'running', pause: null } : {}));
+    else await this.held.save((run) => (pausesItself(run) ? { state: 'running', pause: null } : {}));
     return true;
   }
 
   private async freeze(): Promise<void> {
     const { documents, store, clock } = this.ports;
-    const { epoch } = this.run;
+    const { epoch } = this.held.run;
     const at = clock.now();
-    const orders = await matchesOf(this.asked.filter, { store, now: at }, () => this.renew());
+    const orders = await matchesOf(this.asked.filter, { store, now: at }, () => this.held.renew());
     if (!orders) {
       const stopped = { code: 'too-many', detail: `The filter means more than ${ordersMax} orders, which is the limit. Narrow it.` };
-      await this.save((run) => (run.state === 'preparing' ? { state: 'stopped', stopped } : {}));
+      await this.held.save((run) => (run.state === 'preparing' ? { state: 'stopped', stopped } : {}));
       return;
     }
     const chunks = Math.ceil(orders.length / chunkOrders);
     for (let index = 0; index < chunks; index++) {
-      await documents.putChunk(this.run, epoch, index, orders.slice(index * chunkOrders, (index + 1) * chunkOrders));
-      await this.renew();
+      await documents.putChunk(this.held.run, epoch, index, orders.slice(index * chunkOrders, (index + 1) * chunkOrders));
+      await this.held.renew();
     }
-    await this.save(() => ({ set: { epoch, count: orders.length, chunks, at } }));
+    await this.held.save(() => ({ set: { epoch, count: orders.length, chunks, at } }));
   }
 
-  /** Checks one chunk. A process that takes over begins the chunk anew, and keeps what is refused already. */
+  /** Checks one chunk. A process that takes over begins the chunk again, and keeps what is refused already. */
   private async check(count: number): Promise<void> {
     const { documents, clock } = this.ports;
-    const { run } = this;
+    const { run } = this.held;
     const { checked } = run;
     const { orders, outcomes } = await this.chunkAt(checked);
     const agents = new Set(run.agents);
@@ -158,10 +144,10 @@ export class RunAtWork {
           await documents.putOutcome(run, { orderId, outcome: 'infeasible', at: clock.now(), refusals: result.refusals }),
         );
       }
-      await this.renew();
+      await this.held.renew();
     });
     const infeasible = orders.filter(({ orderId }) => outcomes.has(orderId)).length;
-    await this.save(({ counts }) => ({
+    await this.held.save(({ counts }) => ({
       checked: Math.min(count, checked + orders.length),
       counts: { ...counts, infeasible: counts.infeasible + infeasible },
       agents: [...agents],
@@ -171,43 +157,43 @@ export class RunAtWork {
   /** Carries on a run: verifies, looks at the brakes, and treats as many orders as the rate and the brakes allow in a second. */
   private async goOn(isOver: () => boolean): Promise<void> {
     await this.verify();
-    if (this.run.state !== 'running' || (await this.brake())) return;
-    const { set, cursor, canary, canaryPassed, ratePerSecond } = this.run;
+    if (this.held.run.state !== 'running' || (await this.brake())) return;
+    const { set, cursor, canary, canaryPassed, ratePerSecond } = this.held.run;
     if (cursor >= (set?.count ?? 0)) {
-      await this.save((run) => (run.state === 'running' ? { state: 'done' } : {}));
+      await this.held.save((run) => (run.state === 'running' ? { state: 'done' } : {}));
       return;
     }
-    const canaryLeft = canary === null || canaryPassed ? Number.POSITIVE_INFINITY : canary - figuresOf(this.run).applied;
+    const canaryLeft = canary === null || canaryPassed ? Number.POSITIVE_INFINITY : canary - figuresOf(this.held.run).applied;
     if (canaryLeft <= 0) {
-      await this.save((run) => (run.state === 'running' ? { state: 'paused', pause: { by: 'canary' } } : {}));
+      await this.held.save((run) => (run.state === 'running' ? { state: 'paused', pause: { by: 'canary' } } : {}));
       return;
     }
-    const room = Math.min(ratePerSecond, canaryLeft, unverifiedMax(this.run) - unverifiedOf(this.run));
+    const room = Math.min(ratePerSecond, canaryLeft, unverifiedMax(this.held.run) - unverifiedOf(this.held.run));
     if (room <= 0) await this.rest();
     else await this.treat(room, isOver);
   }
 
   /** Pauses the run if a remote service is away or the scheduler is behind; resolves to whether there is such a reason. */
   private async brake(): Promise<boolean> {
-    const pause = await this.ports.brakes.found(this.run.agents);
+    const pause = await this.ports.brakes.found(this.held.run.agents);
     if (!pause) return false;
-    await this.save((run) => (run.state === 'running' ? { state: 'paused', pause } : {}));
+    await this.held.save((run) => (run.state === 'running' ? { state: 'paused', pause } : {}));
     return true;
   }
 
   private async treat(room: number, isOver: () => boolean): Promise<void> {
     const { clock } = this.ports;
-    const { orders, outcomes, index } = await this.chunkAt(this.run.cursor);
-    const from = this.run.cursor - index * chunkOrders;
+    const { orders, outcomes, index } = await this.chunkAt(this.held.run.cursor);
+    const from = this.held.run.cursor - index * chunkOrders;
     const next = orders
       .slice(from)
       .filter(({ orderId }) => !outcomes.has(orderId))
       .slice(0, room);
-    this.pace ??= new Pace(clock, this.run.ratePerSecond);
+    this.pace ??= new Pace(clock, this.held.run.ratePerSecond);
     await this.pace.each(next, async (order) => {
       if (isOver() || !(await this.mayGoOn())) return;
-      outcomes.set(order.orderId, await treatOrder(this.run, this.asked, order, this.ports));
-      await this.renew();
+      outcomes.set(order.orderId, await treatOrder(this.held.run, this.asked, order, this.ports));
+      await this.held.renew();
     });
     await this.count();
   }
@@ -215,28 +201,28 @@ export class RunAtWork {
   /** Looks before each order whether somebody has paused or stopped the run. */
   private async mayGoOn(): Promise<boolean> {
     const run = await this.ports.documents.run(this.id);
-    return run?.state === 'running' && run.epoch === this.run.epoch;
+    return run?.state === 'running' && run.epoch === this.held.run.epoch;
   }
 
   /** Counts the outcomes of the present chunk, and moves the cursor to the first order without one. */
   private async count(): Promise<void> {
-    const { set, cursor } = this.run;
-    if (!set || this.run.checked < set.count || cursor >= set.count) return;
+    const { set, cursor } = this.held.run;
+    if (!set || this.held.run.checked < set.count || cursor >= set.count) return;
     const { index, orders, outcomes } = await this.chunkAt(cursor);
-    await this.verification.note(this.run, index, orders, (orderId) => outcomes.get(orderId)?.outcome === 'applied');
+    await this.verification.note(this.held.run, index, orders, (orderId) => outcomes.get(orderId)?.outcome === 'applied');
     const from = cursor - index * chunkOrders;
     const open = orders.findIndex(({ orderId }, place) => place >= from && !outcomes.has(orderId));
     const until = open < 0 ? orders.length : open;
     const counts = countsOf(orders.slice(from, until), outcomes);
     const ahead = countsOf(orders.slice(until), outcomes);
-    await this.save((run) => ({ cursor: index * chunkOrders + until, counts: sumOf(run.counts, counts), ahead }));
+    await this.held.save((run) => ({ cursor: index * chunkOrders + until, counts: sumOf(run.counts, counts), ahead }));
   }
 
   private async verify(): Promise<void> {
-    if (unverifiedOf(this.run) === 0) return;
-    const verdicts = await this.verification.look(this.run);
-    const stopped = { code: 'too-many-failures', detail: `${this.run.stopAfterFailures} orders failed after the instruction.` };
-    await this.save((run) => {
+    if (unverifiedOf(this.held.run) === 0) return;
+    const verdicts = await this.verification.look(this.held.run);
+    const stopped = { code: 'too-many-failures', detail: `${this.held.run.stopAfterFailures} orders failed after the instruction.` };
+    await this.held.save((run) => {
       const next = { ...run, verdicts };
       const stops = failsTooOften(next) && (run.state === 'running' || run.state === 'paused');
       return stops ? { verdicts, state: 'stopped', pause: null, stopped } : { verdicts };
@@ -247,34 +233,14 @@ export class RunAtWork {
     const { documents } = this.ports;
     const index = Math.floor(place / chunkOrders);
     if (this.chunk?.index === index) return this.chunk;
-    const orders = await documents.chunk(this.run, index);
+    const orders = await documents.chunk(this.held.run, index);
     this.chunk = { index, orders, outcomes: new Map(await documents.outcomes(this.id, orders)) };
     return this.chunk;
   }
 
   private async rest(): Promise<void> {
     await this.ports.clock.sleep(pauseMs);
-    await this.renew();
-  }
-
-  /** Renews the lease if a good part of it is over. */
-  private async renew(): Promise<void> {
-    const now = this.ports.clock.now();
-    if (now - this.savedAt < pauseMs) return;
-    this.savedAt = now;
-    await this.save(() => ({}));
-  }
-
-  private async save(change: (run: BulkRun) => Partial<BulkRun>): Promise<void> {
-    const { documents, clock } = this.ports;
-    const { epoch } = this.run;
-    const now = clock.now();
-    const saved = await documents.change(this.id, (run) =>
-      run.epoch === epoch ? { ...run, heldUntil: now + leaseMs, ...change(run) } : undefined,
-    );
-    if (!saved) throw new LeaseLostError(`Another process works on the bulk run ${this.id}.`);
-    this.run = saved;
-    this.savedAt = now;
+    await this.held.renew();
   }
 }
 

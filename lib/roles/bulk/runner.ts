@@ -9,8 +9,9 @@ import { allSettledOrThrow } from '#ports/util/all-settled';
 import type { Instruct } from '#roles/operator/instruct';
 import { createBrakes } from './brakes.ts';
 import { bulkDocuments, runIn } from './documents.ts';
+import { LeaseLostError } from './held-run.ts';
 import { isFree } from './run.ts';
-import { LeaseLostError, RunAtWork } from './run-at-work.ts';
+import { RunAtWork } from './run-at-work.ts';
 import { type Verify, verifyBy } from './verify.ts';
 
 export interface BulkRunnerPorts {

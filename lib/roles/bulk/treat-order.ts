@@ -46,10 +46,10 @@ export async function checkOrder(run: BulkRun, asked: BulkAsked, order: OrderOfS
   }
 }
 
-const plannedCheck = ({ plan }: Extract<Instructed, { outcome: 'planned' }>): Checked => ({
-  ok: true,
-  agents: [...new Set(plan.requests.map(({ agent }) => agent))],
-});
+const plannedCheck = ({ check, plan }: Extract<Instructed, { outcome: 'planned' }>): Checked =>
+  check.feasible
+    ? { ok: true, agents: [...new Set(plan?.requests.map(({ agent }) => agent) ?? [])] }
+    : { ok: false, refusals: keptRefusals(check.refusals) };
 
 const refused = (code: string, detail: string): Checked => ({ ok: false, refusals: [{ code, detail }] });
 
@@ -125,7 +125,7 @@ const hasMovedOn = (head: StateHead, { seq }: OrderOfSet): boolean =>
 function refusalsIn(instructed: Instructed): readonly ItemRefusal[] {
   switch (instructed.outcome) {
     case 'infeasible':
-      return instructed.reasons.map((detail) => ({ code: 'infeasible', detail }));
+      return instructed.refusals;
     case 'invalid':
       return instructed.problems.map(({ pointer, code, detail }) => ({ code, detail: `${pointer}: ${detail}` }));
     default:
