@@ -38,7 +38,7 @@ export async function checkOrder(run: BulkRun, asked: BulkAsked, order: OrderOfS
   const decision = await filledInstruction(run, asked, order, ports);
   if ('refusals' in decision) return { ok: false, refusals: decision.refusals };
   try {
-    const instructed = await ports.instruct(order.orderId, decision, { id: `bulk/${run.id}`, dryRun: true });
+    const instructed = await ports.instruct(order.orderId, decision, { id: `bulk/${run.id}`, caller: run.by, dryRun: true });
     if (instructed.outcome === 'planned') return plannedCheck(instructed);
     return { ok: false, refusals: refusalsIn(instructed) };
   } catch (error) {
@@ -89,6 +89,7 @@ async function tryOnce(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports:
     // The condition on the rev makes the write depend on the exception that was compared.
     const instructed = await instruct(orderId, decision, {
       id: `bulk/${run.id}`,
+      caller: run.by,
       ifMatch: now.head.rev,
       beside: () => [outcomeDocument(run, applied)],
     });
