@@ -68,11 +68,17 @@ function continueAll(builder: TransitionBuilder, isRequestedAgain: (local: StepS
 export function endFromOutside(builder: TransitionBuilder, outcome: 'canceled' | 'compensated', late?: string): void {
   restoreTimes(builder);
   forgetLate(builder);
-  const { blocked, activities } = builder.state;
+  const { blocked } = builder.state;
   keepCause(builder, late === undefined ? blocked?.fault : noAnswerTo(builder, late));
+  givingUpBlocked(builder, () => endOrder(builder, outcome));
+}
+
+/** Ends the block of an order whose open work is given up. Replies that came meanwhile then count as the work of their steps. */
+export function givingUpBlocked(builder: TransitionBuilder, giveUp: () => void): void {
+  const { blocked, activities } = builder.state;
   const waiting = Object.keys(activities).filter((path) => activities[path]?.awaitsPerson);
   if (blocked) unblock(builder, blocked.path);
-  endOrder(builder, outcome);
+  giveUp();
   runJobs(builder);
   // An activity that cleans up continues, but without the steps that waited for a person.
   for (const path of waiting) cancel(builder, path);

@@ -1,9 +1,9 @@
 import type { RequestCommand } from '#core/data/command';
-import { definitionPath } from '#core/data/ids';
+import { definitionPath, undoPathOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
-import { nodeAt, type Program } from '#core/definition/program';
+import { nodeAt, type Program, stepAt } from '#core/definition/program';
 import { undoneBy } from '#core/engine/replay';
 import type { Forecast } from './forecast.ts';
 import type { InstructionRefusal, InstructionWarning } from './kind.ts';
@@ -38,6 +38,8 @@ export interface Check {
 
 /** What a write does, and what follows it. */
 export interface Effects {
+  /** The state after the write. */
+  readonly after: State;
   readonly facts: readonly CoreFact[];
   readonly requests: readonly RequestCommand[];
   readonly follows: Forecast;
@@ -68,8 +70,9 @@ export function checkOf(
   effects: Effects,
   warnings: readonly InstructionWarning[],
 ): Omit<Check, 'estimate'> {
-  const { facts, requests, follows, skips } = effects;
+  const { after, facts, requests, follows, skips } = effects;
   const undoes = unique([
+    ...undosAtWork(program, after),
     ...requests.flatMap((request) => undoIn(program, request)),
     ...follows.requests.flatMap(({ request, settled }) => (settled ? undoIn(program, request) : [])),
   ]);
@@ -77,12 +80,23 @@ export function checkOf(
   return {
     feasible: true,
     refusals: [],
-    warnings: [...warnings, ...uncertaintyOf(program, follows)],
+    warnings: [...warnings, ...uncertaintyOf(program, [...follows.uncertain, ...later(undoes, after)])],
     effects: { requests: requests.map(operationOf), undoes, skips },
     // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
     then: then.slice(0, thenMax),
     graph: graphOf(program, before, changesIn(program, facts, effects)),
   };
+}
+
+/** Returns the undos that run already, and go on. */
+function undosAtWork(program: Program, { phase, activities }: State): readonly Operation[] {
+  if (phase !== 'running') return [];
+  return Object.keys(activities).flatMap((path) => {
+    const undone = undoneBy(program, path);
+    const node = nodeAt(program, path);
+    const isRequested = stepAt(program, { activities }, path)?.phase !== 'impossible';
+    return undone !== undefined && isRemote(node) && isRequested ? [{ path: undone, operation: node.operation }] : [];
+  });
 }
 
 const operationOf = ({ path, operation }: RequestCommand): Operation => ({ path, operation });
@@ -99,8 +113,12 @@ const unique = (operations: readonly Operation[]): readonly Operation[] => [
   ...new Map(operations.map((each) => [`${each.path} ${each.operation}`, each])).values(),
 ];
 
+/** Returns the steps that are undone, but are done only later: by a clean-up. They may also be refused. */
+const later = (undoes: readonly Operation[], { undo = [], activities }: State): readonly string[] =>
+  undoes.map(({ path }) => path).filter((path) => !activities[undoPathOf(path)] && !undo.some((entry) => entry.path === path));
+
 /** Returns a warning for each step that is undone only if it turns out to be done. */
-const uncertaintyOf = (program: Program, { uncertain }: Forecast): readonly InstructionWarning[] =>
+const uncertaintyOf = (program: Program, uncertain: readonly string[]): readonly InstructionWarning[] =>
   [...new Set(uncertain)].map((path) => ({
     code: 'outcome-unknown',
     path,

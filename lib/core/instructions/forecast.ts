@@ -48,6 +48,7 @@ class Forecaster implements Forecast {
   readonly requests: { readonly request: RequestCommand; readonly settled: boolean }[] = [];
   readonly uncertain: string[] = [];
   private readonly outset: Outset;
+  private readonly ignored = new Set<string>();
   private state: State;
   private at: number;
   /** Whether everything so far follows from the write alone. */
@@ -63,8 +64,13 @@ class Forecaster implements Forecast {
     for (let events = 0; events < eventsMax && this.state.phase === 'running'; events++) {
       const before = this.state;
       const compensating = this.requested(true);
-      if (compensating !== undefined) this.answer(compensating);
-      else if (this.endsAnyway() || !this.passUndoPause()) this.goOn();
+      if (compensating !== undefined) {
+        this.answer(compensating);
+        // A step whose answer does not count now must not keep the others from theirs.
+        if (this.state === before) this.ignored.add(compensating);
+        continue;
+      }
+      if (this.endsAnyway() || !this.passUndoPause()) this.goOn();
       if (this.state === before) return;
     }
   }
@@ -75,8 +81,10 @@ class Forecaster implements Forecast {
   }
 
   private goOn(): void {
-    if (this.state.ending === undefined) this.settled = false;
     const working = this.requested(false);
+    if (this.state.ending === undefined) this.settled = false;
+    // A clean-up step may be refused: it is undone only if it is done.
+    else if (working !== undefined) this.uncertain.push(working);
     if (working !== undefined) this.answer(working);
     else this.passTime();
   }
@@ -85,7 +93,7 @@ class Forecaster implements Forecast {
   private requested(compensating: boolean): string | undefined {
     return Object.keys(this.state.activities).find((path) => {
       const step = stepAt(this.outset.program, this.state, path);
-      return step?.phase === 'requested' && (step.mode !== undefined) === compensating;
+      return step?.phase === 'requested' && (step.mode !== undefined) === compensating && !this.ignored.has(path);
     });
   }
 

@@ -4,12 +4,13 @@ import type { Json } from '#core/data/json';
 import type { Skip } from '#core/data/state';
 import type { StepMemo } from '#core/data/step-state';
 import { isRemote, rootPath } from '#core/definition/definition';
-import { nodeAt, type Program, parentOf } from '#core/definition/program';
+import { nodeAt, type Program, parentOf, stepAt } from '#core/definition/program';
 import { mask } from '#core/definition/secrets';
-import { unblock } from '#core/engine/blocking';
 import { forgetLate } from '#core/engine/lateness';
 import { resumeInside } from '#core/engine/resuming';
+import { givingUpBlocked } from '#core/engine/resumption';
 import type { TransitionBuilder } from '#core/engine/transition-builder';
+import { undoneScope } from '#core/engine/undo-pages';
 import { readersOf } from '#core/views/readers';
 import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished, whenUndone } from './kind.ts';
 import { isUnknown } from './outcome.ts';
@@ -34,6 +35,7 @@ export const resumeAt: InstructionKind<ResumeAt> = {
       () => whenFinished(order),
       () => whenUndone(order),
       () => (order.suspended ? [refusal('suspended', 'The order is suspended. Resume it first.')] : []),
+      () => whileUndoing(order),
       () => ofPath(order, instruction.path),
       () => [...ofUndo(order, instruction), ...ofOutputs(order, instruction.path)],
     ),
@@ -47,9 +49,10 @@ export const resumeAt: InstructionKind<ResumeAt> = {
     if (from === undefined) return;
     forgetLate(builder);
     const remembered = memosFor(builder, path, undoBetween, past);
-    if (builder.state.blocked) unblock(builder, builder.state.blocked.path);
-    builder.set(remembered);
-    resumeInside(builder, from, path, undoBetween ? scopesFrom(builder.program, from, path) : []);
+    givingUpBlocked(builder, () => {
+      builder.set(remembered);
+      resumeInside(builder, from, path, undoBetween ? scopesFrom(builder.program, from, path) : []);
+    });
   },
 };
 
@@ -57,6 +60,14 @@ const isFollowedStep = (program: Program, path: string): boolean => {
   const node = nodeAt(program, path);
   return isRemote(node) || node.activity === 'waitFor' || node.activity === 'askOperator';
 };
+
+/** Returns the reason against an order of which a scope, or the former effect of a step, is being undone. */
+const whileUndoing = ({ program, state }: Judged): readonly InstructionRefusal[] =>
+  Object.entries(state.activities).some(
+    ([path, activity]) => undoneScope(activity) !== undefined || stepAt(program, state, path)?.mode !== undefined,
+  )
+    ? [refusal('undo-running', 'Something is being undone, canceled or confirmed. Wait until it is over.')]
+    : [];
 
 /** Returns the innermost open activity around a path. */
 function openAround(activities: Judged['state']['activities'], path: string): string | undefined {

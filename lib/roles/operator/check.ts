@@ -17,17 +17,18 @@ export async function checkOfPlan(
   { decision, judged, store }: { readonly decision: Decision; readonly judged: Judged; readonly store: Pick<Store, 'undoPage'> },
 ): Promise<Check> {
   const { schemas, subject, now } = judged;
+  const after = await withUndoPages(store, order.orderId, planned.instance.state);
   const follows = forecast({
     program,
     subject,
-    state: await withUndoPages(store, order.orderId, planned.instance.state),
+    state: after,
     at: now,
     epoch: planned.record.epoch,
     output: (agent, operation) => sampleOfJson(schemas.of(agent, operation)?.output ?? {}, operation),
   });
   const facts = planned.instance.tail.filter(({ seq }) => seq > instance.seq) as readonly CoreFact[];
   const [warnings, skips] = decision.kind === 'signal' ? [[], []] : saidBy(decision, judged);
-  const check = checkOf(program, instance.state, { facts, requests: planned.requests, follows, skips }, warnings);
+  const check = checkOf(program, instance.state, { after, facts, requests: planned.requests, follows, skips }, warnings);
   return { ...check, estimate: estimateOf(planned.requests.length + follows.requests.length, record) };
 }
 

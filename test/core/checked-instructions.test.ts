@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { events, suffer, worldOf } from '../support/chaos.ts';
+import { carryOut, give, instructionsFor, judgedOf } from '../support/deeds.ts';
+import { startRun, stepMs } from '../support/run.ts';
+import { definitionOf, roots } from '../support/shapes.ts';
+import '../support/seed.ts';
+
+const numRuns = Number(process.env['INSTRUCTION_RUNS'] ?? 60);
+
+test('the check of an instruction is the deed: what is undone was foreseen, and nothing else is undone (F-157)', () => {
+  let given = 0;
+  fc.assert(
+    fc.property(roots, events, fc.nat(), (shape, happen, first) => {
+      const world = worldOf(startRun(definitionOf(shape)));
+      world.run.happen({ type: 'started', stepMs });
+      suffer(world, happen.slice(0, first % 14));
+      const judged = judgedOf(world);
+      const all = instructionsFor(world);
+      // Each order gets some of them: the services keep what they have done.
+      for (let count = 0; count < 30; count++) {
+        const instruction = all[(first + count * 7) % all.length];
+        const done = instruction && give(world, judged, instruction);
+        if (!done) continue;
+        given += 1;
+        const about = JSON.stringify(instruction);
+        const foreseen = done.check.effects.undoes.map(({ path }) => path);
+        const unsure = new Set(done.check.warnings.flatMap(({ code, path }) => (code === 'outcome-unknown' && path ? [path] : [])));
+        const undone = new Set(carryOut(world, done));
+        assert.deepEqual(
+          [...undone].filter((path) => !foreseen.includes(path)),
+          [],
+          `${about}: undone, and not foreseen`,
+        );
+        assert.deepEqual(
+          foreseen.filter((path) => !undone.has(path) && !unsure.has(path)),
+          [],
+          `${about}: foreseen, and not undone`,
+        );
+      }
+    }),
+    { numRuns },
+  );
+  assert.ok(given > numRuns, `only ${given} instructions were feasible`);
+});
