@@ -3,6 +3,9 @@ import { alerts } from './alerts.ts';
 import { audit } from './audit.ts';
 import { auditVerify } from './audit-verify.ts';
 import { breakerList } from './breaker-list.ts';
+import { bulkPause, bulkResume, bulkStart, bulkStop } from './bulk-act.ts';
+import { bulkItems, bulkList, bulkWatch } from './bulk-list.ts';
+import { bulkPreview } from './bulk-preview.ts';
 import { channelList } from './channel-list.ts';
 import { channelClose, channelOpen } from './channel-open-close.ts';
 import { clientList } from './client-list.ts';
@@ -88,6 +91,14 @@ export const commands: readonly CliCommand[] = [
   exceptionGroups,
   exceptionList,
   exceptionShow,
+  bulkPreview,
+  bulkStart,
+  bulkWatch,
+  bulkPause,
+  bulkResume,
+  bulkStop,
+  bulkItems,
+  bulkList,
   alerts,
   breakerList,
   channelStatus,

@@ -1,0 +1,66 @@
+import type { Cli } from './command.ts';
+import type { Api } from './http.ts';
+import { printable } from './text.ts';
+
+/** A bulk run in the API's response, with the fields that the command line reads. */
+export interface BulkView {
+  readonly id: string;
+  readonly state: string;
+  readonly kind: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly createdAt: string;
+  readonly count: number;
+  readonly feasible: number;
+  readonly infeasible: number;
+  readonly applied: number;
+  readonly refused: number;
+  readonly movedOn: number;
+  readonly failed: number;
+  readonly left: number;
+  readonly verified: { readonly running: number; readonly passed: number; readonly failedAgain: number; readonly failedOtherwise: number };
+  readonly paused: { readonly by: string; readonly agent?: string; readonly queue?: string } | null;
+  readonly stopped: { readonly detail: string } | null;
+  readonly sinceFrozen?: number;
+}
+
+export const bulkPath = (id: string): string => `/bulk/${encodeURIComponent(id)}`;
+
+const lookEveryMs = 1_000;
+
+/** Returns a run in one line: its state, and what has become of its orders. */
+export function bulkText({ state, paused, stopped, ...run }: BulkView): string {
+  if (state === 'preparing') return `preparing: ${run.feasible + run.infeasible} of ${run.count} checked`;
+  if (state === 'ready') return `ready: ${run.feasible} of ${run.count} orders can, ${run.infeasible} cannot`;
+  const { running, passed, failedAgain, failedOtherwise } = run.verified;
+  const why = paused ? ` (${paused.by}${paused.agent ? ` of ${paused.agent}` : ''})` : stopped ? ` (${stopped.detail})` : '';
+  const others = `${run.refused} refused, ${run.movedOn} moved on, ${run.failed} failed, ${run.left} left`;
+  const verified = `${passed} passed, ${failedAgain} failed again, ${failedOtherwise} failed otherwise, ${running} not yet known`;
+  return `${state}${why}: ${run.applied} applied, ${others}; ${verified}`;
+}
+
+/** Shows the progress of a run until `isOver`. It may be left at any time, because the run goes on in the system. */
+export async function followBulk(cli: Cli, api: Api, id: string, isOver: (run: BulkView) => boolean): Promise<BulkView> {
+  for (let shown = ''; ; ) {
+    const { body } = await api.call<BulkView>('GET', bulkPath(id));
+    const text = bulkText(body);
+    if (!cli.json && text !== shown) cli.terminal.say(text);
+    if (isOver(body)) return body;
+    shown = text;
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  }
+}
+
+export const isAtEnd = ({ state }: BulkView): boolean => state === 'done' || state === 'stopped';
+
+/** Whether a run waits for a person, or is at its end. */
+export const isAtRest = (run: BulkView): boolean =>
+  isAtEnd(run) || run.state === 'ready' || (run.state === 'paused' && (run.paused?.by === 'person' || run.paused?.by === 'canary'));
+
+/** Returns what a person may do next. */
+export function nextStep({ id, state }: BulkView): string | undefined {
+  const named = printable(id);
+  if (state === 'ready') return `To start it: redress bulk start ${named} --reason '…'`;
+  if (state === 'paused') return `To go on: redress bulk resume ${named} --reason '…'`;
+  return isAtEnd({ state } as BulkView) ? `To see each order: redress bulk items ${named}` : undefined;
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { InvalidArgumentError, Option } from 'commander';
+import { type BulkView, bulkPath, followBulk, nextStep } from '#cli/bulk';
+import type { CliCommand } from '#cli/command';
+import { textOption, wholeOption } from '#cli/options';
+import { listed } from '#cli/orders';
+import { listedId, table } from '#cli/text';
+import { isObject, type JsonObject } from '#core/data/json';
+import { jsonIn } from '#ports/util/json';
+
+interface Options {
+  reason: string;
+  state?: string;
+  workflow?: string;
+  fingerprint?: string;
+  fault?: string;
+  submittedAfter?: string;
+  submittedBefore?: string;
+  ids?: string[];
+  fields?: JsonObject;
+  sameForAll?: true;
+  rate: number;
+  canary?: number;
+  stopAfter?: number;
+  key?: string;
+}
+
+interface ItemView {
+  readonly orderId: string;
+  readonly refusals?: readonly { readonly code: string; readonly detail: string }[];
+}
+
+const shownMax = 25;
+
+/** Prepares one instruction for many orders, and shows how many of them can follow it. Nothing is sent. */
+export const bulkPreview: CliCommand<Options> = {
+  name: 'bulk preview',
+  summary: 'Prepare one instruction for many orders',
+  declare: (command) =>
+    command
+      .argument('<kind>', 'kind of the instruction: resubmit, compensate, …')
+      .requiredOption('--reason <text>', 'why the orders get the instruction', textOption)
+      .addOption(new Option('--state <state>', 'only orders in this state').choices(['Pending', 'Processing', 'Processed', 'Error']))
+      .option('--workflow <name>', 'only orders of this workflow', textOption)
+      .option('--fingerprint <text>', 'only orders with this open exception: exception groups shows the fingerprints', textOption)
+      .option('--fault <type>', 'only orders with this fault: CardDeclined', textOption)
+      .option('--submitted-after <time>', 'only orders submitted after this time', textOption)
+      .option('--submitted-before <time>', 'only orders submitted before this time', textOption)
+      .option('--ids <id...>', 'only these orders')
+      .option('--fields <json>', 'fields of the instruction as JSON: {"answer": {"$cel": "order.sku"}}', fieldsOption)
+      .option('--same-for-all', 'each order may get the same literal value')
+      .option('--rate <number>', 'orders a second', wholeOption(1, 100), 10)
+      .option('--canary <number>', 'pause after so many orders', wholeOption(1, 100_000))
+      .option('--stop-after <number>', 'stop when so many orders have failed again', wholeOption(1, 100_000))
+      .option('--key <text>', 'idempotency key: the same key leads to the same run', textOption),
+
+  async run(cli, { reason, fields = {}, sameForAll, rate, canary, stopAfter, key, ...given }, [kind = '']) {
+    const { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids } = given;
+    const api = await cli.api('operator');
+    const { body: made } = await api.call<{ id: string }>('POST', '/bulk', {
+      headers: { 'idempotency-key': key ?? randomUUID() },
+      body: {
+        filter: { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids },
+        instruction: { ...fields, kind },
+        reason,
+        ratePerSecond: rate,
+        ...(canary === undefined ? {} : { canary }),
+        ...(stopAfter === undefined ? {} : { stopAfterFailures: stopAfter }),
+        ...(sameForAll ? { sameForAll } : {}),
+      },
+    });
+    const run = await followBulk(cli, api, made.id, ({ state }: BulkView) => state !== 'preparing');
+    const refused = await listed<ItemView>(api, `${bulkPath(run.id)}/items`, { outcome: 'infeasible' }, shownMax);
+    const rows = refused.map(({ orderId, refusals }) => [
+      listedId(orderId, cli.terminal),
+      refusals?.[0]?.code ?? '',
+      refusals?.[0]?.detail ?? '',
+    ]);
+    cli.print({ ...run, infeasibleItems: refused }, () => (rows.length > 0 ? table(['order', 'cannot', 'because'], rows, cli.paint) : ''));
+    const next = nextStep(run);
+    if (!cli.json && next) cli.terminal.say(next);
+    return undefined;
+  },
+};
+
+function fieldsOption(text: string): JsonObject {
+  const fields = jsonIn(text);
+  if (isObject(fields)) return fields as JsonObject;
+  throw new InvalidArgumentError('Expected a JSON object with the fields of the instruction.');
+}
