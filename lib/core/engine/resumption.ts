@@ -78,10 +78,11 @@ export function givingUpBlocked(builder: TransitionBuilder, giveUp: () => void):
   const { blocked, activities } = builder.state;
   const waiting = Object.keys(activities).filter((path) => activities[path]?.awaitsPerson);
   if (blocked) unblock(builder, blocked.path);
+  const given = new Map(waiting.map((path) => [path, builder.activity(path)]));
   giveUp();
   runJobs(builder);
   // An activity that cleans up continues, but without the steps that waited for a person.
-  for (const path of waiting) cancel(builder, path);
+  for (const [path, activity] of given) if (builder.activity(path) === activity) cancel(builder, path);
   runJobs(builder);
   answerRecorded(builder);
   deliverSignals(builder);
