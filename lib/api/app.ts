@@ -25,7 +25,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     ...options,
     openApi: () => (document ??= JSON.stringify(openApi(routes, options.definitions))),
     audit: createAudit(options),
-    rules: createRules(options),
+    rules: options.rules ?? createRules(options),
     bulk: createBulk(options),
     sinceFrozen: createSinceFrozen(options),
     clientRate: options.clientRate ?? createClientRate(options.config.clientOrdersPerSecond, options.clock),

@@ -29,6 +29,8 @@ export interface ApiOptions {
   readonly config: { readonly defaultWorkflow: string; readonly clientOrdersPerSecond?: number | undefined };
   /** Limits the rate of each client. Default: a limit of the API alone, from `config`. */
   readonly clientRate?: ClientRate;
+  /** The rules as this process knows them. Default: a knowledge of the API alone. */
+  readonly rules?: Rules;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly issuer: Issuer;

@@ -2,8 +2,9 @@ import type { Event } from '#core/data/event';
 import type { State } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
-import { blockOrContinue, exhaust, overdue } from '#core/engine/blocking';
+import { blockOrContinue, exhaust, overdue, stopAt } from '#core/engine/blocking';
 import { markCompensated } from '#core/engine/compensation';
+import { carryOutDecision } from '#core/engine/decisions';
 import { compensateForCaller, terminate } from '#core/engine/ending';
 import { runJobs } from '#core/engine/jobs';
 import { countLate, forgetLate } from '#core/engine/lateness';
@@ -69,6 +70,10 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
     case 'terminated':
       restoreTimes(builder);
       return state.phase === 'closed' ? undefined : terminate(builder);
+    case 'excepted':
+      return state.phase === 'running' ? stopAt(builder, event.path ?? rootPath, event.fault) : undefined;
+    case 'decided':
+      return state.blocked ? carryOutDecision(builder, state.blocked.path, event.action) : undefined;
     case 'suspended':
       return state.phase === 'running' ? suspend(builder) : undefined;
     case 'resumed':

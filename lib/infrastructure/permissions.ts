@@ -1,5 +1,5 @@
 import { headProjection } from '#adapters/aws/dynamodb/items';
-import { breakerPartitionOf, intentPartitionOf, partitionOf, partitions } from '#adapters/aws/dynamodb/keys';
+import { partitions } from '#adapters/aws/dynamodb/keys';
 import { indexes } from '#adapters/aws/dynamodb/table';
 import { hasCalls } from '#core/checks/calls';
 import { collections } from '#ports/documents';
@@ -7,6 +7,23 @@ import { agentOfRequests, isDeadLetterQueue, queueNames } from '#ports/messages'
 import { channelOf } from '#roles/channels/policy';
 import { agentsWithSecrets } from '#roles/secrets/readers';
 import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
+import {
+  asksRules,
+  audit,
+  breakers,
+  channels,
+  definitions,
+  every,
+  exceptionGroups,
+  fingerprints,
+  intents,
+  keepsMessages,
+  ofApi,
+  ofBulk,
+  orders,
+  readsClients,
+  type TableRights,
+} from './document-rights.ts';
 
 /** The complete permissions of one function's role, in the terms of the system. */
 export interface Permissions {
@@ -42,15 +59,6 @@ export interface Permissions {
   readonly readsCursorSecret: boolean;
 }
 
-/** Actions on the table, as IAM names them without `dynamodb:`, and the limits of these actions. */
-export interface TableRights {
-  readonly actions: readonly string[];
-  /** Partitions, or their common start with `*`. Undefined only for a scan, which IAM cannot limit by partition. */
-  readonly partitions?: readonly string[];
-  /** The only attributes that it may read or write, so that it never reads the content of an order. Default: all. */
-  readonly attributes?: readonly string[];
-}
-
 const none: Permissions = {
   table: [],
   recordsIntents: false,
@@ -71,13 +79,6 @@ const none: Permissions = {
 
 const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay.name, indexes.byReference.name];
 const listIndexes = [indexes.listA.name, indexes.listB.name];
-
-const every = '*';
-const [orders, intents] = [partitionOf(every), intentPartitionOf(every)];
-const audit = collections.audit(every);
-const exceptionGroups = collections.exceptionGroups(every);
-const fingerprints = collections.fingerprints(every);
-const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
 
 /** The attributes of a state's head, with those of its key and of the fence of a write. The blob and the order's body are not among them. */
 const headAttributes = [...headProjection, 'sk', 'patchId'];
@@ -123,54 +124,6 @@ const supervising = (app: Cast): Permissions => ({
   looksInto: replyQueuesOf(app),
 });
 
-/** A function that applies messages to orders keeps those that meet a person's lock, and sends them after its end. */
-const keepsMessages: TableRights = { actions: ['DeleteItem', 'PutItem', 'Query'], partitions: [collections.inbox(every)] };
-
-const readsClients: TableRights = { actions: ['GetItem'], partitions: [partitions.clients] };
-
-/** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, and instructions that are repeated. */
-const ofApi: Permissions['documents'] = [
-  { actions: ['GetItem', 'PutItem', 'Query'], partitions: [partitions.clients] },
-  { actions: ['Query'], partitions: [partitions.calendar, exceptionGroups] },
-  {
-    actions: ['GetItem', 'PutItem'],
-    partitions: [breakers, channels, collections.channels, collections.calls(every), collections.waits],
-  },
-  { actions: ['DeleteItem', 'GetItem', 'PutItem', 'Query'], partitions: [collections.deadLetters(every)] },
-  keepsMessages,
-  { actions: ['BatchGetItem', 'Query'], partitions: [audit, collections.bulk(every)] },
-  { actions: ['GetItem'], partitions: [collections.bulk(every)] },
-  { actions: ['GetItem'], partitions: [collections.auditDigests, collections.rules] },
-  { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
-  { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
-  // A change and its entry are one transaction, so one statement allows both.
-  {
-    actions: ['PutItem'],
-    partitions: [
-      orders,
-      channels,
-      partitions.clients,
-      collections.deadLetters(every),
-      collections.rules,
-      collections.rule(every),
-      collections.erased,
-      collections.bulk(every),
-      audit,
-    ],
-  },
-];
-
-const bulkRuns = collections.bulk(every);
-
-/** Permissions of the bulk function beyond those of the scheduler: it finds orders, and writes the outcome of each. */
-const ofBulk: Permissions['documents'] = [
-  { actions: ['BatchGetItem', 'GetItem', 'Query'], partitions: [bulkRuns] },
-  { actions: ['GetItem'], partitions: [breakers] },
-  { actions: ['Query'], partitions: [partitions.calendar] },
-  // The outcome of an order is part of the transaction of its write, so one statement allows both.
-  { actions: ['PutItem'], partitions: [orders, bulkRuns] },
-];
-
 /** Permissions by the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({
@@ -184,11 +137,11 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     dayKeys: 'make',
   }),
   children: (spec, app) => ({
-    ...withDocuments(judging(spec, creating(withQueues(scheduling(app), answers(app)))), [keepsMessages]),
+    ...withDocuments(judging(spec, creating(withQueues(scheduling(app), answers(app)))), [keepsMessages, ...asksRules]),
     answersClients: false,
   }),
   submissions: (spec, app) => {
-    const given = judging(spec, creating(scheduling(app)));
+    const given = withDocuments(judging(spec, creating(scheduling(app))), asksRules);
     return { ...given, table: [...given.table, readsClients], dayKeys: 'make' };
   },
   bulk: (_, app) => ({
@@ -199,7 +152,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     dayKeys: 'read',
   }),
   // The scheduler also requeues a message that meets a lease or has lost too many races.
-  scheduler: (spec, app) => withDocuments(judging(spec, scheduling(app)), [keepsMessages]),
+  scheduler: (spec, app) => withDocuments(judging(spec, scheduling(app)), [keepsMessages, ...asksRules]),
   // An agent also requeues a request while its circuit breaker is open.
   agent: (spec, app) => {
     const { agents } = app;

@@ -6,8 +6,9 @@ import { keyContext } from '#adapters/aws/kms-keys';
 import { collections } from '#ports/documents';
 import type { DetailType } from '#ports/records';
 import type { FunctionSpec } from '#runtime/topology';
+import type { TableRights } from './document-rights.ts';
 import type { SystemFunctionProps } from './lambda-function.ts';
-import { announcesClosing, type Permissions, type TableRights } from './permissions.ts';
+import { announcesClosing, type Permissions } from './permissions.ts';
 
 /** KMS actions: SQS, EventBridge and Secrets Manager use a data key in the caller's name; DynamoDB needs more actions. */
 const keyOfQueues = ['kms:Decrypt', 'kms:GenerateDataKey'];

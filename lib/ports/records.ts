@@ -88,7 +88,7 @@ export interface OpenCause {
   readonly cause: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** A question to a person is a task without an exception. */
+  /** A question to a person is a task without an exception. So is a task that a rule asks for. */
   readonly isQuestion?: true;
 }
 
@@ -103,8 +103,8 @@ export type OutboxEntry = {
 } & (
   | { readonly kind: 'announcement'; readonly detailType: DetailType; readonly detail: JsonObject }
   | { readonly kind: 'status'; readonly channel: string; readonly message: JsonObject }
-  /** A cause has come up: its exception and its task are to be stored, and announced. */
-  | { readonly kind: 'opened'; readonly exception?: ExceptionRecord; readonly task: Omit<TaskRecord, 'rev'> }
+  /** A cause has come up: its exception and its task are to be stored, and announced. A rule has handled an exception without a task. */
+  | { readonly kind: 'opened'; readonly exception?: ExceptionRecord; readonly task?: Omit<TaskRecord, 'rev'> }
   /** A cause is gone: its exception is handled, and its task resolved. */
   | {
       readonly kind: 'closed';
@@ -128,6 +128,7 @@ export const detailTypes = [
   'Task Resolved',
   'Compensation Stuck',
   'Bulk Run Waiting',
+  'Rule Announced',
 ] as const;
 export type DetailType = (typeof detailTypes)[number];
 

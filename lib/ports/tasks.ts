@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '#core/data/json';
+import type { CandidateRule } from '#core/rules/situation';
 import type { FaultSummary } from './records.ts';
 
 /** The reason for which a person must decide. */
@@ -32,5 +33,10 @@ export interface TaskRecord {
   /** Without secrets. Absent for a question. */
   readonly fault?: FaultSummary;
   readonly question?: { readonly text: string; readonly schema: JsonObject | null; readonly details?: Json };
+  /** The people who should take it, and what a rule tells them. */
+  readonly group?: string;
+  readonly text?: string;
+  /** Rules about such an exception that did not act (F-144). */
+  readonly candidates?: readonly CandidateRule[];
   readonly resolution?: TaskResolution;
 }

@@ -17,8 +17,10 @@ import type { Trouble } from '#roles/agent/trouble';
 import { type ChannelHealth, createChannelHealth } from '#roles/channels/health';
 import { createOutages, type Outages } from '#roles/dead-letters/outages';
 import { loadDefinitions } from '#roles/definitions/load';
+import { createRuleCounter } from '#roles/rules/counts';
+import { createRules, type Rules } from '#roles/rules/rules';
 import { outputWithoutSecrets } from '#roles/scheduler/redaction';
-import { createScheduler, type Scheduler } from '#roles/scheduler/scheduler';
+import { createScheduler, type Scheduler, type SchedulerRules } from '#roles/scheduler/scheduler';
 import type { Loaded } from '#roles/scheduler/types';
 import { type ClientRate, createClientRate } from '#roles/submission/client-rate';
 import { createSubmission, type Submit } from '#roles/submission/submission';
@@ -80,6 +82,8 @@ export interface System extends Ports {
   /** Names this process in claims and leases. */
   readonly hostId: string;
   readonly scheduler: Scheduler;
+  /** The rules as this process knows them: one knowledge for all roles. */
+  readonly rules: Rules & SchedulerRules;
   readonly submit: Submit;
   /** Limits the submissions of each client, by API call and by message together. */
   readonly clientRate: ClientRate;
@@ -103,8 +107,10 @@ export interface SystemOptions {
 
 export function createSystem(app: App, config: Config, ports: Ports, options: SystemOptions): System {
   const { hostId, emit = () => {}, onRest, definitions = loadDefinitions(app) } = options;
+  const rules = { ...createRules({ store: ports.store, clock: ports.clock, definitions }), count: countingOf(ports) };
   const scheduler = createScheduler({
     ...ports,
+    rules,
     definitions,
     hostId,
     announceProcessed: config.announceProcessed,
@@ -133,8 +139,16 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   const clientRate = createClientRate(config.clientOrdersPerSecond, ports.clock);
   const visibilityMsOf = visibilityOf(app, config);
   const { credentials = environmentCredentials() } = ports;
-  const made = { hostId, scheduler, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
+  const made = { hostId, scheduler, rules, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
   return { ...ports, credentials, config, app, definitions, ...made };
+}
+
+function countingOf(ports: Ports): SchedulerRules['count'] {
+  const counter = createRuleCounter({ ...ports, random: Math.random });
+  return async (hits) => {
+    for (const { ruleId, acted } of hits) counter.count(ruleId, 'hits', ...(acted ? (['acted'] as const) : []));
+    await counter.flushIfDue();
+  };
 }
 
 const restOf =

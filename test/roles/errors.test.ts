@@ -399,10 +399,12 @@ describe('the journal of an order in Error', () => {
     const orderId = await submitted(desk);
     await late(desk);
     assert.deepEqual(
-      (await journalOf(desk, orderId)).slice(-2).map((entry) => ({ type: entry.type, path: 'path' in entry ? entry.path : null })),
+      (await journalOf(desk, orderId)).slice(-4).map((entry) => ({ type: entry.type, path: 'path' in entry ? entry.path : null })),
       [
         { type: 'ThresholdExceeded', path: 'order/pick' },
         { type: 'OrderBlocked', path: 'order/pick' },
+        { type: 'ExceptionDetected', path: null },
+        { type: 'ExceptionDiagnosed', path: null },
       ],
     );
   });

@@ -77,7 +77,20 @@ export type Event = EventBase &
     | { readonly type: 'stoodStill'; readonly until: number; readonly goesOn: boolean }
     /** The caller compensates this order after it has completed. */
     | { readonly type: 'compensatedByCaller' }
+    /** An exception from outside, or of a rule: the order stops at this path, and its activities stay as they are. */
+    | { readonly type: 'excepted'; readonly path?: string; readonly fault: Fault }
+    /** A rule decided about the order. The decision is complete, so that a replay needs no rules. */
+    | { readonly type: 'decided'; readonly rule: { readonly id: string; readonly version: number }; readonly action: RuledAction }
   );
+
+/** What a rule makes of an order that an exception has stopped. */
+export type RuledAction =
+  | { readonly kind: 'retry'; readonly afterSeconds: number }
+  | { readonly kind: 'skip'; readonly output: Json }
+  | { readonly kind: 'replace-input'; readonly input: Json }
+  /** Raises another fault at the same place. Handlers come first, unless the fault is for a person. */
+  | { readonly kind: 'raise'; readonly fault: Fault; readonly toPerson: boolean }
+  | { readonly kind: 'suspend' };
 
 /** An event without its time and epoch. */
 export type EventContent = Event extends infer E ? (E extends Event ? Omit<E, 'at' | 'epoch'> : never) : never;

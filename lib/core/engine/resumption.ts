@@ -53,7 +53,7 @@ export function resume(builder: TransitionBuilder): void {
 }
 
 /** Applies the recorded replies and signals, then repeats open requests, then wakes whatever is due. */
-function continueAll(builder: TransitionBuilder, isRequestedAgain: (local: StepState) => boolean): void {
+export function continueAll(builder: TransitionBuilder, isRequestedAgain: (local: StepState) => boolean): void {
   closeSkips(builder);
   runJobs(builder);
   answerRecorded(builder);

@@ -6,6 +6,8 @@ export const ruleFaults = {
   failed: 'Engine/RuleFailed',
   /** The rule has acted often enough on the order, or rules cause each other. */
   stopped: 'Engine/RuleStopped',
+  /** A rule asks for a task, although nothing has failed. */
+  asked: 'Engine/RuleAsked',
 } as const;
 
 /** Returns the fault of a rule whose condition or value cannot be evaluated (F-141). */

@@ -25,14 +25,21 @@ export function announcementsOf(entry: CauseEntry): readonly Announcement[] {
     ];
   }
   const { exception, task } = entry;
+  const raisings = exception ? [raised(`${id}/exception`, exception)] : [];
+  if (!task) return raisings;
   const { orderId, openedAt, dueAt, kind } = task;
   const about = { orderId, at: timeText(openedAt), taskId: task.id, kind, dueAt: timeText(dueAt) };
   return [
-    ...(exception ? [raised(`${id}/exception`, exception)] : []),
+    ...raisings,
     {
       id: `${id}/task`,
       detailType: 'Task Opened',
-      detail: { id: `${id}/task`, ...about, ...(exception ? { exceptionId: exception.id, type: exception.type } : {}) },
+      detail: {
+        id: `${id}/task`,
+        ...about,
+        ...(task.group === undefined ? {} : { group: task.group }),
+        ...(exception ? { exceptionId: exception.id, type: exception.type } : {}),
+      },
     },
   ];
 }
@@ -53,6 +60,8 @@ function raised(id: string, exception: ExceptionRecord): Announcement {
     tags,
     fingerprint,
     workflow,
+    handling,
+    causedBy,
   } = exception;
   const detail = {
     id,
@@ -70,6 +79,8 @@ function raised(id: string, exception: ExceptionRecord): Announcement {
     tags,
     fingerprint,
     workflow: { ...workflow },
+    ...(causedBy === undefined ? {} : { causedBy }),
+    ...(handling ? { handling: { ...handling, at: timeText(handling.at) } } : {}),
     ...(data === undefined ? {} : { data }),
   };
   return { id, detailType: 'Exception Raised', detail };

@@ -24,6 +24,17 @@ export interface Cause {
   readonly answer?: JsonObject | undefined;
   /** An undo that keeps failing. */
   readonly isUndo?: true;
+  /** The wishes of a rule for the task, and the rules that did not act. */
+  readonly wishes?: TaskWishes | undefined;
+  /** A rule asks for a task alone: there is no exception. */
+  readonly isTaskAlone?: true;
+  /** The id of the exception of which this one is a consequence. */
+  readonly causedBy?: string | undefined;
+}
+
+/** What rules say about the task of a cause. */
+export interface TaskWishes extends Pick<TaskRecord, 'group' | 'text' | 'candidates'> {
+  readonly dueSeconds?: number;
 }
 
 /** The change of the order's head, and the outbox entry with the records and announcements that follow. */
@@ -42,8 +53,8 @@ export function opened(
   // An order in Error always has its cause.
   if (cause.isUndo && open.length >= openCausesMax) return undefined;
   const seq = causes + 1;
-  const asks = isQuestion(cause.fault);
-  const exception = asks ? undefined : exceptionOf(head, cause, seq, at);
+  const asks = isQuestion(cause.fault) || cause.isTaskAlone === true;
+  const exception = asks ? undefined : exceptionFor(head, cause, seq, at);
   const one: OpenCause = { seq, cause: cause.name, at, ...(asks ? { isQuestion: true as const } : {}) };
   return {
     change: { causes: seq, open: [...open, one] },
@@ -55,6 +66,17 @@ export function opened(
     },
   };
 }
+
+/** Returns the entry of an exception that a rule has handled in the write that detected it. It has no task. */
+export const handledAtOnce = (
+  head: Pick<StateHead, 'orderId' | 'submittedAt' | 'workflow'>,
+  cause: Cause,
+  seq: number,
+  handling: Handling,
+): OutboxEntry => {
+  const { taskId: _, ...exception } = exceptionFor(head, cause, seq, handling.at);
+  return { id: `${announcedAs(head)}/cause/${seq}`, kind: 'opened', exception: { ...exception, handling } };
+};
 
 /** Closes a cause. `handling` says who ended it; `reason` is the person's. */
 export function closed(
@@ -78,11 +100,12 @@ export function closed(
   };
 }
 
-type Head = Parameters<typeof opened>[0];
+type Head = Pick<StateHead, 'orderId' | 'submittedAt' | 'workflow'>;
 
-function exceptionOf(
+/** Returns the exception of a cause, as long as nobody has handled it. */
+export function exceptionFor(
   { orderId, submittedAt, workflow }: Head,
-  { fault, before, after, attempt }: Cause,
+  { fault, before, after, attempt, causedBy }: Cause,
   seq: number,
   at: number,
 ): ExceptionRecord {
@@ -108,6 +131,7 @@ function exceptionOf(
     fingerprint: exceptionFingerprint({ workflow: workflow.name, path, fault }),
     ...(fault.groupBy ? { groupBy: fault.groupBy } : {}),
     handling: null,
+    ...(causedBy === undefined ? {} : { causedBy }),
     taskId: taskIdOf(orderId, seq),
   };
 }
@@ -116,7 +140,7 @@ const fitsException = (data: Json | undefined): data is Json => data !== undefin
 
 function taskOf(
   { orderId, submittedAt, workflow }: Head,
-  { fault, answer, isUndo }: Cause,
+  { fault, answer, isUndo, isTaskAlone, wishes: { dueSeconds, ...wishes } = {} }: Cause,
   exception: ExceptionRecord | undefined,
   seq: number,
   at: number,
@@ -132,11 +156,13 @@ function taskOf(
     submittedAt,
     seq,
     workflow,
-    kind: kindOf(fault, isUndo),
+    kind: isTaskAlone ? 'rule' : kindOf(fault, isUndo),
     state: 'open',
     openedAt: at,
-    dueAt: at + taskDueMs,
-    ...(exception ? { exceptionId: exception.id, fingerprint: exception.fingerprint, fault: summaryOf(exception, fault) } : { question }),
+    dueAt: at + (dueSeconds === undefined ? taskDueMs : dueSeconds * 1000),
+    ...(exception ? { exceptionId: exception.id, fingerprint: exception.fingerprint, fault: summaryOf(exception, fault) } : {}),
+    ...(exception || isTaskAlone ? {} : { question }),
+    ...wishes,
   };
 }
 

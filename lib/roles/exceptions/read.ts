@@ -30,12 +30,13 @@ export async function taskOf(id: string, store: Ports): Promise<TaskRecord | und
   const document = await store.document(collection, key);
   if (document) return taskIn(document);
   const entry = await unsent(place, store);
-  return entry && { ...entry.task, rev: 1 };
+  return entry?.task && { ...entry.task, rev: 1 };
 }
 
 async function unsent({ orderId, seq }: { readonly orderId: string; readonly seq: number }, store: Ports): Promise<Opened | undefined> {
   const head = await readableHead(orderId, store);
   return head?.outbox.find(
-    (entry): entry is Opened & { readonly id: string } => isCauseEntry(entry) && entry.kind === 'opened' && entry.task.seq === seq,
+    (entry): entry is Opened & { readonly id: string } =>
+      isCauseEntry(entry) && entry.kind === 'opened' && (entry.task ?? entry.exception)?.seq === seq,
   );
 }

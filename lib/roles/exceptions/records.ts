@@ -50,15 +50,15 @@ export function taskDocument(task: TaskRecord): Document {
 export const exceptionIn = ({ content }: Document): ExceptionRecord => content as unknown as ExceptionRecord;
 export const taskIn = ({ content, rev }: Document): TaskRecord => ({ ...(content as unknown as TaskRecord), rev });
 
-/** Returns the addition of an exception to the tally of its group: the exception itself, or its handling. */
-export function groupAdd(exception: ExceptionRecord, what: 'total' | 'handled'): TallyAdd {
+/** Returns the addition of an exception to the tally of its group: the exception itself, its handling, or both. */
+export function groupAdd(exception: ExceptionRecord, what: 'total' | 'handled' | 'handled at once'): TallyAdd {
   const { orderId, fingerprint, at, type, class: faultClass, workflow, step, message } = exception;
   return {
     collection: collections.exceptionGroups(hashOf(orderId) % groupShards),
     id: `${dayOf(at)}#${fingerprint}`,
-    sums: what === 'total' ? { total: 1, [hourOf(at)]: 1 } : { handled: 1 },
+    sums: { ...(what === 'handled' ? {} : { total: 1, [hourOf(at)]: 1 }), ...(what === 'total' ? {} : { handled: 1 }) },
     about: { type, class: faultClass, workflow: workflow.name, step, sampleOrderId: orderId, sampleMessage: message },
-    ...(what === 'total' ? { at } : {}),
+    ...(what === 'handled' ? {} : { at }),
     expiresAt: at + (groupDays + 1) * 24 * hourMs,
   };
 }

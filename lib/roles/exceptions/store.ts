@@ -57,10 +57,11 @@ async function openingOf(
   read: Read,
 ): Promise<readonly RecordWrite[]> {
   const exception = given && (await limited(given, store));
-  const task: TaskRecord = { ...opened, rev: 1, ...(exception ? { fingerprint: exception.fingerprint } : {}) };
+  const task: TaskRecord | undefined = opened && { ...opened, rev: 1, ...(exception ? { fingerprint: exception.fingerprint } : {}) };
+  const counts = exception?.handling ? 'handled at once' : 'total';
   return [
-    ...(exception ? await firstOf(exceptionDocument(exception, 1), read, groupAdd(exception, 'total')) : []),
-    ...(await firstOf(taskDocument(task), read)),
+    ...(exception ? await firstOf(exceptionDocument(exception, 1), read, groupAdd(exception, counts)) : []),
+    ...(task ? await firstOf(taskDocument(task), read) : []),
   ];
 }
 

@@ -76,7 +76,7 @@ function instruct(draft: Draft, { instruction, key, past = new Map() }: Extract<
   const { keepsRest, changesRecord } = kindOf(instruction);
   const given = givenFact(draft, instruction);
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
-  const decided = noteRestart({ ...noted, decidedBy: { by, reason } }, instruction);
+  const decided = withoutTasks(noteRestart({ ...noted, decidedBy: { by, reason } }, instruction));
   const { program, order } = draft.loaded;
   const asked = { program, state: decided.instance.state, subject: subjectOf(order), past };
   const content = contentOf(instruction, asked);
@@ -98,6 +98,13 @@ function givenFact(draft: Draft, instruction: Instruction) {
   const said = saidBy(instruction, secrets);
   const before = { ...standing(draft.record), ...withoutTexts(was, secrets) };
   return { type: 'InstructionGiven', kind, by, reason, before, ...(Object.keys(said).length > 0 ? { after: said } : {}) } as const;
+}
+
+/** A person has decided about the order: what rules asked of people is done. */
+function withoutTasks(draft: Draft): Draft {
+  if (!draft.instance.rules?.tasks) return draft;
+  const { tasks: _, ...rules } = draft.instance.rules;
+  return { ...draft, instance: { ...draft.instance, rules } };
 }
 
 /** Resumes the order, and claims it if it is unclaimed. If it went into Error meanwhile, it becomes blocked. */

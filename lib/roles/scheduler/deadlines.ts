@@ -70,7 +70,7 @@ function sinceOf(entry: OutboxEntry): number {
     case 'announcement':
       return Date.parse(String(entry.detail['at']));
     case 'opened':
-      return entry.task.openedAt;
+      return entry.exception?.at ?? entry.task?.openedAt ?? Number.NaN;
     case 'closed':
       return entry.handling.at;
   }

@@ -3,17 +3,19 @@ import type { Command } from '#core/data/command';
 import type { Event, EventContent } from '#core/data/event';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { type Json, type JsonObject, utf8Bytes } from '#core/data/json';
+import type { Blocked } from '#core/data/state';
 import { withoutSealed } from '#core/definition/sealed';
 import { masked, secretTexts, withoutTexts } from '#core/definition/secrets';
 import { mostLate } from '#core/engine/lateness';
 import type { ByteBudget } from '#core/engine/transition';
 import type { StatusKind } from '#ports/messages';
 import { announcedAs, type DetailType, type FaultSummary, type OutboxEntry, type StateRecord, subjectOf } from '#ports/records';
+import type { TaskWishes } from '#roles/exceptions/causes';
 import { type Instance, journal, type OrderFact } from './instance.ts';
 import { announcementOf, type FaultAlert, faultAlert, statusOf } from './order-messages.ts';
 import { outputWithoutSecrets, secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
 import { withoutSecrets } from './replies.ts';
-import type { Loaded, Settings } from './types.ts';
+import type { Loaded, NeedsPage, RuleHit, Settings } from './types.ts';
 
 /** An order while messages are applied to it: its record and instance so far, and the messages that follow. */
 export interface Draft {
@@ -33,8 +35,20 @@ export interface Draft {
   readonly decidedBy?: { readonly by: string; readonly reason: string };
   /** Whether the order must be written. */
   readonly changed: boolean;
-  /** The undo page that must be read before the next event can be applied. */
-  readonly needs?: number;
+  /** What must be read before the next event can be applied. */
+  readonly needs?: NeedsPage['needs'];
+  /** What the exception manager found out about the fault for which the order is blocked. */
+  readonly diagnosis?: Diagnosis;
+  /** Tasks that rules ask for, by their causes. */
+  readonly wishes?: { readonly [cause: string]: TaskWishes };
+  readonly hits?: readonly RuleHit[];
+}
+
+/** A diagnosed exception that waits for a person. */
+export interface Diagnosis {
+  readonly blocked: Blocked;
+  readonly wishes: TaskWishes;
+  readonly causedBy?: string | undefined;
 }
 
 export const newDraft = (loaded: Loaded, now: number, settings: Settings): Draft => {

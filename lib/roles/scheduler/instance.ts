@@ -1,7 +1,11 @@
+import type { FaultClass } from '#core/data/fault';
 import type { CoreFact, Fact } from '#core/data/journal';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { initialState, type State } from '#core/data/state';
 import type { WorkflowDefinition } from '#core/definition/definition';
+import type { Handling } from '#core/exceptions/exception';
+import type { RuleMemory } from '#core/rules/memory';
+import type { AskedRule, DecidedAction, RuleFact } from '#core/rules/situation';
 import { UnreadableRecordError } from '#ports/errors';
 import type { Note, OrderRecord, Outcome, StateRecord } from '#ports/records';
 import { jsonIn } from '#ports/util/json';
@@ -31,6 +35,21 @@ export type OrderFact =
   /** `by`: the person who ended the lock. `expired`: its time was over. */
   | { readonly type: 'OrderUnlocked'; readonly by: string; readonly expired?: true }
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
+  /** The three phases of an exception (F-131). */
+  | { readonly type: 'ExceptionDetected'; readonly exceptionId: string }
+  | {
+      readonly type: 'ExceptionDiagnosed';
+      readonly exceptionId: string;
+      readonly class: FaultClass;
+      readonly fingerprint: string;
+      readonly rules: readonly AskedRule[];
+    }
+  | { readonly type: 'ExceptionHandled'; readonly exceptionId: string; readonly handling: Handling }
+  /** A rule in force acted on an event that is no exception. */
+  | { readonly type: 'RuleActed'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction['kind'] }
+  /** A rule in dry-run would have acted. */
+  | { readonly type: 'RuleWouldHave'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction }
+  | Extract<RuleFact, { type: 'RuleEventForgotten' }>
   /** An unreadable instance was rebuilt from the journal. `whole`: the journal was complete. */
   | { readonly type: 'InstanceRebuilt'; readonly whole: boolean };
 
@@ -51,6 +70,15 @@ export interface Instance {
   readonly restart?: { readonly order?: Json; readonly version?: number };
   /** Set as soon as older keys are stored outside of the state: see `CallKeys`. */
   readonly pagedKeys?: true;
+  /** What rules know of the order; absent as long as no rule is about it. */
+  readonly rules?: OrderRules;
+}
+
+/** What rules know of one order. */
+export interface OrderRules {
+  readonly memory?: RuleMemory;
+  /** Causes of the open tasks that rules ask for, beside those of exceptions. */
+  readonly tasks?: readonly string[];
 }
 
 /** Number of idempotency keys of API calls that the state itself keeps. Every write of the order is billed for them. */

@@ -1,5 +1,6 @@
 import type { UndoPage } from '#core/data/state';
 import type { ByteBudget } from '#core/engine/transition';
+import type { RuleSet } from '#core/rules/rule-set';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { InvariantError, UnreadableRecordError } from '#ports/errors';
@@ -15,6 +16,8 @@ export interface OrdersOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly definitions: Definitions;
   readonly settings: Settings;
+  /** Returns the rules to decide by. */
+  readonly rules?: (() => Promise<RuleSet>) | undefined;
 }
 
 /** An order to decide on. `losses`: the reasons why a rebuilt order cannot be undone. */
@@ -33,7 +36,7 @@ export interface Orders {
   planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, byteBudget?: ByteBudget): Promise<PlannedWrite | undefined>;
 }
 
-export function createOrders({ store, clock, definitions, settings }: OrdersOptions): Orders {
+export function createOrders({ store, clock, definitions, settings, rules }: OrdersOptions): Orders {
   return {
     load: (orderId) => loadOrder(orderId, { store, definitions }),
     async rebuild(orderId) {
@@ -46,14 +49,16 @@ export function createOrders({ store, clock, definitions, settings }: OrdersOpti
       const processState = state.processState === 'Processed' ? state.processState : 'Error';
       return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance, rebuilt: true }, losses };
     },
-    // Reads each undo page that the plan needs, then plans again from the start.
+    // Reads each page that the plan needs, then plans again from the start.
     async planOf(loaded, incoming, now, byteBudget) {
       const { orderId } = loaded.order;
       const undoPages = new Map<number, UndoPage>();
-      for (;;) {
-        const planned = planWith({ ...loaded, undoPages }, incoming, now, { ...settings, byteBudget });
+      const ruled = { ...settings, rules: await rules?.(), byteBudget };
+      for (let read: Pick<Loaded, 'pages'> = {}; ; ) {
+        const planned = planWith({ ...loaded, ...read, undoPages }, incoming, now, ruled);
         if (!planned || !('needs' in planned)) return planned;
-        undoPages.set(planned.needs, await undoPageOf(store, orderId, planned.needs));
+        if (planned.needs === 'journal') read = { pages: await store.pages(orderId) };
+        else undoPages.set(planned.needs, await undoPageOf(store, orderId, planned.needs));
       }
     },
   };

@@ -36,6 +36,7 @@ export function plannedWrite(draft: Draft): PlannedWrite {
     wakeUps: commands.flatMap((command) => (command.type === 'wake' ? [command.at] : [])),
     outbox,
     taken,
+    ...(recorded.hits ? { hits: recorded.hits } : {}),
   };
 }
 

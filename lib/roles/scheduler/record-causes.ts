@@ -2,10 +2,14 @@ import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
 import type { Status } from '#core/data/state';
 import { nodeAt, stepAt } from '#core/definition/program';
-import type { Condition } from '#core/exceptions/exception';
+import type { Condition, Handling } from '#core/exceptions/exception';
+import { ruleFaults } from '#core/rules/faults';
+import type { AskedRule } from '#core/rules/situation';
 import type { OpenCause } from '#ports/records';
-import { type Cause, closed, opened } from '#roles/exceptions/causes';
-import { addToOutbox, current, type Draft, failureCountOf, patchRecord } from './draft.ts';
+import { type Cause, closed, exceptionFor, opened } from '#roles/exceptions/causes';
+import { exceptionIdOf } from '#roles/exceptions/ids';
+import { addFacts, addToOutbox, current, type Draft, failureCountOf, patchRecord } from './draft.ts';
+import type { OrderFact } from './instance.ts';
 import { secretsOf } from './redaction.ts';
 import { withoutSecrets } from './replies.ts';
 
@@ -24,7 +28,9 @@ export function recordCauses(draft: Draft): Draft {
 
 function open(draft: Draft, cause: Cause): Draft {
   const result = opened(draft.record, cause, draft.now);
-  return result ? addToOutbox(patchRecord(draft, result.change), [result.entry]) : draft;
+  if (!result) return draft;
+  const next = addToOutbox(patchRecord(draft, result.change), [result.entry]);
+  return cause.isUndo ? addFacts(next, detectionOf(draft, cause, result.change.causes ?? 0, [])) : next;
 }
 
 function close(draft: Draft, cause: OpenCause): Draft {
@@ -32,14 +38,38 @@ function close(draft: Draft, cause: OpenCause): Draft {
   const { decidedBy } = draft;
   const control = phase === 'closed' || ending ? 'none' : 'ready';
   const by = decidedBy ? { by: 'person' as const, id: decidedBy.by } : { by: 'supervisor' as const };
-  const { change, entry } = closed(draft.record, cause, { ...by, control, at: draft.now }, decidedBy?.reason ?? null);
-  return addToOutbox(patchRecord(draft, change), [entry]);
+  return closeCause(draft, cause, { ...by, control, at: draft.now });
+}
+
+/** Closes a cause: its exception is handled, and its task resolved. */
+export function closeCause(draft: Draft, cause: OpenCause, handling: Handling): Draft {
+  const { change, entry } = closed(draft.record, cause, handling, draft.decidedBy?.reason ?? null);
+  const next = addToOutbox(patchRecord(draft, change), [entry]);
+  if (cause.isQuestion) return next;
+  return addFacts(next, [{ type: 'ExceptionHandled', exceptionId: exceptionIdOf(draft.record.orderId, cause.seq), handling }]);
+}
+
+/** Returns the facts of the first two phases of an exception. */
+export function detectionOf({ record, now }: Draft, cause: Cause, seq: number, rules: readonly AskedRule[]): readonly OrderFact[] {
+  const { id: exceptionId, class: faultClass, fingerprint } = exceptionFor(record, cause, seq, now);
+  return [
+    { type: 'ExceptionDetected', exceptionId },
+    { type: 'ExceptionDiagnosed', exceptionId, class: faultClass, fingerprint, rules },
+  ];
 }
 
 /** Returns what needs a person at the end of a transition: the fault of an order in Error, and every undo that keeps failing. */
 function causesOf(draft: Draft): readonly Cause[] {
-  return [...errorOf(draft), ...stuckUndosOf(draft)];
+  return [...errorOf(draft), ...stuckUndosOf(draft), ...tasksOfRules(draft)];
 }
+
+/** Returns the tasks that rules ask for beside an exception. They stay until a person decides about the order, or it ends. */
+const tasksOfRules = (draft: Draft): readonly Cause[] =>
+  (draft.instance.rules?.tasks ?? []).map((name) => ({
+    ...causeOf(draft, name, engineFault(ruleFaults.asked, 'A rule asks for a person.')),
+    isTaskAlone: true,
+    wishes: draft.wishes?.[name],
+  }));
 
 function errorOf(draft: Draft): readonly Cause[] {
   const { record, instance, loaded } = draft;
@@ -47,7 +77,9 @@ function errorOf(draft: Draft): readonly Cause[] {
   if (record.processState !== 'Error' || !fault) return [];
   const node = fault.source === undefined ? undefined : nodeAt(loaded.program, fault.source);
   const answer = node?.activity === 'askOperator' ? node.answer : undefined;
-  return [causeOf(draft, `error/${record.errorGen}`, fault, answer)];
+  const { diagnosis } = draft;
+  const found = diagnosis && diagnosis.blocked === instance.state.blocked ? { wishes: diagnosis.wishes, causedBy: diagnosis.causedBy } : {};
+  return [{ ...causeOf(draft, `error/${record.errorGen}`, fault, answer), ...found }];
 }
 
 function stuckUndosOf(draft: Draft): readonly Cause[] {
@@ -66,7 +98,7 @@ function undoFaultOf({ instance }: Draft, path: string): Fault {
   return { ...(fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.')), source: path };
 }
 
-function causeOf(draft: Draft, name: string, fault: Cause['fault'], answer?: JsonObject): Cause {
+export function causeOf(draft: Draft, name: string, fault: Cause['fault'], answer?: JsonObject): Cause {
   const { loaded, instance, record } = draft;
   const path = fault.source;
   const statusIn = (activities: Draft['instance']['state']['activities']): Status | null =>

@@ -8,12 +8,13 @@ import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { createInstructing, type Instruct } from '#roles/operator/instruct';
 import { createLocking, type Locking } from '#roles/operator/locking';
+import type { Rules } from '#roles/rules/rules';
 import { type Accept, createAccept } from './accept.ts';
 import type { Pinned } from './instance.ts';
 import type { LockPolicy } from './lease.ts';
 import { newOrder, plannedStart } from './new-order.ts';
 import { createOrders } from './orders.ts';
-import type { Loaded, Settings } from './types.ts';
+import type { Loaded, RuleHit, Settings } from './types.ts';
 import { createWriter } from './writer.ts';
 
 export interface SchedulerOptions {
@@ -29,12 +30,20 @@ export interface SchedulerOptions {
   /** Largest difference between the clocks of two hosts. */
   readonly clockToleranceMs?: number;
   readonly lockPolicy?: LockPolicy;
+  /** The rules to ask about exceptions and other events, and their figures. Absent: no rule is asked. */
+  readonly rules?: SchedulerRules;
   /** Called for each order that is blocked by an unhandled fault. The scheduler logs its errors. */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
   /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
   readonly onRest?: (loaded: Loaded) => void;
   /** Called for each order whose record cannot be processed. The scheduler logs its errors. */
   readonly onServiceException?: (orderId: string, error: Error) => void;
+}
+
+/** The rules as the scheduler needs them. */
+export interface SchedulerRules extends Pick<Rules, 'current'> {
+  /** Counts what a stored write did by rules. */
+  readonly count: (hits: readonly RuleHit[]) => Promise<void>;
 }
 
 /** Applies messages to an order: saves the new state in one conditional write, then sends the resulting messages. */
@@ -49,7 +58,9 @@ export interface Scheduler {
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, clock, definitions, hostId, announceProcessed = false, clockToleranceMs = 0 } = options;
   const settings: Settings = { hostId, announceProcessed, clockToleranceMs, isOutput: definitions.isOutput };
-  const orders = createOrders({ store, clock, definitions, settings });
+  const { rules: known } = options;
+  const rules = known && (() => known.current());
+  const orders = createOrders({ store, clock, definitions, settings, rules });
   const writer = createWriter(options);
 
   return {
@@ -59,7 +70,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     async create(order, { claim, preventStart, ...pinned }) {
       const now = clock.now();
       const loaded = newOrder(definitions, order, pinned);
-      const planned = plannedStart(loaded, preventStart ? 'never' : claim ? 'now' : 'later', now, settings);
+      const beginning = preventStart ? 'never' : claim ? 'now' : 'later';
+      const planned = plannedStart(loaded, beginning, now, { ...settings, rules: await rules?.() });
       return writer.create(loaded, planned, now, claim || preventStart ? [] : [wakeUpOf(order, now)]);
     },
   };

@@ -4,6 +4,7 @@ import type { StateRecord } from '#ports/records';
 import { applyMessage, claim } from './apply-message.ts';
 import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.ts';
 import { addFacts, applyEvent, failureCountOf, newDraft, sendStatus } from './draft.ts';
+import { askRules } from './exception-manager.ts';
 import type { Instance } from './instance.ts';
 import { afterStandstill } from './order-lock.ts';
 import { plannedWrite } from './planned-write.ts';
@@ -18,7 +19,7 @@ export function transition(
   settings: Settings,
 ): PlannedWrite | NeedsPage | undefined {
   const upToDate = blockLikeRecord(takeNotes(afterStandstill(newDraft(loaded, now, settings))));
-  const draft = wake(requestOverdue(incoming.reduce(applyMessage, upToDate)));
+  const draft = askRules(wake(requestOverdue(incoming.reduce(applyMessage, upToDate))));
   if (draft.needs !== undefined) return { needs: draft.needs };
   return draft.changed ? plannedWrite(draft) : undefined;
 }
@@ -31,7 +32,7 @@ export function newTransition(loaded: Loaded, begin: Beginning, now: number, set
   const workflow = workflowRef(loaded.order.workflow);
   const submitted = addFacts(newDraft(loaded, now, settings), [{ type: 'OrderSubmitted', workflow }]);
   const received = sendStatus(submitted, 'received');
-  if (begin === 'now') return plannedWrite(claim(received));
+  if (begin === 'now') return plannedWrite(askRules(claim(received)));
   return plannedWrite(begin === 'never' ? applyEvent(received, { type: 'canceled', outcome: 'canceled' }) : received);
 }
 

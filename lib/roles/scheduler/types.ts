@@ -5,7 +5,9 @@ import type { Program } from '#core/definition/program';
 import type { ByteBudget } from '#core/engine/transition';
 import type { UndoPages } from '#core/engine/undo-pages';
 import type { Past } from '#core/instructions/past';
+import type { RuleSet } from '#core/rules/rule-set';
 import type { OrderRecord, OutboxEntry, StateRecord } from '#ports/records';
+import type { Page } from '#ports/store';
 import type { Instruction, Signal } from '#roles/operator/instruction';
 import type { Instance } from './instance.ts';
 
@@ -35,6 +37,8 @@ export interface Loaded {
   readonly rebuilt?: true;
   /** Undo pages that were read because a plan needed them. */
   readonly undoPages?: UndoPages;
+  /** The journal outside of the instance, if rules read outputs that the state does not keep. */
+  readonly pages?: readonly Page[];
 }
 
 /** Properties of the host that a transition depends on. */
@@ -48,6 +52,15 @@ export interface Settings {
   readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
   /** Set after a plan turned out to be too large. */
   readonly byteBudget?: ByteBudget | undefined;
+  /** The rules that are asked about events of the order. Absent: none. */
+  readonly rules?: RuleSet | undefined;
+}
+
+/** What a plan did by rules, to be counted after its write. */
+export interface RuleHit {
+  readonly ruleId: string;
+  /** Whether the rule acted. A rule in dry-run does not. */
+  readonly acted: boolean;
 }
 
 /** One write of an order, and the messages to send after it. */
@@ -62,9 +75,10 @@ export interface PlannedWrite {
   readonly outbox: readonly OutboxEntry[];
   /** Ids of the messages that changed something. */
   readonly taken: readonly string[];
+  readonly hits?: readonly RuleHit[];
 }
 
-/** The rev of an undo page that must be read before the plan can be made. */
+/** What must be read before the plan can be made: the rev of an undo page, or the pages of the journal. */
 export interface NeedsPage {
-  readonly needs: number;
+  readonly needs: number | 'journal';
 }

@@ -14,7 +14,7 @@ import { sendWithWrite } from './send-with-write.ts';
 import type { Sending, SendingPorts } from './sending.ts';
 import { byteBudgetOf, fitted, refuseImpossible } from './size-limit.ts';
 import { withDeadline } from './transition.ts';
-import type { Loaded, PlannedWrite } from './types.ts';
+import type { Loaded, PlannedWrite, RuleHit } from './types.ts';
 import { markUnsent } from './unsent.ts';
 
 export interface WriterOptions extends SendingPorts {
@@ -23,6 +23,7 @@ export interface WriterOptions extends SendingPorts {
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
   /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
   readonly onRest?: (loaded: Loaded) => void;
+  readonly rules?: { readonly count: (hits: readonly RuleHit[]) => Promise<void> };
 }
 
 /** Plans the same messages within a byte budget. */
@@ -83,7 +84,7 @@ export function createWriter(options: WriterOptions): Writer {
       return 'lost';
     }
     const saved = { ...loaded, record, instance };
-    report(options, saved, loaded);
+    await reportWrite(options, saved, loaded, planned);
     await (leavesUnsent ? sendOrLeave(saved, () => prepared.send(saved)) : prepared.send(saved));
     return 'written';
   }
@@ -116,11 +117,18 @@ export function createWriter(options: WriterOptions): Writer {
       const created = await store.create(order, record, { ...sentWithWrite, overflow });
       if (created.outcome !== 'written') return created;
       const saved = { program, order, record, instance };
-      report(options, saved, undefined);
+      await reportWrite(options, saved, undefined, planned);
       await sendOrLeave(saved, () => send(saved));
       return created;
     },
   };
+}
+
+/** Reports a stored write, and counts the rules that acted in it. The figures are approximate, so an outage only costs some of them. */
+async function reportWrite(options: WriterOptions, saved: Loaded, before: Loaded | undefined, { hits = [] }: PlannedWrite): Promise<void> {
+  const { rules, telemetry } = options;
+  report(options, saved, before);
+  if (hits.length > 0) await rules?.count(hits).catch((error: unknown) => telemetry.log('warn', 'cannot count rules', { error }));
 }
 
 /** Logs the new journal lines. Reports each fault that blocks the order one time, even if the supervisor moved the order to Error. */

@@ -66,6 +66,7 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+@\d+\/cause\/\d+\/exception$/, 'Exception Raised'],
   [/^ord_[a-z0-9]+@\d+\/cause\/\d+\/task$/, 'Task Opened'],
   [/^ord_[a-z0-9]+@\d+\/cause\/\d+\/closed\/task$/, 'Task Resolved'],
+  [/^ord_[a-z0-9]+@\d+\/rule\/.+$/, 'Rule Announced'],
   [/^ord_[a-z0-9]+@\d+\/stuck\/.+$/, 'Compensation Stuck'],
   [/^ord_[a-z0-9]+@\d+#\d+$/, 'Order In Error'],
   [/^ord_[a-z0-9]+@\d+#\d+\/terminated$/, 'Workflow Terminated'],

@@ -24,6 +24,9 @@ export const causes = (): Law => ({
       return Array.from({ length: causesOf(state) }, (_, index) => index + 1).flatMap((seq) => {
         const id = `${announcedAs(state)}/cause/${seq}`;
         const isClosed = announced.has(`${id}/closed/task`);
+        // A rule has handled the exception in the write that detected it.
+        const atOnce = [...(announced.get(`${id}/exception`) ?? [])].some((text) => text.includes('"handling":'));
+        if (atOnce && !openNow.has(seq) && !isClosed) return announced.has(`${id}/task`) ? [`task ${id} was opened for nobody`] : [];
         return [
           ...(announced.has(`${id}/task`) ? [] : [`task ${id} was never announced`]),
           ...(isClosed === openNow.has(seq)

@@ -1,0 +1,76 @@
+import { breakerPartitionOf, intentPartitionOf, partitionOf, partitions } from '#adapters/aws/dynamodb/keys';
+import { collections } from '#ports/documents';
+
+/** Actions on the table, as IAM names them without `dynamodb:`, and the limits of these actions. */
+export interface TableRights {
+  readonly actions: readonly string[];
+  /** Partitions, or their common start with `*`. Undefined only for a scan, which IAM cannot limit by partition. */
+  readonly partitions?: readonly string[];
+  /** The only attributes that it may read or write, so that it never reads the content of an order. Default: all. */
+  readonly attributes?: readonly string[];
+}
+
+export const every = '*';
+export const [orders, intents] = [partitionOf(every), intentPartitionOf(every)];
+export const audit = collections.audit(every);
+export const exceptionGroups = collections.exceptionGroups(every);
+export const fingerprints = collections.fingerprints(every);
+export const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
+
+/** A function that plans writes of orders asks the rules, and counts what they do. */
+export const asksRules: readonly TableRights[] = [
+  { actions: ['GetItem'], partitions: [collections.rules] },
+  { actions: ['Query'], partitions: [collections.ruleSet(every)] },
+  { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
+];
+
+/** A function that applies messages to orders keeps those that meet a person's lock, and sends them after its end. */
+export const keepsMessages: TableRights = { actions: ['DeleteItem', 'PutItem', 'Query'], partitions: [collections.inbox(every)] };
+
+export const readsClients: TableRights = { actions: ['GetItem'], partitions: [partitions.clients] };
+
+/** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, and instructions that are repeated. */
+export const ofApi: readonly TableRights[] = [
+  { actions: ['GetItem', 'PutItem', 'Query'], partitions: [partitions.clients] },
+  { actions: ['Query'], partitions: [partitions.calendar, exceptionGroups] },
+  {
+    actions: ['GetItem', 'PutItem'],
+    partitions: [breakers, channels, collections.channels, collections.calls(every), collections.waits],
+  },
+  { actions: ['DeleteItem', 'GetItem', 'PutItem', 'Query'], partitions: [collections.deadLetters(every)] },
+  keepsMessages,
+  { actions: ['BatchGetItem', 'Query'], partitions: [audit, collections.bulk(every)] },
+  { actions: ['GetItem'], partitions: [collections.bulk(every)] },
+  { actions: ['GetItem'], partitions: [collections.auditDigests, collections.rules] },
+  { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
+  { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
+  { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
+  // A change and its entry are one transaction, so one statement allows both.
+  {
+    actions: ['PutItem'],
+    partitions: [
+      orders,
+      channels,
+      partitions.clients,
+      collections.deadLetters(every),
+      collections.rules,
+      collections.rule(every),
+      collections.erased,
+      collections.bulk(every),
+      audit,
+    ],
+  },
+];
+
+const bulkRuns = collections.bulk(every);
+
+/** Permissions of the bulk function beyond those of the scheduler: it finds orders, and writes the outcome of each. */
+export const ofBulk: readonly TableRights[] = [
+  { actions: ['BatchGetItem', 'GetItem', 'Query'], partitions: [bulkRuns] },
+  { actions: ['GetItem'], partitions: [breakers] },
+  { actions: ['Query'], partitions: [partitions.calendar] },
+  keepsMessages,
+  ...asksRules,
+  // The outcome of an order is part of the transaction of its write, so one statement allows both.
+  { actions: ['PutItem'], partitions: [orders, bulkRuns] },
+];

@@ -1,0 +1,112 @@
+import type { RuledAction } from '#core/data/event';
+import type { Json } from '#core/data/json';
+import type { Blocked } from '#core/data/state';
+import { isRemote } from '#core/definition/definition';
+import { nodeAt, stepAt } from '#core/definition/program';
+import type { Handling } from '#core/exceptions/exception';
+import { ruleFailed } from '#core/rules/faults';
+import type { DecidedAction, Decision } from '#core/rules/situation';
+import type { TaskWishes } from '#roles/exceptions/causes';
+import { applyEvent, type Draft, patchRecord } from './draft.ts';
+
+/** What became of a decision about an exception. */
+export type Acted =
+  | { readonly how: 'acted'; readonly draft: Draft; readonly control: Handling['control']; readonly round: number }
+  /** The exception is left to a person. */
+  | { readonly how: 'left'; readonly draft?: Draft; readonly wishes?: TaskWishes };
+
+/** Carries out the decision of a rule about the exception that blocks the order. */
+export function actOnException(draft: Draft, blocked: Blocked, decision: Decision): Acted {
+  const { action, executor, ruleId } = decision;
+  const decided = (ruled: RuledAction, control: Handling['control'], round = 0): Acted => ({
+    how: 'acted',
+    draft: applyEvent(draft, { type: 'decided', rule: { id: ruleId, version: decision.version }, action: ruled }),
+    control,
+    round,
+  });
+  const refusal = refusalOf(draft, blocked, action);
+  if (refusal !== undefined) return decided({ kind: 'raise', fault: ruleFailed(ruleId, refusal), toPerson: true }, 'none');
+  switch (action.kind) {
+    case 'retry':
+      return decided({ kind: 'retry', afterSeconds: action.afterSeconds }, 'ready');
+    case 'skip':
+      return decided({ kind: 'skip', output: action.output }, 'resumed');
+    case 'replace-input':
+      return decided({ kind: 'replace-input', input: action.input }, 'ready');
+    case 'raise': {
+      const { fault, toPerson, round } = action;
+      return decided({ kind: 'raise', fault, toPerson }, toPerson ? 'none' : 'resumed', round);
+    }
+    case 'suspend':
+      return suspended(draft, decision, decided({ kind: 'suspend' }, 'ready'));
+    case 'compensate':
+      return { how: 'acted', draft: applyEvent(draft, { type: 'canceled', outcome: 'compensated' }), control: 'none', round: 0 };
+    case 'signal':
+      return { how: 'left', draft: applyEvent(draft, { type: 'signaled', name: action.name, payload: action.payload }) };
+    case 'task':
+      return { how: 'left', wishes: wishesOf(action, executor) };
+    default:
+      return { how: 'left' };
+  }
+}
+
+/** Returns what a rule wishes for a task. */
+export const wishesOf = (
+  { group, dueSeconds, text }: Extract<DecidedAction, { kind: 'task' }>,
+  executor: Decision['executor'],
+): TaskWishes => {
+  const people = group ?? executor?.group;
+  return {
+    ...(people === undefined ? {} : { group: people }),
+    ...(dueSeconds === undefined ? {} : { dueSeconds }),
+    ...(text === undefined ? {} : { text }),
+  };
+};
+
+/** A suspended order needs a person: a task of the kind `rule`. */
+function suspended(draft: Draft, { ruleId, executor }: Decision, acted: Acted): Acted {
+  if (acted.how !== 'acted') return acted;
+  const text = `The rule ${ruleId} has suspended the order. Resume it, or end it.`;
+  const stopped = patchRecord(acted.draft, { suspended: true });
+  return {
+    ...acted,
+    draft: withTask(stopped, `rule/${ruleId}/${draft.record.rev}`, { text, ...(executor?.group ? { group: executor.group } : {}) }),
+  };
+}
+
+/** Adds a task that a rule asks for beside an exception. */
+export const withTask = (draft: Draft, cause: string, wishes: TaskWishes): Draft => {
+  const { instance } = draft;
+  const tasks = [...(instance.rules?.tasks ?? []).filter((each) => each !== cause), cause];
+  return {
+    ...draft,
+    instance: { ...instance, rules: { ...instance.rules, tasks } },
+    wishes: { ...draft.wishes, [cause]: wishes },
+    changed: true,
+  };
+};
+
+/** Returns why an action cannot be carried out at the blocked activity: only the values of the order tell. */
+function refusalOf(draft: Draft, { path }: Blocked, action: DecidedAction): string | undefined {
+  if (action.kind !== 'skip' && action.kind !== 'replace-input') return undefined;
+  const { program } = draft.loaded;
+  const node = nodeAt(program, path);
+  const local = stepAt(program, draft.instance.state, path);
+  const isOpen = draft.instance.state.activities[path]?.awaitsPerson === true;
+  if (!isRemote(node) || !isOpen) return `${action.kind} needs a step that has failed, and ${path} is none.`;
+  if (action.kind === 'replace-input' && action.path !== path)
+    return `it replaces the input of ${action.path}, but the order is blocked at ${path}.`;
+  if (local && local.attempt > 0 && local.phase === 'unknown')
+    return `the outcome of the last request of ${path} is unknown, so the step may have been done.`;
+  if (action.kind === 'skip') return outputProblem(draft, node, action.output);
+  return undefined;
+}
+
+function outputProblem(
+  { settings }: Draft,
+  node: { readonly agent: string; readonly operation: string },
+  output: Json,
+): string | undefined {
+  if (settings.isOutput(node.agent, node.operation, output)) return undefined;
+  return `its output does not match the schema of ${node.agent}.${node.operation}.`;
+}

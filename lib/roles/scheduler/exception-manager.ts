@@ -1,0 +1,155 @@
+import { type Fault, isQuestion } from '#core/data/fault';
+import { definitionPath } from '#core/data/ids';
+import type { Blocked } from '#core/data/state';
+import { isRemote } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import type { ExceptionRecord, Handling } from '#core/exceptions/exception';
+import { type Decided, decide } from '#core/rules/decide';
+import { ruleFaults } from '#core/rules/faults';
+import { isAnyOutputRead, isAnyRuleAbout } from '#core/rules/rule-set';
+import type { Decision, RuleEvent } from '#core/rules/situation';
+import { announcedAs, type OpenCause } from '#ports/records';
+import { type Cause, exceptionFor, handledAtOnce, type TaskWishes } from '#roles/exceptions/causes';
+import { exceptionIdOf } from '#roles/exceptions/ids';
+import { type Acted, actOnException } from './act-on-exception.ts';
+import { addFacts, addToOutbox, announce, type Draft, patchRecord } from './draft.ts';
+import type { OrderFact } from './instance.ts';
+import { causeOf, closeCause, detectionOf } from './record-causes.ts';
+import { valuesAt } from './rule-values.ts';
+
+/** Most exceptions that one write may handle. A person looks at the next one. */
+const turnsMax = 12;
+
+/**
+ * The exception manager (WSEHF): a fault that no handler of its scopes takes has stopped the order. The manager detects and diagnoses the
+ * exception and asks the rules, all in the write that stops the order. If no rule acts, a person decides.
+ */
+export function askRules(draft: Draft): Draft {
+  let next = draft;
+  let origin: Origin = { round: 0 };
+  for (let turn = 0; turn < turnsMax && next.needs === undefined; turn++) {
+    const { blocked } = next.instance.state;
+    if (!blocked || isQuestion(blocked.fault) || blocked === draft.loaded.instance.state.blocked) return next;
+    const found = detect(next, blocked, origin);
+    const managed = manage(next, found, origin);
+    if (!managed.goesOn) return managed.draft;
+    next = managed.draft;
+    origin = { round: managed.round, causedBy: found.exception.id };
+  }
+  return next;
+}
+
+/** The exception from which a rule raised the present one, and the number of such steps in a row. */
+interface Origin {
+  readonly round: number;
+  readonly causedBy?: string;
+}
+
+interface Detected {
+  readonly blocked: Blocked;
+  readonly cause: Cause;
+  readonly exception: ExceptionRecord;
+  /** The cause that the supervisor has opened for the same fault. */
+  readonly open: OpenCause | undefined;
+}
+
+function detect(draft: Draft, blocked: Blocked, { causedBy }: Origin): Detected {
+  const { record } = draft;
+  const open = record.processState === 'Error' ? record.open?.find(({ cause }) => cause === `error/${record.errorGen}`) : undefined;
+  const stopped = record.processState === 'Error' ? draft : { ...draft, record: { ...record, processState: 'Error' as const } };
+  const cause: Cause = { ...causeOf(stopped, 'error', blocked.fault), ...(causedBy === undefined ? {} : { causedBy }) };
+  const exception = exceptionFor(record, cause, open?.seq ?? (record.causes ?? 0) + 1, draft.now);
+  return { blocked, cause, exception, open };
+}
+
+type Managed =
+  | { readonly goesOn: false; readonly draft: Draft }
+  /** A rule acted. The order may be blocked again, in the given round. */
+  | { readonly goesOn: true; readonly draft: Draft; readonly round: number };
+
+function manage(draft: Draft, detected: Detected, origin: Origin): Managed {
+  const { blocked, cause, exception } = detected;
+  const decided = decisionsFor(draft, detected, origin);
+  if (decided === 'needs journal') return { goesOn: false, draft: { ...draft, needs: 'journal' } };
+  const facts = detectionOf(draft, cause, exception.seq, decided?.asked.slice(0, askedMax) ?? []);
+  const diagnosed = decided ? noteDecided(addFacts(draft, facts), decided, exception.id) : addFacts(draft, facts);
+  const main = decided?.decisions.find(({ mode, action }) => mode === 'enforce' && action.kind !== 'announce');
+  const acted: Acted = main ? actOnException(diagnosed, blocked, main) : { how: 'left' };
+  if (acted.how === 'acted' && main) {
+    const handling: Handling = { by: 'rule', id: main.ruleId, control: acted.control, at: draft.now };
+    return { goesOn: true, draft: handled(acted.draft, detected, handling), round: acted.round };
+  }
+  const wishes = { ...(acted.how === 'left' ? acted.wishes : {}), ...candidatesIn(decided) };
+  const waiting = acted.how === 'left' ? (acted.draft ?? diagnosed) : diagnosed;
+  return { goesOn: false, draft: { ...waiting, diagnosis: { blocked, wishes, causedBy: origin.causedBy } } };
+}
+
+/** Most asked rules that the history names. */
+const askedMax = 20;
+
+const candidatesIn = (decided: Decided | undefined): Pick<TaskWishes, 'candidates'> =>
+  decided && decided.candidates.length > 0 ? { candidates: decided.candidates } : {};
+
+/** Asks the rules about an exception. Undefined if there are none, or if a rule itself has failed. */
+function decisionsFor(draft: Draft, { exception, blocked }: Detected, { round }: Origin): Decided | undefined | 'needs journal' {
+  const { rules } = draft.settings;
+  const { workflow, orderId } = draft.record;
+  if (!rules || !isAnyRuleAbout(rules, 'exception', workflow.name) || isOfRule(blocked.fault)) return undefined;
+  if (!draft.loaded.pages && isAnyOutputRead(rules, 'exception', workflow.name)) return 'needs journal';
+  const event: RuleEvent = { ...eventOf(draft, exception, blocked), ...(round > 0 ? { round } : {}) };
+  const values = valuesAt(draft, exception.path ?? undefined, exception);
+  return decide(rules, { orderId, workflow, event, values }, draft.instance.rules?.memory);
+}
+
+/** Whether a rule failed or was stopped. A person decides about it, and no other rule. */
+const isOfRule = ({ type }: Fault): boolean => type === ruleFaults.failed || type === ruleFaults.stopped;
+
+function eventOf({ loaded: { program } }: Draft, exception: ExceptionRecord, { fault, at }: Blocked): RuleEvent {
+  const { path, seq, class: faultClass, fingerprint } = exception;
+  const node = path === null ? undefined : nodeAt(program, path);
+  return {
+    id: `exc-${seq}`,
+    kind: 'exception',
+    at,
+    type: fault.type,
+    class: faultClass,
+    fingerprint,
+    ...(path === null ? {} : { step: definitionPath(path) }),
+    ...(node && isRemote(node) ? { agent: node.agent } : {}),
+  };
+}
+
+/** Keeps what the rules remember, and carries out what is noted or announced beside the main decision. */
+function noteDecided(draft: Draft, { decisions, memory, facts }: Decided, eventId: string): Draft {
+  const hits = decisions.map(({ ruleId, mode, action }) => ({ ruleId, acted: mode === 'enforce' && action.kind !== 'raise' }));
+  const notes = [
+    ...decisions.flatMap(({ mode, action, ruleId, version }): readonly OrderFact[] =>
+      mode === 'dry-run' ? [{ type: 'RuleWouldHave', ruleId, version, action }] : [],
+    ),
+    ...facts.filter((fact) => fact.type === 'RuleEventForgotten'),
+  ];
+  const remembers = Object.keys(memory).length > 0;
+  const noted = addFacts(draft, notes);
+  const { instance } = noted;
+  const next: Draft = {
+    ...noted,
+    hits: [...(noted.hits ?? []), ...hits],
+    ...(remembers ? { instance: { ...instance, rules: { ...instance.rules, memory } }, changed: true } : {}),
+  };
+  return decisions.filter(({ mode }) => mode === 'enforce').reduce((each, decision) => announced(each, decision, eventId), next);
+}
+
+function announced(draft: Draft, { action, ruleId }: Decision, eventId: string): Draft {
+  if (action.kind !== 'announce') return draft;
+  const id = `${announcedAs(draft.record)}/rule/${ruleId}/${eventId}`;
+  return announce(draft, 'Rule Announced', id, { type: 'RuleAnnounced', ruleId, text: action.text });
+}
+
+/** Records an exception that a rule has handled. The order is not in Error, although the supervisor may have put it there. */
+function handled(draft: Draft, { cause, exception, open }: Detected, handling: Handling): Draft {
+  const freed = draft.record.processState === 'Error' ? patchRecord(draft, { processState: 'Processing', fault: null }) : draft;
+  if (open) return closeCause(freed, open, handling);
+  const counted = patchRecord(freed, { causes: exception.seq });
+  const fact: OrderFact = { type: 'ExceptionHandled', exceptionId: exceptionIdOf(draft.record.orderId, exception.seq), handling };
+  return addToOutbox(addFacts(counted, [fact]), [handledAtOnce(draft.record, cause, exception.seq, handling)]);
+}

@@ -1,0 +1,60 @@
+import { outputVariable } from '#core/data/child-order';
+import { definitionPath } from '#core/data/ids';
+import type { Json } from '#core/data/json';
+import { isRemote, rootPath } from '#core/definition/definition';
+import { nodeAt, scopeOf, stepAt } from '#core/definition/program';
+import type { ExceptionRecord } from '#core/exceptions/exception';
+import type { Situation } from '#core/rules/situation';
+import { timeText } from '#ports/messages';
+import { subjectOf } from '#ports/records';
+import type { Draft } from './draft.ts';
+import { wholeJournal } from './step-report.ts';
+
+/** Returns what the expressions of rules may read about an event at this path. */
+export function valuesAt(draft: Draft, path: string | undefined, exception?: ExceptionRecord): Situation['values'] {
+  const { loaded, instance } = draft;
+  const { order, program } = loaded;
+  const { steps, vars } = scopeOf(program, subjectOf(order), instance.state, path ?? rootPath);
+  const { [outputVariable]: _, ...variables } = vars ?? {};
+  const step = path === undefined ? undefined : stepValue(draft, path);
+  return {
+    order: order.body,
+    outputs: { ...journaledOutputs(draft), ...steps },
+    variables,
+    ...(exception ? { exception: exceptionValue(exception) } : {}),
+    ...(step ? { step } : {}),
+  };
+}
+
+/** Returns the outputs in the journal, by the names of their activities: the newest, if an activity has several. */
+function journaledOutputs({ loaded: { pages }, instance }: Draft): { readonly [name: string]: Json } {
+  if (!pages) return {};
+  return Object.fromEntries(
+    wholeJournal(pages, instance.tail).flatMap((entry) =>
+      entry.type === 'ActivityClosed' && entry.output !== undefined
+        ? [[entry.path.slice(entry.path.lastIndexOf('/') + 1), entry.output] as const]
+        : [],
+    ),
+  );
+}
+
+/** Returns an exception as the HTTP API shows it. */
+function exceptionValue({ seq: _, submittedAt: __, groupBy: ___, handling: ____, taskId: _____, ...exception }: ExceptionRecord): Json {
+  return { ...exception, at: timeText(exception.at) } as unknown as Json;
+}
+
+function stepValue({ loaded: { program }, instance: { state, tail } }: Draft, path: string): Json | undefined {
+  if (!program.nodes.has(definitionPath(path))) return undefined;
+  const node = nodeAt(program, path);
+  if (!isRemote(node)) return undefined;
+  const closed = state.activities[path] ? undefined : tail.findLast((entry) => entry.type === 'ActivityClosed' && entry.path === path);
+  return {
+    path,
+    name: node.name,
+    agent: node.agent,
+    operation: node.operation,
+    status: state.activities[path]?.status ?? (closed ? 'Closed' : 'Initialized'),
+    attempts: stepAt(program, state, path)?.attempt ?? 0,
+    output: (closed?.type === 'ActivityClosed' ? closed.output : undefined) ?? null,
+  };
+}

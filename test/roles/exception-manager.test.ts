@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import type { Rule } from '#core/rules/rule';
+import { exceptionIdOf } from '#roles/exceptions/ids';
+import { exceptionIn, exceptionKey, taskIn, taskKey } from '#roles/exceptions/records';
+import { type Desk, failed, journalOf, lineOf, ok, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
+
+const declined = failed('Declined', 'no money');
+const about = { kind: 'exception', type: 'Declined' } as const;
+
+/** An order with three steps and these rules. Its second step is at work. */
+async function ordered(context: TestContext, ...rules: readonly (Partial<Rule> & { readonly id: string })[]) {
+  const desk = openDesk(context, lineOf(stepsNamed('one', 'two', 'three')));
+  for (const { id, ...more } of rules)
+    await desk.system.rules.put(
+      {
+        id,
+        name: id,
+        origin: 'people',
+        event: about,
+        action: { kind: 'compensate' },
+        mode: 'enforce',
+        priority: 0,
+        timesPerOrder: 3,
+        version: 1,
+        ...more,
+      } as never,
+      { by: 'ada', reason: 'a test', expected: undefined },
+    );
+  const orderId = await submitted(desk);
+  await desk.answer(await desk.request());
+  return { desk, orderId };
+}
+
+const factsIn = async (desk: Desk, orderId: string) =>
+  (await journalOf(desk, orderId)).filter(({ type }) =>
+    /^(Exception|Rule|OrderBlocked|StepRequested|ActivityClosed|InstructionGiven)/.test(type),
+  );
+const exceptionOf = async (desk: Desk, orderId: string, seq = 1) => {
+  const { collection, id } = exceptionKey(orderId, seq);
+  const document = await desk.store.document(collection, id);
+  return document && exceptionIn(document);
+};
+const taskOf = async (desk: Desk, orderId: string, seq = 1) => {
+  const { collection, id } = taskKey(orderId, seq);
+  const document = await desk.store.document(collection, id);
+  return document && taskIn(document);
+};
+const requested = async (desk: Desk) => (await desk.requests()).map(({ path, attempt, input }) => ({ path, attempt, input }));
+
+describe('an exception about which a rule acts', () => {
+  test('F-130, F-131: the order is stopped first; the history has the three phases, and the record names the rule', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'again', action: { kind: 'retry' } });
+    await desk.answer(await desk.request(), declined);
+    const exceptionId = exceptionIdOf(orderId, 1);
+    const facts = await factsIn(desk, orderId);
+    const order = facts.map(({ type }) => type);
+    assert.deepEqual(order.slice(order.indexOf('OrderBlocked')), [
+      'OrderBlocked',
+      'ExceptionDetected',
+      'ExceptionDiagnosed',
+      'StepRequested',
+      'ExceptionHandled',
+    ]);
+    const diagnosed = facts.find(({ type }) => type === 'ExceptionDiagnosed');
+    assert.partialDeepStrictEqual(diagnosed, { exceptionId, class: 'unexpected', rules: [{ id: 'again', version: 1, matched: true }] });
+    assert.partialDeepStrictEqual(await exceptionOf(desk, orderId), {
+      type: 'Declined',
+      handling: { by: 'rule', id: 'again', control: 'ready' },
+    });
+    assert.equal(await taskOf(desk, orderId), undefined);
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+  });
+
+  test('F-139: a retry requests the step again, after its pause', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'later', action: { kind: 'retry', afterSeconds: 60 } });
+    await desk.answer(await desk.request(), declined);
+    assert.deepEqual(await requested(desk), []);
+    await desk.clock.advance(61_000);
+    await timePasses(desk.clock, desk.supervisor.pass());
+    await desk.deliver('wake-ups');
+    assert.deepEqual(
+      (await requested(desk)).map(({ path }) => path),
+      ['order/two'],
+    );
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+  });
+
+  test('F-139: a skip closes the step with the output of the rule, and the next one begins', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'skip', action: { kind: 'skip', output: { free: true } } });
+    await desk.answer(await desk.request(), declined);
+    assert.deepEqual(
+      (await requested(desk)).map(({ path }) => path),
+      ['order/three'],
+    );
+    const closed = (await journalOf(desk, orderId)).findLast(({ type }) => type === 'ActivityClosed');
+    assert.partialDeepStrictEqual(closed, { path: 'order/two', result: 'Succeeded', output: { free: true } });
+  });
+
+  test('F-139: another input is requested under a new key', async (context) => {
+    const input = { orderId: { $cel: 'exception.orderId' }, item: 'coffee' };
+    const { desk } = await ordered(context, { id: 'other', action: { kind: 'replace-input', path: 'order/two', input } as never });
+    const first = await desk.request();
+    await desk.answer(first, declined);
+    const second = await desk.request();
+    assert.partialDeepStrictEqual(second, { path: 'order/two', input: { item: 'coffee' } });
+    assert.notEqual(second.idempotencyKey, first.idempotencyKey);
+  });
+
+  test('F-133: a compensation undoes the order, and it ends as compensated', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'undo', action: { kind: 'compensate' } });
+    await desk.answer(await desk.request(), declined);
+    const { processState, outcome } = await desk.state(orderId);
+    assert.deepEqual([processState, outcome], ['Processed', 'compensated']);
+    assert.partialDeepStrictEqual(await exceptionOf(desk, orderId), { handling: { by: 'rule', id: 'undo', control: 'none' } });
+  });
+
+  test('a suspension by a rule opens a task of the kind rule, and the order goes on when a person resumes it', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'stop', action: { kind: 'suspend' }, executor: { group: 'claims' } });
+    await desk.answer(await desk.request(), declined);
+    const { suspended, processState } = await desk.state(orderId);
+    assert.deepEqual([suspended, processState], [true, 'Processing']);
+    assert.partialDeepStrictEqual(await taskOf(desk, orderId, 2), { kind: 'rule', state: 'open', group: 'claims' });
+    const resume = { kind: 'resume', by: 'olga', reason: 'looked at' } as const;
+    await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, resume, { id: 'i' }));
+    assert.deepEqual(
+      (await requested(desk)).map(({ path }) => path),
+      ['order/two'],
+    );
+    assert.partialDeepStrictEqual(await taskOf(desk, orderId, 2), { state: 'resolved' });
+  });
+
+  test('timesPerOrder: a rule that has acted three times on the same fault acts no more, and a person is asked', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'again', action: { kind: 'retry' } });
+    for (let turn = 0; turn < 4; turn++) await desk.answer(await desk.request(), declined);
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type, fault?.class], ['Error', 'RuleStopped', 'basic-failure']);
+    assert.partialDeepStrictEqual(await taskOf(desk, orderId, 5), { kind: 'fault', state: 'open' });
+  });
+});
+
+describe('an exception that no rule takes', () => {
+  test('F-133, F-144: a person is asked, and the task names the rules whose condition did not hold', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'coffee', condition: 'exception.attempt > 7.0' });
+    await desk.answer(await desk.request(), declined);
+    assert.equal((await desk.state(orderId)).processState, 'Error');
+    assert.partialDeepStrictEqual(await taskOf(desk, orderId), {
+      kind: 'fault',
+      candidates: [{ ruleId: 'coffee', version: 1, why: 'condition-false' }],
+    });
+  });
+
+  test('a rule in dry-run changes nothing but the history, which says what it would have done', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'maybe', action: { kind: 'retry' }, mode: 'dry-run' });
+    await desk.answer(await desk.request(), declined);
+    assert.deepEqual(await requested(desk), []);
+    assert.equal((await desk.state(orderId)).processState, 'Error');
+    const would = (await journalOf(desk, orderId)).find(({ type }) => type === 'RuleWouldHave');
+    assert.partialDeepStrictEqual(would, { ruleId: 'maybe', version: 1, action: { kind: 'retry' } });
+  });
+
+  test('F-141: a condition that throws is an exception of class basic-failure, and a person is asked', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'broken', condition: 'exception.message.matches("(")' });
+    await desk.answer(await desk.request(), declined);
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type, fault?.class], ['Error', 'RuleFailed', 'basic-failure']);
+  });
+
+  test('a task that a rule asks for is the task of the exception, with the group, the due time and the text of the rule', async (context) => {
+    const action = { kind: 'task', group: 'claims', dueSeconds: 600, text: 'Call the customer' } as const;
+    const { desk, orderId } = await ordered(context, { id: 'ask', action });
+    await desk.answer(await desk.request(), declined);
+    const dueAt = desk.clock.now() + 600_000;
+    assert.partialDeepStrictEqual(await taskOf(desk, orderId), { kind: 'fault', group: 'claims', dueAt, text: 'Call the customer' });
+  });
+
+  test('F-142: a rule that raises another exception leads to the rule about that one', async (context) => {
+    const { desk, orderId } = await ordered(
+      context,
+      { id: 'rename', action: { kind: 'raise', type: 'NoMoney', message: 'The card has no money.' } },
+      { id: 'undo', event: { kind: 'exception', type: 'NoMoney' }, action: { kind: 'compensate' } },
+    );
+    await desk.answer(await desk.request(), declined);
+    assert.equal((await desk.state(orderId)).outcome, 'compensated');
+    assert.partialDeepStrictEqual(await exceptionOf(desk, orderId, 2), { type: 'NoMoney', causedBy: exceptionIdOf(orderId, 1) });
+  });
+
+  test('F-136: a rule announces, and the next rule acts', async (context) => {
+    const { desk, orderId } = await ordered(
+      context,
+      { id: 'tell', priority: 5, action: { kind: 'announce', text: { $cel: '"declined: " + exception.step' } } as never },
+      { id: 'again', action: { kind: 'retry' } },
+    );
+    await desk.answer(await desk.request(), declined);
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+    const told = desk.announced().find(({ detailType }) => detailType === 'Rule Announced');
+    assert.partialDeepStrictEqual(told?.detail, { ruleId: 'tell', text: 'declined: order/two' });
+  });
+});
+
+test('F-129: an order without exceptions has the same history with rules and without them', async (context) => {
+  const histories: string[] = [];
+  for (const rules of [[], [{ id: 'again' }]]) {
+    const { desk, orderId } = await ordered(context, ...rules);
+    for (let step = 0; step < 2; step++) await desk.answer(await desk.request(), ok());
+    const history = JSON.stringify(await journalOf(desk, orderId)).replaceAll(orderId, 'ID');
+    histories.push(history);
+    assert.equal((await desk.state(orderId)).outcome, 'completed');
+  }
+  assert.equal(histories[0], histories[1]);
+});
