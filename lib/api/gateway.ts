@@ -9,11 +9,12 @@ export const gatewayHandler =
   (api: Hono) =>
   async (event: APIGatewayProxyEventV2 | APIGatewayProxyEvent): Promise<APIGatewayProxyStructuredResultV2> => {
     const response = await api.fetch(requestOf('httpMethod' in event ? ofRestApi(event) : event));
+    const isBase64Encoded = response.headers.has('content-encoding');
     return {
       statusCode: response.status,
       headers: Object.fromEntries(response.headers),
-      body: await response.text(),
-      isBase64Encoded: false,
+      body: isBase64Encoded ? Buffer.from(await response.arrayBuffer()).toString('base64') : await response.text(),
+      isBase64Encoded,
     };
   };
 

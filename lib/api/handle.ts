@@ -6,6 +6,7 @@ import { readHeaders, readQuery } from './parameters.ts';
 import { isRefusal, type Refusal, refuse } from './problem.ts';
 import { unavailable } from './responses.ts';
 import type { Answer, Call, Route } from './route.ts';
+import { authorizationOf } from './session.ts';
 
 /** A request for a route, with the values of its path. */
 interface RouteCall extends Pick<Call, 'id' | 'name' | 'requestId'> {
@@ -20,10 +21,10 @@ export function createHandler(api: Call['api']): Handle {
   const { clock, issuer, store, accepting = () => true } = api;
   const authenticate = createAuthentication(issuer, clock, (appClient) => store.clientOfApp(appClient));
 
-  async function callerOf({ roles }: Route, { headers }: Request): Promise<Caller | Refusal> {
+  async function callerOf({ roles }: Route, { method, headers }: Request): Promise<Caller | Refusal> {
     if (roles === 'anyone') return anonymous;
     if (!accepting()) return unavailable;
-    const authenticated = await authenticate(headers.get('authorization'));
+    const authenticated = await authenticate(authorizationOf({ method, header: (name) => headers.get(name) }));
     if (authenticated.outcome === 'unavailable') return unavailable;
     if (authenticated.outcome === 'refused')
       return refuse('unauthenticated', { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } });

@@ -25,10 +25,10 @@ const always = {
   'strict-transport-security': 'max-age=63072000',
 };
 
-export function answerResponse({ status, text, headers }: Answer, row: Route | undefined, requestId: string): Response {
+export function answerResponse({ status, text, bytes, headers }: Answer, row: Route | undefined, requestId: string): Response {
   const type = row?.produces === 'text/html' ? 'text/html; charset=utf-8' : 'application/json';
   const isBodiless = status === 204 || status === 304;
-  return new Response(isBodiless ? null : text, {
+  return new Response(isBodiless ? null : (bytes ?? text), {
     status,
     headers: {
       ...always,

@@ -14,7 +14,9 @@ import type { Scheduler } from '#roles/scheduler/scheduler';
 import type { ClientRate } from '#roles/submission/client-rate';
 import type { Submit } from '#roles/submission/submission';
 import type { Caller, Issuer, Role } from './authentication.ts';
+import type { ConsoleFiles } from './console.ts';
 import type { ProblemCode, Refusal } from './problem.ts';
+import type { SignIn } from './sign-in.ts';
 
 export interface ApiOptions {
   readonly store: Store;
@@ -38,6 +40,10 @@ export interface ApiOptions {
   readonly auditLog?: AuditLog | undefined;
   /** Signs list cursors: the same in every process that serves one store. */
   readonly cursorKey: Uint8Array;
+  /** The built console; undefined if it is not built. */
+  readonly console?: () => ConsoleFiles | undefined;
+  /** How people sign in to the console. Without it, they cannot. */
+  readonly signIn?: SignIn | undefined;
   /** False during a shutdown: every call that needs a token is then refused. */
   readonly accepting?: () => boolean;
 }
@@ -66,6 +72,8 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
 export interface Answer {
   readonly status: 200 | 201 | 202 | 204 | 304;
   readonly text: string;
+  /** Sent instead of the text: compressed content. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly headers?: { readonly [name: string]: string };
   /** The order that the call was about, for the log. */
   readonly orderId?: string;

@@ -3,13 +3,13 @@ import { bulkRoutes } from './bulk-routes.ts';
 import { closeOne, listChannels, openOne } from './channels.ts';
 import { cancelOrder, signalOrder } from './client-actions.ts';
 import { clientRoutes } from './client-routes.ts';
+import { consoleRoutes } from './console-routes.ts';
 import { discardMessage, isDeadLetter, listDeadLetters, resubmitMessage, showDeadLetter, treatMany } from './dead-letters.ts';
 import { eraseOrder } from './erase.ts';
 import { exceptionRoutes } from './exception-routes.ts';
 import { instructOrder } from './instructions.ts';
 import { lockRoutes } from './lock-routes.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
-import { page, pageSecurityPolicy } from './page.ts';
 import { showPlan } from './plan.ts';
 import { json, type Route, route } from './route.ts';
 import { ruleRoutes } from './rule-routes.ts';
@@ -274,14 +274,5 @@ export const routes: readonly Route[] = [
     refusals: [],
     handle: ({ api }) => ({ status: 200, text: api.openApi() }),
   }),
-  route({
-    method: 'GET',
-    path: '/',
-    roles: 'anyone',
-    summary: 'Show the start page',
-    answers: { 200: { description: 'A page' } },
-    produces: 'text/html',
-    refusals: [],
-    handle: () => ({ status: 200, text: page, headers: { 'content-security-policy': pageSecurityPolicy, 'cache-control': 'no-cache' } }),
-  }),
+  ...consoleRoutes,
 ];

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,9 @@ import { SetupError } from '#ports/errors';
 /** The sources in the repository, or the compiled form in the package. */
 const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const own = (path: string): string => fileURLToPath(new URL(`../../${path}${ending}`, import.meta.url));
+
+/** The built console, beside the compiled form of this package. */
+const consoleFolder = fileURLToPath(new URL(ending === '.ts' ? '../../dist/console' : '../../console', import.meta.url));
 
 /**
  * Defines `require` for CommonJS packages, which load Node's modules with it. esbuild does not rename identifiers in a banner: a
@@ -76,5 +79,6 @@ function build(file: string, entry: string): string {
     banner: { js: banner },
     logLevel: 'warning',
   });
+  if (file === 'api' && existsSync(consoleFolder)) cpSync(consoleFolder, join(outdir, 'console'), { recursive: true });
   return outdir;
 }

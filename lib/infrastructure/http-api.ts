@@ -67,7 +67,7 @@ const restAccessLine = { ...accessLine, error: '$context.integration.error', ref
 const callerFields = { sub: '$context.authorizer.claims.sub', refusal: '$context.authorizer.error' };
 
 /** Paths that need no token. */
-const openPaths = ['/', '/health', '/openapi.json'];
+const openPaths = ['/', '/console/{name}', '/sign-in', '/health', '/openapi.json'];
 
 /** The most audiences of one authorizer, a quota of API Gateway that AWS does not raise. */
 const audiencesMax = 50;

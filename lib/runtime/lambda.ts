@@ -4,6 +4,7 @@ import { awsCredentials, readCredentialPlaces } from '#adapters/aws/credentials'
 import { openAws, readAwsConfig } from '#adapters/aws/open';
 import type { Issuer } from '#api/authentication';
 import { readIssuer } from '#api/configured-issuer';
+import { readSignIn } from '#api/sign-in';
 import type { App } from '#authoring/workflow';
 import { isObject } from '#core/data/json';
 import { systemClock } from '#ports/clock';
@@ -93,7 +94,12 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
   await stored.prefetch();
   const plain = environmentCredentials(environment);
   const credentials: Credentials = { read: async (name) => (await stored.read(name)) ?? plain.read(name) };
-  const system = createSystem(app, config, { ...ports, issuer, cursorKey, credentials }, { hostId, emit: services.emit });
+  const system = createSystem(
+    app,
+    config,
+    { ...ports, issuer, signIn: readSignIn(environment), cursorKey, credentials },
+    { hostId, emit: services.emit },
+  );
   // One read for each definition, in a cold start only. A search for unfinished orders would take too long (decision 21).
   if (advancesOrders.has(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
   const { warnings } = system.definitions;

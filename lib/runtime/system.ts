@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Issuer } from '#api/app';
+import type { SignIn } from '#api/sign-in';
 import type { App } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import type { AuditLog } from '#ports/audit';
@@ -37,6 +38,8 @@ export interface Ports {
   readonly telemetry: Telemetry;
   /** The issuer whose tokens the API accepts. */
   readonly issuer: Issuer;
+  /** How people sign in to the console. */
+  readonly signIn?: SignIn | undefined;
   /** Signs list cursors. */
   readonly cursorKey: Uint8Array;
   /** Encrypt the secrets of orders. Absent: the secrets are stored as they come. */

@@ -75,7 +75,11 @@ test('every call is open only to the roles that its row in the table lists, and 
                     ? [200, 204, 409]
                     : /^(PUT|DELETE) \/rules/.test(call)
                       ? [400, 428]
-                      : [200];
+                      : call === 'POST /session'
+                        ? [403]
+                        : path === '/console/{name}'
+                          ? [404]
+                          : [200];
     const other = { any: path.startsWith('/channels') ? message : path.startsWith('/exceptions') ? exceptionIdOf(toCancel, 1) : 'acme' };
     for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : other)) {
       const id = call === cancel && object === 'own' ? toCancel : given;
@@ -87,7 +91,7 @@ test('every call is open only to the roles that its row in the table lists, and 
         assert.ok((!allowed ? [403] : !seen ? [404] : good).includes(status), `${call} ${object} as ${who}: ${status}`);
       }
       const { status } = await ask(method, path.replace('{id}', id).replace('{name}', 'wake-ups'), wellFormed[call]);
-      assert.equal(status, roles === 'anyone' ? 200 : 401, `${call} ${object} without a token`);
+      assert.ok((roles === 'anyone' ? good : [401]).includes(status), `${call} ${object} without a token: ${status}`);
     }
   }
 });
@@ -99,7 +103,7 @@ test('a viewer reads what an operator reads, except the audit and the clients, a
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(id, 0) });
   const before = await stored();
   const operating = routes.filter(({ roles }) => roles !== 'anyone' && roles.some((role) => role !== 'viewer'));
-  for (const { method, path } of operating) {
+  for (const { method, path } of operating.filter(({ path }) => path !== '/session')) {
     const call = `${method} ${path}`;
     const others = { channels: message, clients: 'acme', rules: 'acme', exceptions: exceptionIdOf(id, 1) };
     const given = Object.entries(others).find(([part]) => path.startsWith(`/${part}`))?.[1] ?? id;

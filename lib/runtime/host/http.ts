@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { isLoopback } from '#api/loopback';
 import { problemText } from '#api/problem';
+import { authorizationOf } from '#api/session';
 import { SetupError } from '#ports/errors';
 import type { Telemetry } from '#ports/telemetry';
 
@@ -107,7 +108,7 @@ async function answer(
   admits: (authorization: string | null) => Promise<boolean>,
 ): Promise<void> {
   // A stranger with many connections must not fill the memory with bodies. The function refuses the call by its token.
-  const body = isBodiless(request) || (await admits(request.headers.authorization ?? null)) ? await bodyOf(request) : undefined;
+  const body = isBodiless(request) || (await admits(credentialOf(request))) ? await bodyOf(request) : undefined;
   const result = await handler(eventOf(request, body));
   const headers: { [name: string]: string | string[] } = {};
   for (const [name, value] of Object.entries(result.headers ?? {})) headers[name] = String(value);
@@ -119,6 +120,9 @@ async function answer(
   response.writeHead(status, headers);
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
+
+const credentialOf = ({ method = '', headers }: IncomingMessage): string | null =>
+  authorizationOf({ method, header: (name) => headers[name]?.toString() });
 
 const isBodiless = ({ headers }: IncomingMessage): boolean =>
   Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined;

@@ -4,6 +4,7 @@ import type { Issuer } from '#api/authentication';
 import { readIssuer } from '#api/configured-issuer';
 import { openLocalIssuer } from '#api/local-issuer';
 import { isLoopback } from '#api/loopback';
+import { createLocalSignIn, readSignIn, type SignIn } from '#api/sign-in';
 import { onFunctionError } from '#authoring/function-errors';
 import type { App, LocalTrial } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
@@ -75,13 +76,14 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   };
   opened.onGone?.(gone);
   const { cursorKey, ...localIssuer } = openLocalIssuer(config.dataFolder);
+  const signIn = issuer ? readSignIn(environment) : createLocalSignIn({ ...localIssuer, cursorKey }, clock.now);
   for (const [what, where] of opened.about) good(what, where);
   if (issuer) good('token issuer', issuer.issuer);
 
   const services = await startServices(app.local, config, environment, opened.isHere);
   if (services) good('services', services.about);
   const { store, queues, publisher, keys, auditLog, tidy } = opened;
-  const ports = { store, queues, publisher, keys, auditLog, tidy, clock, telemetry, issuer: issuer ?? localIssuer, cursorKey };
+  const ports = { store, queues, publisher, keys, auditLog, tidy, clock, telemetry, issuer: issuer ?? localIssuer, signIn, cursorKey };
   const replaced = await recordDefinitions(app.workflows, store, { mayReplace: config.adapters === 'embedded' });
   for (const line of replaced) say(`note  ${line}`);
   const address = { port: config.port, host: config.host, names: config.hostNames };
@@ -110,11 +112,16 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
 
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   say(`ready ${host.url}`);
+  say(`    console ${consoleUrl(host.url, signIn)}`);
   // After the start, because it reads up to a few thousand orders. A store that is away for a moment is no reason to end.
   const unread = (error: unknown): readonly string[] => (isFatal(error) ? gone(error) : []);
   if (opened.isHere) for (const missing of await missingVersions(app.workflows, store).catch(unread)) say(`warn  ${missing}`);
   if (opened.isNew && config.samples && app.local?.samples) await submitSamples(app.local.samples, host);
 }
+
+/** Returns the address of the console. On this machine it carries a code, which signs in once and expires soon. */
+const consoleUrl = (url = '', signIn: SignIn | undefined): string =>
+  signIn?.kind === 'local' ? `${url}/#/sign-in?code=${signIn.code()}` : `${url}/`;
 
 /** Says which protection an API lacks that other machines reach. */
 const exposureOf = ({ host, hostNames }: Config): readonly string[] => [

@@ -87,7 +87,7 @@ test('X-25, L1: an order that the index has lost is found within the hour, by th
   const system = await start(
     t,
     appOf((step) => step('one'), { serve: (_, call) => silence(call) }),
-    { without: ['submissions', 'agent-worker', 'scheduler', 'dead-letter'] },
+    { without: ['submissions', 'agent-worker', 'scheduler', 'dead-letter', 'bulk'] },
   );
   const orderId = await submitted(system);
   system.database.prepare('UPDATE states SET worklist = NULL').run();

@@ -1,0 +1,95 @@
+import type { ListedOrder } from '../api/types.ts';
+import { Icon } from './icon.tsx';
+import type { IconName } from './icons.ts';
+
+type Tone = 'ok' | 'work' | 'undo' | 'off' | 'stop' | 'warn';
+
+/** A state in one word. It is quiet where nobody is needed, tinted where a person should know, solid where it is late. */
+export const Chip = ({ tone, icon, children, tinted = false, solid = false }: ChipProps) => (
+  <span class={`chip ${solid ? 'solid' : tinted ? `t ${tone}` : tone}`}>
+    <Icon name={icon} />
+    {children}
+  </span>
+);
+
+interface ChipProps {
+  readonly tone: Tone;
+  readonly icon: IconName;
+  readonly children: string;
+  readonly tinted?: boolean;
+  readonly solid?: boolean;
+}
+
+const ends: { readonly [outcome: string]: readonly [string, Tone, IconName] } = {
+  completed: ['Completed', 'ok', 'done'],
+  compensated: ['Compensated', 'undo', 'undo'],
+  rejected: ['Rejected', 'off', 'off'],
+  canceled: ['Canceled', 'off', 'cancel'],
+  terminated: ['Terminated', 'off', 'square'],
+};
+
+/** The state of an order, with its marks behind it. */
+export function OrderState({
+  order,
+}: {
+  order: Pick<ListedOrder, 'processState' | 'outcome' | 'suspended' | 'failureCount' | 'waitsFor'>;
+}) {
+  const { suspended, failureCount, waitsFor } = order;
+  return (
+    <span class="marks">
+      {stateChip(order)}
+      {suspended && (
+        <Chip tone="off" icon="pause" tinted>
+          Suspended
+        </Chip>
+      )}
+      {waitsFor?.kind === 'undo' && (
+        <Chip tone="stop" icon="stuck" tinted>
+          undo stuck
+        </Chip>
+      )}
+      {waitsFor?.kind === 'confirmation' && (
+        <Chip tone="warn" icon="unknown" tinted>
+          outcome unknown
+        </Chip>
+      )}
+      {waitsFor?.kind === 'outage' && (
+        <Chip tone="warn" icon="clock" tinted>
+          service outage
+        </Chip>
+      )}
+      {failureCount > 0 && order.processState !== 'Processed' && (
+        <Chip tone="warn" icon="clock" tinted>
+          {`late ${failureCount === 1 ? 'once' : `${failureCount} times`}`}
+        </Chip>
+      )}
+    </span>
+  );
+}
+
+function stateChip({ processState, outcome }: Pick<ListedOrder, 'processState' | 'outcome'>) {
+  if (processState === 'Pending')
+    return (
+      <Chip tone="off" icon="idle">
+        Pending
+      </Chip>
+    );
+  if (processState === 'Processing')
+    return (
+      <Chip tone="work" icon="work">
+        Processing
+      </Chip>
+    );
+  if (processState === 'Error')
+    return (
+      <Chip tone="stop" icon="stop" tinted>
+        Error
+      </Chip>
+    );
+  const [word, tone, icon] = ends[outcome ?? ''] ?? ['Processed', 'off', 'done'];
+  return (
+    <Chip tone={tone} icon={icon}>
+      {word}
+    </Chip>
+  );
+}

@@ -1,0 +1,68 @@
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { stored } from '../stored.ts';
+
+/** Whether single letters work as keys (WCAG 2.1.4 wants a switch). */
+export const singleKeys = stored('redress-single-keys', true);
+
+/** One key with what it does, for the help and the palette. */
+export interface Key {
+  readonly key: string;
+  readonly what: string;
+  readonly run: () => void;
+  /** Works also while a person types, or with single letters switched off. */
+  readonly always?: boolean;
+}
+
+/** The keys of what is open: the shell first, then the screen, then a dialog. The last one wins. */
+const layers = signal<readonly (readonly Key[])[]>([]);
+export const activeKeys = (): readonly Key[] => layers.value.flat();
+
+/** Registers keys while a component is shown. */
+export function useKeys(keys: readonly Key[], dependencies: readonly unknown[]): void {
+  useEffect(() => {
+    layers.value = [...layers.peek(), keys];
+    return () => {
+      layers.value = layers.peek().filter((each) => each !== keys);
+    };
+  }, dependencies);
+}
+
+let prefix = '';
+let prefixTimer: ReturnType<typeof setTimeout> | undefined;
+const prefixMs = 1_200;
+
+const isTyping = ({ target }: KeyboardEvent): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) && !isBox(target);
+const isBox = (target: HTMLElement): boolean => target instanceof HTMLInputElement && /^(checkbox|radio)$/.test(target.type);
+
+/** `Ctrl+k`, `g h`, `?`. */
+function nameOf(event: KeyboardEvent): string {
+  const name = event.ctrlKey || event.metaKey ? `Ctrl+${event.key}` : event.key;
+  return prefix === '' ? name : `${prefix} ${name}`;
+}
+
+addEventListener('keydown', (event) => {
+  if (event.defaultPrevented || event.altKey || event.isComposing) return;
+  const name = nameOf(event);
+  const wasPrefixed = prefix !== '';
+  clearTimeout(prefixTimer);
+  prefix = '';
+  const found = layers
+    .peek()
+    .flat()
+    .findLast(({ key }) => key === name);
+  if (isTyping(event) && !found?.always) {
+    if (event.key === 'Escape') (event.target as HTMLElement).blur();
+    return;
+  }
+  if (document.querySelector('dialog[open]') && !found?.always) return;
+  if (found && (found.always || singleKeys.peek() || name.length > 1)) {
+    event.preventDefault();
+    return found.run();
+  }
+  if (!wasPrefixed && event.key === 'g' && singleKeys.peek() && !event.ctrlKey && !event.metaKey) {
+    prefix = 'g';
+    prefixTimer = setTimeout(() => (prefix = ''), prefixMs);
+  }
+});

@@ -1,0 +1,251 @@
+import { useState } from 'preact/hooks';
+import { connection, Problem, post } from '../api/client.ts';
+import { usePages } from '../api/poll.ts';
+import { has } from '../api/session.ts';
+import type { Channel } from '../api/types.ts';
+import { Chip } from '../parts/chip.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Facts, Loaded, PageHead, Panel } from '../parts/states.tsx';
+import { Ago, At, Countdown, counted, Said } from '../parts/text.tsx';
+import { toast } from '../parts/toast.tsx';
+import { lengthOf } from '../time.ts';
+
+const hasOutage = ({ breaker }: Channel): boolean => breaker !== undefined && breaker.phase !== 'closed';
+
+/** Agents with their services and queues: whether somebody must act here. */
+export default function Agents() {
+  const channels = usePages<Channel>('/channels?limit=100', ({ name }) => name);
+  const needy = channels.items
+    .filter((each) => !each.open || hasOutage(each))
+    .toSorted((one, other) => Number(one.open) - Number(other.open));
+  return (
+    <>
+      <PageHead title="Agents and queues" />
+      <div class="side">
+        <Panel label="Agents and queues">
+          <Loaded polled={channels} what="The queues">
+            {() => (
+              <table class="list">
+                <thead>
+                  <tr>
+                    <th>Agent</th>
+                    <th>Its service</th>
+                    <th>Its queue</th>
+                    <th class="num">Waiting</th>
+                    <th class="num">Oldest</th>
+                    <th class="num">At work</th>
+                    <th class="num">Replies</th>
+                    <th class="num">Dead letters</th>
+                    <th>Act</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {channels.items.map((channel) => (
+                    <Row key={channel.name} channel={channel} refresh={channels.refresh} />
+                  ))}
+                </tbody>
+              </table>
+            )}
+          </Loaded>
+        </Panel>
+        <div class="stack">
+          {channels.data && needy.length === 0 && (
+            <Panel title="Nothing to do here">
+              <div class="body soft">Each service answers, and each queue is open.</div>
+            </Panel>
+          )}
+          {needy.map((channel) => (
+            <Sick key={channel.name} channel={channel} refresh={channels.refresh} />
+          ))}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Row({ channel, refresh }: { channel: Channel; refresh: () => void }) {
+  const { name, open, since, breaker, requests, replies, deadLetters, moreDeadLetters } = channel;
+  const waiting = requests.visible + requests.delayed;
+  return (
+    <tr>
+      <td>
+        <b>{name}</b>
+      </td>
+      <td class="fit">
+        {breaker === undefined ? (
+          <span class="muted">none</span>
+        ) : hasOutage(channel) ? (
+          <Chip tone="warn" icon="clock" tinted>
+            outage
+          </Chip>
+        ) : (
+          <Chip tone="ok" icon="done">
+            answers
+          </Chip>
+        )}
+      </td>
+      <td class="fit">
+        {open ? (
+          <span class="soft">open</span>
+        ) : (
+          <span class="marks">
+            <Chip tone="stop" icon="pause" tinted>
+              closed
+            </Chip>
+            {since !== undefined && <Ago at={since} />}
+          </span>
+        )}
+      </td>
+      <td class="fit num" data-l="waiting">
+        {waiting}
+      </td>
+      <td class="fit num soft" data-l="oldest">
+        {waiting > 0 ? lengthOf(requests.oldestAgeMs) : ''}
+      </td>
+      <td class="fit num soft lo">{requests.inFlight}</td>
+      <td class="fit num soft lo">{replies?.visible ?? ''}</td>
+      <td class={`fit num ${deadLetters > 0 ? 'strong' : 'soft'}`} data-l="dead letters">
+        {`${deadLetters}${moreDeadLetters ? '+' : ''}`}
+      </td>
+      <td class="fit">{open && has('operator') && <Turn channel={channel} action="close" refresh={refresh} small />}</td>
+    </tr>
+  );
+}
+
+const Sick = ({ channel, refresh }: { channel: Channel; refresh: () => void }) => {
+  const { name, open, by, reason, since, breaker, requests } = channel;
+  const waiting = requests.visible + requests.delayed;
+  return (
+    <Panel
+      title={name}
+      end={
+        <Chip tone={open ? 'warn' : 'stop'} icon={open ? 'clock' : 'pause'} tinted>
+          {open ? 'service outage' : 'queue closed'}
+        </Chip>
+      }
+    >
+      <div class="body stack">
+        {open ? (
+          <div class="note warn">
+            <Icon name="clock" />
+            <div>
+              <b>Nothing to do here.</b>{' '}
+              {`${counted(waiting, 'request')} wait, and their time stands still. One request probes the service. When it is answered, the others follow.`}
+            </div>
+          </div>
+        ) : (
+          <div class="note stop">
+            <Icon name="stop" />
+            <div>
+              <b>Somebody must open it.</b> Closed by <Said>{by ?? 'engine'}</Said>
+              {since !== undefined && (
+                <>
+                  {' at '}
+                  <At at={since} />
+                </>
+              )}
+              {reason !== undefined && (
+                <>
+                  {': '}
+                  <Said>{reason}</Said>
+                </>
+              )}
+              . {`${counted(waiting, 'request')} wait, and their time stands still.`}
+            </div>
+          </div>
+        )}
+        <Facts
+          facts={[
+            ['Outage since', breaker?.awaySince && <At at={breaker.awaySince} />],
+            ['Next probe', breaker?.nextProbeAt && <Countdown until={breaker.nextProbeAt} />],
+            ['Failed probes', breaker?.failedProbes === undefined ? undefined : String(breaker.failedProbes)],
+          ]}
+        />
+        {!open && has('operator') && (
+          <div class="row">
+            {breaker !== undefined && <Turn channel={channel} action="canary" refresh={refresh} />}
+            <Turn channel={channel} action="open" refresh={refresh} />
+          </div>
+        )}
+      </div>
+    </Panel>
+  );
+};
+
+const turns = {
+  open: { name: 'Open', does: 'The waiting messages are released in their order.' },
+  canary: { name: 'Open, one request first', does: 'One request is sent first, and the others after its reply.' },
+  close: {
+    name: 'Close',
+    does: 'Nothing is taken from the queue until somebody opens it. Orders that need it wait, and their time stands still.',
+  },
+} as const;
+
+function Turn({
+  channel: { name },
+  action,
+  refresh,
+  small = false,
+}: {
+  channel: Channel;
+  action: keyof typeof turns;
+  refresh: () => void;
+  small?: boolean;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const [reason, setReason] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const { name: verb, does } = turns[action];
+  const apply = (): void => {
+    const body = { reason, ...(action === 'canary' ? { canary: true } : {}) };
+    post(`/channels/${name}/${action === 'close' ? 'close' : 'open'}`, body).then(
+      () => (toast(action === 'close' ? `Closed: ${name}.` : `Opened: ${name}.`), setOpen(false), refresh()),
+      (error: unknown) => setProblem(error instanceof Problem ? `${error.message} ${error.detail}` : String(error)),
+    );
+  };
+  return (
+    <>
+      <button class={`btn ${small ? 'bare sm' : ''}`} type="button" onClick={() => setOpen(true)}>{`${verb}…`}</button>
+      {isOpen && (
+        <Dialog
+          title={`${verb}: ${name}`}
+          close={() => setOpen(false)}
+          footer={
+            <>
+              <button class="btn" type="button" onClick={() => setOpen(false)}>
+                Back
+              </button>
+              <button
+                class="btn go"
+                type="button"
+                disabled={reason.trim() === '' || connection.value.lostSince !== undefined}
+                onClick={apply}
+              >
+                {verb}
+              </button>
+            </>
+          }
+        >
+          <p>{does}</p>
+          <div class="field">
+            <label for="turn-reason">Reason, for the audit</label>
+            <input
+              class="input"
+              id="turn-reason"
+              placeholder="Required"
+              value={reason}
+              onInput={({ currentTarget }) => setReason(currentTarget.value)}
+            />
+          </div>
+          {problem !== undefined && (
+            <div class="note stop" role="alert">
+              <Icon name="stop" />
+              <div>{problem}</div>
+            </div>
+          )}
+        </Dialog>
+      )}
+    </>
+  );
+}

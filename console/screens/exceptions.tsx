@@ -1,0 +1,162 @@
+import { apiPath } from '../api/client.ts';
+import { usePages } from '../api/poll.ts';
+import type { Exception, ExceptionGroup } from '../api/types.ts';
+import { Chip } from '../parts/chip.tsx';
+import { Spark } from '../parts/spark.tsx';
+import { Empty, Facts, Loaded, PageHead, Panel } from '../parts/states.tsx';
+import { Ago, Said, shortId, stepName } from '../parts/text.tsx';
+import { orderLink, queried, setQuery } from '../router.ts';
+
+const choices = [
+  ['open', 'Open'],
+  ['handled', 'Handled'],
+  ['', 'All'],
+] as const;
+
+/** Alike exceptions together, and the orders of one group. */
+export default function Exceptions() {
+  const state = queried('state');
+  const groups = usePages<ExceptionGroup>(apiPath('/exceptions/groups', { state, limit: 100 }), ({ fingerprint }) => fingerprint);
+  const chosen = groups.items.find(({ fingerprint }) => fingerprint === queried('group')) ?? groups.items[0];
+  return (
+    <>
+      <PageHead title="Exceptions" lede="alike ones together: same workflow, step and fault">
+        <div class="seg">
+          {choices.map(([value, name]) => (
+            <button key={value} type="button" aria-pressed={state === value} onClick={() => setQuery({ state: value, group: undefined })}>
+              {name}
+            </button>
+          ))}
+        </div>
+      </PageHead>
+      <div class="side">
+        <Panel
+          label="Groups"
+          footer={groups.data && <span>Faults that a workflow handles itself are not here. They are in the history of the order.</span>}
+        >
+          <Loaded polled={groups} what="The exceptions">
+            {() =>
+              groups.items.length === 0 ? (
+                <Empty title="No exception." icon="done">
+                  <p>No order has failed in a way that its workflow does not handle.</p>
+                </Empty>
+              ) : (
+                <Table groups={groups.items} chosen={chosen} />
+              )
+            }
+          </Loaded>
+        </Panel>
+        {chosen && <Group key={chosen.fingerprint} group={chosen} />}
+      </div>
+    </>
+  );
+}
+
+const Table = ({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: ExceptionGroup | undefined }) => (
+  <table class="list">
+    <thead>
+      <tr>
+        <th>What, and where</th>
+        <th>Workflow</th>
+        <th>Class</th>
+        <th class="num">Open</th>
+        <th class="num">Count</th>
+        <th>Per hour</th>
+        <th class="num">Last</th>
+      </tr>
+    </thead>
+    <tbody>
+      {groups.map((group) => (
+        <tr key={group.fingerprint} class={group === chosen ? 'on' : ''}>
+          <td>
+            <button
+              class="cell-button"
+              type="button"
+              aria-pressed={group === chosen}
+              onClick={() => setQuery({ group: group.fingerprint })}
+            >
+              <b>{group.type}</b> <span class="soft">{group.step === null ? '' : `at ${stepName(group.step)}`}</span>
+            </button>
+          </td>
+          <td class="fit soft">{group.workflow}</td>
+          <td class="fit soft lo">{group.class}</td>
+          <td class={`fit num ${group.open > 0 ? 'c-stop strong' : ''}`} data-l="open">
+            {group.open}
+          </td>
+          <td class="fit num soft" data-l="count">
+            {group.count}
+          </td>
+          <td class="fit lo">
+            <Spark perHour={group.perHour} />
+          </td>
+          <td class="fit num soft" data-l="last">
+            <Ago at={group.lastAt} />
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
+function Group({ group }: { group: ExceptionGroup }) {
+  const exceptions = usePages<Exception>(
+    apiPath('/exceptions', { fingerprint: group.fingerprint, state: 'open', limit: 10 }),
+    ({ id }) => id,
+  );
+  const last = exceptions.items[0];
+  return (
+    <section class="panel" aria-label={`${group.type}${group.step === null ? '' : ` at ${stepName(group.step)}`}`}>
+      <header>
+        <h2>{`${group.type}${group.step === null ? '' : ` at ${stepName(group.step)}`}`}</h2>
+        <span class="end">
+          {group.open > 0 && (
+            <Chip tone="stop" icon="stop" tinted>
+              {`${group.open} open`}
+            </Chip>
+          )}
+        </span>
+      </header>
+      <div class="body stack">
+        <div class="quote stop">
+          <div class="muted">the last one</div>
+          <Said>{group.sampleMessage}</Said>
+        </div>
+        <Facts
+          facts={[
+            [
+              'Seen',
+              <>
+                first <Ago at={group.firstAt} /> ago, last <Ago at={group.lastAt} /> ago
+              </>,
+            ],
+            ['Before', last && `order ${last.before.processState}${last.before.status === null ? '' : `, step ${last.before.status}`}`],
+            ['After', last && `order ${last.after.processState}${last.after.status === null ? '' : `, step ${last.after.status}`}`],
+          ]}
+        />
+      </div>
+      <header class="sub">
+        <h2>Open orders</h2>
+      </header>
+      <Loaded polled={exceptions} what="The orders" rows={3}>
+        {() => (
+          <ul class="mini">
+            {exceptions.items.map(({ id, orderId, message, at }) => (
+              <li key={id}>
+                <a class="id" href={orderLink(orderId)}>
+                  {shortId(orderId)}
+                </a>
+                <span class="grow clip soft">
+                  <Said>{message}</Said>
+                </span>
+                <span class="muted nowrap">
+                  <Ago at={at} />
+                </span>
+              </li>
+            ))}
+            {exceptions.items.length === 0 && <li class="muted">No order of this group waits.</li>}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,28 @@
+import type { ComponentType } from 'preact';
+import type { IconName } from '../parts/icons.ts';
+
+/** One screen of the console. A new screen is a file in this folder and a line in the table below. */
+export interface Screen {
+  /** The first part of its address. */
+  readonly path: string;
+  readonly name: string;
+  readonly icon: IconName;
+  readonly group: 'work' | 'know-how' | 'system';
+  /** The letter after `g` that leads to it. */
+  readonly key: string;
+  readonly load: () => Promise<{ readonly default: ComponentType }>;
+}
+
+export const screens: readonly Screen[] = [
+  { path: '', name: 'Home', icon: 'home', group: 'work', key: 'h', load: () => import('./home.tsx') },
+  { path: 'exceptions', name: 'Exceptions', icon: 'layers', group: 'work', key: 'e', load: () => import('./exceptions.tsx') },
+  { path: 'orders', name: 'Orders', icon: 'list', group: 'work', key: 'o', load: () => import('./orders.tsx') },
+  { path: 'agents', name: 'Agents and queues', icon: 'plug', group: 'system', key: 'a', load: () => import('./agents.tsx') },
+  { path: 'audit', name: 'Audit', icon: 'book', group: 'system', key: 'u', load: () => import('./audit.tsx') },
+];
+
+export const groups = [
+  ['work', ''],
+  ['know-how', 'Know-how'],
+  ['system', 'System'],
+] as const;

@@ -1,0 +1,158 @@
+import { apiPath } from '../api/client.ts';
+import { type Pages, usePages } from '../api/poll.ts';
+import type { ListedOrder } from '../api/types.ts';
+import { OrderState } from '../parts/chip.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { useKeys } from '../parts/keys.ts';
+import { Empty, Loaded, PageHead } from '../parts/states.tsx';
+import { Ago, At, Countdown, Said, shortId, stepName } from '../parts/text.tsx';
+import { copy } from '../parts/toast.tsx';
+import { href, orderLink, place, queried, setQuery } from '../router.ts';
+import { OrderScreen } from './orders/order.tsx';
+
+const states = ['', 'Pending', 'Processing', 'Error', 'Processed'] as const;
+const filters = ['workflow', 'fault', 'reference'] as const;
+const hints = { workflow: 'fulfil-order', fault: 'AddressInvalid', reference: 'A-20311' } as const;
+
+/** The list of orders, or one order. */
+export default function Orders() {
+  const orderId = place.value.parts[1];
+  return orderId === undefined ? <OrderList /> : <OrderScreen key={orderId} orderId={orderId} />;
+}
+
+function OrderList() {
+  const state = queried('state');
+  const given = filters.filter((name) => queried(name) !== '');
+  const query = Object.fromEntries(given.map((name) => [name, queried(name)]));
+  const orders = usePages<ListedOrder>(apiPath('/orders', { state, ...query, limit: 50 }), ({ orderId }) => orderId);
+  useKeys([{ key: 'l', what: 'Load older orders', run: orders.more }], [orders.more]);
+  return (
+    <>
+      <PageHead title="Orders">
+        <button class="btn bare" type="button" onClick={() => copy(location.href, 'the address of this view')}>
+          <Icon name="copy" />
+          Copy view
+        </button>
+      </PageHead>
+      <div class="panel">
+        <nav class="tabs" aria-label="State">
+          {states.map((each) => (
+            <a key={each} href={href('/orders', { ...query, state: each })} aria-current={each === state ? 'true' : undefined}>
+              {each === '' ? 'All' : each}
+            </a>
+          ))}
+        </nav>
+        <Filters />
+        <Loaded polled={orders} what="The orders" rows={10}>
+          {() =>
+            orders.items.length === 0 ? (
+              <Empty title={orders.hasMore ? 'No order matches so far.' : 'No order matches.'}>
+                {given.length > 0 && (
+                  <a class="btn" href={href('/orders', { state })}>
+                    Remove the filters
+                  </a>
+                )}
+                {given.length === 0 && <p>Orders appear here as soon as clients submit them.</p>}
+              </Empty>
+            ) : (
+              <Table orders={orders.items} />
+            )
+          }
+        </Loaded>
+        <Foot orders={orders} />
+      </div>
+    </>
+  );
+}
+
+const Filters = () => (
+  <div class="bar">
+    <div class="filters">
+      {filters.map((name) => (
+        <label class="filter" key={name}>
+          <span class="muted">{name}</span>
+          <input
+            class="filter-value"
+            value={queried(name)}
+            placeholder={hints[name]}
+            onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value.trim() })}
+          />
+        </label>
+      ))}
+    </div>
+    <span class="muted end t-s">newest first</span>
+  </div>
+);
+
+const Foot = ({ orders: { items, hasMore, loading, more } }: { orders: Pages<ListedOrder> }) => (
+  <footer class="row between">
+    <span>{hasMore ? `The newest ${items.length} that match` : `All ${items.length} that match`}</span>
+    {hasMore && (
+      <button class="btn bare sm" type="button" disabled={loading} onClick={more}>
+        Load older <kbd>l</kbd>
+      </button>
+    )}
+  </footer>
+);
+
+const Table = ({ orders }: { orders: readonly ListedOrder[] }) => (
+  <table class="list">
+    <thead>
+      <tr>
+        {['Order', 'Reference', 'Workflow', 'Client', 'State', 'Why'].map((head) => (
+          <th key={head}>{head}</th>
+        ))}
+        <th class="num">Changed</th>
+        <th class="num">Submitted</th>
+      </tr>
+    </thead>
+    <tbody>
+      {orders.map((order) => (
+        <tr key={order.orderId}>
+          <td class="fit">
+            <a class="id" href={orderLink(order.orderId)}>
+              {shortId(order.orderId)}
+            </a>
+          </td>
+          <td class="fit reference">{order.reference !== null && <Said>{order.reference}</Said>}</td>
+          <td class="fit soft">{`${order.workflow.name}@${order.workflow.version}`}</td>
+          <td class="fit soft lo">
+            <Said>{order.client}</Said>
+          </td>
+          <td class="fit">
+            <OrderState order={order} />
+          </td>
+          <td>
+            <Why order={order} />
+          </td>
+          <td class="fit num soft" data-l="changed">
+            <Ago at={order.updatedAt} />
+          </td>
+          <td class="fit num soft lo">
+            <Ago at={order.submittedAt} />
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
+function Why({ order: { fault, processState, suspended, completeBy } }: { order: ListedOrder }) {
+  if (fault)
+    return (
+      <>
+        {`${fault.type}${fault.source === null ? '' : ` at ${stepName(fault.source)}`} `}
+        <span class="muted">
+          <Said>{fault.message}</Said>
+        </span>
+      </>
+    );
+  if (processState === 'Pending') return <span class="muted">no scheduler has claimed it yet</span>;
+  if (suspended) return <span class="muted">its time stands still</span>;
+  if (processState === 'Processed' || completeBy === null) return null;
+  return (
+    <>
+      by <At at={completeBy} /> <Countdown until={completeBy} />
+    </>
+  );
+}
