@@ -86,8 +86,6 @@ export type Event = EventBase &
 /** What a rule makes of an order that an exception has stopped. */
 export type RuledAction =
   | { readonly kind: 'retry'; readonly afterSeconds: number }
-  | { readonly kind: 'skip'; readonly output: Json }
-  | { readonly kind: 'replace-input'; readonly input: Json }
   /** Raises another fault at the same place. Handlers come first, unless the fault is for a person. */
   | { readonly kind: 'raise'; readonly fault: Fault; readonly toPerson: boolean }
   | { readonly kind: 'suspend' };

@@ -1,4 +1,4 @@
-import type { RuledAction } from '#core/data/event';
+import type { EventContent, RuledAction } from '#core/data/event';
 import type { Json } from '#core/data/json';
 import type { Blocked } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
@@ -15,6 +15,8 @@ export type Acted =
   /** The exception is left to a person. */
   | { readonly how: 'left'; readonly draft?: Draft; readonly wishes?: TaskWishes };
 
+type Instructed = Extract<EventContent, { type: 'instructed' }>['instruction'];
+
 /** Carries out the decision of a rule about the exception that blocks the order. */
 export function actOnException(draft: Draft, blocked: Blocked, decision: Decision): Acted {
   const { action, executor, ruleId } = decision;
@@ -24,15 +26,21 @@ export function actOnException(draft: Draft, blocked: Blocked, decision: Decisio
     control,
     round,
   });
+  const instructed = (instruction: Instructed, control: Handling['control']): Acted => ({
+    how: 'acted',
+    draft: applyEvent(draft, { type: 'instructed', instruction }),
+    control,
+    round: 0,
+  });
   const refusal = refusalOf(draft, blocked, action);
   if (refusal !== undefined) return decided({ kind: 'raise', fault: ruleFailed(ruleId, refusal), toPerson: true }, 'none');
   switch (action.kind) {
     case 'retry':
       return decided({ kind: 'retry', afterSeconds: action.afterSeconds }, 'ready');
     case 'skip':
-      return decided({ kind: 'skip', output: action.output }, 'resumed');
+      return instructed({ kind: 'skip', path: blocked.path, output: action.output, effect: 'none' }, 'resumed');
     case 'replace-input':
-      return decided({ kind: 'replace-input', input: action.input }, 'ready');
+      return instructed({ kind: 'replace-input', path: blocked.path, input: action.input }, 'ready');
     case 'raise': {
       const { fault, toPerson, round } = action;
       return decided({ kind: 'raise', fault, toPerson }, toPerson ? 'none' : 'resumed', round);

@@ -76,7 +76,7 @@ function instruct(draft: Draft, { instruction, key, past = new Map() }: Extract<
   const { keepsRest, changesRecord } = kindOf(instruction);
   const given = givenFact(draft, instruction);
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
-  const decided = withoutTasks(noteRestart({ ...noted, decidedBy: { by, reason } }, instruction));
+  const decided = withoutTasks(noteRestart({ ...noted, decidedBy: { by, reason } }, instruction), kind);
   const { program, order } = draft.loaded;
   const asked = { program, state: decided.instance.state, subject: subjectOf(order), past };
   const content = contentOf(instruction, asked);
@@ -101,8 +101,8 @@ function givenFact(draft: Draft, instruction: Instruction) {
 }
 
 /** A person has decided about the order: what rules asked of people is done. */
-function withoutTasks(draft: Draft): Draft {
-  if (!draft.instance.rules?.tasks) return draft;
+function withoutTasks(draft: Draft, kind: Instruction['kind']): Draft {
+  if (!draft.instance.rules?.tasks || kind === 'suspend' || kind === 'acknowledge') return draft;
   const { tasks: _, ...rules } = draft.instance.rules;
   return { ...draft, instance: { ...draft.instance, rules } };
 }
