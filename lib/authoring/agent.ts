@@ -6,6 +6,7 @@ import { secretPointers } from '#core/definition/secrets';
 import { expectFunction } from './definition-error.ts';
 import type { In } from './expression.ts';
 import type { Failed, FaultDetails, FaultType } from './fault.ts';
+import { checkObjects, objectsOf } from './objects.ts';
 import { checkSchema } from './schema.ts';
 import { recordStep, type StepActivity } from './step.ts';
 
@@ -69,6 +70,12 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
    * exception but a PermanentFailure leaves the outcome unknown.
    */
   readonly atMostOnce?: true;
+  /**
+   * Names of the objects that the operation reads and writes, with fields of its input or output: `stock/{sku}`. At most 16 together. The
+   * definition keeps them; nothing reads them at run time yet.
+   */
+  readonly reads?: readonly string[];
+  readonly writes?: readonly string[];
   run(input: z.output<I>, call: Call<F, NoInfer<O>>): Promise<z.input<O> | Failed<F>> | z.input<O> | Failed<F>;
   /** Returns the output if the service has the effect under this key, otherwise undefined. */
   lookup?(idempotencyKey: string, call: Call<never, NoInfer<O>>): Promise<z.input<O> | undefined> | z.input<O> | undefined;
@@ -90,6 +97,8 @@ export interface AnyOperation {
   readonly heartbeats?: 'automatic' | 'manual';
   readonly attemptsMax?: number;
   readonly atMostOnce?: true;
+  readonly reads?: readonly string[];
+  readonly writes?: readonly string[];
   run(input: never, call: never): unknown;
   lookup?(idempotencyKey: string, call: never): unknown;
   cancel?(call: never): unknown;
@@ -133,9 +142,11 @@ export function defineAgent<const Ops extends { readonly [name: string]: AnyOper
       `Invalid agent name "${name}": begin with a lowercase letter, and use at most 40 lowercase letters, digits and "-".`,
     );
   if (name === workflowsAgent) throw new TypeError(`"${name}" is reserved for calls of other workflows. Choose another agent name.`);
-  for (const [operation, { run, input, output, faults = [], heartbeats, longestSeconds }] of Object.entries(operations)) {
+  for (const [operation, { run, input, output, faults = [], heartbeats, longestSeconds, reads, writes }] of Object.entries(operations)) {
     checkSchema(input, `${name}.${operation} input`);
     checkSchema(output, `${name}.${operation} output`);
+    if (reads || writes)
+      checkObjects(`${name}.${operation}`, { ...(reads ? { reads } : {}), ...(writes ? { writes } : {}) }, shapesOf(input, output));
     expectFunction(run, `${name}.${operation} with run: (input, call) => …`);
     if (heartbeats !== undefined && longestSeconds === undefined)
       throw new TypeError(`${name}.${operation} has heartbeats but no upper limit. Set longestSeconds to the longest time of one attempt.`);
@@ -163,6 +174,11 @@ export type AnyAgent = { readonly [definition]: AgentDefinition };
 /** Marks a field as secret: it is redacted in history, alerts, announcements and logs. */
 export const secret = <T extends z.ZodType>(schema: T): T => schema.meta({ ...schema.meta(), secret: true }) as T;
 
+const shapesOf = (input: z.ZodType, output: z.ZodType) => ({
+  input: z.toJSONSchema(input, { unrepresentable: 'any', io: 'output' }) as JsonObject,
+  output: z.toJSONSchema(output, { unrepresentable: 'any', io: 'output' }) as JsonObject,
+});
+
 /** Returns the details of the faults that have any, by path. */
 function detailsOf(faults: readonly FaultType[]): { readonly faultDetails?: { readonly [path: string]: FaultDetails } } {
   const entries = faults.flatMap(({ path, details }) => (details ? [[path, details] as const] : []));
@@ -172,7 +188,7 @@ function detailsOf(faults: readonly FaultType[]): { readonly faultDetails?: { re
 const stepOf = (
   agent: string,
   name: string,
-  { faults = [], completeWithinSeconds, longestSeconds, atMostOnce, lookup, output }: AnyOperation,
+  { faults = [], completeWithinSeconds, longestSeconds, atMostOnce, lookup, output, ...objects }: AnyOperation,
   input: unknown,
 ) => {
   const secretOutput = secretPointers(z.toJSONSchema(output, { unrepresentable: 'any', io: 'output' }) as Json);
@@ -188,6 +204,7 @@ const stepOf = (
     ...(longestSeconds === undefined ? {} : { longestSeconds }),
     ...(atMostOnce ? { atMostOnce } : {}),
     ...(lookup ? { lookup: true } : {}),
+    ...objectsOf(objects),
     ...(secretOutput.length > 0 ? { secretOutput } : {}),
   };
 };

@@ -30,6 +30,10 @@ export interface RemoteStep extends ActivityBase {
   readonly faults?: readonly string[];
   /** The details of those faults that have any, by type with ancestors. */
   readonly faultDetails?: { readonly [type: string]: FaultDetails };
+  /** Names of the objects that the operation reads, with fields of its input or output: `stock/{sku}`. */
+  readonly reads?: readonly string[];
+  /** Names of the objects that it writes. */
+  readonly writes?: readonly string[];
   /** JSON pointers to the secret parts of the output. */
   readonly secretOutput?: readonly string[];
 }

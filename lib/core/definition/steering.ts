@@ -10,6 +10,8 @@ const ofOperation: ReadonlySet<string> = new Set([
   'atMostOnce',
   'lookup',
   'secretOutput',
+  'reads',
+  'writes',
 ]);
 
 /** Keywords of a JSON Schema that only inform people. */
