@@ -45,6 +45,13 @@ test('a used key refuses another order, and another client may use the same key 
   assert.notEqual(await submitOrder('k1', { as: 'other' }), mine);
 });
 
+test('an order that stands beside its wrapper learns that the field "order" is required', async () => {
+  const { ask } = startApi();
+  const { status, json } = await ask('POST', '/orders', { as: 'acme', headers: { 'idempotency-key': 'k1' }, body: goodOrder });
+  const [missing] = json.errors;
+  assert.deepEqual([status, missing.pointer, missing.detail], [422, '/order', 'This field is required.']);
+});
+
 test('an order without a valid Idempotency-Key is refused', async () => {
   const { ask, stored } = startApi();
   const before = await stored();

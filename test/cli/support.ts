@@ -83,10 +83,10 @@ export const launcher = fileURLToPath(new URL('../../bin/redress.js', import.met
 export const runProcess = (
   program: string,
   args: readonly string[],
-  { until, signal }: { until?: RegExp; signal?: NodeJS.Signals } = {},
+  { until, signal, cwd }: { until?: RegExp; signal?: NodeJS.Signals; cwd?: string } = {},
 ): Promise<{ code: number | null; out: string; err: string }> =>
   new Promise((resolve) => {
-    const child = spawn(process.execPath, [program, ...args]);
+    const child = spawn(process.execPath, [program, ...args], { cwd });
     const said = { out: '', err: '' };
     child.stdout.on('data', (chunk) => {
       said.out += chunk;

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { folderFor, redress } from './support.ts';
+import { folderFor, launcher, redress, runProcess } from './support.ts';
 
 const samples = fileURLToPath(new URL('../../examples/orders/samples', import.meta.url));
 
@@ -48,6 +50,14 @@ describe('usage errors', () => {
       assert.equal(out, '');
     });
   }
+
+  test('a start without the name of an app does not run the sample app in the folder of another app', async (context) => {
+    const folder = folderFor(context);
+    writeFileSync(join(folder, 'app.ts'), '');
+    const { code, out, err } = await runProcess(launcher, ['start', '--port', '0'], { cwd: folder });
+    assert.deepEqual([code, out], [2, '']);
+    assert.match(err, /^redress: Expected the name of an app, because this folder has an app\.ts\. Run redress start app\.ts\.\n/);
+  });
 
   test('an input that is not JSON is named', async () => {
     const { exitCode, err } = await redress(['order', 'submit', '-'], { input: 'item: tea' });

@@ -102,11 +102,15 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   [
     'exceeds the failure limit of a step without a reply',
     () => blockedFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
-    engine('DeadlineExceeded', 'No attempt was answered in time. Nothing was heard from the agent.', {
-      source: 'order/a',
-      outcomeUnknown: true,
-      permanent: false,
-    }),
+    engine(
+      'DeadlineExceeded',
+      'No attempt was answered in time. The agent sent no reply: the tries took too long, or the agent does not run.',
+      {
+        source: 'order/a',
+        outcomeUnknown: true,
+        permanent: false,
+      },
+    ),
   ],
   [
     'exceeds the failure limit of a step with only the reply "not now"',

@@ -155,12 +155,12 @@ describe('an order without answers', () => {
     assert.ok(failed.length > 0 && failed.every((line) => line.type === 'AttemptFailed' && line.fault.message === awayText));
   });
 
-  test('F-53 says that nothing was heard if its agent is silent', async (context) => {
+  test('F-53 says that no reply came if its agent is silent', async (context) => {
     const { system, state } = await blocked(context, () => new Promise(() => {}));
-    assert.match(`${state.fault?.message}`, /Nothing was heard from the agent\.$/);
+    assert.match(`${state.fault?.message}`, /The agent sent no reply: the tries took too long, or the agent does not run\.$/);
     await reachesAlerts(system);
     const alert = system.publisher.published(0, 100).find(({ detailType }) => detailType === 'Order In Error');
-    assert.match(String(alert?.detail['message']), /Nothing was heard from the agent\.$/);
+    assert.match(String(alert?.detail['message']), /The agent sent no reply: the tries took too long, or the agent does not run\.$/);
   });
 
   test('F-53 remembers an earlier failure when the last attempt stays silent', async (context) => {

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { CliCommand } from '#cli/command';
+import { UsageError } from '#cli/errors';
 import { wholeOption } from '#cli/options';
 
 /** Runs the whole system for the user's app, as `npm start` does for the sample app. */
@@ -14,6 +16,9 @@ export const start: CliCommand<{ port?: number; data?: string; samples: boolean;
       .option('--quiet', 'print no lines about orders'),
 
   async run({ config }, { port = config.port, data = config.dataFolder, samples, quiet }, [app]) {
+    // The sample app has none of the workflows of this folder, so their orders would not continue.
+    if (app === undefined && existsSync('app.ts'))
+      throw new UsageError('Expected the name of an app, because this folder has an app.ts. Run redress start app.ts.');
     // The program of `npm start`, which reads its settings from the environment.
     Object.assign(process.env, {
       PORT: String(port),

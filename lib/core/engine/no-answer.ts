@@ -16,7 +16,8 @@ export function noAnswer({ atMostOnce = false }: Pick<RemoteStep, 'atMostOnce'>,
 
 /** Returns a sentence about the last failure that the agent has reported for a step. */
 export function lastHeard(step: Pick<StepState, 'phase' | 'reason'> | undefined): string {
-  if (step?.reason === undefined) return 'Nothing was heard from the agent.';
+  // An agent whose tries outlast the time of the attempt sends no reply, even if the service has refused each try.
+  if (step?.reason === undefined) return 'The agent sent no reply: the tries took too long, or the agent does not run.';
   return step.phase === 'failedForNow'
     ? `The last attempt failed: ${step.reason}`
     : `The last failure that the agent reported: ${step.reason}`;

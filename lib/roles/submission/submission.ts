@@ -200,7 +200,8 @@ export function bodyProblems(schema: z.ZodType, body: Json, prefix = '/order'): 
         code: 'unknown-field',
         detail: 'The schema has no such field.',
       }));
-    return [{ pointer, code: issue.code.replaceAll('_', '-'), detail: issue.message }];
+    const isMissing = issue.code === 'invalid_type' && String(issue.expected) === 'nonoptional';
+    return [{ pointer, code: issue.code.replaceAll('_', '-'), detail: isMissing ? 'This field is required.' : issue.message }];
   });
 }
 
