@@ -69,7 +69,7 @@ function Row({ channel, refresh }: { channel: Channel; refresh: () => void }) {
   const waiting = requests.visible + requests.delayed;
   return (
     <tr>
-      <td>
+      <td class="agent">
         <b>{name}</b>
       </td>
       <td class="fit">

@@ -45,8 +45,8 @@ export function Gate({ over = false }: { over?: boolean }) {
           )}
           {how?.kind === 'local' && (
             <>
-              <p>This system runs on your own machine. Open the link that one of these commands prints:</p>
-              <pre class="code">{`npm start\nnpx redress console`}</pre>
+              <p>This system runs on your own machine. Open the link that this command prints:</p>
+              <pre class="code">npm start</pre>
               <p class="hint">Each link signs in once, and expires after ten minutes.</p>
             </>
           )}

@@ -18,12 +18,14 @@ const refused = (props: Parameters<typeof synthesize>[0], says: RegExp, remedy: 
   );
 
 describe('the check of tokens by API Gateway', () => {
-  test('on request, the gateway checks tokens of the user pool on every route except for the three public ones', () => {
+  test('on request, the gateway checks tokens of the user pool on every route except for the public ones', () => {
     assert.deepEqual(routesOf(synthesize({ props: { authorizer: {} } })), [
       ['$default', 'JWT'],
       ['ANY /', 'NONE'],
+      ['ANY /console/{name}', 'NONE'],
       ['ANY /health', 'NONE'],
       ['ANY /openapi.json', 'NONE'],
+      ['ANY /sign-in', 'NONE'],
     ]);
   });
 
