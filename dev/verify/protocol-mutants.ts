@@ -31,7 +31,7 @@ const playMaxMs = 240_000;
 const forms = {
   /** Maximum number of worlds for each mutant, and the mutants. */
   full: { worlds: 3000, mutants: [...classic, ...further] },
-  short: { worlds: 300, mutants: classic },
+  short: { worlds: 600, mutants: classic },
 };
 
 /** G4: mistakes of one line, one at a time; a law or a suite must notice each. */
