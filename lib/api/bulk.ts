@@ -11,7 +11,7 @@ import { type BulkFilter, type BulkInstruction, type BulkItem, type BulkRun, fig
 import { preparedEntry } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
-import { type Refusal, refuse } from './problem.ts';
+import { conflict, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { BulkActBody, BulkBody, BulkHeaders, BulkItemQuery, BulkQuery } from './schemas/bulk.ts';
 import type { KeyHeaders } from './schemas/instructions.ts';
@@ -135,7 +135,7 @@ const actOn =
       case 'key-reused':
         return refuse('idempotency-key-reused');
       case 'conflict':
-        return refuse('conflict', { errors: [{ pointer: '', code: 'conflict', detail: acted.reason }] });
+        return conflict([acted.reason]);
       case 'replayed':
         return json(200, await wholeView(api, acted.run), { headers: { 'idempotent-replayed': 'true' } });
       case 'done':

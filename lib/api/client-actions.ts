@@ -5,7 +5,7 @@ import { callKey } from '#roles/operator/idempotency';
 import type { Decision } from '#roles/operator/instruction';
 import { answerTo, carryOutDecision } from './instructions.ts';
 import { visibleOrder } from './orders.ts';
-import { badParameter, isRefusal, type Refusal, refuse } from './problem.ts';
+import { badParameter, conflict, isRefusal, type Refusal, refuse } from './problem.ts';
 import type { Answer, Call } from './route.ts';
 import type { CancelBody, KeyHeaders } from './schemas/instructions.ts';
 
@@ -49,6 +49,3 @@ async function decide(call: CallFromOutside, decision: Decision, asked: Json): P
       return refuse('not-found');
   }
 }
-
-const conflict = (reasons: readonly string[] = []): Refusal =>
-  refuse('conflict', { errors: reasons.map((detail) => ({ pointer: '', code: 'conflict', detail })) });

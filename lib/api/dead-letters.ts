@@ -11,7 +11,7 @@ import { orderBehind, type Treated, treat } from '#roles/dead-letters/resubmit';
 import { auditedRead, preparedEntry } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
-import { badParameter, type Refusal, refuse } from './problem.ts';
+import { badParameter, conflict, lockedUntil, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { BulkBody, DeadLetterFilter, DeadLetterQuery, DiscardBody, ResubmitMessageBody } from './schemas/dead-letters.ts';
 
@@ -115,11 +115,11 @@ function answerOf({ api, name, id }: OneCall, action: Wanted['action'], treated:
     case 'not-found':
       return refuse('not-found');
     case 'conflict':
-      return refuse('conflict', { errors: errorsOf(treated) });
+      return conflict(treated.reasons);
     case 'invalid':
       return refuse('invalid', { errors: errorsOf(treated) });
     case 'locked':
-      return refuse('locked', { headers: { 'retry-after': String(Math.max(1, Math.ceil((treated.heldUntil - api.clock.now()) / 1000))) } });
+      return lockedUntil(treated.heldUntil, api.clock.now());
     case 'done':
     case 'possible': {
       const { message, orderId } = treated;

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { timeText } from '#ports/messages';
 import { type Erased, eraseSecrets } from '#roles/secrets/erase';
 import { audited } from './audited.ts';
-import { type Refusal, refuse } from './problem.ts';
+import { conflict, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { EraseBody } from './schemas/instructions.ts';
 
@@ -19,7 +19,7 @@ export async function eraseOrder(call: Call<unknown, unknown, z.output<typeof Er
     case 'not-found':
       return refuse('not-found');
     case 'conflict':
-      return refuse('conflict', { errors: erased.reasons.map((detail) => ({ pointer: '', code: 'conflict', detail })) });
+      return conflict(erased.reasons);
     case 'erased-before':
       return json(200, { orderId: id, erasedAt: timeText(erased.at), orders: [], deadLetters: 0 }, { orderId: id });
     case 'erased': {

@@ -6,7 +6,7 @@ import type { Locked } from '#roles/operator/locking';
 import { lockHolderOf } from '#roles/scheduler/lease';
 import { audited } from './audited.ts';
 import { etagOf } from './orders.ts';
-import { type Refusal, refuse } from './problem.ts';
+import { conflict, lockedUntil, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { LockBody } from './schemas/locks.ts';
 import { seesAll } from './views.ts';
@@ -60,13 +60,8 @@ export function unlockOrder(call: Call): Promise<Answer | Refusal> {
 }
 
 /** Refuses a call that met a lock. Operators get its holder and its end; clients get `Retry-After` alone. */
-export function lockedFor({ api, caller }: Pick<Call, 'api' | 'caller'>, { heldUntil, person }: InstanceLockedError): Refusal {
-  const headers = { 'retry-after': String(Math.max(1, Math.ceil((heldUntil - api.clock.now()) / 1000))) };
-  return refuse('locked', {
-    headers,
-    ...(seesAll(caller) ? { members: { heldBy: person ?? null, lockedUntil: timeText(heldUntil) } } : {}),
-  });
-}
+export const lockedFor = ({ api, caller }: Pick<Call, 'api' | 'caller'>, { heldUntil, person }: InstanceLockedError): Refusal =>
+  lockedUntil(heldUntil, api.clock.now(), seesAll(caller) ? { heldBy: person ?? null, lockedUntil: timeText(heldUntil) } : undefined);
 
 const lockView = (head: StateHead) => ({
   heldBy: lockHolderOf(head) ?? null,
@@ -74,9 +69,7 @@ const lockView = (head: StateHead) => ({
 });
 
 const refusalOf = ({ outcome }: Locked): Refusal =>
-  outcome === 'not-found' ? refuse('not-found') : conflict('The order is finished: there is nothing to lock.');
-
-const conflict = (detail: string): Refusal => refuse('conflict', { errors: [{ pointer: '', code: 'conflict', detail }] });
+  outcome === 'not-found' ? refuse('not-found') : conflict(['The order is finished: there is nothing to lock.']);
 
 async function orRefusal(call: Call<unknown, unknown, unknown>, work: () => Promise<Answer | Refusal>): Promise<Answer | Refusal> {
   try {
@@ -85,7 +78,7 @@ async function orRefusal(call: Call<unknown, unknown, unknown>, work: () => Prom
     if (error instanceof InstanceLockedError) return lockedFor(call, error);
     // During a rollout, a process of the newer version can carry it out: the API answers 503.
     if (error instanceof UnreadableRecordError && (error.newerUntil ?? 0) <= call.api.clock.now())
-      return conflict(`The record of the order cannot be read: ${error.reason}.`);
+      return conflict([`The record of the order cannot be read: ${error.reason}.`]);
     throw error;
   }
 }

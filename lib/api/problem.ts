@@ -102,6 +102,17 @@ const errorsMax = 50;
 
 export const refuse = (problem: ProblemCode, more: Omit<Refusal, 'problem'> = {}): Refusal => ({ problem, ...more });
 
+/** Refuses a call that the current state does not allow, with one sentence for each reason. */
+export const conflict = (reasons: readonly string[] = []): Refusal =>
+  refuse('conflict', { errors: reasons.map((detail) => ({ pointer: '', code: 'conflict', detail })) });
+
+/** Refuses a call that met a lease. `members`: further members of the problem details. */
+export const lockedUntil = (heldUntil: number, now: number, members?: JsonObject): Refusal =>
+  refuse('locked', {
+    headers: { 'retry-after': String(Math.max(1, Math.ceil((heldUntil - now) / 1000))) },
+    ...(members ? { members } : {}),
+  });
+
 export const badParameter = (pointer: string, code: string, detail: string): Refusal =>
   refuse('bad-parameter', { errors: [{ pointer, code, detail }] });
 

@@ -1,24 +1,16 @@
+import type { BulkFigures } from '#roles/bulk/run';
 import type { Cli } from './command.ts';
 import type { Api } from './http.ts';
 import { printable } from './text.ts';
 
 /** A bulk run in the API's response, with the fields that the command line reads. */
-export interface BulkView {
+export interface BulkView extends BulkFigures {
   readonly id: string;
   readonly state: string;
   readonly kind: string;
   readonly by: string;
   readonly reason: string;
   readonly createdAt: string;
-  readonly count: number;
-  readonly feasible: number;
-  readonly infeasible: number;
-  readonly applied: number;
-  readonly refused: number;
-  readonly movedOn: number;
-  readonly failed: number;
-  readonly left: number;
-  readonly verified: { readonly running: number; readonly passed: number; readonly failedAgain: number; readonly failedOtherwise: number };
   readonly paused: { readonly by: string; readonly agent?: string; readonly queue?: string } | null;
   readonly stopped: { readonly detail: string } | null;
   readonly sinceFrozen?: number;

@@ -2,7 +2,7 @@ import type { Event } from '#core/data/event';
 import type { State } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
-import { blockOrContinue, exhaust, overdue, stopAt } from '#core/engine/blocking';
+import { blockOrContinue, exhaust, overdue } from '#core/engine/blocking';
 import { markCompensated } from '#core/engine/compensation';
 import { carryOutDecision } from '#core/engine/decisions';
 import { compensateForCaller, terminate } from '#core/engine/ending';
@@ -70,8 +70,6 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
     case 'terminated':
       restoreTimes(builder);
       return state.phase === 'closed' ? undefined : terminate(builder);
-    case 'excepted':
-      return state.phase === 'running' ? stopAt(builder, event.path ?? rootPath, event.fault) : undefined;
     case 'decided':
       return state.blocked ? carryOutDecision(builder, state.blocked.path, event.action) : undefined;
     case 'suspended':

@@ -1,32 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Rule } from '#core/rules/rule';
-import { exceptionIdOf } from '#roles/exceptions/ids';
-import { exceptionIn, exceptionKey, taskIn, taskKey } from '#roles/exceptions/records';
+import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
+import { exceptionOf, taskOf } from '#roles/exceptions/read';
+import { rule } from '../support/rules.ts';
 import { type Desk, failed, journalOf, lineOf, ok, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
 
 const declined = failed('Declined', 'no money');
-const about = { kind: 'exception', type: 'Declined' } as const;
 
 /** An order with three steps and these rules. Its second step is at work. */
 async function ordered(context: TestContext, ...rules: readonly (Partial<Rule> & { readonly id: string })[]) {
   const desk = openDesk(context, lineOf(stepsNamed('one', 'two', 'three')));
-  for (const { id, ...more } of rules)
-    await desk.system.rules.put(
-      {
-        id,
-        name: id,
-        origin: 'people',
-        event: about,
-        action: { kind: 'compensate' },
-        mode: 'enforce',
-        priority: 0,
-        timesPerOrder: 3,
-        version: 1,
-        ...more,
-      } as never,
-      { by: 'ada', reason: 'a test', expected: undefined },
-    );
+  for (const each of rules)
+    await desk.system.rules.put(rule({ name: each.id, ...each }), { by: 'ada', reason: 'a test', expected: undefined });
   const orderId = await submitted(desk);
   await desk.answer(await desk.request());
   return { desk, orderId };
@@ -36,16 +22,8 @@ const factsIn = async (desk: Desk, orderId: string) =>
   (await journalOf(desk, orderId)).filter(({ type }) =>
     /^(Exception|Rule|OrderBlocked|StepRequested|ActivityClosed|InstructionGiven)/.test(type),
   );
-const exceptionOf = async (desk: Desk, orderId: string, seq = 1) => {
-  const { collection, id } = exceptionKey(orderId, seq);
-  const document = await desk.store.document(collection, id);
-  return document && exceptionIn(document);
-};
-const taskOf = async (desk: Desk, orderId: string, seq = 1) => {
-  const { collection, id } = taskKey(orderId, seq);
-  const document = await desk.store.document(collection, id);
-  return document && taskIn(document);
-};
+const exceptionIn = (desk: Desk, orderId: string, seq = 1) => exceptionOf(exceptionIdOf(orderId, seq), desk.store);
+const taskIn = (desk: Desk, orderId: string, seq = 1) => taskOf(taskIdOf(orderId, seq), desk.store);
 const requested = async (desk: Desk) => (await desk.requests()).map(({ path, attempt, input }) => ({ path, attempt, input }));
 
 describe('an exception about which a rule acts', () => {
@@ -64,11 +42,11 @@ describe('an exception about which a rule acts', () => {
     ]);
     const diagnosed = facts.find(({ type }) => type === 'ExceptionDiagnosed');
     assert.partialDeepStrictEqual(diagnosed, { exceptionId, class: 'unexpected', rules: [{ id: 'again', version: 1, matched: true }] });
-    assert.partialDeepStrictEqual(await exceptionOf(desk, orderId), {
+    assert.partialDeepStrictEqual(await exceptionIn(desk, orderId), {
       type: 'Declined',
       handling: { by: 'rule', id: 'again', control: 'ready' },
     });
-    assert.equal(await taskOf(desk, orderId), undefined);
+    assert.equal(await taskIn(desk, orderId), undefined);
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
@@ -112,7 +90,7 @@ describe('an exception about which a rule acts', () => {
     await desk.answer(await desk.request(), declined);
     const { processState, outcome } = await desk.state(orderId);
     assert.deepEqual([processState, outcome], ['Processed', 'compensated']);
-    assert.partialDeepStrictEqual(await exceptionOf(desk, orderId), { handling: { by: 'rule', id: 'undo', control: 'none' } });
+    assert.partialDeepStrictEqual(await exceptionIn(desk, orderId), { handling: { by: 'rule', id: 'undo', control: 'none' } });
   });
 
   test('a suspension by a rule opens a task of the kind rule, and the order goes on when a person resumes it', async (context) => {
@@ -120,14 +98,14 @@ describe('an exception about which a rule acts', () => {
     await desk.answer(await desk.request(), declined);
     const { suspended, processState } = await desk.state(orderId);
     assert.deepEqual([suspended, processState], [true, 'Processing']);
-    assert.partialDeepStrictEqual(await taskOf(desk, orderId, 2), { kind: 'rule', state: 'open', group: 'claims' });
+    assert.partialDeepStrictEqual(await taskIn(desk, orderId, 2), { kind: 'rule', state: 'open', group: 'claims' });
     const resume = { kind: 'resume', by: 'olga', reason: 'looked at' } as const;
     await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, resume, { id: 'i' }));
     assert.deepEqual(
       (await requested(desk)).map(({ path }) => path),
       ['order/two'],
     );
-    assert.partialDeepStrictEqual(await taskOf(desk, orderId, 2), { state: 'resolved' });
+    assert.partialDeepStrictEqual(await taskIn(desk, orderId, 2), { state: 'resolved' });
   });
 
   test('timesPerOrder: a rule that has acted three times on the same fault acts no more, and a person is asked', async (context) => {
@@ -135,7 +113,7 @@ describe('an exception about which a rule acts', () => {
     for (let turn = 0; turn < 4; turn++) await desk.answer(await desk.request(), declined);
     const { processState, fault } = await desk.state(orderId);
     assert.deepEqual([processState, fault?.type, fault?.class], ['Error', 'RuleStopped', 'basic-failure']);
-    assert.partialDeepStrictEqual(await taskOf(desk, orderId, 5), { kind: 'fault', state: 'open' });
+    assert.partialDeepStrictEqual(await taskIn(desk, orderId, 5), { kind: 'fault', state: 'open' });
   });
 });
 
@@ -144,7 +122,7 @@ describe('an exception that no rule takes', () => {
     const { desk, orderId } = await ordered(context, { id: 'coffee', condition: 'exception.attempt > 7.0' });
     await desk.answer(await desk.request(), declined);
     assert.equal((await desk.state(orderId)).processState, 'Error');
-    assert.partialDeepStrictEqual(await taskOf(desk, orderId), {
+    assert.partialDeepStrictEqual(await taskIn(desk, orderId), {
       kind: 'fault',
       candidates: [{ ruleId: 'coffee', version: 1, why: 'condition-false' }],
     });
@@ -171,7 +149,7 @@ describe('an exception that no rule takes', () => {
     const { desk, orderId } = await ordered(context, { id: 'ask', action });
     await desk.answer(await desk.request(), declined);
     const dueAt = desk.clock.now() + 600_000;
-    assert.partialDeepStrictEqual(await taskOf(desk, orderId), { kind: 'fault', group: 'claims', dueAt, text: 'Call the customer' });
+    assert.partialDeepStrictEqual(await taskIn(desk, orderId), { kind: 'fault', group: 'claims', dueAt, text: 'Call the customer' });
   });
 
   test('F-142: a rule that raises another exception leads to the rule about that one', async (context) => {
@@ -182,7 +160,7 @@ describe('an exception that no rule takes', () => {
     );
     await desk.answer(await desk.request(), declined);
     assert.equal((await desk.state(orderId)).outcome, 'compensated');
-    assert.partialDeepStrictEqual(await exceptionOf(desk, orderId, 2), { type: 'NoMoney', causedBy: exceptionIdOf(orderId, 1) });
+    assert.partialDeepStrictEqual(await exceptionIn(desk, orderId, 2), { type: 'NoMoney', causedBy: exceptionIdOf(orderId, 1) });
   });
 
   test('F-136: a rule announces, and the next rule acts', async (context) => {

@@ -77,8 +77,6 @@ export type Event = EventBase &
     | { readonly type: 'stoodStill'; readonly until: number; readonly goesOn: boolean }
     /** The caller compensates this order after it has completed. */
     | { readonly type: 'compensatedByCaller' }
-    /** An exception from outside, or of a rule: the order stops at this path, and its activities stay as they are. */
-    | { readonly type: 'excepted'; readonly path?: string; readonly fault: Fault }
     /** A rule decided about the order. The decision is complete, so that a replay needs no rules. */
     | { readonly type: 'decided'; readonly rule: { readonly id: string; readonly version: number }; readonly action: RuledAction }
   );

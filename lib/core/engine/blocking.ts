@@ -48,11 +48,6 @@ export function blockOrContinue(builder: TransitionBuilder): void {
   }
 }
 
-/** Stops the order for an exception that none of its activities raised. After a resubmission it goes on where it was. */
-export function stopAt(builder: TransitionBuilder, path: string, fault: Fault): void {
-  block(builder, path, { ...fault, source: fault.source ?? path });
-}
-
 export function block(builder: TransitionBuilder, path: string, fault: Fault): void {
   builder.set({ phase: 'blocked', blocked: { path, fault, at: builder.event.at } });
   builder.fact({ type: 'OrderBlocked', path, fault });
