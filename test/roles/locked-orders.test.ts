@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { queueNames } from '#ports/messages';
+import { acquireLease } from '#roles/scheduler/lease';
 import { type Desk, type DeskOptions, journalOf, lineOf, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
 
 const secondMs = 1000;
@@ -116,6 +117,18 @@ test('a lock is ended by its holder or an admin alone', async (context) => {
   await assert.rejects(unlock(desk, orderId, { by: 'otto' }), { name: 'InstanceLockedError' });
   assert.equal((await unlock(desk, orderId, { by: 'ada', anyones: true })).outcome, 'unlocked');
   assert.equal((await unlock(desk, orderId)).outcome, 'free');
+});
+
+test('F-179 a host that takes the lease after a lock was released does not keep the messages that met the lock', async (context) => {
+  const { desk, orderId, request } = await locked(context);
+  await desk.answer(request);
+  await unlock(desk, orderId);
+  await desk.take(queueNames.wakeUps);
+  const lease = await acquireLease(desk.store, orderId, { holder: 'host-two', leaseMs: 5 * secondMs, clock: desk.clock });
+  await lease?.release();
+  await desk.clock.advance(10 * secondMs);
+  await settle(desk);
+  assert.deepEqual(await requested(desk), ['order/two 1']);
 });
 
 test('a host that dies between the release of a lock and the messages that met it loses none of them', async (context) => {

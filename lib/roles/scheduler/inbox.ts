@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import type { Clock } from '#ports/clock';
 import { collections, type Documents } from '#ports/documents';
 import type { Outgoing, Queues } from '#ports/queues';
-import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { dayMs } from '#ports/util/days';
-import { hasLock, isLocked } from './lease.ts';
+import type { Instance } from './instance.ts';
+import { isLocked } from './lease.ts';
 
 interface Ports {
   readonly store: Documents & Pick<Store, 'head'>;
@@ -33,13 +33,12 @@ export async function keepWhileLocked(ports: Ports, orderId: string, messages: r
   if (!head || !isLocked(head, clock.now())) await drain(ports, orderId);
 }
 
-/** Sends the kept messages before the write that takes the ended lock off the order. A process that dies in between sends them again. */
-export async function sendKept(
-  ports: Ports,
-  before: Pick<StateHead, 'orderId' | 'heldBy'>,
-  after: Pick<StateHead, 'heldBy'>,
-): Promise<void> {
-  if (hasLock(before) && after.heldBy === null) await drain(ports, before.orderId);
+/**
+ * Sends the kept messages before the write after which time runs again. A process that dies in between sends them again. The instances
+ * decide, not the lease: a host may have taken it after the lock.
+ */
+export async function sendKept(ports: Ports, orderId: string, before: Instance, after: Instance): Promise<void> {
+  if (before.state.stillSince !== undefined && after.state.stillSince === undefined) await drain(ports, orderId);
 }
 
 /** Sends all kept messages to their queues, and forgets them. If it rejects or crashes, some are sent twice. */

@@ -65,7 +65,7 @@ export function createWriter(options: WriterOptions): Writer {
     { replan, leavesUnsent = false, beside = () => [] }: SaveOptions = {},
   ): Promise<'written' | 'lost'> {
     const now = clock.now();
-    await sendKept(options, loaded.record, planned.record);
+    await sendKept(options, loaded.record.orderId, loaded.instance, planned.instance);
     const prepared = await sending.prepare(loaded, planned, now);
     const { instance, outbox } = prepared;
     const id = `${hostId}:${++writes}`;
