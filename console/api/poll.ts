@@ -15,7 +15,7 @@ export interface Polled<T> {
 type Known = Omit<Polled<never>, 'refresh' | 'data'> & { readonly data: unknown };
 
 const nothing: Known = { data: undefined, etag: undefined, problem: undefined, at: 0 };
-/** What each path answered last, so that a screen shows it at once when a person comes back to it. */
+/** The last answer of each path, so that a screen shows it at once when a person comes back to it. */
 const answers = new Map<string, Known>();
 const answersMax = 60;
 const backoffMaxMs = 30_000;

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { call, get, Problem, setBearer, signedOut } from './client.ts';
 import { forgetAnswers } from './poll.ts';
 
-/** Who is signed in. */
+/** The person who is signed in. */
 export interface Person {
   readonly subject: string;
   readonly roles: readonly string[];

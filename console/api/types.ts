@@ -123,7 +123,7 @@ interface CheckReason {
   readonly detail: string;
 }
 
-/** What an instruction would do. */
+/** The effects of an instruction. */
 export interface Check {
   readonly feasible: boolean;
   readonly refusals: readonly CheckReason[];

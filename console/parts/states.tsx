@@ -68,7 +68,7 @@ export const Failure = ({ what, problem, retry }: { what: string; problem: Probl
   </div>
 );
 
-/** What is shown is older, because the last attempt failed. */
+/** The figures shown are older, because the last attempt failed. */
 export const Stale = ({ what, polled }: { what: string; polled: Polled<unknown> }) =>
   polled.problem && polled.data !== undefined ? (
     <div class="note warn">

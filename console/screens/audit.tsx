@@ -8,7 +8,7 @@ import { orderLink, queried, setQuery } from '../router.ts';
 
 const kinds = ['instruction', 'task', 'rule', 'solution', 'bulk', 'channel', 'dead-letter', 'client', 'group', 'lock', 'read'] as const;
 
-/** What people did, newest first. */
+/** The actions of people, newest first. */
 export default function Audit() {
   const entries = usePages<AuditEntry>(apiPath('/audit', { by: queried('by'), kind: queried('kind'), limit: 50 }), ({ id }) => id);
   return (

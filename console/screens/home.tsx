@@ -148,7 +148,7 @@ function Headline({
     working && `${atLeast(working)} ${working.items.length === 1 && working.next === null ? 'order is' : 'orders are'} at work.`;
   return (
     <h1 class="headline grow">
-      {sentences.length === 0 ? 'Nobody is needed.' : sentences.join(' ')}
+      {sentences.length === 0 ? 'Nothing waits for a person.' : sentences.join(' ')}
       <small>{atWork}</small>
     </h1>
   );

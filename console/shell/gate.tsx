@@ -28,7 +28,7 @@ export function Gate({ over = false }: { over?: boolean }) {
             <h1>{over ? 'Sign in again' : 'Sign in to Redress'}</h1>
             <span class="where">{location.host}</span>
           </div>
-          {over && <p>Your session has ended. What you typed is kept in this tab.</p>}
+          {over && <p>Your session has ended. This tab keeps your text.</p>}
           {signInProblem.value !== undefined && (
             <div class="note warn" role="alert">
               <Icon name="warn" />

@@ -15,7 +15,7 @@ import { Help } from './help.tsx';
 import { Palette } from './palette.tsx';
 import { theme, turnTheme } from './theme.ts';
 
-/** What is open over the page. */
+/** The dialog or menu that is open over the page. */
 export const overlay = signal<'none' | 'palette' | 'help'>('none');
 const close = (): void => {
   overlay.value = 'none';

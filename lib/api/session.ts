@@ -12,7 +12,7 @@ const plainName = 'redress_session';
 /** Browsers accept this name only with Secure, without a domain and for the whole host. */
 const secureName = '__Host-redress_session';
 
-/** What a session needs to know of a request. */
+/** The parts of a request that a session needs. */
 interface Asked {
   readonly method: string;
   readonly header: (name: string) => string | null | undefined;

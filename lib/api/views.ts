@@ -36,7 +36,7 @@ export interface ReadOrder {
   readonly output: Json | undefined;
   /** The time limit of the whole order: milliseconds since 1970. */
   readonly endBy: number | undefined;
-  /** What a person has changed for this order alone. */
+  /** The settings that a person has changed for this order alone. */
   readonly amended?: Amended | undefined;
   /** How far the undo is. Only operators see it. */
   readonly undo?: UndoProgress | undefined;

@@ -18,7 +18,7 @@ export interface GivenInstruction {
   readonly [field: string]: unknown;
 }
 
-/** Gives an instruction to an order as it was read, or shows its check. What cannot be taken back is asked about before. */
+/** Gives an instruction to an order as it was read, or shows its check. The person confirms before a command that cannot be taken back. */
 export async function giveInstruction(
   cli: Cli,
   given: string,

@@ -131,7 +131,7 @@ function InstructionDialog({ kind, order, close, done }: DialogProps) {
   );
 }
 
-/** What a check found: everything against it, or everything that it would do. */
+/** The result of a check: every reason against the instruction, or all its effects. */
 function Effects({ check: { feasible, refusals, warnings, effects, estimate } }: { check: Check }) {
   const names = (list: readonly { readonly path: string; readonly operation: string }[]): string =>
     list.map(({ path, operation }) => `${stepName(path)} (${operation})`).join(', ');

@@ -81,7 +81,7 @@ export type Event = EventBase &
     | { readonly type: 'decided'; readonly rule: { readonly id: string; readonly version: number }; readonly action: RuledAction }
   );
 
-/** What a rule makes of an order that an exception has stopped. */
+/** The action of a rule on an order that an exception has stopped. */
 export type RuledAction =
   | { readonly kind: 'retry'; readonly afterSeconds: number }
   /** Raises another fault at the same place. Handlers come first, unless the fault is for a person. */

@@ -50,7 +50,7 @@ export function closeSkips(builder: TransitionBuilder): void {
   }
 }
 
-/** Closes an activity with the output that somebody gave. What an earlier run of it did is undone first. */
+/** Closes an activity with the output that somebody gave. The work of an earlier run is undone first. */
 export function closeSkipped(builder: TransitionBuilder, path: string, given: Skip): void {
   const { effect, output } = given;
   if (!builder.activity(path)) builder.put(path, { status: 'Executing' });

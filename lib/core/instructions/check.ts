@@ -17,26 +17,26 @@ export interface Operation {
 export const changes = ['undone', 'runs', 'skipped', 'canceled'] as const;
 export type Change = (typeof changes)[number];
 
-/** What an instruction would do, and every reason against it. */
+/** The effects of an instruction, and every reason against it. */
 export interface Check {
   readonly feasible: boolean;
   readonly refusals: readonly InstructionRefusal[];
   readonly warnings: readonly InstructionWarning[];
   readonly effects: {
-    /** What the write itself requests. */
+    /** The requests of the write itself. */
     readonly requests: readonly Operation[];
-    /** What is undone until the order is at rest, in order. */
+    /** The undos until the order is at rest, in order. */
     readonly undoes: readonly Operation[];
     readonly skips: readonly string[];
   };
-  /** What follows if every step answers well. Nothing is promised of it. */
+  /** The requests that follow if every step answers well. They are no promise. */
   readonly then: readonly Operation[];
   /** Every step and every blocked activity, with what happens to it in order. */
   readonly graph: readonly { readonly path: string; readonly changes: readonly Change[] }[];
   readonly estimate: { readonly requests: number; readonly dollars: number };
 }
 
-/** What a write does, and what follows it. */
+/** The effects of a write, and those that follow it. */
 export interface Effects {
   /** The state after the write. */
   readonly after: State;

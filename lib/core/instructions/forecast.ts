@@ -12,7 +12,7 @@ import type { Subject } from '#core/engine/transition';
 /** Steps that are answered, or times that pass, before a forecast ends without the end of the order. */
 const eventsMax = 400;
 
-/** What follows a write if every step answers well. */
+/** The requests and facts that follow a write if every step answers well. */
 export interface Forecast {
   /** The facts that follow. `settled`: they follow from the write alone, whatever the steps behind it answer. */
   readonly facts: readonly { readonly fact: CoreFact; readonly settled: boolean }[];

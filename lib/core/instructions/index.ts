@@ -32,7 +32,7 @@ const kinds = {
   terminate,
 } satisfies Record<OrderInstruction['kind'], unknown>;
 
-/** What an instruction tells an order to do. Who gives it, and why, is not part of it. */
+/** The content of an instruction. Its author and its reason are not part of it. */
 export type OrderInstruction =
   | Acknowledge
   | Amend

@@ -68,7 +68,7 @@ export interface Judged {
   /** The number of exceptions and tasks of the order that are open. */
   readonly openCauses: number;
   readonly schemas: Schemas;
-  /** What the journal says, for kinds that read it; empty for the others. */
+  /** The activities in the journal, for kinds that read it; empty for the others. */
   readonly past: Past;
   /** Returns another version of a workflow; undefined if the app does not have it. */
   readonly programs: (name: string, version: number) => Program | undefined;

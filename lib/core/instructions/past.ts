@@ -6,9 +6,9 @@ import { undoneBy } from '#core/engine/replay';
 import type { Subject } from '#core/engine/transition';
 import { isWithin } from '#core/engine/undo-pages';
 
-/** What the journal says about an activity. */
+/** An activity as the journal has it. */
 export type PastActivity = {
-  /** Of its last request. */
+  /** The generation and the attempt of its last request. */
   readonly generation: number;
   readonly attempt: number;
   /** `open`: it is requested, or has begun. `unknown`: nobody knows how it ended. `gone`: nothing was done. `undone`: it was done before. */

@@ -24,7 +24,7 @@ export interface ResumeAt {
   readonly path: string;
   /** Whether what was done since is undone first. Otherwise it stays done, and is not requested again. */
   readonly undoBetween: boolean;
-  /** What the journal says. The system adds it. */
+  /** The activities in the journal. The system adds them. */
   readonly past?: { readonly [path: string]: PastActivity };
 }
 

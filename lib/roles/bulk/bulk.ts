@@ -49,7 +49,7 @@ export type BulkActed =
   /** The run's state does not allow it. */
   | { readonly outcome: 'conflict'; readonly reason: string };
 
-/** What people do with bulk runs. */
+/** The actions of people on bulk runs. */
 export interface Bulk {
   run(id: string): Promise<BulkRun | undefined>;
   asked(id: string): Promise<BulkAsked>;

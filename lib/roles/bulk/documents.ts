@@ -19,7 +19,7 @@ export interface OrderOfSet {
   readonly rev: number;
 }
 
-/** What has become of an order. It is written once. */
+/** The outcome of an order. It is written once. */
 export interface StoredOutcome {
   readonly orderId: string;
   readonly outcome: ItemOutcome;

@@ -6,7 +6,7 @@ const atOnceMax = 16;
 /** How far the work may fall behind and still catch up. */
 const behindMaxMs = 1_000;
 
-/** Starts work at a steady rate. What a pause of a few milliseconds delays is caught up, so that the rate holds. */
+/** Starts work at a steady rate. Work that a pause of a few milliseconds delays is caught up, so that the rate holds. */
 export class Pace {
   private readonly clock: Clock;
   private readonly intervalMs: number;

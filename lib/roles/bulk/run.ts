@@ -7,7 +7,7 @@ export type BulkState = (typeof bulkStates)[number];
 export interface BulkFilter {
   readonly state?: 'Pending' | 'Processing' | 'Processed' | 'Error';
   readonly workflow?: string;
-  /** Of the open exception. */
+  /** The fingerprint of the open exception. */
   readonly fingerprint?: string;
   /** Short fault type: `CardDeclined`. */
   readonly fault?: string;
@@ -20,13 +20,13 @@ export interface BulkFilter {
 /** The instruction of a bulk run without its author and reason. Its values may be expressions over each order. */
 export type BulkInstruction = JsonObject & { readonly kind: string };
 
-/** What an operator asks for. It never changes. */
+/** The request of an operator. It never changes. */
 export interface BulkAsked {
   readonly filter: BulkFilter;
   readonly instruction: BulkInstruction;
 }
 
-/** What has become of an order of the set. An order without an outcome is `left`. */
+/** The outcome of an order of the set. An order without an outcome is `left`. */
 export const outcomes = ['applied', 'refused', 'moved-on', 'failed', 'infeasible'] as const;
 export type ItemOutcome = (typeof outcomes)[number];
 export type OutcomeCounts = { readonly [outcome in ItemOutcome]: number };

@@ -32,7 +32,7 @@ export interface Cause {
   readonly causedBy?: string | undefined;
 }
 
-/** What rules say about the task of a cause. */
+/** The values that rules give to the task of a cause. */
 export interface TaskWishes extends Pick<TaskRecord, 'group' | 'text' | 'candidates'> {
   readonly dueSeconds?: number;
 }

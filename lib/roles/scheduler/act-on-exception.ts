@@ -9,7 +9,7 @@ import type { DecidedAction, Decision } from '#core/rules/situation';
 import type { TaskWishes } from '#roles/exceptions/causes';
 import { applyEvent, type Draft, patchRecord } from './draft.ts';
 
-/** What became of a decision about an exception. */
+/** The result of a decision about an exception. */
 export type Acted =
   | { readonly how: 'acted'; readonly draft: Draft; readonly control: Handling['control']; readonly round: number }
   /** The exception is left to a person. */

@@ -35,9 +35,9 @@ export interface Draft {
   readonly decidedBy?: { readonly by: string; readonly reason: string };
   /** Whether the order must be written. */
   readonly changed: boolean;
-  /** What must be read before the next event can be applied. */
+  /** The page that must be read before the next event can be applied. */
   readonly needs?: NeedsPage['needs'];
-  /** What the exception manager found out about the fault for which the order is blocked. */
+  /** The diagnosis of the exception manager about the fault for which the order is blocked. */
   readonly diagnosis?: Diagnosis;
   /** Tasks that rules ask for, by their causes. */
   readonly wishes?: { readonly [cause: string]: TaskWishes };

@@ -66,15 +66,15 @@ export interface Instance {
   readonly lastRequested: readonly string[];
   /** Keys of the last API calls with an idempotency key, oldest first: see `callKey`. */
   readonly keys?: readonly string[];
-  /** What the order that replaces this one has of its own. */
+  /** The fields in which the order that replaces this one differs. */
   readonly restart?: { readonly order?: Json; readonly version?: number };
   /** Set as soon as older keys are stored outside of the state: see `CallKeys`. */
   readonly pagedKeys?: true;
-  /** What rules know of the order; absent as long as no rule is about it. */
+  /** The knowledge of rules about the order; absent as long as no rule is about it. */
   readonly rules?: OrderRules;
 }
 
-/** What rules know of one order. */
+/** The knowledge of rules about one order. */
 export interface OrderRules {
   readonly memory?: RuleMemory;
   /** Causes of the open tasks that rules ask for, beside those of exceptions. */

@@ -56,7 +56,7 @@ export interface Settings {
   readonly rules?: RuleSet | undefined;
 }
 
-/** What a plan did by rules, to be counted after its write. */
+/** The use of a rule in a plan, to be counted after its write. */
 export interface RuleHit {
   readonly ruleId: string;
   /** Whether the rule acted. A rule in dry-run does not. */
@@ -78,7 +78,7 @@ export interface PlannedWrite {
   readonly hits?: readonly RuleHit[];
 }
 
-/** What must be read before the plan can be made: the rev of an undo page, or the pages of the journal. */
+/** A read that the plan needs first: the rev of an undo page, or the pages of the journal. */
 export interface NeedsPage {
   readonly needs: number | 'journal';
 }
