@@ -22,6 +22,7 @@ const lookEveryMs = 1_000;
 
 /** Returns a run in one line: its state, and what has become of its orders. */
 export function bulkText({ state, paused, stopped, ...run }: BulkView): string {
+  if (state === 'preparing' && run.count === 0) return 'preparing: freezing the set';
   if (state === 'preparing') return `preparing: ${run.feasible + run.infeasible} of ${run.count} checked`;
   if (state === 'ready') return `ready: ${run.feasible} of ${run.count} orders can, ${run.infeasible} cannot`;
   const { running, passed, failedAgain, failedOtherwise } = run.verified;
