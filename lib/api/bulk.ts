@@ -113,12 +113,12 @@ export async function showBulkRun({ api, id }: Call): Promise<Answer | Refusal> 
 }
 
 export async function listBulkItems({ api, caller, id, query }: Call<z.output<typeof BulkItemQuery>>): Promise<Answer | Refusal> {
-  const run = await api.bulk.run(id);
-  if (!run) return refuse('not-found');
   const { outcome, limit, cursor } = query;
   const scope = { key: api.cursorKey, bound: ['bulk-items', caller.subject, id, outcome ?? null] };
   const opened = cursor === undefined ? [0] : openCursor(cursor, scope);
   if (!opened) return badCursor;
+  const run = await api.bulk.run(id);
+  if (!run) return refuse('not-found');
   const { items, next } = await itemsOf(run, outcome, { from: Number(opened[0]), limit }, api.store);
   return json(200, { items: items.map(itemView), next: next === undefined ? null : sealCursor([next], scope) });
 }
