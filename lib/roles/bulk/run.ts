@@ -1,4 +1,5 @@
 import type { JsonObject } from '#core/data/json';
+import { isJudged } from '#core/exceptions/verdict';
 
 export const bulkStates = ['preparing', 'ready', 'running', 'paused', 'stopped', 'done'] as const;
 export type BulkState = (typeof bulkStates)[number];
@@ -117,16 +118,12 @@ export interface BulkFigures {
 export const sumOf = (one: OutcomeCounts, other: OutcomeCounts): OutcomeCounts =>
   Object.fromEntries(outcomes.map((outcome) => [outcome, one[outcome] + other[outcome]])) as OutcomeCounts;
 
-/** Kinds of instructions that leave nothing to verify. */
-const unverifiedKinds: ReadonlySet<string> = new Set(['acknowledge', 'terminate', 'suspend', 'mark-compensated']);
-export const isVerified = (kind: string): boolean => !unverifiedKinds.has(kind);
-
 /** Returns the figures of a run. While it is prepared, they are of the orders that were checked so far. */
 export function figuresOf({ set, checked, counts, ahead, verdicts, kind }: BulkRun): BulkFigures {
   const { applied, refused, failed, infeasible, 'moved-on': movedOn } = sumOf(counts, ahead);
   const feasible = checked - infeasible;
   const { passed, 'failed-again': failedAgain, 'failed-otherwise': failedOtherwise } = verdicts;
-  const running = isVerified(kind) ? applied - passed - failedAgain - failedOtherwise : 0;
+  const running = isJudged(kind) ? applied - passed - failedAgain - failedOtherwise : 0;
   return {
     count: set?.count ?? 0,
     feasible,
@@ -149,7 +146,7 @@ export const failsTooOften = ({ stopAfterFailures, verdicts }: BulkRun): boolean
 
 /** Most applied orders that may be unverified at a time. */
 export const unverifiedMax = ({ canary, stopAfterFailures, kind }: BulkRun): number =>
-  isVerified(kind) ? Math.min(canary ?? Number.POSITIVE_INFINITY, stopAfterFailures ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
+  isJudged(kind) ? Math.min(canary ?? Number.POSITIVE_INFINITY, stopAfterFailures ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 
 export const isFinal = ({ state }: Pick<BulkRun, 'state'>): boolean => state === 'stopped' || state === 'done';
 

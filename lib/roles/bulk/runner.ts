@@ -40,7 +40,7 @@ const runsMax = 10;
 const lookEveryMs = 1_000;
 
 export function createBulkRunner(ports: BulkRunnerPorts): BulkRunner {
-  const { store, clock, telemetry, scheduler, verify = verifyBy(store) } = ports;
+  const { store, clock, telemetry, scheduler, verify = verifyBy(ports) } = ports;
   const documents = bulkDocuments(store);
   const brakes = createBrakes(ports);
   /** The runs that this process works on. */

@@ -1,8 +1,9 @@
+import { isJudged } from '#core/exceptions/verdict';
 import type { Clock } from '#ports/clock';
 import { isFatal } from '#ports/errors';
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import type { BulkDocuments, Mark, OrderOfSet } from './documents.ts';
-import { type BulkRun, isVerified, noVerdicts, type Verdict, type Verdicts } from './run.ts';
+import { type BulkRun, noVerdicts, type Verdict, type Verdicts } from './run.ts';
 import type { Verify } from './verify.ts';
 
 interface Ports {
@@ -29,7 +30,7 @@ export class Verification {
 
   /** Marks the applied orders of a chunk, before anybody counts them. */
   async note(run: BulkRun, chunk: number, orders: readonly OrderOfSet[], isApplied: (orderId: string) => boolean): Promise<void> {
-    if (!isVerified(run.kind)) return;
+    if (!isJudged(run.kind)) return;
     await this.load(run);
     const before = this.marks.get(chunk) ?? [];
     const now = orders.map(({ orderId }, index): Mark => {
@@ -43,7 +44,7 @@ export class Verification {
 
   /** Looks at some of the open orders, those whose turn it is. Resolves to the verdicts so far. */
   async look(run: BulkRun): Promise<Verdicts> {
-    if (!isVerified(run.kind)) return noVerdicts;
+    if (!isJudged(run.kind)) return noVerdicts;
     await this.load(run);
     const now = this.ports.clock.now();
     const changed = new Set<number>();

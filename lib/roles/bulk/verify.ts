@@ -1,13 +1,19 @@
-import type { StateHead } from '#ports/records';
+import { isJudged, type Verdict as Judged, judge } from '#core/exceptions/verdict';
+import type { Definitions } from '#ports/definitions';
 import type { Store } from '#ports/store';
 import { exceptionIdOf } from '#roles/exceptions/ids';
 import { exceptionOf } from '#roles/exceptions/read';
-import { salvagedTail } from '#roles/scheduler/instance';
-import { readableHead } from '#roles/scheduler/load';
+import type { JournalEntry } from '#roles/scheduler/instance';
+import { readableOrder } from '#roles/scheduler/load';
+import { wholeJournal } from '#roles/scheduler/step-report';
+import type { Loaded } from '#roles/scheduler/types';
 import type { OrderOfSet } from './documents.ts';
 import type { Verdict } from './run.ts';
 
-type Ports = Pick<Store, 'load' | 'head' | 'document'>;
+interface Ports {
+  readonly store: Pick<Store, 'load' | 'head' | 'document' | 'pages'>;
+  readonly definitions: Definitions;
+}
 
 /** An order to which a run has applied its instruction. */
 export interface AppliedOrder extends OrderOfSet {
@@ -17,42 +23,53 @@ export interface AppliedOrder extends OrderOfSet {
 /** Finds out whether an applied instruction has helped. */
 export type Verify = (order: AppliedOrder) => Promise<Verdict>;
 
-/**
- * Judges an applied instruction by the order as it is now. A new open exception means that it failed: again if it is like the one before.
- * It passed if the order has ended as it should, or if the step that had failed has succeeded since then.
- */
+/** Judges an applied instruction by what the journal of the order says since then. */
 export const verifyBy =
-  (store: Ports): Verify =>
+  (ports: Ports): Verify =>
   async (order) => {
-    const head = await readableHead(order.orderId, store);
-    // The order was forgotten meanwhile: it had ended, and nobody looks for it.
-    if (!head) return 'passed';
-    const next = head.open?.findLast(({ seq }) => seq > order.seq);
-    if (next) return (await isAlike(order, next.seq, store)) ? 'failed-again' : 'failed-otherwise';
-    if (head.processState === 'Processed') return endedWell(head, order.kind) ? 'passed' : 'failed-otherwise';
-    return (await hasPassedItsStep(order, store)) ? 'passed' : 'running';
+    const { store } = ports;
+    const loaded = await readableOrder(order.orderId, ports);
+    if (!loaded) return (await store.head(order.orderId).catch(() => 'unreadable')) === undefined ? 'passed' : 'running';
+    const { restartedAs } = loaded.record;
+    if (order.kind === 'restart' && restartedAs !== undefined) return verifyRestart(order, restartedAs, ports);
+    return judged(loaded, order, await factsSince(loaded, order, store), ports);
   };
 
-const endedWell = ({ outcome }: StateHead, kind: string): boolean =>
-  kind === 'compensate' || kind === 'cancel' ? outcome === 'compensated' || outcome === 'canceled' : outcome === 'completed';
-
-async function isAlike({ orderId, seq }: OrderOfSet, next: number, store: Ports): Promise<boolean> {
-  const [before, after] = await Promise.all([seq, next].map((each) => exceptionOf(exceptionIdOf(orderId, each), store)));
-  return before !== undefined && before.fingerprint === after?.fingerprint;
+/** Judges a restart by the journal of the new order. */
+async function verifyRestart(order: AppliedOrder, restartedAs: string, ports: Ports): Promise<Verdict> {
+  const loaded = await readableOrder(restartedAs, ports);
+  return loaded ? judged(loaded, order, await journalOf(loaded, ports.store), ports) : 'running';
 }
 
-/** Whether the step of the exception has succeeded after the instruction, as far as the newest part of the journal tells. */
-async function hasPassedItsStep({ orderId, seq, kind }: AppliedOrder, store: Ports): Promise<boolean> {
-  if (seq === 0 || !stepKinds.has(kind)) return false;
-  const exception = await exceptionOf(exceptionIdOf(orderId, seq), store);
-  const loaded = exception?.path ? await store.load(orderId) : undefined;
-  if (!loaded) return false;
-  const { entries } = salvagedTail(loaded.state.blob);
-  const given = entries.findLastIndex(({ type }) => type === 'InstructionGiven');
-  return entries
-    .slice(given + 1)
-    .some((fact) => fact.type === 'ActivityClosed' && fact.path === exception?.path && fact.result === 'Succeeded');
+async function judged(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, facts: readonly JournalEntry[], { store }: Ports) {
+  if (!isJudged(kind)) return 'running';
+  const exception = seq === 0 ? undefined : await exceptionOf(exceptionIdOf(orderId, seq), store);
+  const { path, fingerprint } = exception ?? {};
+  const watch = { kind, ...(path ? { path } : {}), ...(fingerprint === undefined ? {} : { fingerprint }) };
+  const verdict = judge(loaded.program, watch, facts);
+  return typeof verdict === 'string' ? verdictOfRun(verdict) : 'running';
 }
 
-/** Instructions that have passed as soon as the failed step succeeds. */
-const stepKinds: ReadonlySet<string> = new Set(['resubmit', 'replace-input', 'amend', 'migrate']);
+/** A run has no figure for orders that somebody ended otherwise. */
+const verdictOfRun = (verdict: Judged): Verdict => (verdict === 'void' ? 'failed-otherwise' : verdict);
+
+/** Returns the journal after the instruction of the run: the first of its kind after the exception. */
+async function factsSince(loaded: Loaded, { orderId, seq, kind }: AppliedOrder, store: Ports['store']): Promise<readonly JournalEntry[]> {
+  const { tail } = loaded.instance;
+  const after = sinceInstruction(tail, { kind, exceptionId: exceptionIdOf(orderId, seq), seq });
+  return after ?? sinceInstruction(await journalOf(loaded, store), { kind, exceptionId: exceptionIdOf(orderId, seq), seq }) ?? [];
+}
+
+function sinceInstruction(
+  entries: readonly JournalEntry[],
+  { kind, exceptionId, seq }: { readonly kind: string; readonly exceptionId: string; readonly seq: number },
+): readonly JournalEntry[] | undefined {
+  const isGiven = (entry: JournalEntry): boolean => entry.type === 'InstructionGiven' && entry.kind === kind;
+  const detected = entries.findIndex((entry) => entry.type === 'ExceptionDetected' && entry.exceptionId === exceptionId);
+  const given =
+    seq === 0 || detected < 0 ? entries.findLastIndex(isGiven) : entries.findIndex((entry, at) => at > detected && isGiven(entry));
+  return given < 0 ? undefined : entries.slice(given + 1);
+}
+
+const journalOf = async ({ record, instance }: Loaded, store: Pick<Store, 'pages'>): Promise<readonly JournalEntry[]> =>
+  wholeJournal(await store.pages(record.orderId), instance.tail);

@@ -1,0 +1,136 @@
+import { isQuestion } from '#core/data/fault';
+import { definitionPath, isUndoPath } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import type { Outcome } from '#core/data/state';
+import { nodeAt, type Program } from '#core/definition/program';
+import { readersOf } from '#core/views/readers';
+import { exceptionFingerprint } from './fingerprint.ts';
+
+/** Whether an action on an order has helped. `void`: somebody ended the order otherwise first. */
+export type Verdict = 'passed' | 'failed-again' | 'failed-otherwise' | 'void';
+
+/** An action on an order whose effect is not known yet: plain JSON. */
+export interface Watch {
+  /** The kind of an instruction, or of a rule's action. */
+  readonly kind: string;
+  /** The activity that had failed, was skipped, or at which the order resumed. Without it, the end of the order decides. */
+  readonly path?: string;
+  /** The fingerprint of the exception that the action was about. */
+  readonly fingerprint?: string;
+  /** After a skip, or where the order resumed: the activity that started next. */
+  readonly next?: string;
+}
+
+/** A line of the journal after the action. Lines of other types count nothing. */
+type LaterFact =
+  | CoreFact
+  | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
+  | { readonly type: 'InstructionGiven'; readonly kind: string }
+  | { readonly type: 'RuleActed'; readonly action: string };
+
+/** How the actions of one kind are judged. */
+type Judgment = 'step' | 'next' | 'next-or-end' | 'undo';
+
+const judgments: { readonly [kind: string]: Judgment } = {
+  resubmit: 'step',
+  retry: 'step',
+  'replace-input': 'step',
+  amend: 'step',
+  migrate: 'step',
+  /** Judged by the journal of the new order. */
+  restart: 'step',
+  'resume-at': 'next',
+  skip: 'next-or-end',
+  compensate: 'undo',
+  cancel: 'undo',
+};
+
+/** Actions that end an order, whatever became of the one before. */
+const ends: ReadonlySet<string> = new Set(['terminate', 'cancel', 'compensate', 'restart']);
+
+/** Whether an action of this kind can help or fail. The others are not verified, and count in no figure. */
+export const isJudged = (kind: string): boolean => Object.hasOwn(judgments, kind);
+
+/**
+ * Returns the verdict about an action, or the watch to go on with, from the facts after the action, oldest first. It is a fold: facts may
+ * be given in several parts.
+ */
+export function judge(program: Program, watch: Watch, facts: readonly { readonly type: string }[]): Watch | Verdict {
+  let current = watch;
+  for (const fact of facts as readonly LaterFact[]) {
+    const found = judgeFact(program, current, fact);
+    if (typeof found === 'string') return found;
+    current = found;
+  }
+  return current;
+}
+
+function judgeFact(program: Program, watch: Watch, fact: LaterFact): Watch | Verdict {
+  switch (fact.type) {
+    case 'InstructionGiven':
+      return ends.has(fact.kind) ? 'void' : watch;
+    case 'RuleActed':
+      return ends.has(fact.action) ? 'void' : watch;
+    case 'OrderBlocked':
+      return isQuestion(fact.fault) ? watch : failed(isAgain(program, watch, fact));
+    case 'UndoFailed':
+      return fact.stuck ? failed(judgmentOf(watch) === 'undo') : watch;
+    case 'ActivitySkipped':
+      return fact.path === watch.path && judgmentOf(watch) === 'step' ? 'void' : watch;
+    case 'ActivityStarted':
+    case 'StepRequested':
+      return started(watch, fact.path);
+    case 'ActivityClosed':
+      return closed(watch, fact);
+    case 'OrderProcessed':
+      return endsWell(watch, fact.outcome) ? 'passed' : 'failed-otherwise';
+    default:
+      return watch;
+  }
+}
+
+const judgmentOf = ({ kind }: Watch): Judgment => judgments[kind] ?? 'step';
+
+const failed = (isSame: boolean): Verdict => (isSame ? 'failed-again' : 'failed-otherwise');
+
+function isAgain(program: Program, watch: Watch, { path, fault }: Extract<LaterFact, { type: 'OrderBlocked' }>): boolean {
+  switch (judgmentOf(watch)) {
+    case 'step':
+      return exceptionFingerprint({ workflow: program.definition.name, path, fault }) === watch.fingerprint;
+    case 'next':
+      return true;
+    case 'next-or-end':
+      return watch.path !== undefined && readersOf(program, nodeAt(program, watch.path).name).includes(definitionPath(path));
+    case 'undo':
+      return false;
+  }
+}
+
+/** Notes the activity that starts next. A composite is replaced by the first activity inside. */
+function started(watch: Watch, path: string): Watch {
+  const { next } = watch;
+  const counts = judgmentOf(watch) === 'next' ? !isUndoPath(path) : path !== watch.path && !isUndoPath(path);
+  const isNext = next === undefined || path.startsWith(`${next}/`) || path.startsWith(`${next}[`);
+  return isJudgedByNext(watch) && counts && isNext ? { ...watch, next: path } : watch;
+}
+
+const isJudgedByNext = (watch: Watch): boolean => judgmentOf(watch) === 'next' || judgmentOf(watch) === 'next-or-end';
+
+function closed(watch: Watch, { path, result }: Extract<LaterFact, { type: 'ActivityClosed' }>): Watch | Verdict {
+  const awaited = isJudgedByNext(watch) ? watch.next : judgmentOf(watch) === 'step' ? watch.path : undefined;
+  if (awaited === undefined || path !== awaited) return watch;
+  if (result === 'Succeeded') return 'passed';
+  // A handler took a fault of the activity, so there is no exception.
+  return result === 'Faulted' ? 'failed-otherwise' : watch;
+}
+
+function endsWell(watch: Watch, outcome: Outcome): boolean {
+  switch (judgmentOf(watch)) {
+    case 'next-or-end':
+      return true;
+    case 'undo':
+      return outcome === 'compensated' || outcome === 'canceled';
+    default:
+      return outcome === 'completed';
+  }
+}

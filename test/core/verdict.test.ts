@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { type Fault, operatorAsked } from '#core/data/fault';
+import { programOf } from '#core/definition/program';
+import { exceptionFingerprint } from '#core/exceptions/fingerprint';
+import { isJudged, judge, type Verdict, type Watch } from '#core/exceptions/verdict';
+import { buyOf } from '../support/rules.ts';
+
+const program = programOf(buyOf(1));
+const faultOf = (type: string): Fault => ({ type, class: 'expected', permanent: true, message: 'no' });
+const fingerprint = exceptionFingerprint({ workflow: 'buy', path: 'order/charge', fault: faultOf('Declined') });
+
+const blocked = (path: string, type = 'Declined') => ({ type: 'OrderBlocked', path, fault: faultOf(type) });
+const closed = (path: string, result = 'Succeeded') => ({ type: 'ActivityClosed', path, result });
+const requested = (path: string) => ({ type: 'StepRequested', path });
+const begun = (path: string) => ({ type: 'ActivityStarted', path });
+const ended = (outcome: string) => ({ type: 'OrderProcessed', outcome });
+const given = (kind: string) => ({ type: 'InstructionGiven', kind });
+const stuck = { type: 'UndoFailed', path: 'order/charge/undo', stuck: true };
+
+type Line = { readonly type: string; readonly [field: string]: unknown };
+type Row = readonly [readonly string[], readonly Line[], Verdict | 'running'];
+const table: readonly Row[] = [
+  [['retry', 'resubmit', 'replace-input', 'amend', 'migrate', 'restart'], [requested('order/charge'), closed('order/charge')], 'passed'],
+  [['retry', 'resubmit', 'replace-input'], [requested('order/charge'), closed('order/ship')], 'running'],
+  [['retry', 'resubmit', 'replace-input'], [blocked('order/charge')], 'failed-again'],
+  [['retry', 'resubmit'], [blocked('order/charge', 'BankClosed')], 'failed-otherwise'],
+  [['retry', 'resubmit'], [blocked('order/ship')], 'failed-otherwise'],
+  [['retry', 'resubmit'], [blocked('order/papers', operatorAsked)], 'running'],
+  [['retry', 'resubmit'], [closed('order/charge', 'Faulted')], 'failed-otherwise'],
+  [['retry', 'resubmit'], [ended('completed')], 'passed'],
+  [['retry', 'resubmit'], [ended('compensated')], 'failed-otherwise'],
+  [['retry', 'resubmit', 'skip', 'compensate'], [given('terminate'), ended('terminated')], 'void'],
+  [['retry'], [{ type: 'RuleActed', ruleId: 'old', action: 'compensate' }, ended('compensated')], 'void'],
+  [['retry'], [{ type: 'ActivitySkipped', path: 'order/charge', effect: 'none' }, closed('order/charge')], 'void'],
+  [['skip'], [closed('order/charge'), begun('order/papers')], 'running'],
+  [['skip'], [closed('order/charge'), begun('order/papers'), closed('order/papers')], 'passed'],
+  [['skip'], [closed('order/charge'), begun('order/papers'), blocked('order/ship')], 'failed-again'],
+  [['skip'], [closed('order/charge'), begun('order/papers'), blocked('order/papers')], 'failed-otherwise'],
+  [['skip'], [closed('order/charge'), ended('compensated')], 'passed'],
+  [['resume-at'], [requested('order/charge/undo'), closed('order/charge/undo', 'Compensated'), requested('order/charge')], 'running'],
+  [['resume-at'], [requested('order/charge/undo'), requested('order/charge'), closed('order/charge')], 'passed'],
+  [['resume-at'], [begun('order'), requested('order/charge'), blocked('order/papers', 'BankClosed')], 'failed-again'],
+  [['compensate', 'cancel'], [ended('compensated')], 'passed'],
+  [['compensate', 'cancel'], [{ ...stuck, stuck: false }], 'running'],
+  [['compensate', 'cancel'], [stuck], 'failed-again'],
+  [['compensate', 'cancel'], [blocked('order/charge')], 'failed-otherwise'],
+];
+
+const linesOf = (facts: readonly Line[]): string =>
+  facts
+    .map(({ type, path, result, outcome, kind, fault }) =>
+      [type, path, result, outcome, kind, (fault as Fault | undefined)?.type].filter(Boolean).join(' '),
+    )
+    .join(', ');
+
+const verdictOf = (watch: Watch, facts: Row[1]): Verdict | 'running' => {
+  const found = judge(program, watch, facts);
+  return typeof found === 'string' ? found : 'running';
+};
+
+for (const [kinds, facts, wanted] of table)
+  for (const kind of kinds)
+    test(`an order after ${kind} whose next lines are ${linesOf(facts)}: ${wanted}`, () => {
+      assert.equal(verdictOf({ kind, path: 'order/charge', fingerprint }, facts), wanted);
+    });
+
+test('a verdict is the same for the facts in one part and in many', () => {
+  for (const [kinds, facts, wanted] of table) {
+    let watch: Watch | Verdict = { kind: kinds[0] ?? '', path: 'order/charge', fingerprint };
+    for (const fact of facts) if (typeof watch !== 'string') watch = judge(program, watch, [fact]);
+    assert.equal(typeof watch === 'string' ? watch : 'running', wanted);
+  }
+});
+
+test('terminate, mark-compensated, suspend and what asks a person are not verified', () => {
+  for (const kind of ['terminate', 'mark-compensated', 'suspend', 'acknowledge', 'announce', 'task', 'raise', 'signal'])
+    assert.equal(isJudged(kind), false, kind);
+});
