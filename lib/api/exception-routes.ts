@@ -1,7 +1,8 @@
-import { listAllExceptions, listExceptionGroups, showException } from './exceptions.ts';
+import { listAllExceptions, listExceptionGroups, raiseException, showException } from './exceptions.ts';
 import { type Route, route } from './route.ts';
 import { pageOf } from './schemas/common.ts';
-import { Exception, ExceptionGroup, ExceptionQuery, GroupQuery } from './schemas/exceptions.ts';
+import { Exception, ExceptionGroup, ExceptionQuery, GroupQuery, RaiseBody, Raised } from './schemas/exceptions.ts';
+import { KeyHeaders } from './schemas/instructions.ts';
 
 /** The calls about exceptions. */
 export const exceptionRoutes: readonly Route[] = [
@@ -33,5 +34,22 @@ export const exceptionRoutes: readonly Route[] = [
     answers: { 200: { description: 'The exception', schema: Exception } },
     refusals: ['not-found'],
     handle: showException,
+  }),
+  route({
+    method: 'POST',
+    path: '/orders/{id}/exceptions',
+    roles: ['operator'],
+    summary: 'Raise an exception of an order from outside: the order stops, the rules are asked, then a person',
+    headers: KeyHeaders,
+    body: RaiseBody,
+    answers: {
+      202: {
+        description:
+          'The exception is recorded. On an order that is stopped or being undone it changes nothing else. The same `Idempotency-Key` again: the same answer, with `Idempotent-Replayed: true`.',
+        schema: Raised,
+      },
+    },
+    refusals: ['not-found', 'conflict', 'locked', 'idempotency-key-reused'],
+    handle: raiseException,
   }),
 ];

@@ -1,18 +1,23 @@
 import type * as z from 'zod';
-import type { JsonObject } from '#core/data/json';
+import type { Json, JsonObject } from '#core/data/json';
 import type { ExceptionRecord, Handling } from '#core/exceptions/exception';
 import { exceptionList } from '#ports/list-filters';
 import { timeText } from '#ports/messages';
 import { type ExceptionGroup, exceptionGroups } from '#roles/exceptions/groups';
+import { exceptionIdOf } from '#roles/exceptions/ids';
 import { listExceptions } from '#roles/exceptions/list';
 import { exceptionOf } from '#roles/exceptions/read';
 import { stateOfException } from '#roles/exceptions/records';
+import { callKey } from '#roles/operator/idempotency';
+import type { Report } from '#roles/operator/instruction';
 import { openCursor, sealCursor } from './cursor.ts';
+import { carryOutDecision } from './instructions.ts';
 import { badCursor } from './orders.ts';
 import { refuseUnserved } from './parameters.ts';
-import { badParameter, type Refusal, refuse } from './problem.ts';
+import { badParameter, conflict, isRefusal, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { ExceptionQuery, GroupQuery } from './schemas/exceptions.ts';
+import type { ExceptionQuery, GroupQuery, RaiseBody } from './schemas/exceptions.ts';
+import type { KeyHeaders } from './schemas/instructions.ts';
 
 /** Lists exceptions, newest first. */
 export async function listAllExceptions({ api, caller, query }: Call<z.output<typeof ExceptionQuery>>): Promise<Answer | Refusal> {
@@ -57,6 +62,36 @@ export async function listExceptionGroups({ api, caller, query }: Call<z.output<
 export async function showException({ api, id }: Call): Promise<Answer | Refusal> {
   const exception = await exceptionOf(id, api.store);
   return exception ? json(200, exceptionView(exception), { orderId: exception.orderId }) : refuse('not-found');
+}
+
+/** Raises an exception of an order from outside. A repeated call with the same idempotency key gets the same answer. */
+export async function raiseException(
+  call: Call<unknown, z.output<typeof KeyHeaders>, z.output<typeof RaiseBody>>,
+): Promise<Answer | Refusal> {
+  const { api, caller, requestId, id, headers, body } = call;
+  const given = headers['idempotency-key'];
+  const key = given === undefined ? {} : { key: callKey(caller.subject, given, { kind: 'report', ...body } as Json) };
+  const report = { ...body, kind: 'report', by: caller.subject } as Report;
+  const raised = await carryOutDecision(call, report, { id: requestId, ...key });
+  if (isRefusal(raised)) return raised.problem === 'infeasible' ? conflict(raised.errors?.map(({ detail }) => detail)) : raised;
+  switch (raised.outcome) {
+    case 'infeasible':
+      return conflict(raised.refusals.map(({ detail }) => detail));
+    case 'invalid':
+      return refuse('invalid', { errors: raised.problems });
+    case 'key-reused':
+      return refuse('idempotency-key-reused');
+    case 'done':
+    case 'replayed': {
+      if (raised.exception === undefined) return refuse('idempotency-key-reused');
+      const exceptionId = exceptionIdOf(id, raised.exception);
+      api.telemetry.log('info', 'exception raised from outside', { orderId: id, requestId, by: caller.subject, exceptionId });
+      const answer = json(202, { exceptionId }, { orderId: id, headers: { location: `/exceptions/${exceptionId}` } });
+      return raised.outcome === 'done' ? answer : { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
+    }
+    default:
+      return refuse('not-found');
+  }
 }
 
 const exceptionView = (exception: ExceptionRecord) => {

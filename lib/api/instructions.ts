@@ -9,7 +9,7 @@ import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import { callKey } from '#roles/operator/idempotency';
 import type { Instruct, Instructed } from '#roles/operator/instruct';
-import type { Decision, Instruction } from '#roles/operator/instruction';
+import type { Given, Instruction } from '#roles/operator/instruction';
 import { audited } from './audited.ts';
 import { lockedFor } from './locks.ts';
 import { etagOf } from './orders.ts';
@@ -87,13 +87,13 @@ function carryOut(call: InstructionCall): Promise<Instructed | Refusal> {
 /** Carries out a decision. The audit has what people decide; decisions of clients stand in the history of their order. */
 export function carryOutDecision(
   call: Pick<Call, 'api' | 'caller' | 'requestId' | 'id'>,
-  decision: Decision,
+  decision: Given,
   how: Parameters<Instruct>[2],
 ): Promise<Instructed | Refusal> {
   const { api, caller, id } = call;
   if (!isOperator(caller)) return withoutLease(call, how.dryRun, () => api.scheduler.instruct(id, decision, how));
   const { kind } = decision;
-  const reason = 'reason' in decision ? decision.reason : null;
+  const reason = 'reason' in decision ? decision.reason : decision.kind === 'report' ? decision.message : null;
   return audited(
     call,
     { kind: 'instruction', target: id, action: kind, reason },
@@ -117,8 +117,9 @@ const headView = ({ rev, processState, outcome, suspended, fault }: StateHead) =
 const maskedFields: ReadonlySet<string> = new Set(['answer', 'input', 'order', 'output', 'variables']);
 
 /** Returns the content of a decision. Values of people may hold secrets, so they are masked as a whole. */
-function argumentsOf(decision: Decision): JsonObject {
+function argumentsOf(decision: Given): JsonObject {
   if (decision.kind === 'signal') return { name: decision.name, payload: mask };
+  if (decision.kind === 'report') return { type: decision.type, path: decision.path ?? null };
   const { by: _, reason: __, kind: ___, ...rest } = decision;
   return Object.fromEntries(Object.entries(rest).map(([field, value]) => [field, maskedFields.has(field) ? mask : (value as Json)]));
 }

@@ -2,7 +2,7 @@ import type { Event } from '#core/data/event';
 import type { State } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
-import { blockOrContinue, exhaust, overdue } from '#core/engine/blocking';
+import { blockForReport, blockOrContinue, exhaust, overdue } from '#core/engine/blocking';
 import { markCompensated } from '#core/engine/compensation';
 import { carryOutDecision } from '#core/engine/decisions';
 import { compensateForCaller, terminate } from '#core/engine/ending';
@@ -51,6 +51,8 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
       return state.phase === 'running' ? reclaim(builder) : undefined;
     case 'exhausted':
       return state.phase === 'running' ? exhaust(builder, event) : undefined;
+    case 'reported':
+      return state.phase === 'running' && !state.ending ? blockForReport(builder, event.fault) : undefined;
     case 'overdue':
       return state.phase === 'running' ? overdue(builder, event.path) : undefined;
     case 'resubmitted':
@@ -71,7 +73,7 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
       restoreTimes(builder);
       return state.phase === 'closed' ? undefined : terminate(builder);
     case 'decided':
-      return state.blocked ? carryOutDecision(builder, state.blocked.path, event.action) : undefined;
+      return state.blocked ? carryOutDecision(builder, state.blocked, event.action) : undefined;
     case 'suspended':
       return state.phase === 'running' ? suspend(builder) : undefined;
     case 'resumed':

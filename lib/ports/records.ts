@@ -84,12 +84,17 @@ export interface FaultSummary {
 export interface OpenCause {
   /** The number of the cause within its order, from 1. The exception and the task have the same. */
   readonly seq: number;
-  /** `error/3`: the order is in Error for the third time. `undo/order/charge`: the undo of this step keeps failing. */
+  /**
+   * `error/3`: the order is in Error for the third time. `undo/order/charge`: the undo of this step keeps failing. `report/4`: an exception
+   * from outside that came while the order was stopped.
+   */
   readonly cause: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   /** A question to a person is a task without an exception. So is a task that a rule asks for. */
   readonly isQuestion?: true;
+  /** The exception is part of a task that was open already. */
+  readonly hasNoTask?: true;
 }
 
 /** An announcement, a status message, or a change of the records beside the order, kept in the state until its delivery is certain. */
@@ -111,6 +116,7 @@ export type OutboxEntry = {
       readonly orderId: string;
       readonly seq: number;
       readonly hasException: boolean;
+      readonly hasNoTask?: true;
       readonly handling: Handling;
       readonly reason: string | null;
     }

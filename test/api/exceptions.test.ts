@@ -76,3 +76,82 @@ describe('the exceptions of orders', () => {
       assert.equal((await ask('GET', `/exceptions${query}`, operator)).status, 400, query);
   });
 });
+
+describe('an exception from outside', () => {
+  const call = (ask: ReturnType<typeof startApi>['ask'], orderId: string, body: unknown, more: object = {}) =>
+    ask('POST', `/orders/${orderId}/exceptions`, { ...operator, body, ...more });
+  const broken = { type: 'GoodsDamaged', message: 'The pallet fell', path: 'order/charge', data: { pallet: 7 } };
+
+  test('F-164: is answered with its id, and again under the same idempotency key; the audit has it once', async () => {
+    const { ask, submitOrder } = startApi();
+    const orderId = await submitOrder('k');
+    const headers = { 'idempotency-key': 'pallet-7' };
+    const first = await call(ask, orderId, broken, { headers });
+    assert.equal(first.status, 202, first.text);
+    const second = await call(ask, orderId, broken, { headers });
+    assert.deepEqual([second.status, second.text], [202, first.text]);
+    assert.equal(second.headers.get('idempotent-replayed'), 'true');
+    assert.equal((await call(ask, orderId, { ...broken, message: 'Another one' }, { headers })).json.code, 'idempotency-key-reused');
+
+    const { exceptionId } = first.json;
+    const { json } = await ask('GET', `/exceptions/${exceptionId}`, operator);
+    assert.partialDeepStrictEqual(json, {
+      type: 'GoodsDamaged',
+      class: 'unexpected',
+      path: 'order/charge',
+      data: { pallet: 7 },
+      state: 'open',
+    });
+    const order = (await ask('GET', `/orders/${orderId}`, operator)).json;
+    assert.deepEqual([order.processState, order.suspended, order.exceptionId], ['Error', false, exceptionId]);
+    const audited = (await ask('GET', `/audit?target=${orderId}`, operator)).json.items.filter(
+      ({ kind }: { kind: string }) => kind !== 'read',
+    );
+    assert.partialDeepStrictEqual(audited, [{ by: 'olga', kind: 'instruction', action: 'report', reason: 'The pallet fell' }]);
+    assert.equal(audited.length, 1);
+  });
+
+  test('F-164: shows no secret of the order, in its message or in its data', async () => {
+    const { ask, submitOrder } = startApi();
+    const orderId = await submitOrder('k');
+    const { json } = await call(ask, orderId, { ...broken, message: `stolen: ${card}`, data: { card } });
+    const shown = await ask('GET', `/exceptions/${json.exceptionId}`, operator);
+    assert.ok(!shown.text.includes(card), shown.text);
+  });
+
+  test('F-164: bad calls name the field and the remedy, and change nothing', async () => {
+    const { ask, submitOrder } = startApi();
+    const orderId = await submitOrder('k');
+    const before = (await ask('GET', `/orders/${orderId}`, operator)).text;
+    for (const [wrong, pointer] of [
+      [{ type: 'goods damaged' }, '/type'],
+      [{ type: 'OperatorAsked' }, '/type'],
+      [{ message: '' }, '/message'],
+      [{ message: 'x'.repeat(1025) }, '/message'],
+      [{ path: 'order/pay' }, '/path'],
+      [{ data: 'x'.repeat(4097) }, '/data'],
+      [{ class: 'expected' }, '/class'],
+    ] as const) {
+      const { status, json } = await call(ask, orderId, { ...broken, ...wrong });
+      assert.deepEqual([status, json.errors?.[0]?.pointer], [422, pointer], JSON.stringify(json));
+    }
+    assert.equal((await call(ask, 'ord_nobody', broken)).status, 404);
+    assert.equal((await call(ask, orderId, broken, { as: 'viewer' })).status, 403);
+    assert.equal((await call(ask, 'ord_nobody', broken, { as: 'acme' })).status, 403);
+    assert.equal((await ask('GET', `/orders/${orderId}`, operator)).text, before);
+  });
+
+  test('F-164: a finished order refuses it with 409 conflict', async () => {
+    const { ask, submitOrder } = startApi();
+    const orderId = await submitOrder('k');
+    await ask('POST', `/orders/${orderId}/cancel`, { ...operator, body: { reason: 'not wanted' } });
+    const rev = (await ask('GET', `/orders/${orderId}`, operator)).headers.get('etag') as string;
+    await ask('POST', `/orders/${orderId}/instructions`, {
+      ...operator,
+      headers: { 'if-match': rev },
+      body: { kind: 'terminate', reason: 'over' },
+    });
+    const { status, json } = await call(ask, orderId, broken);
+    assert.deepEqual([status, json.code], [409, 'conflict'], JSON.stringify(json));
+  });
+});

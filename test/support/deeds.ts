@@ -26,6 +26,7 @@ export function judgedOf({ run }: World): Judged {
     outcome: state.outcome ?? null,
     suspended: state.phase === 'suspended',
     openCauses: 0,
+    openReports: 0,
     schemas: { of: () => undefined, problems: () => [] },
     past: pastOf(
       program,

@@ -1,5 +1,8 @@
 import * as z from 'zod';
 import { faultClasses, faultTags } from '#core/data/fault';
+import { fits, type Json } from '#core/data/json';
+import { exceptionLimits } from '#core/exceptions/exception';
+import { bodyLimits } from '#roles/submission/body-limits';
 import { anyJson, cursor, limit, optionalOneOf, optionalTime, processState, time } from './common.ts';
 
 const states = ['open', 'handled'] as const;
@@ -52,6 +55,30 @@ export const Exception = z.strictObject({
   causedBy: z.string().optional(),
   taskId: z.string().optional(),
 });
+
+/** Types that the engine itself gives a meaning. */
+const reserved: ReadonlySet<string> = new Set(['Engine', 'Transient', 'OperatorAsked']);
+
+export const RaiseBody = z.strictObject({
+  type: z
+    .string()
+    .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'expected a capital letter, then letters and digits, at most 64: GoodsDamaged')
+    .refine((type) => !reserved.has(type), { error: 'this type is reserved for the engine: choose another one' }),
+  message: z.string().min(1).max(exceptionLimits.messageCharactersMax).describe('what happened; people and rules read it'),
+  path: z
+    .string()
+    .min(1)
+    .max(bodyLimits.charactersMax)
+    .exactOptional()
+    .describe('the activity that it is about, begun or not: order/charge; absent: the order as a whole'),
+  data: anyJson
+    .refine((data) => fits(data as Json, exceptionLimits.dataBytesMax), {
+      error: `at most ${exceptionLimits.dataBytesMax} bytes as JSON: give a reference to the data instead`,
+    })
+    .exactOptional(),
+});
+
+export const Raised = z.strictObject({ exceptionId: z.string() });
 
 export const ExceptionGroup = z.strictObject({
   fingerprint: z.string(),

@@ -16,6 +16,7 @@ import { deadLetterDiscard, deadLetterResubmit } from './dead-letter-treat.ts';
 import { demo } from './demo.ts';
 import { exceptionGroups } from './exception-groups.ts';
 import { exceptionList } from './exception-list.ts';
+import { exceptionRaise } from './exception-raise.ts';
 import { exceptionShow } from './exception-show.ts';
 import { orderAnswer } from './order-answer.ts';
 import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-cancel.ts';
@@ -91,6 +92,7 @@ export const commands: readonly CliCommand[] = [
   exceptionGroups,
   exceptionList,
   exceptionShow,
+  exceptionRaise,
   bulkPreview,
   bulkStart,
   bulkWatch,

@@ -51,6 +51,8 @@ export type Event = EventBase &
     | { readonly type: 'reclaimed' }
     /** The order was put into Error from outside: a step exceeded its failure limit, or the given fault occurred. */
     | { readonly type: 'exhausted'; readonly path?: string; readonly fault?: Fault }
+    /** An exception from outside. `source` of its fault is the activity that it is about; absent: the order as a whole. */
+    | { readonly type: 'reported'; readonly fault: Fault }
     /** A step is overdue beyond its failure limit, and its workflow handles that as a fault. */
     | { readonly type: 'overdue'; readonly path: string }
     /**
@@ -84,6 +86,8 @@ export type Event = EventBase &
 /** The action of a rule on an order that an exception has stopped. */
 export type RuledAction =
   | { readonly kind: 'retry'; readonly afterSeconds: number }
+  /** The order goes on where it was. Nothing is requested again. */
+  | { readonly kind: 'go-on' }
   /** Raises another fault at the same place. Handlers come first, unless the fault is for a person. */
   | { readonly kind: 'raise'; readonly fault: Fault; readonly toPerson: boolean }
   | { readonly kind: 'suspend' };

@@ -142,6 +142,8 @@ export interface Blocked {
   readonly path: string;
   readonly fault: Fault;
   readonly at: number;
+  /** The fault came from outside: no activity has failed, and all of them go on where they were. */
+  readonly reported?: true;
 }
 
 /**

@@ -48,6 +48,12 @@ export function blockOrContinue(builder: TransitionBuilder): void {
   }
 }
 
+/** Blocks an order for an exception from outside. Its activities keep their state. */
+export function blockForReport(builder: TransitionBuilder, fault: Fault): void {
+  builder.set({ phase: 'blocked', blocked: { path: rootPath, fault, at: builder.event.at, reported: true } });
+  builder.fact({ type: 'OrderBlocked', path: rootPath, fault });
+}
+
 export function block(builder: TransitionBuilder, path: string, fault: Fault): void {
   builder.set({ phase: 'blocked', blocked: { path, fault, at: builder.event.at } });
   builder.fact({ type: 'OrderBlocked', path, fault });

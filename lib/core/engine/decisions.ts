@@ -1,26 +1,51 @@
 import type { RuledAction } from '#core/data/event';
 import type { Fault } from '#core/data/fault';
+import type { Blocked } from '#core/data/state';
+import { awaitsReply } from '#core/data/step-state';
+import { isRemote } from '#core/definition/definition';
 import { block, unblock } from './blocking.ts';
 import { raise } from './fault-propagation.ts';
 import { runJobs } from './jobs.ts';
 import { forgetLate } from './lateness.ts';
+import { repeat } from './repetition.ts';
 import { continueAll, resubmit } from './resumption.ts';
 import { suspend } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 
-/** Carries out what a rule has decided about the activity for which the order is blocked. */
-export function carryOutDecision(builder: TransitionBuilder, path: string, action: RuledAction): void {
+/** Carries out what a rule has decided about the order that is blocked. */
+export function carryOutDecision(builder: TransitionBuilder, blocked: Blocked, action: RuledAction): void {
+  const path = placeOf(builder, blocked);
   switch (action.kind) {
     case 'retry':
+      if (blocked.reported && isAtWork(builder, path)) return goOn(builder, path, () => requestAgain(builder, path, action.afterSeconds));
       return action.afterSeconds > 0 && waitsItself(builder, path)
         ? goOn(builder, path, () => repeatLater(builder, path, action.afterSeconds))
         : resubmit(builder, path, undefined);
+    case 'go-on':
+      return goOn(builder, path, () => {});
     case 'raise':
-      return action.toPerson ? blockAgain(builder, path, action.fault) : goOn(builder, path, () => raise(builder, path, action.fault));
+      return action.toPerson
+        ? blockAgain(builder, blocked.path, action.fault)
+        : goOn(builder, path, () => raise(builder, path, action.fault));
     case 'suspend':
       return suspendAt(builder, path);
   }
 }
+
+/** Returns the path of the activity that the exception is about. A report may name one that is not open: then it is about the order. */
+const placeOf = (builder: TransitionBuilder, { path, fault, reported }: Blocked): string =>
+  reported && fault.source !== undefined && builder.activity(fault.source) ? fault.source : path;
+
+/** Whether the activity is a step whose request is open. An operation that runs at most once is never requested again. */
+function isAtWork(builder: TransitionBuilder, path: string): boolean {
+  const step = builder.stepAt(path);
+  const node = builder.node(path);
+  const isOnce = isRemote(node) && node.atMostOnce === true;
+  return step !== undefined && step.mode === undefined && awaitsReply(step) && !isOnce && !builder.activity(path)?.reply;
+}
+
+const requestAgain = (builder: TransitionBuilder, path: string, afterSeconds: number): void =>
+  afterSeconds > 0 ? repeatLater(builder, path, afterSeconds) : repeat(builder, path);
 
 /** Whether the activity failed itself. An order may also be stopped beside its activities, which then go on where they were. */
 const waitsItself = (builder: TransitionBuilder, path: string): boolean =>

@@ -67,6 +67,8 @@ export interface Judged {
   readonly suspended: boolean;
   /** The number of exceptions and tasks of the order that are open. */
   readonly openCauses: number;
+  /** The number of those that came from outside while the order was stopped. */
+  readonly openReports: number;
   readonly schemas: Schemas;
   /** The activities in the journal, for kinds that read it; empty for the others. */
   readonly past: Past;

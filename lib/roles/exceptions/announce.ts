@@ -8,7 +8,8 @@ import type { CauseEntry } from './store.ts';
 export function announcementsOf(entry: CauseEntry): readonly Announcement[] {
   const { id } = entry;
   if (entry.kind === 'closed') {
-    const { orderId, handling, hasException } = entry;
+    const { orderId, handling, hasException, hasNoTask } = entry;
+    if (hasNoTask) return [];
     const { at, ...how } = handling;
     return [
       {

@@ -78,10 +78,38 @@ export const handledAtOnce = (
   return { id: `${announcedAs(head)}/cause/${seq}`, kind: 'opened', exception: { ...exception, handling } };
 };
 
+/**
+ * Opens an exception from outside of an order that is stopped already. It is part of the task that is open; without one, it has a task of
+ * its own.
+ */
+export function reported(
+  head: Pick<StateHead, 'orderId' | 'submittedAt' | 'workflow' | 'causes' | 'open'>,
+  cause: Omit<Cause, 'name'>,
+  at: number,
+): Opened {
+  const { causes = 0, open = [] } = head;
+  const seq = causes + 1;
+  const withTask = open.find(({ hasNoTask }) => !hasNoTask);
+  const found = exceptionFor(head, { ...cause, name: '' }, seq, at);
+  const exception = withTask ? { ...found, taskId: taskIdOf(head.orderId, withTask.seq) } : found;
+  const one: OpenCause = { seq, cause: `${reportPrefix}${seq}`, at, ...(withTask ? { hasNoTask: true as const } : {}) };
+  const task = withTask ? {} : { task: taskOf(head, { ...cause, name: one.cause }, exception, seq, at) };
+  return {
+    change: { causes: seq, open: [...open, one] },
+    entry: { id: `${announcedAs(head)}/cause/${seq}`, kind: 'opened', exception, ...task },
+  };
+}
+
+const reportPrefix = 'report/';
+/** Whether an open cause is an exception from outside that came while the order was stopped. */
+export const isReport = ({ cause }: Pick<OpenCause, 'cause'>): boolean => cause.startsWith(reportPrefix);
+/** Most of them that are open for one order at the same time. */
+export const openReportsMax = 5;
+
 /** Closes a cause. `handling` says who ended it; `reason` is the person's. */
 export function closed(
   head: Pick<StateHead, 'orderId' | 'submittedAt' | 'open'>,
-  { seq, isQuestion: asks }: OpenCause,
+  { seq, isQuestion: asks, hasNoTask }: OpenCause,
   handling: Handling,
   reason: string | null,
 ): Omit<Opened, 'change'> & { readonly change: Pick<StateHead, 'open'> } {
@@ -94,6 +122,7 @@ export function closed(
       orderId,
       seq,
       hasException: asks === undefined,
+      ...(hasNoTask ? { hasNoTask } : {}),
       handling,
       reason,
     },

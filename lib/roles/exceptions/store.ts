@@ -74,7 +74,7 @@ async function firstOf(document: Document, read: Read, add?: TallyAdd): Promise<
 }
 
 async function closingOf(
-  { orderId, seq, hasException, handling, reason }: Extract<CauseEntry, { kind: 'closed' }>,
+  { orderId, seq, hasException, hasNoTask, handling, reason }: Extract<CauseEntry, { kind: 'closed' }>,
   read: Read,
 ): Promise<readonly RecordWrite[]> {
   const writes: RecordWrite[] = [];
@@ -83,6 +83,7 @@ async function closingOf(
     const exception = { ...exceptionIn(document), handling };
     writes.push({ document: exceptionDocument(exception, document.rev + 1), loadedRev: document.rev, add: groupAdd(exception, 'handled') });
   }
+  if (hasNoTask) return writes;
   const task = taskIn(await existing(taskKey(orderId, seq), read));
   const resolution = { by: handling.id ?? handling.by, at: handling.at, reason };
   if (!task.resolution)

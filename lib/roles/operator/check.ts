@@ -8,13 +8,13 @@ import type { Store } from '#ports/store';
 import { withUndoPages } from '#roles/scheduler/paging';
 import type { Loaded, PlannedWrite } from '#roles/scheduler/types';
 import { estimateOf } from './estimate.ts';
-import type { Decision } from './instruction.ts';
+import { type Given, type Instruction, isInstruction } from './instruction.ts';
 
 /** Returns what a planned write does, and what follows it. */
 export async function checkOfPlan(
   { order, record, instance, program }: Loaded,
   planned: PlannedWrite,
-  { decision, judged, store }: { readonly decision: Decision; readonly judged: Judged; readonly store: Pick<Store, 'undoPage'> },
+  { decision, judged, store }: { readonly decision: Given; readonly judged: Judged; readonly store: Pick<Store, 'undoPage'> },
 ): Promise<Check> {
   const { schemas, subject, now } = judged;
   const after = await withUndoPages(store, order.orderId, planned.instance.state);
@@ -27,12 +27,12 @@ export async function checkOfPlan(
     output: (agent, operation) => sampleOfJson(schemas.of(agent, operation)?.output ?? {}, operation),
   });
   const facts = planned.instance.tail.filter(({ seq }) => seq > instance.seq) as readonly CoreFact[];
-  const [warnings, skips] = decision.kind === 'signal' ? [[], []] : saidBy(decision, judged);
+  const [warnings, skips] = isInstruction(decision) ? saidBy(decision, judged) : [[], []];
   const check = checkOf(program, instance.state, { after, facts, requests: planned.requests, follows, skips }, warnings);
   return { ...check, estimate: estimateOf(planned.requests.length + follows.requests.length, record) };
 }
 
-function saidBy(decision: Exclude<Decision, { kind: 'signal' }>, judged: Judged) {
+function saidBy(decision: Instruction, judged: Judged) {
   const kind = kindOf(decision);
   return [kind.warnings?.(judged, decision) ?? [], kind.skips?.(judged, decision) ?? []] as const;
 }

@@ -1,3 +1,4 @@
+import { definitionPath } from '#core/data/ids';
 import type { Json, JsonObject } from '#core/data/json';
 import type { State } from '#core/data/state';
 import { limits } from '#core/definition/definition';
@@ -9,9 +10,10 @@ import type { Definitions } from '#ports/definitions';
 import { timeText } from '#ports/messages';
 import { type OrderRecord, type StateHead, type StateRecord, subjectOf } from '#ports/records';
 import { validatorOf } from '#ports/util/validation';
+import { isReport, openReportsMax } from '#roles/exceptions/causes';
 import type { PlannedWrite } from '#roles/scheduler/types';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
-import type { Decision, Signal } from './instruction.ts';
+import { type Given, isInstruction, type Signal } from './instruction.ts';
 
 /** How an order stands after a write that a dry run has planned. */
 export interface InstructionPlan {
@@ -52,6 +54,7 @@ export const judgedOf = (
   outcome: record.outcome,
   suspended: record.suspended,
   openCauses: record.open?.length ?? 0,
+  openReports: record.open?.filter(isReport).length ?? 0,
   schemas,
   past,
   programs: programs ?? (() => undefined),
@@ -65,8 +68,13 @@ export const schemasIn = ({ catalog }: Pick<Definitions, 'catalog'>): Schemas =>
 });
 
 /** Returns every reason why a decision cannot be carried out now; an empty list means that it is feasible. */
-export function refusalsOf(order: Judged, decision: Decision): readonly InstructionRefusal[] {
-  if (decision.kind !== 'signal') return kindOf(decision).refusals(order, decision);
+export function refusalsOf(order: Judged, decision: Given): readonly InstructionRefusal[] {
+  if (isInstruction(decision)) return kindOf(decision).refusals(order, decision);
+  if (decision.kind === 'report')
+    return firstOf(
+      () => whenFinished(order),
+      () => reportReasons(order),
+    );
   return firstOf(
     () => whenFinished(order),
     () => whenUndone(order),
@@ -75,12 +83,25 @@ export function refusalsOf(order: Judged, decision: Decision): readonly Instruct
 }
 
 /** Returns where an answer or a signal's payload does not match the definition. */
-export function problemsWith({ program, state }: Pick<Judged, 'program' | 'state'>, decision: Decision): readonly SubmissionProblem[] {
+export function problemsWith({ program, state }: Pick<Judged, 'program' | 'state'>, decision: Given): readonly SubmissionProblem[] {
   if (decision.kind === 'resubmit' && decision.answer !== undefined && state.blocked) {
     const node = nodeAt(program, state.blocked.path);
     return node.activity === 'askOperator' ? schemaProblems(node.answer, decision.answer, '/answer') : [];
   }
+  if (decision.kind === 'report') return pathProblems(program, decision.path);
   return decision.kind === 'signal' ? payloadProblems([...program.nodes.values()], decision) : [];
+}
+
+function pathProblems(program: Program, path: string | undefined): readonly SubmissionProblem[] {
+  if (path === undefined || program.nodes.has(definitionPath(path))) return [];
+  const detail = `${path} is no activity of this workflow. GET /orders/{id} lists those of the order.`;
+  return [{ pointer: '/path', code: 'no-such-step', detail }];
+}
+
+function reportReasons({ openReports }: Judged): readonly InstructionRefusal[] {
+  if (openReports < openReportsMax) return [];
+  const detail = `The order is stopped, and ${openReportsMax} exceptions from outside wait with it, which is the limit. Decide about the order first.`;
+  return [refusal('too-large', detail)];
 }
 
 type Nodes = readonly { readonly activity: string; readonly signal?: unknown; readonly payload?: unknown }[];

@@ -1,6 +1,6 @@
 import { InvariantError, UnreadableRecordError } from '#ports/errors';
 import type { Found, Orders } from '#roles/scheduler/orders';
-import type { Decision } from './instruction.ts';
+import type { Given } from './instruction.ts';
 
 /** Reads the order that a decision is about; resolves to undefined if it does not exist. */
 export type Find = (orderId: string) => Promise<Found | undefined>;
@@ -9,7 +9,7 @@ export type Find = (orderId: string) => Promise<Found | undefined>;
  * Runs `decide` on the order as it is stored. To undo or terminate an order, a damaged or inconsistent instance is rebuilt if
  * necessary: `decide` then runs again with another way to find the order.
  */
-export async function onOrder<T>({ kind }: Decision, orders: Orders, decide: (find: Find) => Promise<T>): Promise<T> {
+export async function onOrder<T>({ kind }: Given, orders: Orders, decide: (find: Find) => Promise<T>): Promise<T> {
   const stored: Find = async (orderId) => {
     const loaded = await orders.load(orderId);
     return loaded && { loaded, losses: [] };

@@ -20,13 +20,22 @@ export const callKey = (caller: string, key: string, asked: Json): CallKey => ({
  */
 export const storedCallKey = ({ name, asked }: CallKey, key: OrderKey | undefined): string => `${name}.${short(asked, key)}`;
 
-/** Returns `replayed` when the same call was carried out before, `reused` when another call had this key. */
-export function callBefore(keys: readonly string[] | undefined, key: string | undefined): 'replayed' | 'reused' | undefined {
-  const [given] = key?.split('.') ?? [];
-  const before = keys?.findLast((each) => each.split('.')[0] === given);
+/** An earlier call with the same key. `exception`: the number of the exception that it reported. */
+export type CallBefore = { readonly outcome: 'replayed'; readonly exception?: number } | { readonly outcome: 'key-reused' };
+
+/** Returns the call that had this key before; undefined if there was none. */
+export function callBefore(keys: readonly string[] | undefined, key: string | undefined): CallBefore | undefined {
+  const [name, content] = key?.split('.') ?? [];
+  const before = keys?.findLast((each) => each.split('.')[0] === name);
   if (before === undefined) return undefined;
-  return before === key ? 'replayed' : 'reused';
+  const [, same, exception] = before.split('.');
+  if (same !== content) return { outcome: 'key-reused' };
+  return { outcome: 'replayed', ...(exception === undefined ? {} : { exception: Number(exception) }) };
 }
+
+/** Adds the number of the exception that the call reported to its key. */
+export const withException = (key: string | undefined, seq: number): string | undefined =>
+  key === undefined ? undefined : `${key}.${seq}`;
 
 const short = (value: Json, key: OrderKey | undefined): string => {
   const text = JSON.stringify(value);
@@ -43,12 +52,10 @@ export function withKey(instance: Instance, key: string | undefined): Instance {
 /** The least time for which a repeated call is recognized. */
 export const keyKeptMs = 24 * 3_600_000;
 
-type Found = ReturnType<typeof callBefore>;
-
 /** The keys that a state has dropped, each as a document for one day. Most orders have none. */
 export interface CallKeys {
   /** Finds an earlier call with this key; resolves to undefined if there is none. */
-  before(orderId: string, instance: Instance, key: string | undefined): Promise<Found>;
+  before(orderId: string, instance: Instance, key: string | undefined): Promise<CallBefore | undefined>;
   /** Stores the oldest key before a write drops it from the state. Idempotent. */
   pageOut(orderId: string, instance: Instance): Promise<void>;
 }

@@ -24,13 +24,14 @@ import { checkOfPlan } from './check.ts';
 import { type InstructionPlan, instructionPlan, judgedOf, problemsWith, refusalsOf, schemasIn } from './feasibility.ts';
 import { type Find, onOrder } from './find.ts';
 import { type CallKey, createCallKeys, storedCallKey } from './idempotency.ts';
-import type { Decision } from './instruction.ts';
+import { type Given, isInstruction } from './instruction.ts';
 import { bringsValues, withPayloadSealed } from './sealed-payload.ts';
 
 export type Instructed =
-  | { readonly outcome: 'done'; readonly rev: number }
+  /** `exception`: the number of the exception that was reported. */
+  | { readonly outcome: 'done'; readonly rev: number; readonly exception?: number }
   /** The same call, under the same idempotency key, was carried out before. */
-  | { readonly outcome: 'replayed'; readonly rev: number }
+  | { readonly outcome: 'replayed'; readonly rev: number; readonly exception?: number }
   /** Another call had this idempotency key. */
   | { readonly outcome: 'key-reused' }
   /** The answer to a dry run. `plan`: how the order would stand; absent if the instruction is infeasible. */
@@ -45,7 +46,7 @@ export type Instructed =
  *
  * @throws InstanceLockedError when another host holds the lease for longer than the lock policy waits.
  */
-export type Instruct = (orderId: string, decision: Decision, how: How) => Promise<Instructed>;
+export type Instruct = (orderId: string, decision: Given, how: How) => Promise<Instructed>;
 
 interface How {
   /** Names the call, so that a write that applied it is recognized. */
@@ -95,17 +96,17 @@ export function createInstructing(
     const orderKey = await keyFor(loaded, decision, how, keys);
     const key = how.key && storedCallKey(how.key, orderKey);
     const before = await callKeys.before(orderId, loaded.instance, key);
-    if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
+    if (before !== undefined) return before.outcome === 'replayed' ? { ...before, rev } : before;
     if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
     const past = await pastFor(loaded, decision, store);
     const judged = judgedOf(loaded, { schemas, now: readAt, past, programs: definitions.program });
-    const seal = (): Decision => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
+    const seal = (): Given => (orderKey && keys ? withPayloadSealed(judged, decision, orderKey, keys) : decision);
     return refused(found, decision, { judged, heldBy, dryRun }) ?? carryOut(loaded, seal(), { ...how, key, judged }, now);
   }
 
   async function carryOut(
     loaded: Loaded,
-    decision: Decision,
+    decision: Given,
     how: Omit<How, 'key'> & { readonly key: string | undefined; readonly judged: Judged },
     now: number,
   ): Promise<Instructed | 'lost'> {
@@ -123,7 +124,8 @@ export function createInstructing(
       leavesUnsent: true,
       ...(beside ? { beside: (after: StateHead) => beside(loaded.record, after) } : {}),
     });
-    return saved === 'written' ? { outcome: 'done', rev: rev + 1 } : 'lost';
+    if (saved !== 'written') return 'lost';
+    return { outcome: 'done', rev: rev + 1, ...(planned.reported === undefined ? {} : { exception: planned.reported }) };
   }
 
   async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
@@ -141,13 +143,13 @@ export function createInstructing(
 }
 
 /** Reads the journal if the kind of the instruction needs it. */
-async function pastFor({ program, order, instance }: Loaded, decision: Decision, store: Pick<Store, 'pages'>): Promise<Past> {
-  if (decision.kind === 'signal' || !kindOf(decision).readsHistory) return new Map();
+async function pastFor({ program, order, instance }: Loaded, decision: Given, store: Pick<Store, 'pages'>): Promise<Past> {
+  if (!isInstruction(decision) || !kindOf(decision).readsHistory) return new Map();
   return pastOf(program, subjectOf(order), wholeJournal(await store.pages(order.orderId), instance.tail));
 }
 
 /** Decrypts the order's key if the call needs it: to compare its content with that of an earlier call, or to seal its payload. */
-async function keyFor({ order }: Loaded, decision: Decision, how: How, keys: Keys | undefined): Promise<OrderKey | undefined> {
+async function keyFor({ order }: Loaded, decision: Given, how: How, keys: Keys | undefined): Promise<OrderKey | undefined> {
   const needsKey = how.key !== undefined || bringsValues(decision);
   return needsKey && order.key !== undefined ? orderKeyIn(order.key, order.orderId, keys) : undefined;
 }
@@ -160,7 +162,7 @@ interface Looked {
 }
 
 /** Returns why a decision cannot be carried out on the order; undefined if it can. */
-function refused({ loaded, losses }: Found, decision: Decision, { judged, heldBy, dryRun }: Looked): Instructed | undefined {
+function refused({ loaded, losses }: Found, decision: Given, { judged, heldBy, dryRun }: Looked): Instructed | undefined {
   const refusals = [
     ...(heldBy === undefined ? [] : [held(heldBy)]),
     ...refusalsOf(judged, decision),
@@ -196,11 +198,16 @@ interface Named {
   readonly past: Past;
 }
 
-const incomingOf = (decision: Decision, { id, key, past }: Named): Incoming => ({
+const incomingOf = (decision: Given, { id, key, past }: Named): Incoming => ({
   id,
-  ...(decision.kind === 'signal' ? { type: 'signal', signal: decision } : { type: 'instruction', instruction: decision, past }),
+  ...contentOf(decision, past),
   ...(key === undefined ? {} : { key }),
 });
+
+function contentOf(decision: Given, past: Past) {
+  if (isInstruction(decision)) return { type: 'instruction', instruction: decision, past } as const;
+  return decision.kind === 'signal' ? ({ type: 'signal', signal: decision } as const) : ({ type: 'report', report: decision } as const);
+}
 
 /**
  * Converts an error of a decision that would violate an invariant or a size limit to a refusal.

@@ -11,5 +11,21 @@ export interface Signal {
   readonly payload: Json;
 }
 
+/** An exception that a person or another system reports (F-164). */
+export interface Report {
+  readonly kind: 'report';
+  readonly by: string;
+  readonly type: string;
+  readonly message: string;
+  /** The activity that it is about, whether it has begun or not. Absent: the order as a whole. */
+  readonly path?: string;
+  readonly data?: Json;
+}
+
 /** An instruction or a signal of one call. */
 export type Decision = Instruction | Signal;
+
+/** Anything that a call brings to an order. */
+export type Given = Decision | Report;
+
+export const isInstruction = (given: Given): given is Instruction => given.kind !== 'signal' && given.kind !== 'report';

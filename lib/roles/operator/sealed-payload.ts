@@ -9,16 +9,16 @@ import { secretOutputAt } from '#roles/scheduler/redaction';
 import { markedIn } from '#roles/secrets/marked';
 import type { OrderKey } from '#roles/secrets/order-key';
 import { sealed, withSecretsSealed } from '#roles/secrets/sealing';
-import type { Decision } from './instruction.ts';
+import type { Given } from './instruction.ts';
 
 type Order = Pick<Judged, 'program' | 'state' | 'schemas' | 'programs'>;
 
 /** Whether a decision of this kind brings values that may hold secrets. */
-export const bringsValues = ({ kind }: Decision): boolean =>
+export const bringsValues = ({ kind }: Given): boolean =>
   kind === 'signal' || kind === 'resubmit' || kind === 'skip' || kind === 'replace-input' || kind === 'restart';
 
 /** Encrypts the secret fields of the values that a decision brings. They have been checked before. */
-export function withPayloadSealed(order: Order, decision: Decision, key: OrderKey, keys: Keys): Decision {
+export function withPayloadSealed(order: Order, decision: Given, key: OrderKey, keys: Keys): Given {
   const { program } = order;
   const random = (bytes: number) => keys.random(bytes);
   if (decision.kind === 'signal') {
@@ -38,7 +38,7 @@ export function withPayloadSealed(order: Order, decision: Decision, key: OrderKe
   return { ...decision, input: withReplaced(decision.input, secretInputAt(order, path), seal) };
 }
 
-type Restarting = Extract<Decision, { kind: 'restart' }>;
+type Restarting = Extract<Given, { kind: 'restart' }>;
 
 /** Encrypts the secrets of the body of a new order. A mask stands for the secret that is there, and is replaced later. */
 function restartSealed({ program, programs }: Order, decision: Restarting, seal: (secret: Json, at: string) => Json): Restarting {

@@ -1,9 +1,11 @@
 import type { EventContent, RuledAction } from '#core/data/event';
 import type { Json } from '#core/data/json';
 import type { Blocked } from '#core/data/state';
-import { isRemote } from '#core/definition/definition';
+import { isRemote, type RemoteActivity } from '#core/definition/definition';
 import { nodeAt, stepAt } from '#core/definition/program';
 import type { Handling } from '#core/exceptions/exception';
+import { isUnknown } from '#core/instructions/outcome';
+import { placeOf as whereIs } from '#core/instructions/place';
 import { ruleFailed } from '#core/rules/faults';
 import type { DecidedAction, Decision } from '#core/rules/situation';
 import type { TaskWishes } from '#roles/exceptions/causes';
@@ -26,21 +28,21 @@ export function actOnException(draft: Draft, blocked: Blocked, decision: Decisio
     control,
     round,
   });
-  const instructed = (instruction: Instructed, control: Handling['control']): Acted => ({
-    how: 'acted',
-    draft: applyEvent(draft, { type: 'instructed', instruction }),
-    control,
-    round: 0,
-  });
+  const goOn: EventContent = { type: 'decided', rule: { id: ruleId, version: decision.version }, action: { kind: 'go-on' } };
+  const instructed = (instruction: Instructed, control: Handling['control']): Acted => {
+    const given = applyEvent(draft, { type: 'instructed', instruction });
+    // An instruction about an activity for which the order is not blocked leaves the order blocked.
+    return { how: 'acted', draft: blocked.reported ? applyEvent(given, goOn) : given, control, round: 0 };
+  };
   const refusal = refusalOf(draft, blocked, action);
   if (refusal !== undefined) return decided({ kind: 'raise', fault: ruleFailed(ruleId, refusal), toPerson: true }, 'none');
   switch (action.kind) {
     case 'retry':
       return decided({ kind: 'retry', afterSeconds: action.afterSeconds }, 'ready');
     case 'skip':
-      return instructed({ kind: 'skip', path: blocked.path, output: action.output, effect: 'none' }, 'resumed');
+      return instructed({ kind: 'skip', path: placeOf(blocked), output: action.output, effect: 'none' }, 'resumed');
     case 'replace-input':
-      return instructed({ kind: 'replace-input', path: blocked.path, input: action.input }, 'ready');
+      return instructed({ kind: 'replace-input', path: placeOf(blocked), input: action.input }, 'ready');
     case 'raise': {
       const { fault, toPerson, round } = action;
       return decided({ kind: 'raise', fault, toPerson }, toPerson ? 'none' : 'resumed', round);
@@ -94,20 +96,39 @@ export const withTask = (draft: Draft, cause: string, wishes: TaskWishes): Draft
   };
 };
 
-/** Returns why an action cannot be carried out at the blocked activity: only the values of the order tell. */
-function refusalOf(draft: Draft, { path }: Blocked, action: DecidedAction): string | undefined {
+/** Returns the path of the activity that an exception is about. One from outside may be about an activity that has not begun. */
+const placeOf = ({ path, fault, reported }: Blocked): string => (reported ? (fault.source ?? path) : path);
+
+/** Returns why an action cannot be carried out at the activity of the exception: only the values of the order tell. */
+function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction): string | undefined {
   if (action.kind !== 'skip' && action.kind !== 'replace-input') return undefined;
+  const path = placeOf(blocked);
   const { program } = draft.loaded;
   const node = nodeAt(program, path);
-  const local = stepAt(program, draft.instance.state, path);
-  const isOpen = draft.instance.state.activities[path]?.awaitsPerson === true;
-  if (!isRemote(node) || !isOpen) return `${action.kind} needs a step that has failed, and ${path} is none.`;
+  if (!isRemote(node)) return `${action.kind} needs a step, and ${path} is none.`;
+  const notNow = blocked.reported ? notNowReported(draft, path, action.kind) : notNowFailed(draft, path, action.kind);
+  if (notNow !== undefined) return notNow;
   if (action.kind === 'replace-input' && action.path !== path)
-    return `it replaces the input of ${action.path}, but the order is blocked at ${path}.`;
+    return `it replaces the input of ${action.path}, but the exception is about ${path}.`;
+  return action.kind === 'skip' ? outputProblem(draft, node, action.output) : undefined;
+}
+
+function notNowFailed({ loaded: { program }, instance: { state } }: Draft, path: string, kind: string): string | undefined {
+  if (state.activities[path]?.awaitsPerson !== true) return `${kind} needs a step that has failed, and ${path} is none.`;
+  const local = stepAt(program, state, path);
   if (local && local.attempt > 0 && local.phase === 'unknown')
     return `the outcome of the last request of ${path} is unknown, so the step may have been done.`;
-  if (action.kind === 'skip') return outputProblem(draft, node, action.output);
   return undefined;
+}
+
+/** An exception from outside is about a step that is at work, or has not begun. */
+function notNowReported({ loaded: { program }, instance: { state } }: Draft, path: string, kind: string): string | undefined {
+  const place = whereIs(program, state, path);
+  if (place === 'ahead') return undefined;
+  if (place !== 'open') return `${path} is closed, or is not on the way of the order.`;
+  const { undo, noUndo } = nodeAt(program, path) as RemoteActivity;
+  if (kind === 'skip') return undo || noUndo ? undefined : `${path} is at work and has no undo.`;
+  return isUnknown(program, state, path) ? `nobody knows what became of the last request of ${path}.` : undefined;
 }
 
 function outputProblem(

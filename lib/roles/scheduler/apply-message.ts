@@ -10,6 +10,7 @@ import { saidBy, standing } from './given-instructions.ts';
 import { lockFor, unlock } from './order-lock.ts';
 import { secretsOf } from './redaction.ts';
 import { isForAgent, isValid, replied } from './replies.ts';
+import { report } from './reports.ts';
 import { noteRestart } from './restarts.ts';
 import { blockLikeRecord } from './supervisor-notes.ts';
 import type { Incoming } from './types.ts';
@@ -19,7 +20,7 @@ export function applyMessage(draft: Draft, message: Incoming): Draft {
   const applied = appliedMessage(draft, message);
   if (message.type === 'wake-up') return applied;
   // Suspending an unclaimed order changes its record, but not its instance.
-  const isTaken = applied.instance.state !== draft.instance.state || message.type === 'instruction';
+  const isTaken = applied.instance.state !== draft.instance.state || message.type === 'instruction' || message.type === 'report';
   return isTaken ? { ...applied, taken: [...applied.taken, message.id] } : applied;
 }
 
@@ -39,6 +40,8 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
       return instruct(draft, message);
     case 'signal':
       return signal(draft, message.signal, message.key);
+    case 'report':
+      return report(draft, message);
     case 'lock':
       return lockFor(draft, message);
     case 'unlock':
@@ -76,7 +79,10 @@ function instruct(draft: Draft, { instruction, key, past = new Map() }: Extract<
   const { keepsRest, changesRecord } = kindOf(instruction);
   const given = givenFact(draft, instruction);
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
-  const decided = withoutTasks(noteRestart({ ...noted, decidedBy: { by, reason } }, instruction), kind);
+  const decided = withoutTasks(
+    noteRestart({ ...noted, decidedBy: { by, reason, ...(leavesTasks(kind) ? { leavesTasks: true } : {}) } }, instruction),
+    kind,
+  );
   const { program, order } = draft.loaded;
   const asked = { program, state: decided.instance.state, subject: subjectOf(order), past };
   const content = contentOf(instruction, asked);
@@ -100,9 +106,12 @@ function givenFact(draft: Draft, instruction: Instruction) {
   return { type: 'InstructionGiven', kind, by, reason, before, ...(Object.keys(said).length > 0 ? { after: said } : {}) } as const;
 }
 
+/** Whether an instruction of this kind leaves the tasks of the order to somebody. */
+const leavesTasks = (kind: Instruction['kind']): boolean => kind === 'suspend' || kind === 'acknowledge';
+
 /** A person has decided about the order: what rules asked of people is done. */
 function withoutTasks(draft: Draft, kind: Instruction['kind']): Draft {
-  if (!draft.instance.rules?.tasks || kind === 'suspend' || kind === 'acknowledge') return draft;
+  if (!draft.instance.rules?.tasks || leavesTasks(kind)) return draft;
   const { tasks: _, ...rules } = draft.instance.rules;
   return { ...draft, instance: { ...draft.instance, rules } };
 }

@@ -32,7 +32,7 @@ export interface Draft {
   /** Ids of the wake-ups among the messages. */
   readonly wakeUps: readonly string[];
   /** The person whose decision this transition carries out. */
-  readonly decidedBy?: { readonly by: string; readonly reason: string };
+  readonly decidedBy?: { readonly by: string; readonly reason: string; readonly leavesTasks?: true };
   /** Whether the order must be written. */
   readonly changed: boolean;
   /** The page that must be read before the next event can be applied. */
@@ -42,6 +42,8 @@ export interface Draft {
   /** Tasks that rules ask for, by their causes. */
   readonly wishes?: { readonly [cause: string]: TaskWishes };
   readonly hits?: readonly RuleHit[];
+  /** The number of the exception from outside that this transition takes. */
+  readonly reported?: { readonly seq: number; readonly by: string };
 }
 
 /** A diagnosed exception that waits for a person. */

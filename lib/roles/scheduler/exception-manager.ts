@@ -71,7 +71,8 @@ function manage(draft: Draft, detected: Detected, origin: Origin): Managed {
   const { blocked, cause, exception } = detected;
   const decided = decisionsFor(draft, detected, origin);
   if (decided === 'needs journal') return { goesOn: false, draft: { ...draft, needs: 'journal' } };
-  const facts = detectionOf(draft, cause, exception.seq, decided?.asked.slice(0, askedMax) ?? []);
+  const by = draft.reported?.seq === exception.seq ? draft.reported.by : undefined;
+  const facts = detectionOf(draft, cause, exception.seq, decided?.asked.slice(0, askedMax) ?? [], by);
   const diagnosed = decided ? noteDecided(addFacts(draft, facts), decided, exception.id) : addFacts(draft, facts);
   const main = decided?.decisions.find(({ mode, action }) => mode === 'enforce' && action.kind !== 'announce');
   const acted: Acted = main ? actOnException(diagnosed, blocked, main) : { how: 'left' };

@@ -36,7 +36,8 @@ export type OrderFact =
   | { readonly type: 'OrderUnlocked'; readonly by: string; readonly expired?: true }
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
   /** The three phases of an exception (F-131). */
-  | { readonly type: 'ExceptionDetected'; readonly exceptionId: string }
+  /** `by`: the person who reported it. */
+  | { readonly type: 'ExceptionDetected'; readonly exceptionId: string; readonly by?: string }
   | {
       readonly type: 'ExceptionDiagnosed';
       readonly exceptionId: string;

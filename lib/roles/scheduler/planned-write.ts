@@ -37,6 +37,7 @@ export function plannedWrite(draft: Draft): PlannedWrite {
     outbox,
     taken,
     ...(recorded.hits ? { hits: recorded.hits } : {}),
+    ...(recorded.reported === undefined ? {} : { reported: recorded.reported.seq }),
   };
 }
 
@@ -67,7 +68,7 @@ function recordBlocked(draft: Draft): Draft {
 }
 
 /** Moves the order to Error. The alert is part of the same write, so neither exists without the other. */
-function enterError(draft: Draft, fault: Fault): Draft {
+export function enterError(draft: Draft, fault: Fault): Draft {
   const errorGen = draft.record.errorGen + 1;
   const inError = patchRecord(draft, { processState: 'Error', errorGen, fault: summaryIn(draft, fault) });
   return alertBlocked(inError, 'Order In Error', `${announcedAs(inError.record)}#${errorGen}`, fault);

@@ -6,7 +6,7 @@ import type { Condition, Handling } from '#core/exceptions/exception';
 import { ruleFaults } from '#core/rules/faults';
 import type { AskedRule } from '#core/rules/situation';
 import type { OpenCause } from '#ports/records';
-import { type Cause, closed, exceptionFor, opened } from '#roles/exceptions/causes';
+import { type Cause, closed, exceptionFor, isReport, opened } from '#roles/exceptions/causes';
 import { exceptionIdOf } from '#roles/exceptions/ids';
 import { addFacts, addToOutbox, current, type Draft, failureCountOf, patchRecord } from './draft.ts';
 import type { OrderFact } from './instance.ts';
@@ -21,10 +21,16 @@ export function recordCauses(draft: Draft): Draft {
   const causes = causesOf(draft);
   const names = new Set(causes.map(({ name }) => name));
   const known = draft.record.open ?? [];
-  const gone = known.filter(({ cause }) => !names.has(cause));
+  const gone = known.filter((each) => !names.has(each.cause) && !(isReport(each) && standsStill(draft)));
   const isKnown = ({ name }: Cause): boolean => known.some(({ cause }) => cause === name);
   return causes.filter((cause) => !isKnown(cause)).reduce(open, gone.reduce(close, draft));
 }
+
+/** Whether an order stays stopped: nobody has decided about it. Exceptions that came from outside meanwhile stay open as long. */
+const standsStill = ({ record, instance: { state }, decidedBy }: Draft): boolean =>
+  state.phase !== 'closed' &&
+  (decidedBy === undefined || decidedBy.leavesTasks === true) &&
+  (record.processState === 'Error' || record.suspended || state.ending !== undefined);
 
 function open(draft: Draft, cause: Cause): Draft {
   const result = opened(draft.record, cause, draft.now);
@@ -50,10 +56,16 @@ export function closeCause(draft: Draft, cause: OpenCause, handling: Handling): 
 }
 
 /** Returns the facts of the first two phases of an exception. */
-export function detectionOf({ record, now }: Draft, cause: Cause, seq: number, rules: readonly AskedRule[]): readonly OrderFact[] {
+export function detectionOf(
+  { record, now }: Draft,
+  cause: Cause,
+  seq: number,
+  rules: readonly AskedRule[],
+  by?: string,
+): readonly OrderFact[] {
   const { id: exceptionId, class: faultClass, fingerprint } = exceptionFor(record, cause, seq, now);
   return [
-    { type: 'ExceptionDetected', exceptionId },
+    { type: 'ExceptionDetected', exceptionId, ...(by === undefined ? {} : { by }) },
     { type: 'ExceptionDiagnosed', exceptionId, class: faultClass, fingerprint, rules },
   ];
 }

@@ -8,7 +8,7 @@ import type { Past } from '#core/instructions/past';
 import type { RuleSet } from '#core/rules/rule-set';
 import type { OrderRecord, OutboxEntry, StateRecord } from '#ports/records';
 import type { Page } from '#ports/store';
-import type { Instruction, Signal } from '#roles/operator/instruction';
+import type { Instruction, Report, Signal } from '#roles/operator/instruction';
 import type { Instance } from './instance.ts';
 
 /** A message for one order. It counts at most once. */
@@ -25,6 +25,7 @@ export type Incoming = { readonly id: string } & (
   | { readonly type: 'lock'; readonly by: string; readonly reason: string; readonly until: number }
   | { readonly type: 'unlock'; readonly by: string }
   | { readonly type: 'signal'; readonly signal: Signal; readonly key?: string }
+  | { readonly type: 'report'; readonly report: Report; readonly key?: string }
 );
 
 /** One order as it was loaded, with its instance decoded. */
@@ -76,6 +77,8 @@ export interface PlannedWrite {
   /** Ids of the messages that changed something. */
   readonly taken: readonly string[];
   readonly hits?: readonly RuleHit[];
+  /** The number of the exception that a call reported. */
+  readonly reported?: number;
 }
 
 /** A read that the plan needs first: the rev of an undo page, or the pages of the journal. */

@@ -5,10 +5,11 @@ import { type Law, on } from './law.ts';
  * An order has one open cause for each time that it is in Error, from the write that puts it there to the write that takes it out. Each
  * cause opens a task once, and closes it once, for good (S28).
  */
-export const causes = (): Law => ({
+export const causes = (withoutTask = new Set<string>()): Law => ({
   name: 'causes',
   after: on(['written'], ({ before, after }) => {
     const { orderId, processState, errorGen, open = [] } = after;
+    for (const { seq, hasNoTask } of open) if (hasNoTask) withoutTask.add(`${announcedAs(after)}/cause/${seq}`);
     const errors = open.filter(({ cause }) => cause.startsWith('error/')).map(({ cause }) => cause);
     const wanted = processState === 'Error' ? [`error/${errorGen}`] : [];
     // Quarantine adds its cause to an order in Error; the next write of the scheduler closes the older one.
@@ -27,6 +28,8 @@ export const causes = (): Law => ({
         // A rule has handled the exception in the write that detected it.
         const atOnce = [...(announced.get(`${id}/exception`) ?? [])].some((text) => text.includes('"handling":'));
         if (atOnce && !openNow.has(seq) && !isClosed) return announced.has(`${id}/task`) ? [`task ${id} was opened for nobody`] : [];
+        // An exception from outside is part of the task that was open already.
+        if (withoutTask.has(id)) return announced.has(`${id}/exception`) ? [] : [`exception ${id} was never announced`];
         return [
           ...(announced.has(`${id}/task`) ? [] : [`task ${id} was never announced`]),
           ...(isClosed === openNow.has(seq)

@@ -1,0 +1,46 @@
+import type { Fault } from '#core/data/fault';
+import { reported } from '#roles/exceptions/causes';
+import { withException, withKey } from '#roles/operator/idempotency';
+import type { Report } from '#roles/operator/instruction';
+import { addFacts, addToOutbox, applyEvent, current, type Draft, lock, patchRecord } from './draft.ts';
+import { enterError } from './planned-write.ts';
+import { causeOf, detectionOf } from './record-causes.ts';
+import { secretsOf } from './redaction.ts';
+import { withoutSecrets } from './replies.ts';
+import type { Incoming } from './types.ts';
+
+/**
+ * Takes an exception from outside (F-164). It stops an order at work, and the exception manager treats it like any other. On an order that
+ * is stopped or being undone it is recorded, and changes nothing else.
+ */
+export function report(draft: Draft, { report: given, key }: Extract<Incoming, { type: 'report' }>): Draft {
+  const seq = (draft.record.causes ?? 0) + 1;
+  const fault = withoutSecrets(faultOf(given), secretsOf(current(draft)));
+  const noted: Draft = { ...draft, instance: withKey(draft.instance, withException(key, seq)), reported: { seq, by: given.by } };
+  const { record, instance } = noted;
+  const { phase, ending } = instance.state;
+  const isStopped = record.processState === 'Error' || record.suspended;
+  if (!isStopped && phase === 'initialized') {
+    const stopped = enterError(noted, fault);
+    return addFacts(stopped, detectionOf(stopped, causeOf(stopped, '', fault), seq, [], given.by));
+  }
+  if (isStopped || phase !== 'running' || ending) return recorded(noted, fault);
+  // An order that was reset is claimed first, so that whatever follows has its claim.
+  return applyEvent(record.lockedBy === null ? lock(noted) : noted, { type: 'reported', fault });
+}
+
+const faultOf = ({ type, message, path, data }: Report): Fault => ({
+  type,
+  class: 'unexpected',
+  permanent: true,
+  message,
+  ...(data === undefined ? {} : { data }),
+  ...(path === undefined ? {} : { source: path }),
+});
+
+function recorded(draft: Draft, fault: Fault): Draft {
+  const cause = causeOf(draft, '', fault);
+  const { change, entry } = reported(draft.record, cause, draft.now);
+  const facts = detectionOf(draft, cause, change.causes ?? 0, [], draft.reported?.by);
+  return addToOutbox(addFacts(patchRecord(draft, change), facts), [entry]);
+}
