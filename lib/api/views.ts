@@ -112,13 +112,17 @@ const clientPart = (
 
 const operatorPart = (order: OrderRecord, state: StateHead) => ({
   ...clientPart(order, state),
-  /** The order that called this one. */
-  ...(order.caller ? { parent: order.caller.orderId } : {}),
+  ...parentOf(order),
   failureCount: state.failureCount,
   ...causeOf(state),
   remainingSeconds: remainingSecondsOf(state),
   fault: state.fault && faultView(state.fault),
 });
+
+function parentOf({ caller, handles }: OrderRecord): { readonly parent?: string } {
+  const parent = caller?.orderId ?? handles?.orderId;
+  return parent === undefined ? {} : { parent };
+}
 
 /** The exception and the task of the error in which the order is. */
 function causeOf({ orderId, open = [] }: StateHead): { readonly exceptionId?: string; readonly taskId?: string } {

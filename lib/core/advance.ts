@@ -6,6 +6,7 @@ import { blockForReport, blockOrContinue, exhaust, overdue } from '#core/engine/
 import { markCompensated } from '#core/engine/compensation';
 import { carryOutDecision } from '#core/engine/decisions';
 import { compensateForCaller, terminate } from '#core/engine/ending';
+import { afterHandler } from '#core/engine/handlers';
 import { runJobs } from '#core/engine/jobs';
 import { countLate, forgetLate } from '#core/engine/lateness';
 import { reclaim, repeatWhere, wakeAll } from '#core/engine/repetition';
@@ -72,6 +73,8 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
     case 'terminated':
       restoreTimes(builder);
       return state.phase === 'closed' ? undefined : terminate(builder);
+    case 'handlerEnded':
+      return isOpen(state) ? afterHandler(builder, event) : undefined;
     case 'decided':
       return state.blocked ? carryOutDecision(builder, state.blocked, event.action) : undefined;
     case 'suspended':

@@ -122,6 +122,9 @@ export type Cancel = z.infer<typeof Cancel>;
 /** An order is at its end, and another one replaces it. The record of the ended order says which. */
 export const Restart = z.object({ v: z.literal(messageVersion), type: z.literal('restart'), orderId: id });
 
+/** A rule has another order handle an exception. The record of the order says which. */
+export const Handle = z.object({ v: z.literal(messageVersion), type: z.literal('handle'), orderId: id, seq: z.int().min(1) });
+
 /** Messages that an agent accepts. */
 export const ToAgent = z.discriminatedUnion('type', [Request, Cancel]);
 export type ToAgent = z.infer<typeof ToAgent>;
@@ -158,7 +161,14 @@ export type Reply = z.infer<typeof Reply>;
 export const Heartbeat = z.object({ ...attemptFields, type: z.literal('heartbeat'), sentAt: time, completeBy: time });
 export type Heartbeat = z.infer<typeof Heartbeat>;
 
-export const WakeUp = z.object({ v: z.literal(messageVersion), type: z.literal('wake-up'), orderId: id, sentAt: time });
+/** `handled`: the order that handles an exception of this one has ended. */
+export const WakeUp = z.object({
+  v: z.literal(messageVersion),
+  type: z.literal('wake-up'),
+  orderId: id,
+  sentAt: time,
+  handled: z.object({ seq: z.int().min(1), handler: id, isCompleted: z.boolean(), message: z.string() }).optional(),
+});
 export type WakeUp = z.infer<typeof WakeUp>;
 
 /** A submission from the queue. It has the same limits as a submission through the API. */

@@ -40,10 +40,18 @@ export interface OrderRecord {
   readonly firstGeneration?: number;
   /** The order that this one replaces. */
   readonly restartedFrom?: string;
+  /** The exception that this order handles. */
+  readonly handles?: ExceptionRef;
   /** The caller of this order and its request. */
   readonly caller?: CallerRef;
   /** Body of the 202 response, byte for byte. */
   readonly answer: string;
+}
+
+/** An exception of another order, by its number there. */
+export interface ExceptionRef {
+  readonly orderId: string;
+  readonly seq: number;
 }
 
 /** Returns the part of an order that the core sees. */

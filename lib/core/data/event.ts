@@ -1,4 +1,5 @@
 import type { OrderInstruction } from '#core/instructions/index';
+import type { PastActivity } from '#core/instructions/past';
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
 
@@ -79,9 +80,17 @@ export type Event = EventBase &
     | { readonly type: 'stoodStill'; readonly until: number; readonly goesOn: boolean }
     /** The caller compensates this order after it has completed. */
     | { readonly type: 'compensatedByCaller' }
+    /** The order that handles an exception has ended, and a rule has said how this one goes on then. */
+    | { readonly type: 'handlerEnded'; readonly place: string; readonly next: AfterHandler }
     /** A rule decided about the order. The decision is complete, so that a replay needs no rules. */
     | { readonly type: 'decided'; readonly rule: { readonly id: string; readonly version: number }; readonly action: RuledAction }
   );
+
+/** How an order goes on after the handler of its exception. `place`: the activity that the exception is about. */
+export type AfterHandler =
+  /** The handler did not complete: that is an exception of this order. */
+  | { readonly kind: 'block'; readonly fault: Fault }
+  | { readonly kind: 'resume-at'; readonly path: string; readonly past: { readonly [path: string]: PastActivity } };
 
 /** The action of a rule on an order that an exception has stopped. */
 export type RuledAction =
@@ -90,7 +99,8 @@ export type RuledAction =
   | { readonly kind: 'go-on' }
   /** Raises another fault at the same place. Handlers come first, unless the fault is for a person. */
   | { readonly kind: 'raise'; readonly fault: Fault; readonly toPerson: boolean }
-  | { readonly kind: 'suspend' };
+  /** `again`: a step whose request is open is requested again, too, when the order is resumed. */
+  | { readonly kind: 'suspend'; readonly again?: true };
 
 /** An event without its time and epoch. */
 export type EventContent = Event extends infer E ? (E extends Event ? Omit<E, 'at' | 'epoch'> : never) : never;

@@ -28,7 +28,7 @@ export function carryOutDecision(builder: TransitionBuilder, blocked: Blocked, a
         ? blockAgain(builder, blocked.path, action.fault)
         : goOn(builder, path, () => raise(builder, path, action.fault));
     case 'suspend':
-      return suspendAt(builder, path);
+      return suspendAt(builder, path, blocked.reported ? action.again === true && isAtWork(builder, path) : waitsItself(builder, path));
   }
 }
 
@@ -75,10 +75,9 @@ function blockAgain(builder: TransitionBuilder, path: string, fault: Fault): voi
   block(builder, path, raised);
 }
 
-/** Suspends the order. The activity runs again when a person resumes it. */
-function suspendAt(builder: TransitionBuilder, path: string): void {
-  const failed = waitsItself(builder, path);
+/** Suspends the order. `again`: the activity runs again when the order is resumed. */
+function suspendAt(builder: TransitionBuilder, path: string, again: boolean): void {
   unblock(builder, path);
-  if (failed) builder.patch(path, { waitsUntil: builder.event.at });
+  if (again) builder.patch(path, { waitsUntil: builder.event.at });
   suspend(builder);
 }

@@ -1,6 +1,6 @@
 import { localOf } from '#core/activities/index';
 import type { ActivityState, State } from '#core/data/state';
-import type { StepState } from '#core/data/step-state';
+import { awaitsReply, type StepState } from '#core/data/step-state';
 import { nodeAt, type Program } from '#core/definition/program';
 import type { TransitionBuilder } from './transition-builder.ts';
 
@@ -37,11 +37,14 @@ export function countLate(builder: TransitionBuilder, path: string | undefined, 
     builder.patch(each, { late: (activity.late ?? 0) + 1, ...(waitsUntil === undefined ? {} : { waitsUntil }) });
 }
 
-/** Resets all late counts, because a person has decided. */
+/** Resets all late counts, because a person has decided. The pause of an activity that failed is over. */
 export function forgetLate(builder: TransitionBuilder): void {
   for (const [path, activity] of Object.entries(builder.state.activities)) {
     const { late, waitsUntil, ...rest } = activity;
-    if (late !== undefined || waitsUntil !== undefined) builder.put(path, rest);
+    if (late === undefined && waitsUntil === undefined) continue;
+    const step = builder.stepAt(path);
+    const hasFailed = waitsUntil !== undefined && !(step && awaitsReply(step));
+    builder.put(path, hasFailed ? { ...rest, waitsUntil: Math.min(waitsUntil, builder.event.at) } : rest);
   }
 }
 

@@ -14,6 +14,8 @@ import { type Skip, skip } from './skip.ts';
 import { type Suspend, suspend } from './suspend.ts';
 import { type Terminate, terminate } from './terminate.ts';
 
+export { resumeAt };
+
 /** The kinds of instructions. A new kind needs a file in this folder, its name here and its shape below. */
 const kinds = {
   acknowledge,

@@ -10,6 +10,7 @@ import { ruleFailed } from '#core/rules/faults';
 import type { DecidedAction, Decision } from '#core/rules/situation';
 import type { TaskWishes } from '#roles/exceptions/causes';
 import { applyEvent, type Draft, patchRecord } from './draft.ts';
+import { beginHandler, handlerRefusal } from './handlers.ts';
 
 /** The result of a decision about an exception. */
 export type Acted =
@@ -19,8 +20,14 @@ export type Acted =
 
 type Instructed = Extract<EventContent, { type: 'instructed' }>['instruction'];
 
+/** The exception for which an order is blocked, with its number. */
+interface Stopped {
+  readonly blocked: Blocked;
+  readonly seq: number;
+}
+
 /** Carries out the decision of a rule about the exception that blocks the order. */
-export function actOnException(draft: Draft, blocked: Blocked, decision: Decision): Acted {
+export function actOnException(draft: Draft, { blocked, seq }: Stopped, decision: Decision): Acted {
   const { action, executor, ruleId } = decision;
   const decided = (ruled: RuledAction, control: Handling['control'], round = 0): Acted => ({
     how: 'acted',
@@ -47,6 +54,8 @@ export function actOnException(draft: Draft, blocked: Blocked, decision: Decisio
       const { fault, toPerson, round } = action;
       return decided({ kind: 'raise', fault, toPerson }, toPerson ? 'none' : 'resumed', round);
     }
+    case 'handle':
+      return { how: 'acted', draft: beginHandler(draft, decision, action, { blocked, seq }), control: action.control, round: 0 };
     case 'suspend':
       return suspended(draft, decision, decided({ kind: 'suspend' }, 'ready'));
     case 'compensate':
@@ -101,6 +110,7 @@ const placeOf = ({ path, fault, reported }: Blocked): string => (reported ? (fau
 
 /** Returns why an action cannot be carried out at the activity of the exception: only the values of the order tell. */
 function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction): string | undefined {
+  if (action.kind === 'handle') return handlerRefusal(draft);
   if (action.kind !== 'skip' && action.kind !== 'replace-input') return undefined;
   const path = placeOf(blocked);
   const { program } = draft.loaded;

@@ -1,18 +1,18 @@
 import { withoutTexts } from '#core/definition/secrets';
 import { kindOf } from '#core/instructions/index';
-import { type StateRecord, subjectOf } from '#ports/records';
+import { subjectOf } from '#ports/records';
 import { contentOf } from '#roles/operator/event-content';
 import { withKey } from '#roles/operator/idempotency';
 import type { Instruction, Signal } from '#roles/operator/instruction';
-import { thawedDue } from './deadlines.ts';
+import { claim, isUnclaimed, resume, start } from './claiming.ts';
 import { addFacts, applyEvent, current, type Draft, lock, patchRecord } from './draft.ts';
 import { saidBy, standing } from './given-instructions.ts';
+import { handlerEnded, withoutHandlers } from './handlers.ts';
 import { lockFor, unlock } from './order-lock.ts';
 import { secretsOf } from './redaction.ts';
 import { isForAgent, isValid, replied } from './replies.ts';
 import { report } from './reports.ts';
 import { noteRestart } from './restarts.ts';
-import { blockLikeRecord } from './supervisor-notes.ts';
 import type { Incoming } from './types.ts';
 
 /** Applies one message to the order, and notes whether the message changed something. */
@@ -20,7 +20,11 @@ export function applyMessage(draft: Draft, message: Incoming): Draft {
   const applied = appliedMessage(draft, message);
   if (message.type === 'wake-up') return applied;
   // Suspending an unclaimed order changes its record, but not its instance.
-  const isTaken = applied.instance.state !== draft.instance.state || message.type === 'instruction' || message.type === 'report';
+  const isTaken =
+    applied.instance.state !== draft.instance.state ||
+    message.type === 'instruction' ||
+    message.type === 'report' ||
+    message.type === 'handled';
   return isTaken ? { ...applied, taken: [...applied.taken, message.id] } : applied;
 }
 
@@ -42,6 +46,8 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
       return signal(draft, message.signal, message.key);
     case 'report':
       return report(draft, message);
+    case 'handled':
+      return handlerEnded(draft, message);
     case 'lock':
       return lockFor(draft, message);
     case 'unlock':
@@ -54,17 +60,6 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
       return isUnclaimed(draft.record) ? claim(woken) : woken;
     }
   }
-}
-
-/** Moves a Pending order to Processing in one write: claims it, then starts it or continues it after a reset. */
-export function claim(draft: Draft): Draft {
-  const locked = lock(draft);
-  return locked.instance.state.phase === 'initialized' ? start(locked) : applyEvent(locked, { type: 'reclaimed' });
-}
-
-function start(draft: Draft): Draft {
-  const called = draft.loaded.order.caller ? { called: true as const } : {};
-  return applyEvent(draft, { type: 'started', stepMs: draft.record.stepMs, ...called });
 }
 
 /** Applies a signal. Unlike an instruction, it leaves an order in Error there; the order keeps the signal. */
@@ -87,7 +82,7 @@ function instruct(draft: Draft, { instruction, key, past = new Map() }: Extract<
   const asked = { program, state: decided.instance.state, subject: subjectOf(order), past };
   const content = contentOf(instruction, asked);
   if (kind === 'suspend') return applyEvent(patchRecord(decided, { suspended: true }), content);
-  if (kind === 'resume') return resume(decided);
+  if (kind === 'resume') return resume(withoutHandlers(decided));
   if (keepsRest?.(asked, instruction)) return applyEvent(patchRecord(decided, changesRecord?.(instruction) ?? {}), content);
   const freed = patchRecord(decided, { processState: 'Processing', fault: null, suspended: false });
   // An order that went into Error unclaimed, or after a reset, is claimed by this instruction.
@@ -116,24 +111,9 @@ function withoutTasks(draft: Draft, kind: Instruction['kind']): Draft {
   return { ...draft, instance: { ...draft.instance, rules } };
 }
 
-/** Resumes the order, and claims it if it is unclaimed. If it went into Error meanwhile, it becomes blocked. */
-function resume(draft: Draft): Draft {
-  const { phase, suspendedAt = draft.now } = draft.instance.state;
-  const nextDueFor = thawedDue(draft.record.nextDueFor, Math.max(0, draft.now - suspendedAt));
-  const thawed = patchRecord(draft, { suspended: false, nextDueFor });
-  const isFree = isUnclaimed(thawed.record);
-  if (isFree && phase === 'initialized') return claim(thawed);
-  const resumed = applyEvent(isFree ? lock(thawed) : thawed, { type: 'resumed' });
-  return blockLikeRecord(isFree ? applyEvent(resumed, { type: 'reclaimed' }) : resumed);
-}
-
 /** Begins to undo a completed order for its caller. The order is Processing until its effects are undone. */
 function compensateForCaller(draft: Draft): Draft {
   const { phase, outcome, called } = draft.instance.state;
   if (phase !== 'closed' || outcome !== 'completed' || !called) return draft;
   return applyEvent(patchRecord(lock(draft), { outcome: null }), { type: 'compensatedByCaller' });
 }
-
-/** Whether a scheduler may claim the order: it is Pending, unclaimed and not suspended. */
-const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean =>
-  processState === 'Pending' && lockedBy === null && !suspended;

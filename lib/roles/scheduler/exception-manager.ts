@@ -75,7 +75,7 @@ function manage(draft: Draft, detected: Detected, origin: Origin): Managed {
   const facts = detectionOf(draft, cause, exception.seq, decided?.asked.slice(0, askedMax) ?? [], by);
   const diagnosed = decided ? noteDecided(addFacts(draft, facts), decided, exception.id) : addFacts(draft, facts);
   const main = decided?.decisions.find(({ mode, action }) => mode === 'enforce' && action.kind !== 'announce');
-  const acted: Acted = main ? actOnException(diagnosed, blocked, main) : { how: 'left' };
+  const acted: Acted = main ? actOnException(diagnosed, { blocked, seq: exception.seq }, main) : { how: 'left' };
   if (acted.how === 'acted' && main) {
     const handling: Handling = { by: 'rule', id: main.ruleId, control: acted.control, at: draft.now };
     return { goesOn: true, draft: handled(acted.draft, detected, handling), round: acted.round };

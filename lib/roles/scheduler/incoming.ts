@@ -17,6 +17,10 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
   const message = ToScheduler.safeParse(jsonIn(body)).data;
   if (!message) return undefined;
   const { orderId } = message;
+  if (message.type === 'wake-up' && message.handled) {
+    const { handled } = message;
+    return { orderId, incoming: { id: `handled@${handled.seq}`, type: 'handled', ...handled } };
+  }
   if (message.type === 'wake-up') return { orderId, incoming: { id: `wake-up@${message.sentAt}`, type: 'wake-up' } };
 
   const agent = agentOfReplies(queue);

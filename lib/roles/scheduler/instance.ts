@@ -5,6 +5,7 @@ import { initialState, type State } from '#core/data/state';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import type { Handling } from '#core/exceptions/exception';
 import type { RuleMemory } from '#core/rules/memory';
+import type { RuleControl } from '#core/rules/rule';
 import type { AskedRule, DecidedAction, RuleFact } from '#core/rules/situation';
 import { UnreadableRecordError } from '#ports/errors';
 import type { Note, OrderRecord, Outcome, StateRecord } from '#ports/records';
@@ -46,6 +47,9 @@ export type OrderFact =
       readonly rules: readonly AskedRule[];
     }
   | { readonly type: 'ExceptionHandled'; readonly exceptionId: string; readonly handling: Handling }
+  /** Another order handles the exception, and how that one ended. */
+  | { readonly type: 'HandlerStarted'; readonly exceptionId: string; readonly handler: string; readonly workflow: string }
+  | { readonly type: 'HandlerEnded'; readonly exceptionId: string; readonly handler: string; readonly isCompleted: boolean }
   /** A rule in force acted on an event that is no exception. */
   | { readonly type: 'RuleActed'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction['kind'] }
   /** A rule in dry-run would have acted. */
@@ -80,6 +84,21 @@ export interface OrderRules {
   readonly memory?: RuleMemory;
   /** Causes of the open tasks that rules ask for, beside those of exceptions. */
   readonly tasks?: readonly string[];
+  /** The orders that handle exceptions of this one, and have not ended. */
+  readonly handlers?: readonly RunningHandler[];
+}
+
+/** An order that handles an exception of another one. */
+export interface RunningHandler {
+  /** The number of the exception. */
+  readonly seq: number;
+  readonly orderId: string;
+  readonly workflow: { readonly name: string; readonly version?: number };
+  readonly control: RuleControl;
+  /** The activity that the exception is about. */
+  readonly place: string;
+  /** Where the order goes on with `control: 'resumed'`. */
+  readonly path?: string;
 }
 
 /** Number of idempotency keys of API calls that the state itself keeps. Every write of the order is billed for them. */

@@ -8,6 +8,7 @@ import { announcedAs, type DetailType } from '#ports/records';
 import { timesOf } from './deadlines.ts';
 import { addFacts, addToOutbox, alert, announce, type Draft, failureCountOf, patchRecord, sendStatus, summaryIn } from './draft.ts';
 import { withStandingAfter } from './given-instructions.ts';
+import { handledReplyOf } from './handlers.ts';
 import { callerReplyOf, processedId } from './order-messages.ts';
 import { recordCauses } from './record-causes.ts';
 import { restartOf } from './restarts.ts';
@@ -53,7 +54,11 @@ function recordClosed(draft: Draft): Draft {
     ? announce(noted, 'Order Processed', processedId(noted.record, order, outcome), { outcome })
     : noted;
   const reported = sendStatus(announced, outcome === 'completed' ? 'completed' : 'failed');
-  return addToOutbox(reported, [...callerReplyOf(reported.record, order, reported.instance.state, draft.now), ...restartOf(reported)]);
+  return addToOutbox(reported, [
+    ...callerReplyOf(reported.record, order, reported.instance.state, draft.now),
+    ...restartOf(reported),
+    ...handledReplyOf(reported.record, order, draft.now),
+  ]);
 }
 
 /** Moves a blocked order to Error. An order that is in Error already gets the present fault. */

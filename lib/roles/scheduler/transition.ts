@@ -1,7 +1,8 @@
 import type { Program } from '#core/definition/program';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { StateRecord } from '#ports/records';
-import { applyMessage, claim } from './apply-message.ts';
+import { applyMessage } from './apply-message.ts';
+import { claim } from './claiming.ts';
 import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.ts';
 import { addFacts, applyEvent, failureCountOf, newDraft, sendStatus } from './draft.ts';
 import { askRules } from './exception-manager.ts';

@@ -16,6 +16,14 @@ export type Incoming = { readonly id: string } & (
   | { readonly type: 'reply'; readonly requestId: string; readonly agent: string; readonly sentAt: number; readonly reply: StepReply }
   | { readonly type: 'heartbeat'; readonly requestId: string; readonly agent: string; readonly completeBy: number }
   | { readonly type: 'wake-up' }
+  /** The order that handles the exception of this number has ended. */
+  | {
+      readonly type: 'handled';
+      readonly seq: number;
+      readonly handler: string;
+      readonly isCompleted: boolean;
+      readonly message: string;
+    }
   /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }
   /** `key`: see `callKey`. A repeated call with this key changes nothing. */

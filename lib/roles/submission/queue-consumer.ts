@@ -1,11 +1,12 @@
 import type { Clock } from '#ports/clock';
 import { UnreadableMessageError } from '#ports/errors';
-import { newerProblem, queueNames, Restart, SubmissionMessage, timeText } from '#ports/messages';
+import { Handle, newerProblem, queueNames, Restart, SubmissionMessage, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { isSenderOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import { jsonIn } from '#ports/util/json';
 import { messageProblems } from './body-limits.ts';
+import { beginHandlerOrder, type HandlerPorts } from './handler.ts';
 import { beginRestarted, type RestartPorts } from './restart.ts';
 import { pointerOf, type Submission, type SubmissionProblem, type Submit } from './submission.ts';
 
@@ -27,7 +28,7 @@ const senderUnknown = 'The sender is not registered for this client. Register it
  * response queue; without one, the message becomes a dead letter.
  */
 export function createSubmissionConsumer(
-  system: { store: Store; queues: Queues; clock: Clock; submit: Submit } & RestartPorts,
+  system: { store: Store; queues: Queues; clock: Clock; submit: Submit } & RestartPorts & HandlerPorts,
 ): SubmissionConsumer {
   const { store, queues, clock, submit } = system;
 
@@ -55,6 +56,8 @@ export function createSubmissionConsumer(
     if (newer) throw newer;
     const restart = Restart.safeParse(given).data;
     if (restart) return beginRestarted(restart.orderId, system);
+    const handle = Handle.safeParse(given).data;
+    if (handle) return beginHandlerOrder(handle.orderId, handle.seq, system);
     const parsed = SubmissionMessage.safeParse(given);
     if (!parsed.success)
       throw new UnreadableMessageError(

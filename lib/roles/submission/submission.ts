@@ -68,6 +68,9 @@ export const childIdOf = (idempotencyKey: string): string => idFrom(['workflows'
 /** Derives the id of the order that replaces another one: one for each instruction. */
 export const restartIdOf = (orderId: string, rev: number): string => idFrom(['workflows', 'restart', orderId, String(rev)]);
 
+/** Derives the id of the order that handles an exception: one for each exception. */
+export const handlerIdOf = (orderId: string, seq: number): string => idFrom(['workflows', 'handle', orderId, String(seq)]);
+
 const idFrom = (parts: readonly string[]): string => `ord_${base32(hash('sha256', JSON.stringify(parts), 'buffer'))}`;
 
 const workflowProblem = (named: string | undefined, names: readonly string[]): SubmissionProblem =>

@@ -3,7 +3,7 @@ import { parseWorkflowRef, workflowRef } from '#core/definition/workflow-ref';
 import type { Breaker } from '#ports/circuit-breaker';
 import { UnreadableRecordError, unknownVersion } from '#ports/errors';
 import { timeText } from '#ports/messages';
-import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord, StoredClient } from '#ports/records';
+import type { ClientRecord, OrderRecord, StateHead, StateRecord, StoredClient } from '#ports/records';
 import { registrationIn, shardOf } from '#ports/records';
 import type { Page } from '#ports/store';
 import { dayOf } from '#ports/util/days';
@@ -19,6 +19,7 @@ import {
   worklistIn,
   worklistKeyOf,
 } from './keys.ts';
+import { linkAttributes, linksIn } from './order-links.ts';
 
 /** An item as the document client returns and accepts it. */
 export type Item = { readonly [attribute: string]: unknown };
@@ -194,10 +195,9 @@ export const orderItem = (
     submittedAt,
     firstGeneration,
     answer,
-    caller,
     key,
     erasedAt,
-    restartedFrom,
+    ...links
   }: OrderRecord,
   expiresAt?: number,
 ): Item => {
@@ -213,8 +213,7 @@ export const orderItem = (
     ...(key === undefined ? {} : { key }),
     ...(erasedAt === undefined ? {} : { erasedAt }),
     ...(firstGeneration === undefined ? {} : { firstGeneration }),
-    ...(restartedFrom === undefined ? {} : { restartedFrom }),
-    ...(caller === undefined ? {} : { caller: JSON.stringify(caller) }),
+    ...linkAttributes(links),
     ...(responseChannel === undefined ? {} : { responseChannel }),
     ...(reference === undefined ? {} : { reference, clientReference: clientReferenceKey(client, reference) }),
     clientDay: clientDayKey(client, day),
@@ -258,9 +257,8 @@ export function orderOf(item: Item): OrderRecord {
     ...(responseChannel === undefined ? {} : { responseChannel }),
     submittedAt,
     ...(firstGeneration === undefined ? {} : { firstGeneration }),
-    ...(item['restartedFrom'] === undefined ? {} : { restartedFrom: String(item['restartedFrom']) }),
     answer: answer.startsWith('{') ? answer : usualAnswer(answer, { orderId, submittedAt }),
-    ...(item['caller'] === undefined ? {} : { caller: recordIn<CallerRef>(orderId, String(item['caller'])) }),
+    ...linksIn(orderId, item),
   };
 }
 

@@ -1,0 +1,25 @@
+import type { Event } from '#core/data/event';
+import { kindOf } from '#core/instructions/index';
+import { block, blockForReport } from './blocking.ts';
+import { endWait } from './lateness.ts';
+import { continueAll } from './resumption.ts';
+import { restoreTimes } from './suspension.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
+
+/** Continues an order after the handler of its exception, unless it continues by being resumed. */
+export function afterHandler(builder: TransitionBuilder, { place, next }: Extract<Event, { type: 'handlerEnded' }>): void {
+  if (builder.state.phase === 'blocked') return;
+  restoreTimes(builder);
+  if (next.kind === 'block') {
+    const raised = { ...next.fault, source: place };
+    // The activity had failed before the handler began: a resubmission runs it again.
+    if (builder.activity(place)?.waitsUntil === undefined) return blockForReport(builder, raised);
+    endWait(builder, place);
+    builder.faulting(place, raised, true);
+    return block(builder, place, raised);
+  }
+  const { path, past } = next;
+  const instruction = { kind: 'resume-at', path, undoBetween: false, past } as const;
+  kindOf(instruction).apply?.(builder, instruction);
+  continueAll(builder, () => false);
+}

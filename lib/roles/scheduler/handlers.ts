@@ -1,0 +1,154 @@
+import type { AfterHandler } from '#core/data/event';
+import { engineFault, engineFaults } from '#core/data/fault';
+import type { JsonObject } from '#core/data/json';
+import type { Blocked } from '#core/data/state';
+import { resumeAt } from '#core/instructions/index';
+import { pastOf } from '#core/instructions/past';
+import { ruleFailed } from '#core/rules/faults';
+import type { DecidedAction, Decision } from '#core/rules/situation';
+import { queueNames, timeText } from '#ports/messages';
+import { announcedAs, type OrderRecord, type OutboxEntry, type StateRecord, subjectOf } from '#ports/records';
+import { exceptionIdOf } from '#roles/exceptions/ids';
+import { judgedOf } from '#roles/operator/feasibility';
+import { handlerIdOf } from '#roles/submission/submission';
+import { resume } from './claiming.ts';
+import { addFacts, addToOutbox, applyEvent, type Draft, patchRecord } from './draft.ts';
+import type { RunningHandler } from './instance.ts';
+import { wholeJournal } from './step-report.ts';
+import type { Incoming } from './types.ts';
+
+/** Most handlers of one order that run at the same time. */
+export const handlersMax = 4;
+
+type Handle = Extract<DecidedAction, { kind: 'handle' }>;
+
+/** Returns why an order cannot have another handler. */
+export const handlerRefusal = ({ instance }: Draft): string | undefined =>
+  (instance.rules?.handlers?.length ?? 0) < handlersMax ? undefined : `${handlersMax} handlers of this order are at work already.`;
+
+/**
+ * Has another order handle an exception (F-128). Unless both go on side by side, this order is suspended until the handler has ended: its
+ * failed step is not requested, and nothing else begins (F-130).
+ */
+export function beginHandler(
+  draft: Draft,
+  { ruleId, version }: Decision,
+  action: Handle,
+  about: { readonly blocked: Blocked; readonly seq: number },
+): Draft {
+  const { orderId } = draft.record;
+  const { blocked, seq } = about;
+  const place = blocked.reported ? (blocked.fault.source ?? blocked.path) : blocked.path;
+  const { workflow: name, version: wanted, control, path } = action;
+  const handler: RunningHandler = {
+    seq,
+    orderId: handlerIdOf(orderId, seq),
+    workflow: { name, ...(wanted === undefined ? {} : { version: wanted }) },
+    control,
+    place,
+    ...(path === undefined ? {} : { path }),
+  };
+  const rule = { id: ruleId, version };
+  const isAside = control === 'parallel';
+  const next = isAside
+    ? ({ kind: blocked.reported ? 'go-on' : 'retry', afterSeconds: 0 } as const)
+    : ({ kind: 'suspend', again: true } as const);
+  const decided = applyEvent(isAside ? draft : patchRecord(draft, { suspended: true }), { type: 'decided', rule, action: next });
+  const noted = withHandlers(decided, [...(decided.instance.rules?.handlers ?? []), handler]);
+  const fact = { type: 'HandlerStarted', exceptionId: exceptionIdOf(orderId, seq), handler: handler.orderId, workflow: name } as const;
+  const message = { v: 1, type: 'handle', orderId, seq };
+  const entry: OutboxEntry = {
+    id: `${announcedAs(draft.record)}/handler/${seq}`,
+    kind: 'status',
+    channel: queueNames.submissions,
+    message,
+  };
+  return addToOutbox(addFacts(noted, [fact]), [entry]);
+}
+
+/** A person has resumed the order: the handlers for which it waited change nothing in it any more. */
+export const withoutHandlers = (draft: Draft): Draft =>
+  draft.instance.rules?.handlers
+    ? withHandlers(
+        draft,
+        draft.instance.rules.handlers.filter(({ control }) => control === 'parallel'),
+      )
+    : draft;
+
+function withHandlers(draft: Draft, handlers: readonly RunningHandler[]): Draft {
+  const { handlers: _, ...rules } = draft.instance.rules ?? {};
+  return { ...draft, instance: { ...draft.instance, rules: handlers.length > 0 ? { ...rules, handlers } : rules }, changed: true };
+}
+
+/** Goes on after a handler has ended, as its rule has said. An order that goes on already, or has ended, only notes it. */
+export function handlerEnded(draft: Draft, { seq, handler: by, isCompleted, message }: Extract<Incoming, { type: 'handled' }>): Draft {
+  const handlers = draft.instance.rules?.handlers ?? [];
+  const handler = handlers.find((each) => each.seq === seq);
+  if (!handler) return draft;
+  const fact = { type: 'HandlerEnded', exceptionId: exceptionIdOf(draft.record.orderId, seq), handler: by, isCompleted } as const;
+  const noted = addFacts(
+    withHandlers(
+      draft,
+      handlers.filter((each) => each !== handler),
+    ),
+    [fact],
+  );
+  const isWaited = handler.control !== 'parallel' && noted.record.suspended;
+  if (noted.instance.state.phase === 'closed' || (handler.control !== 'parallel' && !isWaited)) return noted;
+  if (handler.control === 'none') return ended(noted, isCompleted);
+  if (!isCompleted) return blockedBy(noted, handler, notCompleted(by, message));
+  if (handler.control === 'parallel') return noted;
+  return handler.control === 'ready' ? resume(noted) : resumedAt(noted, handler);
+}
+
+const free = (draft: Draft): Draft => patchRecord(draft, { suspended: false });
+
+const ended = (draft: Draft, isCompleted: boolean): Draft =>
+  applyEvent(free(draft), isCompleted ? { type: 'terminated' } : { type: 'canceled', outcome: 'compensated' });
+
+const notCompleted = (handler: string, message: string) =>
+  engineFault(engineFaults.childNotCompleted, `The handler ${handler} did not complete: ${message}`, { data: { handler } });
+
+function blockedBy(draft: Draft, { place, control }: RunningHandler, fault: ReturnType<typeof notCompleted>): Draft {
+  if (control === 'parallel') return applyEvent(draft, { type: 'reported', fault: { ...fault, source: place } });
+  return applyEvent(free(draft), { type: 'handlerEnded', place, next: { kind: 'block', fault } });
+}
+
+/** Goes on at another activity. What was done stays done. */
+function resumedAt(draft: Draft, handler: RunningHandler): Draft {
+  const { loaded, instance } = draft;
+  const { path = '', place } = handler;
+  if (!loaded.pages) return { ...draft, needs: 'journal' };
+  const subject = subjectOf(loaded.order);
+  const past = pastOf(loaded.program, subject, wholeJournal(loaded.pages, instance.tail));
+  const record = { ...draft.record, suspended: false };
+  const schemas = { of: () => undefined, problems: () => [] };
+  const [refused] = resumeAt.refusals(judgedOf({ ...loaded, record, instance }, { schemas, now: draft.now, past }), {
+    kind: 'resume-at',
+    path,
+    undoBetween: false,
+  });
+  if (refused) return blockedBy(draft, handler, ruleFailed('handle', refused.detail));
+  const next: AfterHandler = { kind: 'resume-at', path, past: Object.fromEntries(past) };
+  return applyEvent(free(draft), { type: 'handlerEnded', place, next });
+}
+
+/** Returns the message of a handler that has ended to the order whose exception it handles; none for other orders. */
+export function handledReplyOf({ orderId, outcome, fault }: StateRecord, { handles }: OrderRecord, now: number): readonly OutboxEntry[] {
+  if (!handles || outcome === null) return [];
+  const message = fault ? `${fault.type}: ${fault.message}` : `it ended as ${outcome}.`;
+  return [
+    {
+      id: `${orderId}/handled`,
+      kind: 'status',
+      channel: queueNames.wakeUps,
+      message: handledMessage(handles, { handler: orderId, isCompleted: outcome === 'completed', message }, now),
+    },
+  ];
+}
+
+export const handledMessage = (
+  { orderId, seq }: { readonly orderId: string; readonly seq: number },
+  ended: { readonly handler: string; readonly isCompleted: boolean; readonly message: string },
+  now: number,
+): JsonObject => ({ v: 1, type: 'wake-up', orderId, sentAt: timeText(now), handled: { seq, ...ended } });

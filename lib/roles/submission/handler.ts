@@ -1,0 +1,112 @@
+import { hash } from 'node:crypto';
+import type { Json, JsonObject } from '#core/data/json';
+import type { Clock } from '#ports/clock';
+import type { Definitions } from '#ports/definitions';
+import { StateTooLargeError } from '#ports/errors';
+import { queueNames, timeText } from '#ports/messages';
+import type { Queues } from '#ports/queues';
+import type { OrderRecord } from '#ports/records';
+import type { Store } from '#ports/store';
+import { validatorOf } from '#ports/util/validation';
+import { exceptionIdOf } from '#roles/exceptions/ids';
+import { exceptionOf } from '#roles/exceptions/read';
+import { handledMessage } from '#roles/scheduler/handlers';
+import { decodeInstance, type RunningHandler } from '#roles/scheduler/instance';
+import type { Scheduler } from '#roles/scheduler/scheduler';
+import { wholeJournal } from '#roles/scheduler/step-report';
+import { inherited } from '#roles/secrets/order-key';
+import { bodyProblems } from './submission.ts';
+
+export interface HandlerPorts {
+  readonly store: Store;
+  readonly queues: Pick<Queues, 'send'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly scheduler: Pick<Scheduler, 'create'>;
+  readonly definitions: Definitions;
+  readonly config: { readonly stepMs: number; readonly maxFailures: number; readonly longWaitMs: number };
+}
+
+/** Orders that handle exceptions belong to no client, so that none of them lists or shows them. */
+export const handlersClient = '$handlers';
+
+interface Handled {
+  readonly handler: RunningHandler;
+  readonly order: OrderRecord;
+}
+
+/**
+ * Begins the order that handles an exception of another one. A repetition changes nothing, because the id follows from the exception. If
+ * it cannot begin, the other order hears that its handler did not complete.
+ */
+export async function beginHandlerOrder(orderId: string, seq: number, ports: HandlerPorts): Promise<void> {
+  const { store, scheduler, config } = ports;
+  const parent = await store.load(orderId);
+  const instance = parent && decodeInstance(parent.state);
+  const handler = instance?.rules?.handlers?.find((each) => each.seq === seq);
+  if (!parent || !instance || !handler) return;
+  const exception = await exceptionOf(exceptionIdOf(orderId, seq), store);
+  if (!exception) throw new Error(`The exception ${seq} of ${orderId} is not stored yet.`);
+  const { seq: _, submittedAt: __, groupBy: ___, ...shown } = exception;
+  const outputs = outputsIn(wholeJournal(await store.pages(orderId), instance.tail));
+  const body = {
+    exception: { ...shown, at: timeText(exception.at), handling: null },
+    orderId,
+    order: parent.order.body,
+    outputs,
+  } as unknown as JsonObject;
+  const refused = refusedStart({ handler, order: parent.order }, body, ports);
+  if (refused !== undefined) return notBegun({ handler, order: parent.order }, refused, ports);
+  try {
+    await scheduler.create(handlerOrder({ handler, order: parent.order }, body, ports), { claim: true, ...config });
+  } catch (error) {
+    if (!(error instanceof StateTooLargeError)) throw error;
+    await notBegun({ handler, order: parent.order }, error.message, ports);
+  }
+}
+
+/** The newest output of each activity, by its name. */
+const outputsIn = (journal: ReturnType<typeof wholeJournal>): { readonly [name: string]: Json } =>
+  Object.fromEntries(
+    journal.flatMap((entry) =>
+      entry.type === 'ActivityClosed' && entry.output !== undefined
+        ? [[entry.path.slice(entry.path.lastIndexOf('/') + 1), entry.output] as const]
+        : [],
+    ),
+  );
+
+const versionOf = ({ handler: { workflow } }: Handled, { definitions }: HandlerPorts): number | undefined =>
+  workflow.version ?? definitions.newest(workflow.name)?.definition.version;
+
+function refusedStart(handled: Handled, body: JsonObject, ports: HandlerPorts): string | undefined {
+  const { name } = handled.handler.workflow;
+  const version = versionOf(handled, ports);
+  const program = version === undefined ? undefined : ports.definitions.program(name, version);
+  if (!program) return `The app has no workflow ${name}${version === undefined ? '' : `@${version}`}.`;
+  const problems = bodyProblems(validatorOf(program.definition.order), body, '');
+  const details = problems.map(({ pointer, detail }) => `${pointer || '/'} ${detail.replace(/\.$/, '')}`);
+  return problems.length === 0 ? undefined : `The workflow ${name} does not take the exception: ${details.join('; ')}.`;
+}
+
+const notBegun = ({ handler, order }: Handled, message: string, { queues, clock }: HandlerPorts): Promise<void> => {
+  const ended = { handler: handler.orderId, isCompleted: false, message };
+  const about = { orderId: order.orderId, seq: handler.seq };
+  return queues.send([{ queue: queueNames.wakeUps, body: JSON.stringify(handledMessage(about, ended, clock.now())) }]);
+};
+
+function handlerOrder(handled: Handled, body: JsonObject, ports: HandlerPorts): OrderRecord {
+  const { handler, order } = handled;
+  const now = ports.clock.now();
+  return {
+    orderId: handler.orderId,
+    client: handlersClient,
+    workflow: { name: handler.workflow.name, version: versionOf(handled, ports) ?? 1 },
+    body,
+    // The secrets of the body are sealed, so the hash tells nothing about them.
+    hash: hash('sha256', JSON.stringify(body)),
+    // The handler holds secrets that were sealed for the order.
+    ...(order.key === undefined ? {} : { key: inherited(order.key, order.orderId) }),
+    handles: { orderId: order.orderId, seq: handler.seq },
+    submittedAt: now,
+    answer: JSON.stringify({ orderId: handler.orderId, processState: 'Processing', submittedAt: timeText(now) }),
+  };
+}
