@@ -11,7 +11,7 @@ import { SetupError } from '#ports/errors';
  * @throws SetupError that names the missing file or package, or the place of the error in the user's code.
  */
 export async function importModule(path: string): Promise<{ readonly [name: string]: unknown }> {
-  const file = resolve(path);
+  const file = moduleOf(resolve(path));
   if (!existsSync(file)) throw new SetupError(`Cannot find the module ${path === file ? path : `${path} (${file})`}.`, 'Check the path.');
   if (statSync(file).isDirectory())
     throw new SetupError(`${path} is a folder.`, `Name the file of the app, such as ${join(path, 'app.ts')}.`);
@@ -21,6 +21,11 @@ export async function importModule(path: string): Promise<{ readonly [name: stri
     throw loadError(path, error);
   }
 }
+
+/** Returns the module of an app: the file itself, or the `app.ts` of its folder. */
+const moduleOf = (path: string): string => [path, join(path, 'app.ts'), join(path, 'app.js')].find(isFile) ?? path;
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 /** Returns the app that a module exports. @throws SetupError if the module cannot be loaded, or exports no app. */
 export async function importApp(path: string): Promise<App> {
