@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { redress } from './support.ts';
@@ -13,12 +14,29 @@ test('F-163: faults are listed with their step, its retry, their handler and the
     ['fulfil-order@1'],
     ['step', 'fault', 'retries', 'handled by', 'then'],
     ['order/reserve', 'OutOfStock', 'order/on-Refused', 'undoes order, the order ends'],
-    ['order/reserve', 'no answer, ServiceUnavailable', 'requested again when late', 'an operator', 'the order is blocked'],
-    ['order/reserve', 'outcome unknown, ProgrammingError', 'an operator', 'the order is blocked'],
+    [
+      'order/reserve',
+      'DeadlineExceeded (no answer), ServiceUnavailable',
+      'requested again when late',
+      'an operator',
+      'the order is blocked',
+    ],
+    ['order/reserve', 'InvalidReply, ProgrammingError', 'an operator', 'the order is blocked'],
     ['order/retry/charge', 'CardDeclined', 'order/on-Refused', 'undoes order, the order ends'],
-    ['order/retry/charge', 'no answer', 'requested again when late', 'an operator', 'the order is blocked'],
+    ['order/retry/charge', 'DeadlineExceeded (no answer)', 'requested again when late', 'an operator', 'the order is blocked'],
   ]);
   assert.match(out, /ServiceUnavailable +order\/retry: 3 times, every 20 s, not after CardDeclined +an operator/);
+});
+
+test('F-163: each fault has the name that workflows import and the reference lists', async () => {
+  const travel = fileURLToPath(new URL('../../examples/travel/app.ts', import.meta.url));
+  const { out } = await redress(['workflow', 'faults', travel]);
+  assert.match(out, /^order\/nights +ComputeFailed +an operator/m);
+  assert.match(out, /^order\/choice\/visa-check\/decision\/visa +NoSignal +order\/.*on-NoSignal/m);
+  const reference = readFileSync(new URL('../../docs/reference/faults.md', import.meta.url), 'utf8');
+  const engine = [...out.matchAll(/[A-Z]\w+(?= \(no answer\)|, | {2,}(?:requested|an operator))/g)].map(([name]) => name);
+  for (const name of engine) assert.ok(reference.includes(`Engine/${name}\``), name);
+  assert.ok(engine.includes('DeadlineExceeded'));
 });
 
 test('F-163: --json gives the same list', async () => {

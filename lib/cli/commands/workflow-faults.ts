@@ -1,7 +1,7 @@
 import type { Cli, CliCommand } from '#cli/command';
 import { table } from '#cli/text';
 import { declareWorkflows, type WorkflowOptions, workflowsOf } from '#cli/workflows';
-import { shortType } from '#core/data/fault';
+import { engineFaults, shortType } from '#core/data/fault';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { type FaultEnd, type FaultPath, faultPathsOf, type RetryTaken, silence } from '#core/views/fault-paths';
 
@@ -35,19 +35,21 @@ function linesOf(faults: readonly FaultPath[]): readonly Line[] {
   const wayOf = ({ path, retries, askedAgain, end }: FaultPath) => JSON.stringify([path, retries, askedAgain, end]);
   return [...Map.groupBy(faults, ({ path }) => path).values()].flatMap((ofStep) => {
     const [own, engine] = [ofStep.filter(({ origin }) => origin !== 'engine'), ofStep.filter(({ origin }) => origin === 'engine')];
-    const ways = [...Map.groupBy(engine, wayOf).values()];
     return [
       ...own.map((first) => ({ path: first.path, names: shortType(first.fault), first })),
-      ...ways.flatMap((alike): readonly Line[] => {
+      ...[...Map.groupBy(engine, wayOf).values()].flatMap((alike): readonly Line[] => {
         const [first] = alike;
-        return first ? [{ path: first.path, names: ways.length === 1 ? 'engine faults' : alike.map(engineName).join(', '), first }] : [];
+        return first ? [{ path: first.path, names: alike.map(engineName).join(', '), first }] : [];
       }),
     ];
   });
 }
 
-const engineName = ({ fault }: FaultPath): string =>
-  fault === silence ? 'no answer' : fault === 'Engine/InvalidReply' ? 'outcome unknown' : shortType(fault);
+/** Returns the name of an engine fault as workflows import it. `DeadlineExceeded` has two causes. */
+function engineName({ fault }: FaultPath): string {
+  if (fault === silence) return 'DeadlineExceeded (no answer)';
+  return fault === engineFaults.deadlineExceeded ? 'DeadlineExceeded (time limit)' : shortType(fault);
+}
 
 const againText = ({ retries, askedAgain }: FaultPath): string =>
   [...retries.map(retryText), ...(askedAgain ? ['requested again when late'] : [])].join('; ');
