@@ -155,6 +155,16 @@ describe('an order without answers', () => {
     assert.ok(failed.length > 0 && failed.every((line) => line.type === 'AttemptFailed' && line.fault.message === awayText));
   });
 
+  test('F-53 names the last answer of a service that is busy until the deadline', async (context) => {
+    const answers: string[] = [];
+    const { state } = await blocked(context, () => {
+      const answer = `answer ${answers.length + 1}: 503`;
+      answers.push(answer);
+      throw new TransientFailure(answer, { retryAfterMs: 3_000 });
+    });
+    assert.match(`${state.fault?.message}`, new RegExp(`The last attempt failed: ${answers.at(-1)}$`));
+  });
+
   test('F-53 says that no reply came if its agent is silent', async (context) => {
     const { system, state } = await blocked(context, () => new Promise(() => {}));
     assert.match(`${state.fault?.message}`, /The agent sent no reply: the tries took too long, or the agent does not run\.$/);
@@ -241,6 +251,15 @@ describe('the developer of an app', () => {
     await serve();
     assert.match(`${printed[0]}`, /threw fetch failed: connect ECONNREFUSED 127\.0\.0\.1:4000\n[\s\S]*caused by connect ECONNREFUSED/);
     assert.match(`${printed.at(-1)}`, /The step is requested again when its time is over\. After 4 late attempts the order is blocked/);
+  });
+
+  test('X-51 sees that nothing is tried again when a service asks for a pause beyond the deadline', async (context) => {
+    const { printed, submit, serve } = await watched(context, () => {
+      throw new TransientFailure('503', { retryAfterMs: 60_000 });
+    });
+    await submit();
+    await serve();
+    assert.match(`${printed}`, /The agent does not try again before the deadline\. The step is requested again when its time is over\./);
   });
 
   test('X-51 sees which part of an output does not fit', async (context) => {

@@ -5,6 +5,8 @@ import { answered, type Deadline } from './deadline.ts';
 
 /** Heartbeats of one request: each extends its deadline, up to the operation's longest time. */
 export interface Heartbeat {
+  /** When automatic heartbeats stop to extend the deadline: milliseconds since 1970. Undefined if the operation sends them. */
+  readonly keepsUntil: number | undefined;
   /** Reports progress, so that the request has its full time again. */
   beat(): Promise<void>;
   /** Stops and waits for heartbeats that are being sent, because Lambda may freeze the process after the reply. */
@@ -64,6 +66,7 @@ export function startHeartbeat(
   // A heartbeat that cannot be sent only costs time: the supervisor has the request sent again.
   let beating = isAutomatic ? automatically().catch(() => undefined) : Promise.resolve();
   return {
+    keepsUntil: isAutomatic ? Math.max(last, deadline.at()) : undefined,
     async beat() {
       if (!hasTime() || clock.now() - beatenAt < window * notBefore) return;
       const sent = send().catch(() => undefined);

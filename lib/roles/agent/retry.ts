@@ -59,7 +59,7 @@ const pauseMs: Backoff = { first: 100, longest: 5_000, jitter: [0, 1] };
 /** Whether the effect may exist under the idempotency key already. */
 export const mayBeDone = ({ request, redelivered }: Pick<Work, 'request' | 'redelivered'>): boolean => redelivered || isRepeated(request);
 
-/** Tries until the answer is definite, the attempts are used up, or the deadline has passed. */
+/** Tries until the answer is definite, the attempts are used up, or the next pause would pass the deadline. */
 export async function withRetries(
   work: Work,
   tryOnce: (permit: Permit, repeated: boolean) => Promise<Result>,
@@ -109,7 +109,8 @@ export async function withRetries(
 }
 
 /** Decides what follows an error of an operation. */
-function afterError(error: unknown, { request, operation }: Work, tried: number, { repeats, random }: Tools): AfterError {
+function afterError(error: unknown, work: Work, tried: number, { repeats, random, clock }: Tools): AfterError {
+  const { request, operation, deadline, heartbeat } = work;
   if (error instanceof UnprocessableMessage) return { does: 'gives the message back' };
   if (error instanceof PermanentFailure) return { does: 'replies', result: refusalOf(error) };
   const key = request.idempotencyKey;
@@ -117,7 +118,10 @@ function afterError(error: unknown, { request, operation }: Work, tried: number,
   else if (repeats.add(key, error) >= alikeMax) return { does: 'replies', result: programmingError(error) };
   if (tried >= (operation.attemptsMax ?? attemptsMaxDefault)) return { does: 'replies', result: exhausted(error, operation) };
   const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
-  return { does: 'tries again', pauseMs: Math.round(Math.max(asked ?? 0, backoffMs(pauseMs, tried - 1, random()))) };
+  const pause = Math.round(Math.max(asked ?? 0, backoffMs(pauseMs, tried - 1, random())));
+  // After the deadline nobody would hear of this error. A reply before it makes the error the reason of the late step.
+  const endsAt = heartbeat?.keepsUntil ?? deadline.at();
+  return clock.now() + pause < endsAt ? { does: 'tries again', pauseMs: pause } : { does: 'replies', result: exhausted(error, operation) };
 }
 
 /** Returns the order and the client for which the service is called. */

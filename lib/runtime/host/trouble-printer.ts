@@ -130,7 +130,7 @@ function faultText(trouble: Trouble, result: Result, loaded: Loaded): string {
   if (retries[0]) return `The step fails with ${fault.type}, and ${retries[0].path} runs it again while it has runs left.`;
   return fault.permanent
     ? `The step fails with ${fault.type}: ${endText(end)}.`
-    : `The agent has used up its tries. The step is requested again when its time is over. ${afterLateAttempts(loaded, end)}`;
+    : `The agent does not try again before the deadline. The step is requested again when its time is over. ${afterLateAttempts(loaded, end)}`;
 }
 
 function silenceText({ request: { path, confirming } }: Trouble, loaded: Loaded): string {
