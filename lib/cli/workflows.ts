@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { App } from '#authoring/workflow';
 import { isObject } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { importModule } from '#runtime/app-module';
@@ -25,6 +26,12 @@ export async function workflowsOf(file: string, { workflow: wanted }: WorkflowOp
   if (chosen.length === 0)
     throw new UsageError(`${file} has no workflow ${wanted}. It has: ${workflows.map(({ name }) => name).join(', ')}.`);
   return chosen;
+}
+
+/** Returns the app that a module exports; undefined if it exports workflows only. */
+export async function appOf(file: string): Promise<App | undefined> {
+  const app = (await importModule(file))['default'];
+  return isObject(app) && Array.isArray(app['workflows']) && Array.isArray(app['agents']) ? (app as unknown as App) : undefined;
 }
 
 const isWorkflow = (value: unknown): value is WorkflowDefinition =>

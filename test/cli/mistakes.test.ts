@@ -110,7 +110,7 @@ const mistakes: readonly (readonly [title: string, file: string, source: string 
     'an agent that the app does not list',
     'no-agent.ts',
     app('({ order }: any) =>\n  sequence(a.one({ n: order.n }).noUndo())', ''),
-    /w@1 order\/one: The app has no agent "a"\.\n {2}at no-agent\.ts:5:14\n.*add the missing parts to defineApp/,
+    /w@1 order\/one: The app has no agent "a"\. List it in the agents of defineApp\.\n {2}at no-agent\.ts:5:14\n.*add the missing parts to defineApp/,
   ],
   [
     'an agent that is undefined',

@@ -12,6 +12,13 @@ const line = (...steps: readonly string[]): WorkflowDefinition =>
   workflow(sequence('', ...steps.map((name) => step(name))), { name: 'line' });
 const later = (...steps: readonly string[]): WorkflowDefinition => ({ ...line(...steps), version: 2 });
 
+/** A module that exports an app with these workflows, and one agent with the operations `a`, `b` and `c`. */
+const appText = (workflows: readonly WorkflowDefinition[]): string => `
+import * as z from '${import.meta.resolve('zod')}';
+const any = { input: z.any(), output: z.any(), run: () => ({}) };
+export default { workflows: ${JSON.stringify(workflows)}, agents: [{ name: 'agent', operations: { a: any, b: any, c: any } }] };
+`;
+
 let apps = 0;
 
 /** A data folder with these recorded workflows and running orders, and a function that checks an app against it. */
@@ -23,7 +30,7 @@ async function recorded(context: TestContext, workflows: readonly WorkflowDefini
   });
   const check = (app: readonly WorkflowDefinition[], ...more: readonly string[]) => {
     const file = join(folder, `app-${++apps}.mjs`);
-    writeFileSync(file, `export default { workflows: ${JSON.stringify(app)}, agents: [] };`);
+    writeFileSync(file, appText(app));
     return redress(['workflow', 'check', file, '--data', folder, ...more]);
   };
   return { folder, check };
@@ -58,6 +65,15 @@ describe('a check of workflows before a deployment', () => {
     assert.equal((await check([line('a')])).exitCode, 0);
     const { exitCode, out } = await check([line('b')]);
     assert.deepEqual([exitCode, /^line@1 +changed: order\/a +0$/m.test(out)], [0, true]);
+  });
+
+  test('X-36 refuses an app whose step names an agent or an operation that the app does not have', async (context) => {
+    const { check } = await recorded(context, [line('a')], {});
+    const other = workflow(sequence('', step('a', { agent: 'other' }), step('d')), { name: 'line' });
+    const { exitCode, out, err } = await check([other]);
+    assert.deepEqual([exitCode, out], [2, '']);
+    assert.match(err, /line@1 order\/a: The app has no agent "other"\. List it in the agents of defineApp\.\n/);
+    assert.match(err, /line@1 order\/d: The agent "agent" has no operation "d"\./);
   });
 
   test('fails without a data folder to compare with', async (context) => {

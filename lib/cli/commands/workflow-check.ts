@@ -1,18 +1,25 @@
 import type { CliCommand } from '#cli/command';
 import { table } from '#cli/text';
-import { declareWorkflows, type WorkflowOptions, workflowsOf } from '#cli/workflows';
+import { appOf, declareWorkflows, type WorkflowOptions, workflowsOf } from '#cli/workflows';
 import { workflowRef } from '#core/definition/workflow-ref';
 import { timeText } from '#ports/messages';
+import { loadDefinitions } from '#roles/definitions/load';
 import { checkDefinitions, type VersionCheck } from '#roles/definitions/recorded-definitions';
 
-/** Checks, before a deployment, which recorded versions have changed and which unfinished orders could not continue. */
+/**
+ * Checks, before a deployment, the workflows of an app against its agents. Then it shows which recorded versions have changed, and which
+ * unfinished orders could not continue.
+ */
 export const workflowCheck: CliCommand<WorkflowOptions> = {
   name: 'workflow check',
-  summary: 'Compare workflows with those of stored orders',
+  summary: 'Check an app, and compare it with stored orders',
   declare: declareWorkflows,
 
   async run(cli, options, [file = '']) {
     const workflows = await workflowsOf(file, options);
+    const app = await appOf(file);
+    // Rejects with all problems, as the start of the app does.
+    if (app) loadDefinitions(app);
     const checks = await cli.withStore((store) => checkDefinitions(workflows, store, ordersShown + 1));
     // On AWS, a start does not search for unfinished orders (decision 21), so this check refuses every change.
     const isRefused = ({ found, orders }: VersionCheck) => orders.length > 0 || (found === 'changed' && cli.config.adapters === 'aws');

@@ -48,7 +48,7 @@ export function readableOf({ root, order }: WorkflowDefinition, catalog: Catalog
 
 function checkAsked({ agent, operation }: RemoteActivity, all: NonNullable<Catalog['all']>, say: (message: string) => void): void {
   const operations = all.get(agent);
-  if (!operations) say(`The app has no agent "${agent}".${didYouMean(agent, [...all.keys()])}`);
+  if (!operations) say(`The app has no agent "${agent}".${didYouMean(agent, [...all.keys()]) || ' List it in the agents of defineApp.'}`);
   else if (agent === workflowsAgent && !operations.includes(operation))
     say(`It calls ${operation}, which is not a workflow of this app.${didYouMean(operation, operations)}`);
   else if (!operations.includes(operation))
