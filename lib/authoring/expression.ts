@@ -39,6 +39,7 @@ export const expression = <T>(text: string, isRelation = false): Ref<T> =>
         if (key === relation) return isRelation;
         if (key === 'toJSON') return () => ({ $cel: text });
         if (key === Symbol.toPrimitive) return () => refuseValue(text);
+        if (key === Symbol.iterator) return () => refuseEntries(text);
         if (typeof key === 'symbol') return undefined;
         return expression(fieldOf(text, key));
       },
@@ -49,6 +50,13 @@ export const expression = <T>(text: string, isRelation = false): Ref<T> =>
 function refuseValue(text: string): never {
   throw new TypeError(
     `${text} is a path, not a value: it has no value while the workflow is defined. Write a condition or a calculation as cel\`\${${text}} > 5\`, and a text as text\`… \${${text}}\`.`,
+  );
+}
+
+/** JavaScript iterates over the operand of `for … of` and of a spread. */
+function refuseEntries(text: string): never {
+  throw new TypeError(
+    `${text} is a path, not a list: it has no entries while the workflow is defined. Run a part for each entry with forEach(${text}, (item) => …), or read one entry as cel\`\${${text}}[0]\`.`,
   );
 }
 

@@ -29,7 +29,7 @@ const app = (
 ) => `import { cel, defineAgent, defineApp, defineWorkflow, forEach, ifTrue, operation, sequence, waitFor } from 'redress';
 import * as z from 'zod';
 import { a } from './agent.ts';
-const w = defineWorkflow('w', { version: 1, order: z.object({ n: z.number() }) }, (${build}) as any);
+const w = defineWorkflow('w', { version: 1, order: z.object({ n: z.number(), l: z.array(z.number()).default([]) }) }, (${build}) as any);
 export default defineApp({ workflows: [w], agents: [${agents}] });
 `;
 
@@ -87,6 +87,18 @@ const mistakes: readonly (readonly [title: string, file: string, source: string 
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the template is part of the app.
     app('({ order }: any) =>\n  sequence(a.one({ n: `${order.n}` as any }).noUndo())'),
     /order\.n is a path, not a value.*text`.*\n {2}at template\.ts:5:/,
+  ],
+  [
+    'an entry of a list, read as in JavaScript',
+    'entry.ts',
+    app('({ order }: any) =>\n  sequence(a.one({ n: order.l[0] }).noUndo())'),
+    /order\.l is a list and has no field "0"\. Read an entry as order\.l\[0\], in TypeScript cel`\$\{order\.l\}\[0\]`\.\n.*\n.*\^\n {2}at entry\.ts:5:14\n/,
+  ],
+  [
+    'a loop of JavaScript over a list',
+    'loop.ts',
+    app('({ order }: any) => {\n  for (const n of order.l) a.one({ n }); }'),
+    /order\.l is a path, not a list: .*forEach\(order\.l, \(item\) => …\).*\n {2}at loop\.ts:5:/,
   ],
   [
     'a forgotten return',

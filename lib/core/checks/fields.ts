@@ -22,7 +22,8 @@ export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, 
   if (all.some(({ kind }) => kind === 'unknown' || kind === 'cel' || kind === 'optional')) return unknown;
   const objects = all.filter((each) => each.kind === 'object');
   if (objects.length === 0) {
-    say(`${holder()} is ${described(of)} and has no field "${name}".`, position);
+    const hint = all.some(({ kind }) => kind === 'list') ? listHint(holder(), name) : '';
+    say(`${holder()} is ${described(of)} and has no field "${name}".${hint}`, position);
     return unknown;
   }
   const found = objects.flatMap((object) => fieldIn(object, name) ?? []);
@@ -35,6 +36,12 @@ export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, 
       'warning',
     );
   return unionOf(found.map(({ type }) => type));
+}
+
+/** Says how to read an entry or the length of a list, which JavaScript reads like fields. */
+function listHint(list: string, name: string): string {
+  if (/^\d+$/.test(name)) return ` Read an entry as ${list}[${name}], in TypeScript cel\`\${${list}}[${name}]\`.`;
+  return name === 'length' || name === 'size' ? ` Its length is size(${list}), in TypeScript cel\`size(\${${list}})\`.` : '';
 }
 
 const path = (mark: '?' | '', name: string): string =>
