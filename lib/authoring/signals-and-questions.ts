@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { People } from '#core/definition/people';
 import type { Data } from './basic-activities.ts';
 import type { Expr, In } from './expression.ts';
 import { checkedSchemaOf } from './schema.ts';
@@ -38,10 +39,18 @@ export const waitFor = <S extends z.ZodType>(
     () => ({ signal }),
   );
 
-/** Blocks the order until an operator answers. `.output` is the answer, checked against the schema. */
+/**
+ * Blocks the order until an operator answers. `.output` is the answer, checked against the schema. `people` says whom the question is for,
+ * when it is due, and who hears of it if nobody takes it.
+ */
 export const askOperator = <S extends z.ZodType>(
   name: string,
-  { question, answer, details }: { readonly question: In<string>; readonly answer: S; readonly details?: Data },
+  {
+    question,
+    answer,
+    details,
+    people,
+  }: { readonly question: In<string>; readonly answer: S; readonly details?: Data; readonly people?: People },
 ): QuestionActivity<z.output<S>> =>
   recordAnswering(
     {
@@ -50,6 +59,7 @@ export const askOperator = <S extends z.ZodType>(
       question,
       answer: checkedSchemaOf(answer, `askOperator("${name}")`, received),
       ...(details === undefined ? {} : { details }),
+      ...(people === undefined ? {} : { people }),
     },
     (shape) => ({ question: shape.name }),
   );

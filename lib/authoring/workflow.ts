@@ -3,6 +3,7 @@ import { check } from '#core/checks/check';
 import { isObject } from '#core/data/json';
 import { type OnExhausted, rootPath, type WorkflowDefinition } from '#core/definition/definition';
 import { exprVersion } from '#core/definition/expression';
+import type { People } from '#core/definition/people';
 import { workflowRef } from '#core/definition/workflow-ref';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
@@ -48,6 +49,8 @@ interface Options<O extends z.ZodType, P extends string, C extends string> {
   readonly onExhausted?: OnExhausted;
   /** With `onExhausted: 'wait'`: seconds until a step above the failure limit is requested again. At most a year. */
   readonly longWaitSeconds?: number;
+  /** Whom the tasks of its orders are for, when they are due, and who hears of one that nobody takes. */
+  readonly people?: People;
 }
 
 /** Defines a workflow. The function runs once, and its result becomes plain data. */

@@ -2,6 +2,8 @@ import type { Json, JsonObject } from '#core/data/json';
 import type { CandidateRule } from '#core/rules/situation';
 import type { FaultSummary } from './records.ts';
 
+export type { People, PeopleFor } from '#core/definition/people';
+
 /** The reason for which a person must decide. */
 export type TaskKind = 'fault' | 'question' | 'undo-stuck' | 'outcome-unknown' | 'inconsistency' | 'dead-letter' | 'rule';
 
@@ -36,6 +38,9 @@ export interface TaskRecord {
   /** The people who should take it, and what a rule tells them. */
   readonly group?: string;
   readonly text?: string;
+  /** As in `People`, where its workflow or its question has set them. */
+  readonly every?: number;
+  readonly escalateTo?: readonly string[];
   /** Rules about such an exception that did not act (F-144). */
   readonly candidates?: readonly CandidateRule[];
   readonly resolution?: TaskResolution;

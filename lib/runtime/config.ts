@@ -30,6 +30,8 @@ const Environment = z.object({
   CLAIM_ON_SUBMIT: onOff.default(true),
   ANNOUNCE_PROCESSED: onOff.default(false),
   CLOCK_TOLERANCE_MS: wholeNumber.max(3_600_000).default(0),
+  TASK_DUE_SECONDS: z.coerce.number().positive().max(limits.secondsMax).default(14_400),
+  TASK_REMINDER_SECONDS: z.coerce.number().positive().max(limits.secondsMax).default(3600),
   CLIENT_ORDERS_PER_SECOND: z.coerce.number().positive().max(1_000_000).optional(),
   RETENTION_DAYS: z.coerce.number().positive().max(36_600).optional(),
   DEFAULT_WORKFLOW: z.string().min(1).default('fulfil-order'),
@@ -62,6 +64,9 @@ export interface Config {
   readonly claimOnSubmit: boolean;
   readonly announceProcessed: boolean;
   readonly clockToleranceMs: number;
+  /** The time until a task is due, and the time between its first two reminders, unless its workflow says otherwise. */
+  readonly taskDueMs: number;
+  readonly taskReminderMs: number;
   /** The average rate of submissions that one process accepts from one client; undefined: no limit. */
   readonly clientOrdersPerSecond: number | undefined;
   readonly retentionMs: number | undefined;
@@ -100,6 +105,8 @@ export function readConfig(environment: { readonly [name: string]: string | unde
     claimOnSubmit: variables.CLAIM_ON_SUBMIT,
     announceProcessed: variables.ANNOUNCE_PROCESSED,
     clockToleranceMs: variables.CLOCK_TOLERANCE_MS,
+    taskDueMs: variables.TASK_DUE_SECONDS * 1000,
+    taskReminderMs: variables.TASK_REMINDER_SECONDS * 1000,
     clientOrdersPerSecond: variables.CLIENT_ORDERS_PER_SECOND,
     retentionMs: variables.RETENTION_DAYS === undefined ? undefined : variables.RETENTION_DAYS * 86_400_000,
     defaultWorkflow: variables.DEFAULT_WORKFLOW,

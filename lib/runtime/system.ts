@@ -3,6 +3,7 @@ import type { Issuer } from '#api/app';
 import type { SignIn } from '#api/sign-in';
 import type { App } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
+import type { PeopleFor } from '#core/definition/people';
 import type { AuditLog } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
@@ -18,6 +19,7 @@ import type { Trouble } from '#roles/agent/trouble';
 import { type ChannelHealth, createChannelHealth } from '#roles/channels/health';
 import { createOutages, type Outages } from '#roles/dead-letters/outages';
 import { loadDefinitions } from '#roles/definitions/load';
+import { createPeopleFor } from '#roles/definitions/people-for';
 import { createRuleCounter } from '#roles/rules/counts';
 import { createRules, type Rules } from '#roles/rules/rules';
 import { outputWithoutSecrets } from '#roles/scheduler/redaction';
@@ -87,6 +89,8 @@ export interface System extends Ports {
   readonly scheduler: Scheduler;
   /** The rules as this process knows them: one knowledge for all roles. */
   readonly rules: Rules & SchedulerRules;
+  /** Whom the tasks of a workflow are for. */
+  readonly peopleFor: PeopleFor;
   readonly submit: Submit;
   /** Limits the submissions of each client, by API call and by message together. */
   readonly clientRate: ClientRate;
@@ -111,10 +115,12 @@ export interface SystemOptions {
 export function createSystem(app: App, config: Config, ports: Ports, options: SystemOptions): System {
   const { hostId, emit = () => {}, onRest, definitions = loadDefinitions(app) } = options;
   const rules = { ...createRules({ store: ports.store, clock: ports.clock, definitions }), count: countingOf(ports) };
+  const peopleFor = createPeopleFor(definitions.workflows, { dueSeconds: config.taskDueMs / 1000 });
   const scheduler = createScheduler({
     ...ports,
     rules,
     definitions,
+    peopleFor,
     hostId,
     announceProcessed: config.announceProcessed,
     clockToleranceMs: config.clockToleranceMs,
@@ -142,7 +148,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   const clientRate = createClientRate(config.clientOrdersPerSecond, ports.clock);
   const visibilityMsOf = visibilityOf(app, config);
   const { credentials = environmentCredentials() } = ports;
-  const made = { hostId, scheduler, rules, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
+  const made = { hostId, scheduler, rules, peopleFor, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
   return { ...ports, credentials, config, app, definitions, ...made };
 }
 

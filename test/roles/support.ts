@@ -22,6 +22,7 @@ import * as z from 'zod';
 import { bodiesAtRest } from '#adapters/sqlite/bodies-at-rest';
 import type { Published } from '#adapters/sqlite/event-bus';
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
+import type { People } from '#core/definition/people';
 import { type ManualClock, manualClock } from '#ports/clock';
 import { type Heartbeat, queueNames, type Reply, type Request } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
@@ -52,6 +53,7 @@ export interface LineOptions {
   readonly recover?: 'step' | 'order';
   readonly maxFailures?: number;
   readonly onExhausted?: 'error' | 'wait';
+  readonly people?: People;
   /** Options of every operation, beside `run`. */
   readonly operation?: Partial<Omit<Operation<z.ZodType, z.ZodType, string>, 'input' | 'run'>>;
 }

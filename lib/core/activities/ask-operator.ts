@@ -1,6 +1,7 @@
 import { operatorAsked } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
 import type { ActivityBase, Template } from '#core/definition/definition';
+import { type People, peopleProblems } from '#core/definition/people';
 import { type Behavior, close, noChildren, raise, succeeded } from '#core/engine/behavior';
 
 export interface AskOperator extends ActivityBase {
@@ -10,12 +11,15 @@ export interface AskOperator extends ActivityBase {
   readonly details?: Template;
   /** JSON Schema of the answer. */
   readonly answer?: JsonObject;
+  /** Whom the question is for, where that differs from the workflow's option. */
+  readonly people?: People;
 }
 
 /** Blocks the order until a person answers. Expressions read the answer as `steps.<name>`. */
 export const askOperator: Behavior<AskOperator, Record<string, never>> = {
   children: noChildren,
   answers: true,
+  problems: ({ people }) => peopleProblems(people),
   templates: ({ question, details }) => [question, ...(details === undefined ? [] : [details])],
 
   execute({ question, details }, { evaluate }) {

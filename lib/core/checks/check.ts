@@ -1,6 +1,7 @@
 import type { Catalog } from '#core/definition/catalog';
 import { limits, rootPath, secondsProblem, type WorkflowDefinition } from '#core/definition/definition';
 import { exprVersion } from '#core/definition/expression';
+import { peopleProblems } from '#core/definition/people';
 import { checkHandlers } from './handlers.ts';
 import { checkUndoing } from './missing-undo.ts';
 import { checkReads } from './reads.ts';
@@ -44,6 +45,7 @@ export function check(definition: WorkflowDefinition, catalog?: Catalog): readon
   for (const problem of [tooLong, waitsTooLong]) if (problem) report('', problem);
   if (maxFailures !== undefined && !(Number.isSafeInteger(maxFailures) && maxFailures >= 0))
     report('', `maxFailures is ${maxFailures}; it must be an integer of at least 0.`);
+  for (const problem of peopleProblems(definition.people)) report('', problem);
   if (longWaitSeconds !== undefined && onExhausted !== 'wait')
     report('', `longWaitSeconds has no effect with onExhausted "${onExhausted ?? 'error'}": set onExhausted to "wait", or leave it out.`);
 

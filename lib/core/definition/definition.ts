@@ -2,6 +2,7 @@ import type { Call } from '#core/activities/call';
 import type { ActivityOf } from '#core/activities/index';
 import type { Step } from '#core/activities/step';
 import type { Json, JsonObject } from '#core/data/json';
+import type { People } from './people.ts';
 
 /** A CEL expression in place of a value: `{"$cel": "order.items"}`. */
 export interface CelExpression {
@@ -73,6 +74,8 @@ export interface WorkflowDefinition {
    * system's `LONG_WAIT_SECONDS`.
    */
   readonly longWaitSeconds?: number;
+  /** Whom the tasks of its orders are for. */
+  readonly people?: People;
   readonly root: Activity;
 }
 

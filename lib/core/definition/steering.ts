@@ -33,8 +33,8 @@ export const steeringText = (definition: WorkflowDefinition): string => sortedTe
 function steeringOfNode(node: Activity): JsonObject {
   const children: ReadonlySet<unknown> = new Set(childrenOf(node));
   const isRemote = node.activity === 'step' || node.activity === 'call';
-  const isText = (field: string, value: unknown): boolean =>
-    node.activity === 'askOperator' && field === 'question' && typeof value === 'string';
+  const isForPeople = (field: string, value: unknown): boolean =>
+    node.activity === 'askOperator' && (field === 'people' || (field === 'question' && typeof value === 'string'));
   const partOf = (value: unknown): Json => {
     if (children.has(value)) return steeringOfNode(value as Activity);
     if (Array.isArray(value)) return value.map(partOf);
@@ -43,7 +43,7 @@ function steeringOfNode(node: Activity): JsonObject {
   };
   return Object.fromEntries(
     Object.entries(node)
-      .filter(([field, value]) => !(isRemote && ofOperation.has(field)) && !isText(field, value))
+      .filter(([field, value]) => !(isRemote && ofOperation.has(field)) && !isForPeople(field, value))
       .map(([field, value]) => [field, schemaFields.has(field) ? withoutAnnotations(value as Json) : partOf(value)]),
   );
 }

@@ -1,6 +1,7 @@
 import { type Fault, isQuestion, shortType, tagsOf } from '#core/data/fault';
 import { definitionPath } from '#core/data/ids';
 import { fits, type Json, type JsonObject } from '#core/data/json';
+import type { People } from '#core/definition/people';
 import { type Condition, type ExceptionRecord, exceptionLimits, type Handling } from '#core/exceptions/exception';
 import { exceptionFingerprint } from '#core/exceptions/fingerprint';
 import { announcedAs, type FaultSummary, type OpenCause, type OutboxEntry, openCausesMax, type StateHead } from '#ports/records';
@@ -26,6 +27,8 @@ export interface Cause {
   readonly isUndo?: true;
   /** The wishes of a rule for the task, and the rules that did not act. */
   readonly wishes?: TaskWishes | undefined;
+  /** Whom the task is for. */
+  readonly people?: People | undefined;
   /** A rule asks for a task alone: there is no exception. */
   readonly isTaskAlone?: true;
   /** The id of the exception of which this one is a consequence. */
@@ -169,7 +172,14 @@ const fitsException = (data: Json | undefined): data is Json => data !== undefin
 
 function taskOf(
   { orderId, submittedAt, workflow }: Head,
-  { fault, answer, isUndo, isTaskAlone, wishes: { dueSeconds, ...wishes } = {} }: Cause,
+  {
+    fault,
+    answer,
+    isUndo,
+    isTaskAlone,
+    people: { group, every, escalateTo, ...people } = {},
+    wishes: { dueSeconds = people.dueSeconds, ...wishes } = {},
+  }: Cause,
   exception: ExceptionRecord | undefined,
   seq: number,
   at: number,
@@ -191,6 +201,9 @@ function taskOf(
     dueAt: at + (dueSeconds === undefined ? taskDueMs : dueSeconds * 1000),
     ...(exception ? { exceptionId: exception.id, fingerprint: exception.fingerprint, fault: summaryOf(exception, fault) } : {}),
     ...(exception || isTaskAlone ? {} : { question }),
+    ...(group === undefined ? {} : { group }),
+    ...(every === undefined ? {} : { every }),
+    ...(escalateTo === undefined ? {} : { escalateTo }),
     ...wishes,
   };
 }

@@ -1,3 +1,4 @@
+import type { PeopleFor } from '#core/definition/people';
 import type { Clock } from '#ports/clock';
 import type { Publisher } from '#ports/event-bus';
 import { inGroup, type Queues } from '#ports/queues';
@@ -16,6 +17,7 @@ interface Ports {
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  readonly peopleFor?: PeopleFor;
 }
 
 /**
@@ -53,7 +55,8 @@ export async function quarantine(
   const alert = { orderId, at: now, type, before, after: 'Error', failureCount, message: reason };
   const fault = { type, class: 'basic-failure' as const, message: reason, permanent: true };
   const states = { before: { processState: before, status: null }, after: { processState: 'Error' as const, status: null } };
-  const cause = opened(head, { name: `error/${errorGen}`, fault, ...states, attempt: failureCount }, now);
+  const people = ports.peopleFor?.(head.workflow);
+  const cause = opened(head, { name: `error/${errorGen}`, fault, ...states, attempt: failureCount, people }, now);
   const quarantined: StateHead = {
     ...head,
     ...cause?.change,

@@ -1,6 +1,7 @@
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
 import type { Status } from '#core/data/state';
+import { peopleOf } from '#core/definition/people';
 import { nodeAt, stepAt } from '#core/definition/program';
 import type { Condition, Handling } from '#core/exceptions/exception';
 import { ruleFaults } from '#core/rules/faults';
@@ -91,7 +92,8 @@ function errorOf(draft: Draft): readonly Cause[] {
   const answer = node?.activity === 'askOperator' ? node.answer : undefined;
   const { diagnosis } = draft;
   const found = diagnosis && diagnosis.blocked === instance.state.blocked ? { wishes: diagnosis.wishes, causedBy: diagnosis.causedBy } : {};
-  return [{ ...causeOf(draft, `error/${record.errorGen}`, fault, answer), ...found }];
+  const asked = node?.activity === 'askOperator' ? { people: peopleOf(draft.settings.peopleFor?.(record.workflow), node.people) } : {};
+  return [{ ...causeOf(draft, `error/${record.errorGen}`, fault, answer), ...asked, ...found }];
 }
 
 function stuckUndosOf(draft: Draft): readonly Cause[] {
@@ -119,5 +121,6 @@ export function causeOf(draft: Draft, name: string, fault: Cause['fault'], answe
   const after: Condition = { processState: record.processState, status: statusIn(instance.state.activities) };
   const step = path === undefined ? undefined : stepAt(loaded.program, instance.state, path);
   const attempt = step?.attempt ?? failureCountOf(draft);
-  return { name, fault: withoutSecrets(fault as Fault, secretsOf(current(draft))), before, after, attempt, answer };
+  const people = draft.settings.peopleFor?.(record.workflow);
+  return { name, fault: withoutSecrets(fault as Fault, secretsOf(current(draft))), before, after, attempt, answer, people };
 }

@@ -1,3 +1,4 @@
+import type { PeopleFor } from '#core/definition/people';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Publisher } from '#ports/event-bus';
@@ -32,6 +33,8 @@ export interface SchedulerOptions {
   readonly lockPolicy?: LockPolicy;
   /** The rules to ask about exceptions and other events, and their figures. Absent: no rule is asked. */
   readonly rules?: SchedulerRules;
+  /** Whom the tasks of a workflow are for. */
+  readonly peopleFor?: PeopleFor;
   /** Called for each order that is blocked by an unhandled fault. The scheduler logs its errors. */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
   /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
@@ -57,7 +60,7 @@ export interface Scheduler {
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, clock, definitions, hostId, announceProcessed = false, clockToleranceMs = 0 } = options;
-  const settings: Settings = { hostId, announceProcessed, clockToleranceMs, isOutput: definitions.isOutput };
+  const settings: Settings = { hostId, announceProcessed, clockToleranceMs, isOutput: definitions.isOutput, peopleFor: options.peopleFor };
   const { rules: known } = options;
   const rules = known && (() => known.current());
   const orders = createOrders({ store, clock, definitions, settings, rules });

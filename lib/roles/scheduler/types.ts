@@ -1,6 +1,7 @@
 import type { CancelCommand, RequestCommand } from '#core/data/command';
 import type { StepReply } from '#core/data/event';
 import type { Json } from '#core/data/json';
+import type { PeopleFor } from '#core/definition/people';
 import type { Program } from '#core/definition/program';
 import type { ByteBudget } from '#core/engine/transition';
 import type { UndoPages } from '#core/engine/undo-pages';
@@ -61,6 +62,8 @@ export interface Settings {
   readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
   /** Set after a plan turned out to be too large. */
   readonly byteBudget?: ByteBudget | undefined;
+  /** Whom the tasks of a workflow are for. */
+  readonly peopleFor?: PeopleFor | undefined;
   /** The rules that are asked about events of the order. Absent: none. */
   readonly rules?: RuleSet | undefined;
 }

@@ -1,10 +1,11 @@
 import { announcedAs, type Note, type StateHead } from '#ports/records';
+import type { People } from '#ports/tasks';
 import { alertEntryOf } from '#ports/util/alert';
 import { opened } from '#roles/exceptions/causes';
 import { heardOf, outboxMs } from '#roles/scheduler/deadlines';
 
 /** Moves an order without replies to Error. The alert is part of the same write. */
-export function escalate(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
+export function escalate(head: StateHead, failureCount: number, now: number, note: Note, people?: People): StateHead {
   const errorGen = head.errorGen + 1;
   const id = `${announcedAs(head)}#${errorGen}`;
   const source = head.nextDueFor?.path;
@@ -14,7 +15,7 @@ export function escalate(head: StateHead, failureCount: number, now: number, not
   // The supervisor does not read the instance: a late step is at work.
   const status = source === undefined ? null : ('Executing' as const);
   const states = { before: { processState: before, status }, after: { processState: 'Error' as const, status } };
-  const cause = opened(head, { name: `error/${errorGen}`, fault, ...states, attempt: failureCount }, now);
+  const cause = opened(head, { name: `error/${errorGen}`, fault, ...states, attempt: failureCount, people }, now);
   const alert = alertEntryOf('Order In Error', { ...fault, id, orderId, at: now, before, after: 'Error', failureCount });
   return {
     ...head,

@@ -1,5 +1,6 @@
 import { type Breaker, phaseOf, turnOf } from '#ports/circuit-breaker';
 import type { Note, OutboxEntry, StateHead } from '#ports/records';
+import type { People } from '#ports/tasks';
 import { longWaitMs, outboxMs } from '#roles/scheduler/deadlines';
 import { type Backlog, backlogAlert } from './backlog.ts';
 import { escalate } from './escalate.ts';
@@ -87,7 +88,7 @@ export function judgeBacklog(
 }
 
 /** Counts an expired deadline against a step, or against a claim. Above the limit, the workflow's `onExhausted` decides. */
-export function judgeExpiry(head: StateHead, now: number): Extract<Decision, { kind: 'count' }> {
+export function judgeExpiry(head: StateHead, now: number, people?: People): Extract<Decision, { kind: 'count' }> {
   const failures = (head.nextDueFor?.failures ?? 0) + 1;
   const failureCount = Math.max(head.failureCount, failures);
   const exhausted = failures > head.maxFailures;
@@ -97,7 +98,7 @@ export function judgeExpiry(head: StateHead, now: number): Extract<Decision, { k
   // An order that is reset as a whole has no step that could fault.
   const intoError = exhausted && (head.onExhausted === 'error' || (head.onExhausted === 'fault' && head.nextDueFor?.kind === 'claim'));
   if (intoError) {
-    const next = escalate(head, failures, now, { at: now, type: 'ThresholdExceeded', ...place, failureCount: failures });
+    const next = escalate(head, failures, now, { at: now, type: 'ThresholdExceeded', ...place, failureCount: failures }, people);
     return { kind: 'count', next, wakes: true, failures, intoError };
   }
   const waits = exhausted && head.onExhausted === 'wait';

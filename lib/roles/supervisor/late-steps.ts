@@ -1,6 +1,7 @@
 import type { Clock } from '#ports/clock';
 import { isFatal } from '#ports/errors';
 import type { StateHead } from '#ports/records';
+import type { PeopleFor } from '#ports/tasks';
 import type { Telemetry } from '#ports/telemetry';
 import type { Actions, Counts } from './act.ts';
 import type { BacklogMonitor } from './backlog-monitor.ts';
@@ -13,6 +14,8 @@ export interface LateStepsOptions {
   readonly backlog: Pick<BacklogMonitor, 'saw' | 'behindWith'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: Telemetry;
+  /** Whom the tasks of a workflow are for. */
+  readonly peopleFor?: PeopleFor | undefined;
 }
 
 /** The late steps and claims of one pass. */
@@ -36,7 +39,7 @@ interface Late {
 /** The number of late steps after which they are judged. So many of them show whether the system is behind. */
 const judgedMax = 100;
 
-export function createLateSteps({ outages, actions, backlog, clock, telemetry }: LateStepsOptions): LateSteps {
+export function createLateSteps({ outages, actions, backlog, clock, telemetry, peopleFor }: LateStepsOptions): LateSteps {
   const late: Late[] = [];
   /** Id of the last alert about each backlog. */
   const alerted = new Map<string, string>();
@@ -51,7 +54,7 @@ export function createLateSteps({ outages, actions, backlog, clock, telemetry }:
 
   async function judgeOne({ head, foundAt }: Late, counts: Counts): Promise<void> {
     const behind = await backlog.behindWith(head, waitingSinceOf(head));
-    if (!behind) return void (await actions.act(head, judgeExpiry(head, foundAt), counts));
+    if (!behind) return void (await actions.act(head, judgeExpiry(head, foundAt, peopleFor?.(head.workflow)), counts));
     const isAnnounced = (alertId: string): boolean => alerted.get(behind.source) === alertId;
     const decision = judgeBacklog(head, behind, { now: clock.now(), isAnnounced });
     const announces = decision.kind === 'postpone' ? decision.announces : undefined;

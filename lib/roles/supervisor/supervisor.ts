@@ -5,6 +5,7 @@ import type { Publisher } from '#ports/event-bus';
 import type { Queues } from '#ports/queues';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
+import type { PeopleFor } from '#ports/tasks';
 import type { Telemetry } from '#ports/telemetry';
 import { createChannelReconciler } from '#roles/channels/reconciler';
 import { type Counts, createActions, type SupervisorPass } from './act.ts';
@@ -33,6 +34,8 @@ export interface SupervisorOptions {
   readonly replyQueues?: readonly string[];
   /** Interval between passes. If most late steps were not seen within it, the system is slow, and no step counts as late. */
   readonly periodMs?: number;
+  /** Whom the tasks of a workflow are for: the supervisor itself knows no workflow. */
+  readonly peopleFor?: PeopleFor;
   /** Orders that are examined at a time. */
   readonly pageSize?: number;
 }
@@ -89,7 +92,16 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 }
 
 /** Examines orders: reads the facts that a decision needs, decides, and acts. */
-function createExamination({ store, queues, clock, telemetry, clockToleranceMs = 0, replyQueues = [], periodMs }: SupervisorOptions) {
+function createExamination({
+  store,
+  queues,
+  clock,
+  telemetry,
+  clockToleranceMs = 0,
+  replyQueues = [],
+  periodMs,
+  peopleFor,
+}: SupervisorOptions) {
   const outages = createOutages(store, clock);
   const actions = createActions({ store, queues, clock, telemetry, outages });
   const backlog = createBacklogMonitor({
@@ -99,7 +111,7 @@ function createExamination({ store, queues, clock, telemetry, clockToleranceMs =
     clock,
     telemetry,
   });
-  const late = createLateSteps({ outages, actions, backlog, clock, telemetry });
+  const late = createLateSteps({ outages, actions, backlog, clock, telemetry, peopleFor });
 
   async function lookAt(orderId: string, counts: Counts): Promise<void> {
     counts.looked += 1;
