@@ -40,7 +40,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
       const { method, raw: request } = context.req;
       // Hono answers HEAD with the head of what GET would answer.
       const row = byMethod.get(method === 'HEAD' ? 'GET' : method);
-      const ids = { id: context.req.param('id') ?? '', name: context.req.param('name') ?? '' };
+      const ids = { id: context.req.param('id') ?? context.req.param('version') ?? '', name: context.req.param('name') ?? '' };
       return serve(context, row, (requestId) =>
         row ? handle({ row, request, requestId, ...ids }) : refuse('method-not-allowed', { headers: { allow } }),
       );

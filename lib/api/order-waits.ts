@@ -1,5 +1,6 @@
 import { operatorAsked } from '#core/data/fault';
 import { definitionPath, isUndoPath, undonePath } from '#core/data/ids';
+import type { Json } from '#core/data/json';
 import type { Program } from '#core/definition/program';
 import { type Wait, waitOf } from '#core/views/waits';
 import type { StateHead } from '#ports/records';
@@ -65,6 +66,8 @@ function signalWithoutLimit({ nodes }: Program): OrderWait | undefined {
 /** The progress of an activity, with the outage that stops its requests. */
 export interface Followed extends Omit<ActivityReport, 'waitsFor'> {
   readonly waitsFor: Wait | Outage | null;
+  /** The input of an open step. */
+  readonly input?: Json;
 }
 
 /** Returns the event for which an order waits, from the progress of its activities. It agrees with the head, and is more exact. */

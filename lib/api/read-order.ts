@@ -9,7 +9,7 @@ import { explain, type Surroundings } from '#core/views/explain';
 import { undoProgress } from '#core/views/undo-progress';
 import type { OrderRecord, StateRecord } from '#ports/records';
 import type { Instance, JournalEntry } from '#roles/scheduler/instance';
-import { outputWithoutSecrets, secretsOf } from '#roles/scheduler/redaction';
+import { outputWithoutSecrets, redactedInput, secretsOf } from '#roles/scheduler/redaction';
 import { type ActivityReport, followedOf } from '#roles/scheduler/step-report';
 import { childIdOf } from '#roles/submission/submission';
 import { readJournal } from './history.ts';
@@ -38,7 +38,7 @@ export async function readOrder(
   return {
     program,
     endBy,
-    followed: followed.map((each) => withOutage(each, around)),
+    followed: followed.map((each) => withInput(withOutage(each, around), { program, order, instance })),
     explanation: explanationOf(program, { order, state }, instance, around),
     output,
     ...changesOf(program, order, instance, journal),
@@ -88,6 +88,13 @@ function explanationOf(
 function calledBy(journal: readonly JournalEntry[], path: string, childOf: (path: string, generation: number) => string): string | null {
   const last = journal.findLast((entry) => entry.type === 'StepRequested' && entry.path === path);
   return last?.type === 'StepRequested' ? childOf(path, Number.parseInt(last.attemptId, 10)) : null;
+}
+
+/** An open step shows its input, from which a person begins to correct it. */
+function withInput(each: Followed, loaded: Parameters<typeof redactedInput>[0]): Followed {
+  const isOpen = each.agent !== null && each.status !== 'Initialized' && each.status !== 'Closed';
+  const input = isOpen ? redactedInput(loaded, each.path) : undefined;
+  return input === undefined ? each : { ...each, input };
 }
 
 /** A step whose agent cannot work waits like any other wait, since its request or the outage: whichever came later. */

@@ -60,9 +60,9 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
   };
   readonly caller: Caller;
   readonly requestId: string;
-  /** The id in the path, or empty. */
+  /** The id, or the version, in the path, or empty. */
   readonly id: string;
-  /** The name in the path, of a channel or a signal, or empty. */
+  /** The name in the path, of a channel, a signal or a workflow, or empty. */
   readonly name: string;
   readonly query: Query;
   readonly headers: Head;
@@ -88,7 +88,7 @@ export interface Route<
   Body extends z.ZodType = z.ZodType,
 > {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** The path, with `{id}` for the resource and `{name}` for a channel or a signal. */
+  /** The path, with `{id}` for the resource, `{name}` for a channel, a signal or a workflow, and `{version}` of a workflow. */
   readonly path: string;
   /** The roles that may call; `anyone` needs no token. */
   readonly roles: readonly Role[] | 'anyone';

@@ -68,6 +68,7 @@ test('an order shows every step of its workflow in order, from submission to end
     completeBy: new Date(clock.now() + 10_000).toISOString(),
     startedAt: new Date(clock.now()).toISOString(),
     closedAt: null,
+    input: { sku: 'tea' },
     output: null,
   });
 
@@ -123,7 +124,8 @@ test('a client sees its order from outside; operators and admins also see its ho
   for (const as of ['operator', 'admin'] as const) {
     const { json, text } = await ask('GET', `/orders/${orderId}`, { as });
     assert.deepEqual(fieldsOf(json), [...listedForOperators, 'endBy', 'steps', 'order', 'explanation', 'exceptionId', 'taskId'].toSorted());
-    for (const step of json.steps) assert.deepEqual(fieldsOf(step), stepFields.toSorted());
+    for (const step of json.steps)
+      assert.deepEqual(fieldsOf(step), [...stepFields, ...(step.status === 'Faulting' ? ['input'] : [])].toSorted());
     assert.deepEqual(
       [json.client, json.lockedBy, json.heldBy, json.order],
       ['acme', 'host-canary', null, { sku: 'tea', quantity: 2, card: '[secret]' }],

@@ -120,6 +120,7 @@ const Step = z.strictObject({
   closedAt: timeOrNull,
   requestedAt: time.optional().describe('when it was requested first since an operator resubmitted it; absent if that is startedAt'),
   answeredAt: time.optional().describe('when its answer arrived, if the order was blocked or suspended then; absent if that is closedAt'),
+  input: anyJson.optional().describe('the input of the next request of an open step; secrets are masked'),
   output: anyJson,
   outputReadAt: z.string().optional().describe('where to read the output, which is omitted because the response would be too long'),
 });

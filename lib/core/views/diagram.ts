@@ -2,7 +2,14 @@ import { behaviorOf } from '#core/activities/index';
 import type { Retry } from '#core/activities/retry';
 import { outputVariable, workflowsAgent } from '#core/data/child-order';
 import { shortType } from '#core/data/fault';
-import { type Activity, isRemote, type RemoteActivity, type Template, type WorkflowDefinition } from '#core/definition/definition';
+import {
+  type Activity,
+  isRemote,
+  type RemoteActivity,
+  rootPath,
+  type Template,
+  type WorkflowDefinition,
+} from '#core/definition/definition';
 import { partsOf, templateText } from './template-text.ts';
 
 /** A workflow as boxes and arrows, independent of the renderer: the order of activities, their undos, and the path of each fault. */
@@ -37,6 +44,8 @@ export interface DrawnNode {
   readonly title: string;
   /** The operation: `payment.charge`. */
   readonly detail?: string;
+  /** The activity; for an undo, the activity that it undoes. Absent for nodes that are no activity. */
+  readonly path?: string;
 }
 
 /** An arrow from a node. A fault leaves from a frame, and an undo is attached to its step and leads nowhere. */
@@ -55,13 +64,14 @@ export interface DrawnFrame {
   readonly id: string;
   readonly kind: 'scope' | 'retry' | 'loop';
   readonly title: string;
+  readonly path: string;
   readonly items: readonly DrawnItem[];
 }
 
 export function drawingOf({ name, version, root }: WorkflowDefinition): Drawing {
   const drafting = new Drafting();
   const begin = drafting.node('begin', `${name}@${version}`);
-  const { entries, exits } = drafting.activity(root);
+  const { entries, exits } = drafting.activity(root, rootPath);
   const end = drafting.node('end', 'end');
   drafting.connect([{ id: begin }], entries);
   drafting.connect(entries.length === 0 ? [{ id: begin }] : exits, [end]);
@@ -86,9 +96,16 @@ class Drafting {
   items: DrawnItem[] = [];
   private count = 0;
 
-  node(kind: NodeKind, title: string, detail?: string): string {
+  node(kind: NodeKind, title: string, { detail, path }: { readonly detail?: string; readonly path?: string } = {}): string {
     const id = `n${++this.count}`;
-    this.items.push({ item: 'node', id, kind, title, ...(detail === undefined ? {} : { detail }) });
+    this.items.push({
+      item: 'node',
+      id,
+      kind,
+      title,
+      ...(detail === undefined ? {} : { detail }),
+      ...(path === undefined ? {} : { path }),
+    });
     return id;
   }
 
@@ -107,58 +124,60 @@ class Drafting {
   }
 
   /** Draws an activity. A composite with handlers gets a frame, from which its faults leave. */
-  activity(activity: Activity): Part {
+  activity(activity: Activity, path: string): Part {
     const { faultHandlers = [] } = activity;
     const frame =
       frameOf(activity) ??
       (faultHandlers.length > 0 || (activity.undo && !isRemote(activity)) ? ({ kind: 'scope', title: activity.name } as const) : undefined);
-    if (!frame) return this.body(activity);
+    if (!frame) return this.body(activity, path);
 
-    const { id, part } = this.framed(frame, () => this.body(activity));
-    this.undoOf(id, activity.undo);
+    const { id, part } = this.framed({ ...frame, path }, () => this.body(activity, path));
+    this.undoOf(id, activity.undo, path);
     const handled = faultHandlers.map(({ fault, do: handler }) => {
-      const { entries, exits } = this.orNothing(this.activity(handler));
+      const { entries, exits } = this.orNothing(this.activity(handler, `${path}/${handler.name}`));
       for (const entry of entries) this.edge('fault', id, entry, shortType(fault));
       return exits;
     });
     return { entries: part.entries, exits: [...part.exits, ...handled.flat()] };
   }
 
-  private body(activity: Activity): Part {
+  private body(activity: Activity, path: string): Part {
     switch (activity.activity) {
       case 'step':
       case 'call':
-        return this.step(activity);
+        return this.step(activity, path);
       case 'sequence':
-        return this.sequence(activity.children);
+        return this.sequence(activity.children, path);
       case 'choice':
-        return this.choice(activity);
+        return this.choice(activity, path);
       default:
-        return behaviorOf(activity.activity).children(activity).length > 0 ? this.sideBySide(activity) : this.leaf(activity);
+        return behaviorOf(activity.activity).children(activity).length > 0 ? this.sideBySide(activity, path) : this.leaf(activity, path);
     }
   }
 
-  private sideBySide(activity: Activity): Part {
+  private sideBySide(activity: Activity, path: string): Part {
     const parts = behaviorOf(activity.activity)
       .children(activity)
-      .map((child) => this.activity(child));
+      .map((child) => this.activity(child, `${path}/${child.name}`));
     return { entries: parts.flatMap(({ entries }) => entries), exits: parts.flatMap(({ exits }) => exits) };
   }
 
-  private step({ activity, name, agent, operation, undo }: RemoteActivity): Part {
-    const id = this.node('step', name, activity === 'call' ? `calls ${operation}` : `${agent}.${operation}`);
-    this.undoOf(id, undo);
+  private step({ activity, name, agent, operation, undo }: RemoteActivity, path: string): Part {
+    const id = this.node('step', name, { detail: activity === 'call' ? `calls ${operation}` : `${agent}.${operation}`, path });
+    this.undoOf(id, undo, path);
     return { entries: [id], exits: [{ id }] };
   }
 
-  private undoOf(id: string, undo: Activity['undo']): void {
+  private undoOf(id: string, undo: Activity['undo'], path: string): void {
     if (!undo) return;
     const what = undo.agent === workflowsAgent ? 'undoes that order' : `${undo.agent}.${undo.operation}`;
-    this.edge('undo', id, this.node('undo', what), 'undo');
+    this.edge('undo', id, this.node('undo', what, { path }), 'undo');
   }
 
-  private sequence(children: readonly Activity[]): Part {
-    const [first, ...rest] = children.map((child) => this.activity(child)).filter(({ entries }) => entries.length > 0);
+  private sequence(children: readonly Activity[], path: string): Part {
+    const [first, ...rest] = children
+      .map((child) => this.activity(child, `${path}/${child.name}`))
+      .filter(({ entries }) => entries.length > 0);
     if (!first) return nothing;
     let { exits } = first;
     for (const next of rest) {
@@ -168,23 +187,23 @@ class Drafting {
     return { entries: first.entries, exits };
   }
 
-  private choice({ name, branches, otherwise }: Extract<Activity, { activity: 'choice' }>): Part {
-    const id = this.node('choice', name);
+  private choice({ name, branches, otherwise }: Extract<Activity, { activity: 'choice' }>, path: string): Part {
+    const id = this.node('choice', name, { path });
     const ways = [
       ...branches.map((branch) => ({ label: templateText(branch.when), do: branch.do })),
       ...(otherwise ? [{ label: 'otherwise', do: otherwise }] : []),
     ];
     const exits = ways.flatMap((way): readonly Exit[] => {
-      const part = this.activity(way.do);
+      const part = this.activity(way.do, `${path}/${way.do.name}`);
       this.connect([{ id, label: way.label }], part.entries);
       return part.entries.length === 0 ? [{ id, label: way.label }] : part.exits;
     });
     return { entries: [id], exits: otherwise ? exits : [...exits, { id, label: 'otherwise' }] };
   }
 
-  private leaf(activity: Activity): Part {
+  private leaf(activity: Activity, path: string): Part {
     const { kind, title, detail } = leafOf(activity);
-    const id = this.node(kind, title, detail);
+    const id = this.node(kind, title, { ...(detail === undefined ? {} : { detail }), path });
     return { entries: [id], exits: kind === 'raise' || kind === 'terminate' ? [] : [{ id }] };
   }
 
@@ -195,7 +214,7 @@ class Drafting {
   }
 
   /** Draws a frame. All its flows leave from one node inside it, which shows what has to end before. */
-  private framed(frame: Pick<DrawnFrame, 'kind' | 'title'>, inside: () => Part): { readonly id: string; readonly part: Part } {
+  private framed(frame: Pick<DrawnFrame, 'kind' | 'title' | 'path'>, inside: () => Part): { readonly id: string; readonly part: Part } {
     const id = `f${++this.count}`;
     const around = this.items;
     this.items = [];

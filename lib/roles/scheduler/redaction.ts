@@ -4,11 +4,11 @@ import { definitionPath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import { isRemote, type Template } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
-import { expressionsIn, nodeAt, type Program } from '#core/definition/program';
+import { expressionsIn, inputOf, nodeAt, type Program } from '#core/definition/program';
 import { withoutSealed } from '#core/definition/sealed';
 import { masked, secretPointers, secretTexts, withoutTexts } from '#core/definition/secrets';
 import type { UndoPlan } from '#core/views/undo-plan';
-import type { FaultSummary } from '#ports/records';
+import { type FaultSummary, subjectOf } from '#ports/records';
 import type { Loaded } from './types.ts';
 
 type Instantiated = Pick<Loaded, 'program' | 'order' | 'instance'>;
@@ -45,6 +45,15 @@ export function redactedPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
     input: withoutSealed(withoutTexts(masked(step.input, secretInputAt(loaded.program, step.path)), texts)),
   }));
   return { ...plan, steps };
+}
+
+/** Returns the input of the next request of a step, without secrets; undefined if it cannot be evaluated. */
+export function redactedInput(loaded: Instantiated, path: string): Json | undefined {
+  const { program, order, instance } = loaded;
+  const node = nodeAt(program, path);
+  const input = isRemote(node) ? inputOf(program, subjectOf(order), instance.state, path) : undefined;
+  if (!input?.ok || !isRemote(node)) return undefined;
+  return withoutSealed(withoutTexts(masked(input.value, secretInputOf(program, node.input ?? null)), secretsOf(loaded)));
 }
 
 /** Cache by program and path: every transition needs these pointers, and finding them parses expressions. */
