@@ -7,14 +7,19 @@ export class Problem extends Error {
   readonly detail: string;
   readonly requestId: string;
   readonly errors: readonly ProblemError[];
+  /** Who works on the order alone, if that is why the call was refused. */
+  readonly heldBy: string | undefined;
+  readonly lockedUntil: string | undefined;
 
-  constructor({ status, code, title, detail = '', requestId = '', errors = [] }: ProblemBody) {
+  constructor({ status, code, title, detail = '', requestId = '', errors = [], heldBy, lockedUntil }: ProblemBody) {
     super(title);
     this.status = status;
     this.code = code;
     this.detail = detail;
     this.requestId = requestId;
     this.errors = errors;
+    this.heldBy = heldBy;
+    this.lockedUntil = lockedUntil;
   }
 }
 
@@ -33,6 +38,8 @@ interface ProblemBody {
   readonly detail?: string;
   readonly requestId?: string;
   readonly errors?: readonly ProblemError[];
+  readonly heldBy?: string;
+  readonly lockedUntil?: string;
 }
 
 /** The state of the connection. Times are those of this machine, in milliseconds. */

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { forgetDrafts, forgetDraftsOfOthers } from '../parts/draft.ts';
 import { call, get, Problem, setBearer, signedOut } from './client.ts';
 import { forgetAnswers } from './poll.ts';
 
@@ -54,6 +55,7 @@ export async function startSession(): Promise<void> {
   signIn.value = how;
   signedOut.value = false;
   forgetAnswers();
+  if (who) forgetDraftsOfOthers(who.subject);
   person.value = who;
 }
 
@@ -137,5 +139,6 @@ export async function signOut(): Promise<void> {
   setBearer(undefined);
   await call('DELETE', '/session').catch(() => undefined);
   forgetAnswers();
+  forgetDrafts();
   person.value = null;
 }

@@ -1,11 +1,9 @@
 import type * as z from 'zod';
 import type * as audit from '#api/schemas/audit';
-import type * as bulk from '#api/schemas/bulk';
 import type * as channels from '#api/schemas/channels';
 import type * as exceptions from '#api/schemas/exceptions';
 import type * as instructions from '#api/schemas/instructions';
 import type * as orders from '#api/schemas/orders';
-import type * as rules from '#api/schemas/rules';
 import type * as workflows from '#api/schemas/workflows';
 
 /** The answers of the API, from the schemas that `/openapi.json` shows. The console reads what operators and viewers see. */
@@ -15,25 +13,16 @@ type ForOperators<T> = Extract<T, { readonly client: string }>;
 export type ListedOrder = ForOperators<z.output<typeof orders.ListedOrder>>;
 export type Order = ForOperators<z.output<typeof orders.FullOrder>>;
 export type Step = Order['steps'][number];
-export type Wait = NonNullable<Order['waitsFor']>;
 export type HistoryEntry = z.output<typeof orders.HistoryEntry>;
 
 export type UndoPlan = z.output<typeof instructions.UndoPlanned>;
 export type Check = z.output<typeof instructions.InstructionCheck>;
-export type Instruction = z.input<typeof instructions.InstructionBody>;
-export type InstructionKind = Instruction['kind'];
+export type InstructionKind = z.input<typeof instructions.InstructionBody>['kind'];
 
 export type Workflow = z.output<typeof workflows.Workflow>;
 
 export type Exception = z.output<typeof exceptions.Exception>;
 export type ExceptionGroup = z.output<typeof exceptions.ExceptionGroup>;
-
-export type BulkRun = z.output<typeof bulk.BulkRun>;
-export type ListedBulkRun = z.output<typeof bulk.ListedBulkRun>;
-export type BulkItem = z.output<typeof bulk.BulkItem>;
-
-export type Rule = z.output<typeof rules.Rule>;
-export type RuleVersion = z.output<typeof rules.RuleVersion>;
 
 export type Channel = z.output<typeof channels.ChannelState>;
 export type AuditEntry = z.output<typeof audit.AuditEntry>;

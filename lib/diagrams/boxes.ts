@@ -39,13 +39,15 @@ export interface Box {
 /** Horizontal space that the shape takes beside its text. */
 const marginX: { readonly [kind in NodeKind]?: number } = { choice: 52, undo: 26, begin: 36, end: 36, wait: 46, compensate: 46, raise: 46 };
 
-export function boxOf(node: DrawnNode): Box {
+/** `room`: pixels beside the text of an activity that is followed, for what a page writes there. */
+export function boxOf(node: DrawnNode, room = 0): Box {
   const { kind, title, detail } = node;
   if (kind === 'join') return { node, text: { lines: [], width: 0, height: 0 }, width: 10, height: 10 };
   const name: Type = kind === 'undo' ? { size: 11, face: 'mono' } : { size: 13, face: kind === 'assign' ? 'sans' : 'bold' };
   const head = set(title, name, { widthMax: 230, linesMax: 4 });
   const text = detail === undefined ? head : below(head, set(detail, { size: 11, face: 'mono' }, { widthMax: 230, linesMax: 3 }));
-  const width = Math.max(kind === 'end' ? 60 : 90, text.width + (marginX[kind] ?? 28));
+  const beside = kind === 'step' || kind === 'wait' || kind === 'other' ? room : 0;
+  const width = Math.max(kind === 'end' ? 60 : 90, text.width + beside + (marginX[kind] ?? 28));
   // Even sizes, so that a box centered on a whole pixel has whole pixels for its edges.
   return { node, text, width: even(width), height: even(text.height + (kind === 'undo' ? 10 : 17)) };
 }

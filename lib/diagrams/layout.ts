@@ -62,23 +62,23 @@ const margin = 20;
 
 /**
  * Lays out the inside of each frame with dagre, then treats the frame as one block of its surroundings. Workflows are properly nested, so
- * every arrow connects blocks of one level.
+ * every arrow connects blocks of one level. `room`: pixels beside the text of an activity that is followed.
  */
-export function layOut({ items }: Drawing): Layout {
-  const { area, bounds } = levelOf(items);
+export function layOut({ items }: Pick<Drawing, 'items'>, room = 0): Layout {
+  const { area, bounds } = levelOf(items, room);
   const { frames, boxes, edges } = moved(area, margin - bounds.left, margin - bounds.top);
   return { width: even(bounds.width + 2 * margin), height: even(bounds.height + 2 * margin), frames, boxes, edges };
 }
 
-function levelOf(items: readonly DrawnItem[]): { readonly area: Area; readonly bounds: Rectangle; readonly entryX: number } {
+function levelOf(items: readonly DrawnItem[], room: number): { readonly area: Area; readonly bounds: Rectangle; readonly entryX: number } {
   const undoOf = new Map(items.flatMap((item) => (item.item === 'edge' && item.kind === 'undo' ? [[item.from, item] as const] : [])));
   const undos = new Set([...undoOf.values()].map(({ to }) => to));
   const blocks = items.flatMap((item): readonly Block[] => {
-    if (item.item === 'frame') return [frameBlock(item)];
+    if (item.item === 'frame') return [frameBlock(item, room)];
     if (item.item === 'edge' || undos.has(item.id)) return [];
     const undo = undoOf.get(item.id);
     const undoNode = undo && items.find((each) => each.item === 'node' && each.id === undo.to);
-    return [nodeBlock(boxOf(item), undo && undoNode?.item === 'node' ? { edge: undo, box: boxOf(undoNode) } : undefined)];
+    return [nodeBlock(boxOf(item, room), undo && undoNode?.item === 'node' ? { edge: undo, box: boxOf(undoNode) } : undefined)];
   });
   return placed(blocks, liftedEdges(items));
 }
@@ -104,8 +104,8 @@ function nodeBlock(box: Box, undo: { readonly edge: DrawnEdge; readonly box: Box
   return { id: node.id, area, left: half, right: left + undo.box.width, height, isFrame: false };
 }
 
-function frameBlock(frame: DrawnFrame): Block {
-  const { area, bounds, entryX } = levelOf(frame.items);
+function frameBlock(frame: DrawnFrame, room: number): Block {
+  const { area, bounds, entryX } = levelOf(frame.items, room);
   const title = frameTitle(frame.title);
   const head = title.height + gaps.title;
   const titleWidth = title.width + 2 * gaps.title + (frame.kind === 'scope' ? 0 : 18);

@@ -1,6 +1,7 @@
 import type { Drawing, NodeKind } from '#core/views/diagram';
 import { leading, type SetText } from './boxes.ts';
 import { layOut, type PlacedBox, type PlacedEdge, type PlacedFrame, type Point } from './layout.ts';
+import { curve, sixCorners, tip } from './shapes.ts';
 import { styleSheet } from './style.ts';
 import { escaped } from './text.ts';
 
@@ -53,10 +54,7 @@ const rect = (left: number, top: number, width: number, height: number, radius: 
   `<rect x="${left}" y="${top}" width="${width}" height="${height}" rx="${radius}"/>`;
 const rounded: Shape = (left, top, width, height) => rect(left, top, width, height, 6);
 const pill: Shape = (left, top, width, height) => rect(left, top, width, height, height / 2);
-const hexagon: Shape = (left, top, width, height) => {
-  const [right, bottom, middle] = [left + width, top + height, top + height / 2];
-  return `<path d="M${left} ${middle}L${left + 18} ${top}H${right - 18}L${right} ${middle}L${right - 18} ${bottom}H${left + 18}z"/>`;
-};
+const hexagon: Shape = (left, top, width, height) => `<path d="${sixCorners({ left, top, width, height })}"/>`;
 const dot: Shape = (left, top, width) => `<circle cx="${left + width / 2}" cy="${top + width / 2}" r="${width / 2}"/>`;
 
 const shapes: { readonly [kind in NodeKind]?: Shape } = {
@@ -83,34 +81,12 @@ const icons: { readonly [kind in NodeKind]?: Icon } = { wait: clock, compensate:
 function edgeSvg({ edge, points }: PlacedEdge): string {
   const [start, ...rest] = points;
   if (!start) return '';
-  const tip = edge.kind === 'undo' ? '' : tipAt(points.at(-1) ?? start);
+  const end = edge.kind === 'undo' ? '' : tipAt(points.at(-1) ?? start);
   const line = edge.kind === 'undo' ? rest.map(({ x, y }) => `L${x} ${y}`).join('') : curve(points);
-  return `<g class="edge ${edge.kind}"><path d="M${start.x} ${start.y}${line}"/>${tip}</g>`;
+  return `<g class="edge ${edge.kind}"><path d="M${start.x} ${start.y}${line}"/>${end}</g>`;
 }
 
-/** Draws a line straight down and across, with rounded corners. It turns near its beginning, or near its end if nothing is in between. */
-const curve = (points: readonly Point[]): string =>
-  points
-    .slice(1)
-    .map(({ x, y }, index) => {
-      const before = points[index] ?? { x, y };
-      const isLast = index === points.length - 2;
-      return before.x === x ? `V${y}` : across(before, { x, y }, isLast ? y - turn : before.y + turn / 2);
-    })
-    .join('');
-
-/** Half the distance between two ranks. */
-const turn = 19;
-const radiusMax = 8;
-
-function across(from: Point, to: Point, y: number): string {
-  const side = Math.sign(to.x - from.x);
-  const radius = Math.min(radiusMax, Math.abs(to.x - from.x) / 2, Math.abs(y - from.y), Math.abs(to.y - y));
-  const [begin, end] = [from.x + side * radius, to.x - side * radius];
-  return `V${y - radius}Q${from.x} ${y} ${begin} ${y}H${end}Q${to.x} ${y} ${to.x} ${y + radius}V${to.y}`;
-}
-
-const tipAt = ({ x, y }: Point): string => `<path class="tip" d="M${x} ${y}L${x - 4} ${y - 8}H${x + 4}z"/>`;
+const tipAt = (point: Point): string => `<path class="tip" d="${tip(point)}"/>`;
 
 function labelSvg({ edge, label }: PlacedEdge, frames: readonly PlacedFrame[]): readonly string[] {
   if (!label || edge.label === undefined) return [];

@@ -1,69 +1,141 @@
 import { useEffect, useState } from 'preact/hooks';
-import { apiPath } from '../../api/client.ts';
-import { usePages, usePoll } from '../../api/poll.ts';
+import { usePoll } from '../../api/poll.ts';
 import { has } from '../../api/session.ts';
-import type { AuditEntry, HistoryEntry, Order, UndoPlan } from '../../api/types.ts';
+import type { InstructionKind, Order } from '../../api/types.ts';
+import { kindNames, kinds } from '../../instructions/kinds.ts';
+import { ActionMenu } from '../../instructions/menu.tsx';
 import { OrderState } from '../../parts/chip.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Json } from '../../parts/json.tsx';
 import { useKeys } from '../../parts/keys.ts';
-import { Empty, Facts, Loaded, Panel } from '../../parts/states.tsx';
-import { Ago, At, Countdown, Said, shortId, stepName } from '../../parts/text.tsx';
+import { Loaded } from '../../parts/states.tsx';
+import { Ago, At, Countdown, Said, shortId } from '../../parts/text.tsx';
 import { copy } from '../../parts/toast.tsx';
-import { go, href, orderLink, queried } from '../../router.ts';
-import { Instruct } from './instruct.tsx';
-import { StepPanel, Steps } from './steps.tsx';
+import { go, href, orderLink, queried, setQuery } from '../../router.ts';
+import { AppliedNote, useApplied } from './applied.tsx';
+import { GraphTab } from './graph-tab.tsx';
+import { LockDialog, LockNote } from './lock.tsx';
+import { reasonOf } from './sentence.ts';
+import { Data, HistoryList, Messages, OrderAudit, Plan } from './tabs.tsx';
+import { Timeline } from './timeline.tsx';
+import { type History, useHistory } from './use-history.ts';
 
-const tabs = ['Steps', 'History', 'Data', 'Undo plan', 'Audit'] as const;
+const tabs = ['Graph', 'Timeline', 'History', 'Data', 'Messages', 'Undo plan', 'Audit'] as const;
+type Tab = (typeof tabs)[number];
 
-/** One order: why it is where it is, its steps, and what an operator can do. */
+/** One order: why it is where it is, what became of each step, and what an operator can do. */
 export function OrderScreen({ orderId }: { orderId: string }) {
   const order = usePoll<Order>(`/orders/${encodeURIComponent(orderId)}`, 2_000);
-  const tab = tabs.find((each) => each === queried('tab')) ?? 'Steps';
   useEffect(() => {
     document.title = `${shortId(orderId)} · Redress`;
   }, [orderId]);
+  return (
+    <Loaded polled={order} what="The order" rows={8}>
+      {(data) => <Whole order={data} refresh={order.refresh} />}
+    </Loaded>
+  );
+}
+
+function Whole({ order, refresh }: { order: Order; refresh: () => void }) {
+  const { orderId, rev } = order;
+  const history = useHistory(orderId, rev);
+  const [applied, noteApplied] = useApplied(order);
+  const [open, setOpen] = useState<'menu' | 'lock'>();
+  const building = kindNames.find((each) => each === queried('do'));
+  const tab: Tab = building ? 'Graph' : (tabs.find((each) => each === queried('tab')) ?? 'Graph');
+  const instruct = (kind: InstructionKind, at?: string): void => {
+    setOpen(undefined);
+    setQuery({ tab: undefined, do: kind, at });
+  };
+  const isOver = order.processState === 'Processed';
+  const mayAct = has('operator') && !isOver;
   useKeys(
     [
       { key: 'Backspace', what: 'Back to the orders', run: () => go('/orders') },
       { key: 'i', what: 'Copy the id', run: () => copy(orderId, 'the id') },
       { key: 'y', what: 'Copy as command', run: () => copy(`npx redress order get ${orderId}`, 'the command') },
-      ...tabs.map((each, index) => ({ key: String(index + 1), what: `Show ${each}`, run: () => go(`/orders/${orderId}`, { tab: each }) })),
+      ...(mayAct ? [{ key: '.', what: 'Actions', run: () => setOpen('menu') }] : []),
+      ...tabs.map((each, index) => ({
+        key: String(index + 1),
+        what: `Show ${each}`,
+        run: () => setQuery({ tab: each === 'Graph' ? undefined : each, do: undefined }),
+      })),
     ],
-    [orderId],
+    [orderId, mayAct],
   );
   return (
-    <Loaded polled={order} what="The order" rows={8}>
-      {(data) => (
-        <>
-          <Head order={data} refresh={order.refresh} />
-          <Sentence order={data} />
-          <nav class="tabs" aria-label="Order">
-            {tabs.map((each) => (
-              <a key={each} href={orderLink(orderId, { tab: each })} aria-current={each === tab ? 'page' : undefined}>
-                {each}
-              </a>
-            ))}
-          </nav>
-          <div class="tab-body">
-            {tab === 'Steps' && <StepsTab order={data} />}
-            {tab === 'History' && <History orderId={orderId} />}
-            {tab === 'Data' && <Data order={data} />}
-            {tab === 'Undo plan' && <Plan orderId={orderId} />}
-            {tab === 'Audit' && <OrderAudit orderId={orderId} />}
-          </div>
-        </>
-      )}
-    </Loaded>
+    <>
+      <Head order={order} open={setOpen} mayAct={mayAct} />
+      <LockNote order={order} refresh={refresh} />
+      {applied && <AppliedNote applied={applied} />}
+      <Sentence order={order} history={history} instruct={instruct} />
+      <nav class="tabs" aria-label="Order">
+        {tabs.map((each) => (
+          <a
+            key={each}
+            href={orderLink(orderId, { tab: each === 'Graph' ? undefined : each })}
+            aria-current={each === tab ? 'page' : undefined}
+          >
+            {each}
+            {each === 'History' && history && <span class="n">{history.entries.length}</span>}
+          </a>
+        ))}
+      </nav>
+      <div class="tab-body">
+        <Body tab={tab} order={order} history={history} instruct={instruct} building={building} applied={noteApplied} refresh={refresh} />
+      </div>
+      {open === 'menu' && <ActionMenu order={order} choose={instruct} lock={() => setOpen('lock')} close={() => setOpen(undefined)} />}
+      {open === 'lock' && <LockDialog order={order} close={() => setOpen(undefined)} done={refresh} />}
+    </>
   );
 }
 
-const Head = ({ order, refresh }: { order: Order; refresh: () => void }) => (
+interface BodyProps {
+  readonly tab: Tab;
+  readonly order: Order;
+  readonly history: History | undefined;
+  readonly instruct: (kind: InstructionKind, at?: string) => void;
+  readonly building: InstructionKind | undefined;
+  readonly applied: (kind: InstructionKind, path: string) => void;
+  readonly refresh: () => void;
+}
+
+function Body({ tab, order, history, instruct, building, applied, refresh }: BodyProps) {
+  const entries = history?.entries ?? [];
+  switch (tab) {
+    case 'Graph':
+      return (
+        <GraphTab
+          order={order}
+          history={history}
+          instruct={instruct}
+          building={building}
+          applied={(kind, path) => {
+            applied(kind, path);
+            refresh();
+          }}
+        />
+      );
+    case 'Timeline':
+      return <Timeline order={order} entries={entries} />;
+    case 'History':
+      return <HistoryList history={history} />;
+    case 'Data':
+      return <Data order={order} />;
+    case 'Messages':
+      return <Messages order={order} entries={entries} />;
+    case 'Undo plan':
+      return <Plan orderId={order.orderId} />;
+    case 'Audit':
+      return <OrderAudit orderId={order.orderId} />;
+  }
+}
+
+const Head = ({ order, open, mayAct }: { order: Order; open: (what: 'menu' | 'lock') => void; mayAct: boolean }) => (
   <div class="row o-top">
     <a href={href('/orders')}>Orders</a>
     <span class="muted">/</span>
     <h1 class="big-id">{shortId(order.orderId)}</h1>
-    <button class="btn bare sm" type="button" aria-label="Copy the id" onClick={() => copy(order.orderId, 'the id')}>
+    <button class="btn bare sm" type="button" aria-label="Copy the whole id" onClick={() => copy(order.orderId, 'the id')}>
       <Icon name="copy" />
     </button>
     <OrderState order={order} />
@@ -73,186 +145,58 @@ const Head = ({ order, refresh }: { order: Order; refresh: () => void }) => (
       <span>
         client <Said>{order.client}</Said>
       </span>
-      <Ago at={order.submittedAt} />
+      <span>
+        <Ago at={order.submittedAt} /> ago
+      </span>
+      {order.parent && <a class="id" href={orderLink(order.parent)}>{`called by ${shortId(order.parent)}`}</a>}
+      {order.restartedFrom && <a class="id" href={orderLink(order.restartedFrom)}>{`restarted from ${shortId(order.restartedFrom)}`}</a>}
+      {order.restartedAs && <a class="id" href={orderLink(order.restartedAs)}>{`restarted as ${shortId(order.restartedAs)}`}</a>}
     </span>
     <span class="grow" />
-    {has('operator') && <Instruct order={order} done={refresh} />}
-  </div>
-);
-
-/** Says in a sentence why the order is where it is. */
-function Sentence({ order }: { order: Order }) {
-  const { fault, processState, explanation, outcome, suspended } = order;
-  const isBlocked = processState === 'Error' && fault !== null;
-  const done = order.steps.filter(({ result }) => result === 'Succeeded').map(({ name }) => name);
-  const stays =
-    done.length === 0
-      ? 'No step is done.'
-      : `${done.join(', ')} ${done.length === 1 ? 'is done and stays as it is' : 'are done and stay as they are'}.`;
-  const sentence = isBlocked
-    ? `${fault.source === null ? 'The order' : stepName(fault.source)} ended with ${fault.type}. A person decides how the order continues.`
-    : processState === 'Processed'
-      ? `The order has ended: ${outcome}.`
-      : (explanation ?? 'The order is at work.');
-  return (
-    <div class={`why ${isBlocked ? 'stop' : ''}`} role="status">
-      <div class="grow">
-        <div class="big">
-          <Said>{sentence}</Said>
-        </div>
-        {isBlocked && <div class="soft">{`${stays} Nothing is requested meanwhile.`}</div>}
-        {!isBlocked && fault && (
-          <div class="soft">
-            {`${fault.type}: `}
-            <Said>{fault.message}</Said>
-          </div>
-        )}
-      </div>
-      {order.completeBy !== null && processState !== 'Processed' && (
-        <div class="num">
-          <At at={order.completeBy} /> <Countdown until={order.completeBy} still={suspended} />
-        </div>
-      )}
-    </div>
-  );
-}
-
-function StepsTab({ order }: { order: Order }) {
-  const [chosen, choose] = useState<string>();
-  const first =
-    order.steps.find(({ status }) => status === 'Faulting') ?? order.steps.find(({ status }) => status === 'Executing') ?? order.steps[0];
-  const step = order.steps.find(({ path }) => path === chosen) ?? first;
-  return (
-    <div class="split">
-      <Panel label="Steps">
-        <Steps order={order} chosen={step?.path} choose={choose} />
-      </Panel>
-      {step && <StepPanel step={step} order={order} />}
-    </div>
-  );
-}
-
-function History({ orderId }: { orderId: string }) {
-  const entries = usePages<HistoryEntry>(apiPath(`/orders/${orderId}/history`, { limit: 100 }), ({ seq }) => String(seq));
-  return (
-    <Panel
-      label="History"
-      footer={
-        entries.hasMore && (
-          <button class="btn bare sm" type="button" onClick={entries.more}>
-            Load later entries
-          </button>
-        )
-      }
-    >
-      <Loaded polled={entries} what="The history">
-        {() => (
-          <ol class="story-list">
-            {entries.items.map(({ seq, at, type, path, requestId: _, ...more }) => (
-              <li key={seq}>
-                <span class="muted num">{seq}</span>
-                <At at={at} />
-                <b>{type}</b>
-                <span class="mono soft">{path ?? ''}</span>
-                {Object.keys(more).length > 0 && (
-                  <details>
-                    <summary>Details</summary>
-                    <Json value={more} label={`Details of entry ${seq}`} />
-                  </details>
-                )}
-              </li>
-            ))}
-          </ol>
-        )}
-      </Loaded>
-    </Panel>
-  );
-}
-
-const Data = ({ order }: { order: Order }) => (
-  <div class="stack">
-    <Panel title="Order" aside="as the client submitted it">
-      <div class="body">
-        <Json value={order.order} label="The order" />
-      </div>
-    </Panel>
-    <Panel title="Outputs of the steps">
-      <div class="body">
-        <Json
-          value={Object.fromEntries(order.steps.filter(({ output }) => output !== null).map(({ path, output }) => [path, output]))}
-          label="Outputs"
-        />
-      </div>
-    </Panel>
-    {order.output !== undefined && (
-      <Panel title="Output of the order">
-        <div class="body">
-          <Json value={order.output} label="Output" />
-        </div>
-      </Panel>
+    <button class="btn bare wide" type="button" onClick={() => copy(`npx redress order get ${order.orderId}`, 'the command')}>
+      <Icon name="cli" />
+      Copy as command
+    </button>
+    {mayAct && (
+      <button class="btn" type="button" onClick={() => open('menu')}>
+        Actions <kbd>.</kbd>
+      </button>
     )}
   </div>
 );
 
-function Plan({ orderId }: { orderId: string }) {
-  const plan = usePoll<UndoPlan>(`/orders/${orderId}/plan`);
+/** Says in a sentence why the order is where it is. */
+function Sentence({ order, history, instruct }: { order: Order; history: History | undefined; instruct: BodyProps['instruct'] }) {
+  const { tone, big, soft } = reasonOf(order, history?.entries ?? []);
+  const isBlocked = order.processState === 'Error' && order.fault !== null;
+  const decide: InstructionKind = order.fault?.type === 'OperatorAsked' || !order.fault?.permanent ? 'resubmit' : 'replace-input';
   return (
-    <Panel title="What an undo would do" aside="newest first; nothing is changed">
-      <Loaded polled={plan} what="The undo plan">
-        {({ steps, withoutUndo }) => (
-          <>
-            {steps.length === 0 && <Empty title="It undoes nothing." />}
-            <ol class="plan">
-              {steps.map(({ path, agent, operation, input, outcomeUnknown, impossible }, index) => (
-                <li key={path}>
-                  <span class="n">{index + 1}</span>
-                  <span>
-                    <b>{stepName(path)}</b> <span class="mono muted">{`${agent}.${operation}`}</span>
-                    {outcomeUnknown && <div class="c-warn">Its outcome is unknown: a lookup confirms it first.</div>}
-                    {impossible !== undefined && <div class="c-stop">{impossible}</div>}
-                  </span>
-                  <Json value={input} label={`Input of the undo of ${stepName(path)}`} />
-                </li>
-              ))}
-            </ol>
-            {withoutUndo.length > 0 && (
-              <div class="body">
-                <Facts
-                  facts={[['Stays', withoutUndo.map(({ path, operation }) => `${stepName(path)} (${operation} has no undo)`).join(', ')]]}
-                />
-              </div>
-            )}
-          </>
+    <div class={`why ${tone}`} role="status">
+      <div class="grow">
+        <div class="big">
+          <Said>{big}</Said>
+        </div>
+        {soft !== '' && (
+          <div class="soft">
+            <Said>{soft}</Said>
+          </div>
         )}
-      </Loaded>
-    </Panel>
-  );
-}
-
-function OrderAudit({ orderId }: { orderId: string }) {
-  const entries = usePages<AuditEntry>(apiPath('/audit', { target: orderId, limit: 50 }), ({ id }) => id);
-  return (
-    <Panel label="Audit">
-      <Loaded polled={entries} what="The audit">
-        {() =>
-          entries.items.length === 0 ? (
-            <Empty title="No person has changed this order." />
-          ) : (
-            <ol class="story-list">
-              {entries.items.map(({ id, at, by, action, reason }) => (
-                <li key={id}>
-                  <At at={at} />
-                  <b>
-                    <Said>{by}</Said>
-                  </b>
-                  <span>{action}</span>
-                  <span class="soft">{reason !== null && <Said>{reason}</Said>}</span>
-                </li>
-              ))}
-            </ol>
-          )
-        }
-      </Loaded>
-    </Panel>
+      </div>
+      {order.completeBy !== null && order.processState === 'Processing' && !order.undo && (
+        <div class="num">
+          <At at={order.completeBy} /> <Countdown until={order.completeBy} still={order.suspended} />
+        </div>
+      )}
+      {order.suspended && has('operator') && order.processState !== 'Error' && (
+        <button class="btn" type="button" onClick={() => instruct('resume')}>
+          {`${kinds.resume.name}…`}
+        </button>
+      )}
+      {isBlocked && has('operator') && (
+        <button class="btn go" type="button" onClick={() => instruct(decide, order.fault?.source ?? undefined)}>
+          {order.fault?.type === 'OperatorAsked' ? 'Answer' : 'Decide'}
+        </button>
+      )}
+    </div>
   );
 }

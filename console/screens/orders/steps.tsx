@@ -1,98 +1,132 @@
 import type { Order, Step } from '../../api/types.ts';
+import { type Around, isUndo, type Known, type Look, lookOf } from '../../graph/look.ts';
+import { Chip } from '../../parts/chip.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import type { IconName } from '../../parts/icons.ts';
 import { Json } from '../../parts/json.tsx';
-import { Facts, Panel } from '../../parts/states.tsx';
-import { At, Said } from '../../parts/text.tsx';
+import { Facts } from '../../parts/states.tsx';
+import { At, Countdown, Said } from '../../parts/text.tsx';
 import { lengthOf } from '../../time.ts';
 
-interface Look {
-  readonly kind: string;
-  readonly icon: IconName;
-  readonly tone: string;
-  readonly word: string;
+interface StepsProps {
+  readonly order: Order;
+  /** The steps as they are, or as they were at a past moment. */
+  readonly steps: readonly Known[];
+  readonly around: Around;
+  readonly chosen: string | undefined;
+  readonly choose: (path: string) => void;
 }
 
-/** How a state of a step looks and reads. Color, icon and word say the same. */
-export function lookOf(step: Step, order: Pick<Order, 'processState' | 'fault'>): Look {
-  const { status, result, attempts, activity, waitsFor } = step;
-  if (status === 'Initialized') return { kind: 'idle', icon: 'idle', tone: '', word: 'not begun' };
-  if (status === 'Compensating') return { kind: 'undoing', icon: 'undo', tone: 'c-undo', word: 'being undone' };
-  if (result === 'Compensated') return { kind: 'undone', icon: 'undo', tone: 'c-undo', word: 'undone' };
-  if (result === 'Canceled' || status === 'Canceling') return { kind: 'cancel', icon: 'cancel', tone: '', word: 'canceled' };
-  if (result === 'Faulted') return { kind: 'late', icon: 'warn', tone: 'c-warn', word: 'failed, and handled' };
-  if (result === 'Succeeded') return { kind: 'done', icon: 'done', tone: 'c-ok', word: 'done' };
-  if (status === 'Faulting' && order.fault?.type === 'OperatorAsked')
-    return { kind: 'ask', icon: 'question', tone: 'c-warn', word: 'question' };
-  if (status === 'Faulting') return { kind: 'block', icon: 'stop', tone: 'c-stop', word: 'failed' };
-  if (waitsFor || activity !== 'step')
-    return { kind: 'rest', icon: 'clock', tone: 'c-work', word: waitsFor?.kind === 'outage' ? 'waits for the service' : 'waits' };
-  if (attempts > 1) return { kind: 'late', icon: 'clock', tone: 'c-warn', word: `request ${attempts}` };
-  return { kind: 'work', icon: 'work', tone: 'c-work', word: 'at work' };
+/** The steps as a list: the text alternative of the graph, on every size. */
+export function Steps({ order, steps, around, chosen, choose }: StepsProps) {
+  const known = new Map(steps.map((step) => [step.path, step]));
+  return (
+    <ol class="steps">
+      {order.steps
+        .filter(({ path }) => !isUndo(path) && known.has(path))
+        .map(({ path, name, agent, operation, activity }) => {
+          const look = lookOf(known.get(path) as Known, around, known.get(`${path}/undo`));
+          return (
+            <li key={path} class={`${look.kind} ${path === chosen ? 'on' : ''}`}>
+              <Icon name={look.icon} tone={look.tone} />
+              <button class="step-name" type="button" aria-pressed={path === chosen} onClick={() => choose(path)}>
+                <b>{name}</b> <span class="muted mono">{agent === null ? activity : `${agent}.${operation}`}</span>
+              </button>
+              <span class="says">{look.word}</span>
+            </li>
+          );
+        })}
+    </ol>
+  );
 }
 
-const timeOf = ({ startedAt, closedAt }: Step): string =>
-  startedAt !== null && closedAt !== null ? lengthOf(Date.parse(closedAt) - Date.parse(startedAt)) : '';
+const tones: { readonly [kind: string]: 'ok' | 'work' | 'undo' | 'off' | 'stop' | 'warn' } = {
+  done: 'ok',
+  work: 'work',
+  rest: 'work',
+  late: 'warn',
+  ask: 'warn',
+  unknown: 'warn',
+  block: 'stop',
+  stuck: 'stop',
+  undoing: 'undo',
+  undone: 'undo',
+};
 
-export const Steps = ({ order, chosen, choose }: { order: Order; chosen: string | undefined; choose: (path: string) => void }) => (
-  <ol class="steps">
-    {order.steps.map((step) => {
-      const { kind, icon, tone, word } = lookOf(step, order);
-      return (
-        <li key={step.path} class={`${kind} ${step.path === chosen ? 'on' : ''}`}>
-          <Icon name={icon} tone={tone} />
-          <button class="step-name" type="button" aria-pressed={step.path === chosen} onClick={() => choose(step.path)}>
-            <b>{step.name}</b> <span class="muted mono">{step.agent === null ? step.activity : `${step.agent}.${step.operation}`}</span>
-          </button>
-          <span class="soft">{timeOf(step)}</span>
-          <span class="says">{word}</span>
-        </li>
-      );
-    })}
-  </ol>
-);
+const StepChip = ({ look: { kind, icon, says, word } }: { look: Look }) => {
+  const tone = tones[kind] ?? 'off';
+  return (
+    <Chip tone={tone} icon={icon} tinted={tone === 'stop' || tone === 'warn' || tone === 'undo'}>
+      {kind === 'done' ? 'done' : says || word}
+    </Chip>
+  );
+};
 
+/** Answers, in words, whether the effect of a step exists. */
+function doneText(step: Step, { fault }: Order, look: Look): string | undefined {
+  if (look.kind === 'unknown') return 'Nobody knows: the answer is missing or makes no sense.';
+  if (look.kind === 'done') return 'Yes.';
+  if (look.kind === 'undone') return 'It was done, and is undone.';
+  if (look.kind === 'block') return fault?.permanent ? 'No. The service refused it.' : 'Not as far as is known: no attempt succeeded.';
+  if (look.kind === 'work' || look.kind === 'late') return step.result === 'Faulted' ? 'No.' : 'Not known yet: the answer is outstanding.';
+  return undefined;
+}
+
+/** Everything about one step. */
 export function StepPanel({ step, order }: { step: Step; order: Order }) {
   const { fault } = order;
   const isFault = fault?.source === step.path;
+  const undo = order.steps.find(({ path }) => path === `${step.path}/undo`);
+  const look = lookOf(step, order, undo);
+  const took = step.startedAt && step.closedAt ? `, took ${lengthOf(Date.parse(step.closedAt) - Date.parse(step.startedAt))}` : '';
   return (
-    <Panel title={step.name} aside={<span class="mono t-s">{step.path}</span>}>
+    <section class="panel" aria-label={`Step ${step.name}`}>
+      <header>
+        <h2>{step.name}</h2>
+        <StepChip look={look} />
+        <span class="end mono t-s muted clip">{step.path}</span>
+      </header>
       <div class="body stack">
         {isFault && (
           <div class="quote stop">
             <b>{fault.type}</b>
             <div>
-              <Said>{fault.message}</Said>
+              <Said lines>{fault.message}</Said>
             </div>
           </div>
         )}
         <Facts
           facts={[
-            ['State', lookOf(step, order).word],
+            ['State', look.word],
+            ['Done?', doneText(step, order, look)],
             [
               'Kind',
               isFault ? `${fault.class}, ${fault.permanent ? 'permanent: the same input fails again' : 'it may pass later'}` : undefined,
             ],
+            ['Requests', step.attempts > 0 ? `${step.attempts}${took}` : undefined],
             ['Operation', step.agent === null ? step.activity : <code>{`${step.agent}.${step.operation}`}</code>],
-            ['Requests', step.attempts > 0 ? String(step.attempts) : undefined],
             ['Started', step.startedAt && <At at={step.startedAt} />],
             ['Closed', step.closedAt && <At at={step.closedAt} />],
-            ['Complete by', step.closedAt === null && step.completeBy ? <At at={step.completeBy} /> : undefined],
+            [
+              'Complete by',
+              step.closedAt === null && step.completeBy && step.status !== 'Faulting' ? (
+                <>
+                  <At at={step.completeBy} /> <Countdown until={step.completeBy} still={order.suspended} />
+                </>
+              ) : undefined,
+            ],
+            ['Undo', undo && `${undo.agent}.${undo.operation}: ${undo.status === 'Closed' ? 'done' : `requested ${undo.attempts} times`}`],
           ]}
         />
-        {step.input !== undefined && (
-          <div>
-            <h3>Input</h3>
-            <Json value={step.input} label="Input" />
-          </div>
-        )}
-        {step.output !== null && (
-          <div>
-            <h3>Output</h3>
-            <Json value={step.output} label="Output" />
-          </div>
-        )}
+        {step.input !== undefined && <Part title="Input" value={step.input} />}
+        {step.output !== null && step.output !== undefined && <Part title="Output" value={step.output} />}
       </div>
-    </Panel>
+    </section>
   );
 }
+
+const Part = ({ title, value }: { title: string; value: unknown }) => (
+  <div>
+    <h3>{title}</h3>
+    <Json value={value} label={title} />
+  </div>
+);

@@ -1,0 +1,42 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { DrawnItem } from '#core/views/diagram';
+import type { Layout } from '#diagrams/layout';
+import { get } from '../api/client.ts';
+import type { Workflow } from '../api/types.ts';
+
+/** A definition with the positions of its boxes. A definition never changes, so it is read once. */
+export interface Drawn {
+  readonly workflow: Workflow;
+  readonly layout: Layout;
+}
+
+const known = new Map<string, Promise<Drawn>>();
+/** Pixels beside the name of a step, for its icon and its state. */
+const room = 112;
+
+async function drawn(path: string): Promise<Drawn> {
+  const [workflow, { layOut }] = await Promise.all([get<Workflow>(path), import('#diagrams/layout')]);
+  return { workflow, layout: layOut({ items: workflow.graph as unknown as readonly DrawnItem[] }, room) };
+}
+
+/** Reads and lays out a definition. Null: the system does not have it, or it cannot be read. */
+export function useDrawn({ name, version }: { readonly name: string; readonly version: number }): Drawn | null | undefined {
+  const [result, setResult] = useState<Drawn | null>();
+  const path = `/workflows/${encodeURIComponent(name)}/${version}`;
+  useEffect(() => {
+    let isCurrent = true;
+    const reading = known.get(path) ?? drawn(path);
+    known.set(path, reading);
+    reading.then(
+      (each) => isCurrent && setResult(each),
+      () => {
+        known.delete(path);
+        if (isCurrent) setResult(null);
+      },
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [path]);
+  return result;
+}

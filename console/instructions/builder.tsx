@@ -1,0 +1,276 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { connection, Problem, post } from '../api/client.ts';
+import { has, person } from '../api/session.ts';
+import type { Check, HistoryEntry, InstructionKind, Order, Workflow } from '../api/types.ts';
+import { useDraft } from '../parts/draft.ts';
+import { Icon } from '../parts/icon.tsx';
+import { useKeys } from '../parts/keys.ts';
+import { ProblemNote } from '../parts/problem.tsx';
+import { Said, shortId } from '../parts/text.tsx';
+import { copy, toast } from '../parts/toast.tsx';
+import { ageOf } from '../time.ts';
+import { commandOf, curlOf } from './commands.ts';
+import { Effects } from './effects.tsx';
+import { Fields } from './fields.tsx';
+import { built, kindNames, kinds, startValues } from './kinds.ts';
+
+interface Props {
+  readonly kind: InstructionKind;
+  /** The step that the instruction is about, from the address. */
+  readonly at: string | undefined;
+  readonly order: Order;
+  readonly workflow: Workflow | undefined;
+  readonly entries: readonly HistoryEntry[];
+  readonly changeKind: (kind: InstructionKind) => void;
+  readonly close: () => void;
+  /** Shows a check in the graph; undefined: it no longer fits the form. */
+  readonly showCheck: (check: Check | undefined) => void;
+  readonly applied: (kind: InstructionKind, path: string) => void;
+  readonly isLocked: boolean;
+}
+
+interface Checked {
+  readonly result: Check;
+  readonly rev: number;
+  /** The instruction that was checked, as text. */
+  readonly text: string;
+  readonly key: string;
+}
+
+/** The form of an instruction: its values, its check, and the button that applies exactly what was checked. */
+export function Builder(props: Props) {
+  const { kind, order, workflow, entries, close, changeKind, isLocked } = props;
+  const form = useForm(props);
+  const { values, change, start, instruction, missing, checked, isStale, problem, busy, doCheck, apply, canApply } = form;
+  const { name, does, verb, harm, fields, unfit } = kinds[kind];
+  const errors = [...(checked?.result.refusals ?? []), ...(problem?.errors ?? [])].flatMap(({ pointer, detail }) =>
+    pointer ? [{ pointer, detail }] : [],
+  );
+  useKeys(
+    [
+      { key: 'c', what: 'Check the instruction', run: doCheck },
+      { key: 'Ctrl+Enter', what: 'Apply what was checked', run: () => canApply && apply(), always: true },
+      { key: 'Escape', what: 'Close the form; what you typed is kept', run: close },
+    ],
+    [doCheck, apply, canApply, close],
+  );
+  return (
+    <section class="panel build" aria-label={`${name}: an instruction for ${shortId(order.orderId)}`}>
+      <header>
+        <h2>{name}</h2>
+        <button class="btn bare sm end" type="button" aria-label="Close the form" onClick={close}>
+          <Icon name="cancel" />
+        </button>
+      </header>
+      <div class="body stack">
+        <div class="field">
+          <label for="instruct-kind">Do</label>
+          <select
+            class="input"
+            id="instruct-kind"
+            value={kind}
+            onChange={({ currentTarget }) => changeKind(currentTarget.value as InstructionKind)}
+          >
+            {kindNames.map((each) => (
+              <option key={each} value={each}>
+                {kinds[each].name}
+              </option>
+            ))}
+          </select>
+        </div>
+        <p class="hint">{unfit?.(order) === undefined ? `It ${does}.` : `This does not fit now: ${unfit(order)}.`}</p>
+        <Fields
+          names={fields}
+          kind={kind}
+          values={values}
+          start={start}
+          change={change}
+          order={order}
+          workflow={workflow}
+          errors={errors}
+        />
+        <div class="field">
+          <label for="instruct-reason">Reason, for the audit</label>
+          <input
+            class="input"
+            id="instruct-reason"
+            placeholder="Required"
+            maxLength={1024}
+            value={values.reason}
+            onInput={({ currentTarget }) => change({ reason: currentTarget.value })}
+          />
+        </div>
+        <div class="row">
+          <button class="btn" type="button" disabled={instruction === undefined || busy} onClick={doCheck}>
+            {checked ? 'Check again' : 'Check'} <kbd>c</kbd>
+          </button>
+          <span class="hint">{missing ?? 'A check sends nothing and changes nothing.'}</span>
+        </div>
+      </div>
+      {(checked || problem) && (
+        <div class="body stack effect-part">
+          {checked && !isStale && <Effects check={checked.result} />}
+          {isStale && <StaleNote order={order} entries={entries} rev={checked?.rev ?? 0} isOther={checked?.rev !== order.rev} />}
+          {problem && <Conflict problem={problem} />}
+        </div>
+      )}
+      <div class="apply">
+        <button class={`btn go big ${harm ? 'harm' : ''}`} type="button" disabled={!canApply || isLocked} onClick={apply}>
+          {verb}
+        </button>
+        <p class="hint">{applyHint({ canApply, checked, isStale, reason: values.reason, isLocked, harm: harm === true })}</p>
+        {instruction && (
+          <div class="row copies">
+            <button
+              class="btn bare sm"
+              type="button"
+              onClick={() => copy(commandOf(order.orderId, instruction, values.reason), 'the command')}
+            >
+              <Icon name="cli" />
+              Copy as command
+            </button>
+            <button
+              class="btn bare sm"
+              type="button"
+              onClick={() =>
+                copy(curlOf({ ...callOf(order, checked), body: { ...instruction, reason: values.reason || 'why' } }), 'the call')
+              }
+            >
+              as curl
+            </button>
+            <button class="btn bare sm end" type="button" onClick={form.discard}>
+              Discard
+            </button>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+const callOf = ({ orderId, rev }: Order, checked: Checked | undefined) => ({
+  path: `/orders/${orderId}/instructions`,
+  headers: { 'If-Match': `"${checked?.rev ?? rev}"` },
+});
+
+interface HintAbout {
+  readonly canApply: boolean;
+  readonly checked: Checked | undefined;
+  readonly isStale: boolean;
+  readonly reason: string;
+  readonly isLocked: boolean;
+  readonly harm: boolean;
+}
+
+function applyHint({ canApply, checked, isStale, reason, isLocked, harm }: HintAbout): string {
+  if (!has('operator')) return 'You read here, as a viewer. Changing needs the role operator.';
+  if (isLocked) return 'Another person holds the order.';
+  if (connection.value.lostSince !== undefined) return 'There is no connection.';
+  if (!checked || isStale) return 'Check it first.';
+  if (!checked.result.feasible) return 'It is not possible. Nothing was changed.';
+  if (reason.trim() === '') return 'Give a reason.';
+  return canApply && harm ? 'It cannot be taken back.' : 'It applies exactly what was checked.';
+}
+
+/** Keeps the values of the form, checks them, and applies what was checked. */
+function useForm({ kind, at, order, workflow, showCheck, applied, close }: Props) {
+  const start = useMemo(() => startValues(kind, order, workflow, at), [kind, at, workflow === undefined]);
+  const draft = useDraft(`${person.value?.subject ?? ''} ${order.orderId} ${kind} ${at ?? ''}`, start);
+  const values = { ...draft.value };
+  const [checked, setChecked] = useState<Checked>();
+  const [problem, setProblem] = useState<Problem>();
+  const [busy, setBusy] = useState(false);
+  const result = built(kind, values, start);
+  const instruction = 'instruction' in result ? result.instruction : undefined;
+  const text = JSON.stringify(instruction);
+  const isStale = checked !== undefined && (checked.text !== text || checked.rev !== order.rev);
+  const current = checked && !isStale ? checked : undefined;
+  useEffect(() => showCheck(current?.result), [current?.result]);
+  useEffect(() => () => showCheck(undefined), []);
+  const path = `/orders/${order.orderId}/instructions`;
+
+  const run = (work: () => Promise<void>): void => {
+    setBusy(true);
+    setProblem(undefined);
+    work()
+      .catch((error: unknown) =>
+        setProblem(error instanceof Problem ? error : new Problem({ status: 0, code: 'console-error', title: String(error) })),
+      )
+      .finally(() => setBusy(false));
+  };
+  const doCheck = (): void => {
+    if (!instruction || busy) return;
+    const reason = values.reason.trim() || 'a check';
+    const rev = order.rev;
+    run(async () =>
+      setChecked({ result: await post<Check>(path, { ...instruction, reason, dryRun: true }), rev, text, key: crypto.randomUUID() }),
+    );
+  };
+  const canApply =
+    current?.result.feasible === true &&
+    values.reason.trim() !== '' &&
+    !busy &&
+    connection.value.lostSince === undefined &&
+    has('operator');
+  const apply = (): void => {
+    if (!current || !instruction || !canApply) return;
+    run(async () => {
+      const headers = { 'if-match': `"${current.rev}"`, 'idempotency-key': current.key };
+      await post(path, { ...instruction, reason: values.reason }, { headers });
+      toast(`Applied: ${kinds[kind].name}.`, 'work');
+      draft.discard();
+      applied(kind, values.path || (order.fault?.source ?? ''));
+      close();
+    });
+  };
+  const discard = (): void => {
+    draft.discard();
+    setChecked(undefined);
+  };
+  const missing = 'missing' in result ? result.missing : undefined;
+  return { values, change: draft.change, discard, start, instruction, missing, checked, isStale, problem, busy, doCheck, apply, canApply };
+}
+
+/** Says that the check is too old, and who changed the order since then. */
+function StaleNote({ order, entries, rev, isOther }: { order: Order; entries: readonly HistoryEntry[]; rev: number; isOther: boolean }) {
+  const given = entries.findLast(({ type }) => type === 'InstructionGiven');
+  return (
+    <div class="note warn" role="status">
+      <Icon name="clock" />
+      <div>
+        {isOther
+          ? `The order has changed since you checked (from ${rev} to ${order.rev}). `
+          : 'You have changed the form since you checked. '}
+        Check again before you apply.
+        {isOther && given && (
+          <div class="soft">
+            The last instruction: {String(given['kind'])} by <Said>{String(given['by'])}</Said>, {ageOf(given.at)} ago: “
+            <Said>{String(given['reason'])}</Said>”.
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Conflict({ problem }: { problem: Problem }) {
+  if (problem.code === 'stale')
+    return (
+      <div class="note warn" role="alert">
+        <Icon name="clock" />
+        <div>
+          Somebody was faster: the order changed before your instruction. Nothing of yours was applied, and your text is kept. Check again.
+        </div>
+      </div>
+    );
+  if (problem.code === 'locked')
+    return (
+      <div class="note warn" role="alert">
+        <Icon name="lock" />
+        <div>
+          <Said>{problem.heldBy ?? 'Somebody'}</Said> holds this order. Nothing was applied, and your text is kept.
+        </div>
+      </div>
+    );
+  return <ProblemNote problem={problem} />;
+}

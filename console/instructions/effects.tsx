@@ -1,0 +1,78 @@
+import type { Check } from '../api/types.ts';
+import { Icon } from '../parts/icon.tsx';
+import type { IconName } from '../parts/icons.ts';
+import { counted, shown, stepName } from '../parts/text.tsx';
+
+type Operations = Check['effects']['requests'];
+
+const Operations = ({ of }: { of: Operations }) => (
+  <>
+    {of.map(({ path, operation }, index) => (
+      <span key={path}>
+        {index > 0 && ', '}
+        <b>{stepName(path)}</b>
+        {operation !== stepName(path) && <span class="mono muted">{` ${operation}`}</span>}
+      </span>
+    ))}
+  </>
+);
+
+/** The result of a check: every reason against the instruction, or all its effects. */
+export function Effects({ check }: { check: Check }) {
+  const { feasible, refusals, warnings, effects, then, estimate, undo } = check;
+  if (!feasible)
+    return (
+      <div class="note stop" role="status">
+        <Icon name="stop" />
+        <div>
+          <b>Not possible. Nothing was changed.</b>
+          {refusals.map(({ code, detail, path }) => (
+            <div key={code + detail}>
+              {shown(detail)} <span class="muted mono">{path === undefined ? code : `${code} at ${stepName(path)}`}</span>
+            </div>
+          ))}
+        </div>
+      </div>
+    );
+  return (
+    <div class="stack" role="status">
+      <ul class="effects">
+        <Effect icon="play" tone="c-work" name="requests">
+          {effects.requests.length > 0 ? <Operations of={effects.requests} /> : 'nothing at once'}
+        </Effect>
+        <Effect icon="undo" tone="c-undo" name="undoes">
+          {effects.undoes.length > 0 ? <Operations of={effects.undoes} /> : 'nothing'}
+        </Effect>
+        {effects.skips.length > 0 && (
+          <Effect icon="skip" tone="" name="skips">
+            {effects.skips.map(stepName).join(', ')}
+          </Effect>
+        )}
+        {then.length > 0 && (
+          <Effect icon="more" tone="" name="then">
+            <Operations of={then} /> <span class="muted">if each answers well</span>
+          </Effect>
+        )}
+        {undo && undo.withoutUndo.length > 0 && (
+          <Effect icon="lock" tone="" name="stays">
+            {undo.withoutUndo.map(({ path }) => stepName(path)).join(', ')}: no undo
+          </Effect>
+        )}
+        {warnings.map(({ code, detail }) => (
+          <Effect key={code + detail} icon="warn" tone="c-warn" name="mind">
+            {shown(detail)}
+          </Effect>
+        ))}
+      </ul>
+      <p class="hint">{`At most ${counted(estimate.requests, 'request')} to AWS, about ${estimate.dollars.toFixed(6)} USD.`}</p>
+    </div>
+  );
+}
+
+const Effect = ({ icon, tone, name, children }: { icon: IconName; tone: string; name: string; children: preact.ComponentChildren }) => (
+  <li>
+    <Icon name={icon} tone={tone} />
+    <span class="soft">{name}</span>
+    <span>{children}</span>
+  </li>
+);

@@ -1,0 +1,98 @@
+import type { HistoryEntry, Order } from '../../api/types.ts';
+import { isUndo } from '../../graph/look.ts';
+import { stepName } from '../../parts/text.tsx';
+import { lengthOf, shortTime } from '../../time.ts';
+
+/** Why an order is where it is. */
+export interface Reason {
+  readonly tone: '' | 'stop' | 'undo' | 'warn';
+  readonly big: string;
+  readonly soft: string;
+}
+
+/** Says in a sentence why an order is where it is, and in a second one what that means. */
+export function reasonOf(order: Order, entries: readonly HistoryEntry[]): Reason {
+  const { processState, suspended, undo } = order;
+  if (processState === 'Processed') return ended(order);
+  if (undo && undo.stuck.length > 0) return stuckUndo(order, undo);
+  if (processState === 'Error' && order.fault) return blocked(order, order.fault);
+  if (suspended) return stopped(order, entries);
+  if (undo) return undoing(order, undo);
+  return {
+    tone: order.waitsFor?.kind === 'outage' ? 'warn' : '',
+    big: order.explanation ?? 'The order is at work.',
+    soft: doneText(order),
+  };
+}
+
+const named = (names: readonly string[]): string =>
+  names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
+const doneSteps = ({ steps }: Order): readonly string[] =>
+  steps.filter(({ result, path, activity }) => result === 'Succeeded' && !isUndo(path) && activity === 'step').map(({ name }) => name);
+
+function doneText(order: Order): string {
+  const done = doneSteps(order);
+  if (done.length === 0) return 'No step is done yet.';
+  return `${named(done)} ${done.length === 1 ? 'is' : 'are'} done.`;
+}
+
+function staysText(order: Order): string {
+  const done = doneSteps(order);
+  if (done.length === 0) return 'No step is done. Nothing is requested meanwhile.';
+  return `${named(done)} ${done.length === 1 ? 'is done and stays as it is' : 'are done and stay as they are'}. Nothing is requested meanwhile.`;
+}
+
+function blocked(order: Order, fault: NonNullable<Order['fault']>): Reason {
+  const where = fault.source === null ? 'The order' : stepName(fault.source);
+  if (fault.type === 'OperatorAsked')
+    return { tone: 'warn', big: `The workflow asks: “${fault.message}” It waits for your answer.`, soft: staysText(order) };
+  if (fault.type === 'OutcomeUnknown' || fault.type === 'InvalidReply')
+    return { tone: 'stop', big: `Nobody knows whether ${where} was done: ${fault.type}. A person decides.`, soft: fault.message };
+  const how = fault.permanent ? 'was refused' : 'failed';
+  return { tone: 'stop', big: `${where} ${how}: ${fault.type}. A person decides how the order continues.`, soft: staysText(order) };
+}
+
+function stuckUndo(order: Order, { stuck, left }: NonNullable<Order['undo']>): Reason {
+  const [first] = stuck;
+  const behind = left - stuck.length;
+  const others = behind <= 0 ? '' : ` ${behind === 1 ? 'One more undo waits' : `${behind} more undos wait`} behind it.`;
+  const next = first?.nextAt ? `It is requested again at ${shortTime(first.nextAt)}. ` : '';
+  const still = doneSteps(order);
+  return {
+    tone: 'stop',
+    big: `The undo of ${stepName(first?.path ?? '')} is stuck${first?.lastFault ? `: ${first.lastFault.type}` : ''}.${others}`,
+    soft: `${next}${still.length > 0 ? `Still done: ${named(still)}.` : ''}`,
+  };
+}
+
+function undoing(order: Order, { done, left, now }: NonNullable<Order['undo']>): Reason {
+  const what = now === null ? 'The order is being undone' : `${stepName(now)} is being undone`;
+  return { tone: 'undo', big: `${what}: ${done} of ${done + left} undos are done.`, soft: order.explanation ?? '' };
+}
+
+function stopped(order: Order, entries: readonly HistoryEntry[]): Reason {
+  const given = entries.findLast(({ type, kind }) => type === 'InstructionGiven' && kind === 'suspend');
+  const by = given ? `Suspended by ${String(given['by'])} at ${shortTime(given.at)}: “${String(given['reason'])}”.` : 'Suspended.';
+  const left = order.remainingSeconds;
+  return {
+    tone: 'warn',
+    big: by,
+    soft: `Its time stands still${left === null ? '' : `, ${lengthOf(left * 1_000)} are left`}. Nothing is requested meanwhile.`,
+  };
+}
+
+const endTexts: { readonly [outcome: string]: string } = {
+  completed: 'The order is completed.',
+  compensated: 'The order has ended: what was done is undone.',
+  rejected: 'The order was rejected before anything was done.',
+  canceled: 'The order was canceled.',
+  terminated: 'The order was ended as it was. Nothing was undone.',
+};
+
+function ended(order: Order): Reason {
+  const { fault, outcome, updatedAt, submittedAt } = order;
+  const took = `It took ${lengthOf(Date.parse(updatedAt) - Date.parse(submittedAt))}.`;
+  const why = fault ? `${fault.type}${fault.source === null ? '' : ` at ${stepName(fault.source)}`}: ${fault.message}` : '';
+  return { tone: '', big: endTexts[outcome ?? ''] ?? 'The order has ended.', soft: why === '' ? took : why };
+}

@@ -1,0 +1,130 @@
+import { usePoll } from '../../api/poll.ts';
+import { has } from '../../api/session.ts';
+import type { InstructionKind, Order, UndoPlan } from '../../api/types.ts';
+import { Chip } from '../../parts/chip.tsx';
+import { Panel } from '../../parts/states.tsx';
+import { At, Countdown, Said, stepName } from '../../parts/text.tsx';
+
+type Undo = NonNullable<Order['undo']>;
+
+/** An order that is being undone: what comes next, what is stuck, and what an operator can do about it. */
+export function UndoPanel({ order, undo, instruct }: { order: Order; undo: Undo; instruct: (kind: InstructionKind, at?: string) => void }) {
+  const plan = usePoll<UndoPlan>(`/orders/${order.orderId}/plan`);
+  const [first] = undo.stuck;
+  const steps = plan.data?.steps ?? [];
+  const listed =
+    steps.length > 0
+      ? steps.map(({ path, agent, operation }) => ({ path, operation: `${agent}.${operation}` }))
+      : undo.stuck.map(({ path }) => ({ path, operation: '' }));
+  return (
+    <div class="stack">
+      <Panel title="Undo, newest first" end={<span class="muted">{`${undo.done} of ${undo.done + undo.left} done`}</span>}>
+        <ol class="plan">
+          {listed.map(({ path, operation }, index) => (
+            <Line key={path} path={path} operation={operation} place={index + 1} undo={undo} />
+          ))}
+        </ol>
+        {plan.data && plan.data.withoutUndo.length > 0 && (
+          <footer>{`${plan.data.withoutUndo.map(({ path }) => stepName(path)).join(', ')} ${plan.data.withoutUndo.length === 1 ? 'has' : 'have'} no undo and will stay.`}</footer>
+        )}
+      </Panel>
+      {has('operator') && (
+        <Panel title="What you can do">
+          <div class="body choices">
+            {first && (
+              <>
+                <Choice
+                  name="Request the undo again now"
+                  does="The pause before the next request ends."
+                  act={() => instruct('retry-undo', first.path)}
+                  verb="Retry…"
+                />
+                <Choice
+                  name={`Mark ${stepName(first.path)} as undone by hand`}
+                  does={`Nothing is requested for ${stepName(first.path)} any more; the other undos go on. It cannot be taken back.`}
+                  act={() => instruct('mark-compensated', first.path)}
+                  verb="Mark as undone…"
+                  harm
+                />
+              </>
+            )}
+            {order.suspended ? (
+              <Choice name="Let the undo go on" does="The order continues where it stands." act={() => instruct('resume')} verb="Resume…" />
+            ) : (
+              <Choice
+                name="Stop the undo for now"
+                does="Nothing more is requested until somebody resumes it."
+                act={() => instruct('suspend')}
+                verb="Suspend…"
+              />
+            )}
+            <Choice
+              name="End it as it is"
+              does="What is not undone yet stays done."
+              act={() => instruct('terminate')}
+              verb="Terminate…"
+              harm
+            />
+          </div>
+        </Panel>
+      )}
+    </div>
+  );
+}
+
+function Line({ path, operation, place, undo }: { path: string; operation: string; place: number; undo: Undo }) {
+  const stuck = undo.stuck.find((each) => each.path === path);
+  const isNow = undo.now === path;
+  return (
+    <li>
+      <span class={`n ${stuck ? 'bad' : ''}`}>{place}</span>
+      <span>
+        <b>{stepName(path)}</b> <span class="mono muted">{operation}</span>
+      </span>
+      {stuck ? (
+        <Chip tone="stop" icon="stuck" tinted>
+          stuck
+        </Chip>
+      ) : (
+        <span class="soft">{isNow ? 'requested' : place === 1 ? 'next' : `waits for ${place - 1}`}</span>
+      )}
+      {stuck && (
+        <span class="more t-s">
+          {stuck.lastFault && (
+            <span class="c-stop">
+              {`${stuck.lastFault.type}: `}
+              <Said>{stuck.lastFault.message}</Said>
+            </span>
+          )}
+          <span class="soft">
+            {` Requested ${stuck.attempts} ${stuck.attempts === 1 ? 'time' : 'times'}.`}
+            {stuck.nextAt && (
+              <>
+                {' '}
+                Next at <At at={stuck.nextAt} />, <Countdown until={stuck.nextAt} still={false} />.
+              </>
+            )}
+          </span>
+        </span>
+      )}
+    </li>
+  );
+}
+
+interface ChoiceProps {
+  readonly name: string;
+  readonly does: string;
+  readonly verb: string;
+  readonly act: () => void;
+  readonly harm?: boolean;
+}
+
+const Choice = ({ name, does, verb, act, harm = false }: ChoiceProps) => (
+  <div class="choice">
+    <b>{name}</b>
+    <span class="t-s">{does}</span>
+    <button class={`btn ${harm ? 'harm' : ''}`} type="button" onClick={act}>
+      {verb}
+    </button>
+  </div>
+);

@@ -1,0 +1,44 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { apiPath, get } from '../../api/client.ts';
+import type { HistoryEntry } from '../../api/types.ts';
+
+interface Page {
+  readonly items: readonly HistoryEntry[];
+  readonly next: string | null;
+}
+
+/** Pages that are read at most, of 100 entries each. A longer history is read on its own screen, page by page. */
+const pagesMax = 20;
+
+/** The history of an order, as far as it has been read. */
+export interface History {
+  readonly entries: readonly HistoryEntry[];
+  readonly isWhole: boolean;
+}
+
+/** Reads the whole history, and what is new when the order has changed. */
+export function useHistory(orderId: string, rev: number | undefined): History | undefined {
+  const [history, setHistory] = useState<History>();
+  // The page on which the history ended when it was read last: new entries come there.
+  const last = useRef<{ cursor: string | undefined; entries: Map<number, HistoryEntry> }>({ cursor: undefined, entries: new Map() });
+  useEffect(() => {
+    if (rev === undefined) return;
+    const ended = new AbortController();
+    const read = async (): Promise<void> => {
+      const { entries } = last.current;
+      for (let pages = 0; pages < pagesMax; pages += 1) {
+        const { cursor } = last.current;
+        const path = apiPath(`/orders/${orderId}/history`, { limit: 100, cursor });
+        const { items, next } = await get<Page>(path, { signal: ended.signal });
+        for (const entry of items) entries.set(entry.seq, entry);
+        if (next === null) break;
+        last.current.cursor = next;
+      }
+      const sorted = [...entries.values()].sort((one, other) => one.seq - other.seq);
+      if (!ended.signal.aborted) setHistory({ entries: sorted, isWhole: sorted.length < pagesMax * 100 });
+    };
+    read().catch(() => undefined);
+    return () => ended.abort();
+  }, [orderId, rev]);
+  return history;
+}
