@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type * as audit from '#api/schemas/audit';
+import type * as bulk from '#api/schemas/bulk';
 import type * as channels from '#api/schemas/channels';
 import type * as exceptions from '#api/schemas/exceptions';
 import type * as instructions from '#api/schemas/instructions';
@@ -23,6 +24,10 @@ export type Workflow = z.output<typeof workflows.Workflow>;
 
 export type Exception = z.output<typeof exceptions.Exception>;
 export type ExceptionGroup = z.output<typeof exceptions.ExceptionGroup>;
+
+export type BulkRun = z.output<typeof bulk.BulkRun>;
+export type ListedBulkRun = z.output<typeof bulk.ListedBulkRun>;
+export type BulkItem = z.output<typeof bulk.BulkItem>;
 
 export type Channel = z.output<typeof channels.ChannelState>;
 export type AuditEntry = z.output<typeof audit.AuditEntry>;

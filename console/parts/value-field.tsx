@@ -1,7 +1,7 @@
 import { useId, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '#core/data/json';
 import type { ProblemError } from '../api/client.ts';
-import { diffOf, parsed } from './json-text.ts';
+import { type DiffLine, diffOf, parsed } from './json-text.ts';
 import { SchemaForm } from './schema-form.tsx';
 import { shown } from './text.tsx';
 
@@ -67,11 +67,17 @@ export function ValueField({ label, text, onText, schema, before, errors = [], h
       </div>
       {lines.length > 0 && (
         <pre class="code diff" aria-label={`What differs: ${label}`} tabIndex={0}>
-          {lines.map(({ sign, text: line }, index) => (
-            <span key={index} class={sign === '-' ? 'del' : sign === '+' ? 'ins' : ''}>{`${sign} ${shown(line)}\n`}</span>
+          {nearChanges(lines).map(({ sign, text: line }, index) => (
+            <span key={index} class={sign === '-' ? 'del' : sign === '+' ? 'ins' : ''}>{`${sign} ${shown(line)}`}</span>
           ))}
         </pre>
       )}
     </fieldset>
   );
+}
+
+/** Leaves out lines that are more than two lines away from a change. */
+function nearChanges(lines: readonly DiffLine[]): readonly DiffLine[] {
+  const isNear = (index: number): boolean => lines.slice(Math.max(0, index - 2), index + 3).some(({ sign }) => sign !== ' ');
+  return lines.flatMap((line, index) => (isNear(index) ? [line] : isNear(index - 1) ? [{ sign: ' ' as const, text: '  …' }] : []));
 }

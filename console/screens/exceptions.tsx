@@ -5,7 +5,8 @@ import { Chip } from '../parts/chip.tsx';
 import { Spark } from '../parts/spark.tsx';
 import { Empty, Facts, Loaded, PageHead, Panel } from '../parts/states.tsx';
 import { Ago, Said, shortId, stepName } from '../parts/text.tsx';
-import { orderLink, queried, setQuery } from '../router.ts';
+import { useRows } from '../parts/use-rows.ts';
+import { href, orderLink, queried, setQuery } from '../router.ts';
 
 const choices = [
   ['open', 'Open'],
@@ -52,8 +53,10 @@ export default function Exceptions() {
   );
 }
 
-const Table = ({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: ExceptionGroup | undefined }) => (
-  <table class="list">
+function Table({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: ExceptionGroup | undefined }) {
+  const rows = useRows(groups.map(({ fingerprint }) => () => setQuery({ group: fingerprint })));
+  return (
+  <table class="list" {...rows.table}>
     <thead>
       <tr>
         <th>What, and where</th>
@@ -66,8 +69,8 @@ const Table = ({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: 
       </tr>
     </thead>
     <tbody>
-      {groups.map((group) => (
-        <tr key={group.fingerprint} class={group === chosen ? 'on' : ''}>
+      {groups.map((group, index) => (
+        <tr key={group.fingerprint} class={`${group === chosen ? 'on' : ''} ${rows.at === index ? 'cursor' : ''}`}>
           <td>
             <button
               class="cell-button"
@@ -96,7 +99,8 @@ const Table = ({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: 
       ))}
     </tbody>
   </table>
-);
+  );
+}
 
 function Group({ group }: { group: ExceptionGroup }) {
   const exceptions = usePages<Exception>(
@@ -157,6 +161,14 @@ function Group({ group }: { group: ExceptionGroup }) {
           </ul>
         )}
       </Loaded>
+      {group.open > 0 && (
+        <div class="apply">
+          <a class="btn go big" href={href('/bulk/new', { fingerprint: group.fingerprint })}>
+            {`Decide for all ${group.open}…`}
+          </a>
+          <p class="hint">Each order is checked first. Nothing is sent before you say so. A corrected input is one order's own, and is not offered for all.</p>
+        </div>
+      )}
     </section>
   );
 }

@@ -7,6 +7,7 @@ import { useKeys } from '../parts/keys.ts';
 import { Empty, Loaded, PageHead } from '../parts/states.tsx';
 import { Ago, At, Countdown, Said, shortId, stepName } from '../parts/text.tsx';
 import { copy } from '../parts/toast.tsx';
+import { type Selection, SelectionBar, useSelection } from './orders/selection.tsx';
 import { href, orderLink, place, queried, setQuery } from '../router.ts';
 import { OrderScreen } from './orders/order.tsx';
 
@@ -25,6 +26,7 @@ function OrderList() {
   const given = filters.filter((name) => queried(name) !== '');
   const query = Object.fromEntries(given.map((name) => [name, queried(name)]));
   const orders = usePages<ListedOrder>(apiPath('/orders', { state, ...query, limit: 50 }), ({ orderId }) => orderId);
+  const selection = useSelection(orders.items);
   useKeys([{ key: 'l', what: 'Load older orders', run: orders.more }], [orders.more]);
   return (
     <>
@@ -55,12 +57,13 @@ function OrderList() {
                 {given.length === 0 && <p>Orders appear here as soon as clients submit them.</p>}
               </Empty>
             ) : (
-              <Table orders={orders.items} />
+              <Table orders={orders.items} selection={selection} />
             )
           }
         </Loaded>
         <Foot orders={orders} />
       </div>
+      <SelectionBar selection={selection} orders={orders.items} matching={{ ...query, state }} />
     </>
   );
 }
@@ -95,10 +98,15 @@ const Foot = ({ orders: { items, hasMore, loading, more } }: { orders: Pages<Lis
   </footer>
 );
 
-const Table = ({ orders }: { orders: readonly ListedOrder[] }) => (
-  <table class="list">
+function Table({ orders, selection }: { orders: readonly ListedOrder[]; selection: Selection }) {
+  const { chosen, toggle, rows } = selection;
+  return (
+  <table class="list" {...rows.table}>
     <thead>
       <tr>
+        <th>
+          <span class="vh">Select</span>
+        </th>
         {['Order', 'Reference', 'Workflow', 'Client', 'State', 'Why'].map((head) => (
           <th key={head}>{head}</th>
         ))}
@@ -107,8 +115,17 @@ const Table = ({ orders }: { orders: readonly ListedOrder[] }) => (
       </tr>
     </thead>
     <tbody>
-      {orders.map((order) => (
-        <tr key={order.orderId}>
+      {orders.map((order, index) => (
+        <tr key={order.orderId} class={`${chosen.has(order.orderId) ? 'on' : ''} ${rows.at === index ? 'cursor' : ''}`}>
+          <td class="fit">
+            <input
+              class="box"
+              type="checkbox"
+              aria-label={`Select ${shortId(order.orderId)}`}
+              checked={chosen.has(order.orderId)}
+              onChange={() => toggle(order.orderId)}
+            />
+          </td>
           <td class="fit">
             <a class="id" href={orderLink(order.orderId)}>
               {shortId(order.orderId)}
@@ -135,7 +152,8 @@ const Table = ({ orders }: { orders: readonly ListedOrder[] }) => (
       ))}
     </tbody>
   </table>
-);
+  );
+}
 
 function Why({ order: { fault, processState, suspended, completeBy } }: { order: ListedOrder }) {
   if (fault)

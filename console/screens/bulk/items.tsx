@@ -1,0 +1,99 @@
+import { useState } from 'preact/hooks';
+import { apiPath } from '../../api/client.ts';
+import { usePages } from '../../api/poll.ts';
+import type { BulkItem, BulkRun } from '../../api/types.ts';
+import { Chip } from '../../parts/chip.tsx';
+import type { IconName } from '../../parts/icons.ts';
+import { Empty } from '../../parts/states.tsx';
+import { At, Said, shortId } from '../../parts/text.tsx';
+import { orderLink } from '../../router.ts';
+
+interface Verdict {
+  readonly word: string;
+  readonly tone: 'ok' | 'work' | 'off' | 'stop' | 'warn';
+  readonly icon: IconName;
+  readonly why: string;
+}
+
+function verdictOf({ outcome, verified, refusals }: BulkItem): Verdict {
+  const why = refusals?.map(({ code, detail }) => `${code}: ${detail}`).join(' ') ?? '';
+  if (outcome === 'infeasible') return { word: 'not possible', tone: 'off', icon: 'cancel', why };
+  if (outcome === 'refused') return { word: 'refused', tone: 'warn', icon: 'lock', why };
+  if (outcome === 'moved-on') return { word: 'moved on', tone: 'off', icon: 'skip', why: why || 'its exception is no longer the one of the set' };
+  if (outcome === 'failed') return { word: 'no answer', tone: 'stop', icon: 'stop', why: why || 'it did not answer in five tries' };
+  if (outcome === 'left') return { word: 'to do', tone: 'off', icon: 'idle', why: '' };
+  if (verified === 'failed-again') return { word: 'failed again', tone: 'stop', icon: 'stop', why: 'the same fault at the same step: a new task is open' };
+  if (verified === 'failed-otherwise') return { word: 'failed otherwise', tone: 'warn', icon: 'stop', why: 'another fault' };
+  if (verified === 'running') return { word: 'not yet known', tone: 'work', icon: 'work', why: '' };
+  return { word: verified === 'passed' ? 'passed' : 'applied', tone: 'ok', icon: 'done', why: '' };
+}
+
+const isOtherwise = ({ outcome, verified }: BulkItem): boolean =>
+  outcome !== 'left' && (outcome !== 'applied' || verified === 'failed-again' || verified === 'failed-otherwise');
+
+/** The orders of a run. What went otherwise comes first. */
+export function Items({ run }: { run: BulkRun }) {
+  const [isAll, setAll] = useState(false);
+  const items = usePages<BulkItem>(run.state === 'preparing' ? undefined : apiPath(`/bulk/${run.id}/items`, { limit: 100 }), ({ orderId }) => orderId, 4_000);
+  const shown = isAll ? items.items : items.items.filter(isOtherwise);
+  const { infeasible, refused, movedOn, failed, verified } = run;
+  const otherwise = infeasible + refused + movedOn + failed + verified.failedAgain + verified.failedOtherwise;
+  return (
+    <section class="panel" aria-label="Orders">
+      <header>
+        <h2>{isAll ? 'All orders' : 'What went otherwise'}</h2>
+        <span class="seg end">
+          <button type="button" aria-pressed={!isAll} onClick={() => setAll(false)}>
+            {`Failed or left out ${otherwise}`}
+          </button>
+          <button type="button" aria-pressed={isAll} onClick={() => setAll(true)}>
+            {`All ${run.count}`}
+          </button>
+        </span>
+      </header>
+      {shown.length === 0 ? (
+        <Empty title={isAll ? 'The set is not frozen yet.' : items.hasMore ? 'None so far.' : 'Every order went as it should, as far as is known.'} icon={isAll ? 'work' : 'done'} />
+      ) : (
+        <table class="list">
+          <thead>
+            <tr>
+              <th>Order</th>
+              <th>Outcome</th>
+              <th>Why</th>
+              <th class="num">At</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((item) => {
+              const { word, tone, icon, why } = verdictOf(item);
+              return (
+                <tr key={item.orderId}>
+                  <td class="fit">
+                    <a class="id" href={orderLink(item.orderId)}>
+                      {shortId(item.orderId)}
+                    </a>
+                  </td>
+                  <td class="fit">
+                    <Chip tone={tone} icon={icon} tinted={tone !== 'ok' && tone !== 'work'}>
+                      {word}
+                    </Chip>
+                  </td>
+                  <td class="soft">{why !== '' && <Said>{why}</Said>}</td>
+                  <td class="fit num soft">{item.at !== undefined && <At at={item.at} />}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+      {items.hasMore && (
+        <footer class="row between">
+          <span>{`Looked at ${items.items.length} of ${run.count} orders.`}</span>
+          <button class="btn bare sm" type="button" disabled={items.loading} onClick={items.more}>
+            Look further
+          </button>
+        </footer>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,169 @@
+import { useMemo, useState } from 'preact/hooks';
+import { Problem, post } from '../../api/client.ts';
+import { usePoll } from '../../api/poll.ts';
+import { has, person } from '../../api/session.ts';
+import type { ExceptionGroup } from '../../api/types.ts';
+import { curlOf, quoted } from '../../instructions/commands.ts';
+import { kinds } from '../../instructions/kinds.ts';
+import { useDraft } from '../../parts/draft.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { ProblemNote } from '../../parts/problem.tsx';
+import { Facts, PageHead, Panel } from '../../parts/states.tsx';
+import { counted, Said, shortId, stepName } from '../../parts/text.tsx';
+import { copy } from '../../parts/toast.tsx';
+import { go, queried } from '../../router.ts';
+
+/** Kinds that need no value of one order's own. A corrected input belongs to one order, so it is not offered for many. */
+const forMany = ['resubmit', 'acknowledge', 'suspend', 'resume', 'retry-undo', 'compensate', 'cancel', 'terminate'] as const;
+
+const filterNames = ['fingerprint', 'workflow', 'fault', 'state'] as const;
+
+/** The form of a new bulk run: which orders, what, how fast, and when it stops by itself. */
+export function NewRun() {
+  const filter = useMemo(() => filterOf(), [location.hash]);
+  const groups = usePoll<{ items: readonly ExceptionGroup[] }>(filter.fingerprint ? '/exceptions/groups?state=open&limit=100' : undefined, 10_000);
+  const group = groups.data?.items.find(({ fingerprint }) => fingerprint === filter.fingerprint);
+  const about = filter.ids?.length ?? group?.open;
+  const start = { kind: queried('kind') || 'resubmit', reason: '', rate: '10', canary: '', stopAfter: '' };
+  const draft = useDraft(`${person.value?.subject ?? ''} bulk ${JSON.stringify(filter)}`, start);
+  const { kind, reason, rate, canary, stopAfter } = draft.value;
+  const [problem, setProblem] = useState<Problem>();
+  const [key] = useState(() => crypto.randomUUID());
+  const known = forMany.find((each) => each === kind) ?? 'resubmit';
+  const defaults = { canary: about === undefined || about < 3 ? '' : String(Math.max(1, Math.ceil(about / 100))), stopAfter: about === undefined ? '2' : String(Math.max(2, Math.ceil(about / 50))) };
+  const body = {
+    filter,
+    instruction: { kind: known },
+    reason,
+    ratePerSecond: Number(rate),
+    ...numberOf('canary', canary === '' ? defaults.canary : canary),
+    ...numberOf('stopAfterFailures', stopAfter === '' ? defaults.stopAfter : stopAfter),
+  };
+  const prepare = (): void => {
+    setProblem(undefined);
+    post<{ id: string }>('/bulk', body, { headers: { 'idempotency-key': key } }).then(
+      ({ id }) => {
+        draft.discard();
+        go(`/bulk/${id}`);
+      },
+      (error: unknown) => setProblem(error instanceof Problem ? error : undefined),
+    );
+  };
+  const command = [
+    `npx redress bulk preview ${known}`,
+    ...filterNames.flatMap((name) => (filter[name] === undefined ? [] : [`--${name} ${quoted(filter[name])}`])),
+    ...(filter.ids ? [`--ids ${filter.ids.join(' ')}`] : []),
+    `--rate ${rate}`,
+    ...(body.canary === undefined ? [] : [`--canary ${body.canary}`]),
+    ...(body.stopAfterFailures === undefined ? [] : [`--stop-after ${body.stopAfterFailures}`]),
+    `--reason ${quoted(reason || 'why')}`,
+  ].join(' ');
+  const isEmpty = Object.keys(filter).length === 0;
+  return (
+    <>
+      <PageHead title="New bulk run" lede="nothing is sent before you start it" />
+      <div class="bulk">
+        <Panel title="One instruction for many orders">
+          <div class="body stack">
+            <div class="field">
+              <label for="bulk-kind">Do</label>
+              <select class="input" id="bulk-kind" value={known} onChange={({ currentTarget }) => draft.change({ kind: currentTarget.value })}>
+                {forMany.map((each) => (
+                  <option key={each} value={each}>
+                    {`${kinds[each].name}: ${kinds[each].does}`}
+                  </option>
+                ))}
+              </select>
+            </div>
+            <div class="grid2 three">
+              <NumberField id="rate" label="Orders a second" value={rate} change={(value) => draft.change({ rate: value })} />
+              <NumberField id="canary" label="Pause after the first" value={canary} hint={defaults.canary || 'no pause'} change={(value) => draft.change({ canary: value })} />
+              <NumberField id="stopAfter" label="Stop when so many fail again" value={stopAfter} hint={defaults.stopAfter} change={(value) => draft.change({ stopAfter: value })} />
+            </div>
+            <div class="field">
+              <label for="bulk-reason">Reason, for the audit</label>
+              <input
+                class="input"
+                id="bulk-reason"
+                placeholder="Required"
+                maxLength={1024}
+                value={reason}
+                onInput={({ currentTarget }) => draft.change({ reason: currentTarget.value })}
+              />
+            </div>
+            {problem && <ProblemNote problem={problem} />}
+            <div class="row">
+              <button class="btn go" type="button" disabled={reason.trim() === '' || isEmpty || !has('operator')} onClick={prepare}>
+                Freeze and check the set
+              </button>
+              <span class="hint">{has('operator') ? 'Each order is checked. Nothing is sent yet.' : 'You read here, as a viewer. Changing needs the role operator.'}</span>
+            </div>
+            <div class="row copies">
+              <button class="btn bare sm" type="button" onClick={() => copy(command, 'the command')}>
+                <Icon name="cli" />
+                Copy as command
+              </button>
+              <button
+                class="btn bare sm"
+                type="button"
+                onClick={() => copy(curlOf({ path: '/bulk', headers: { 'Idempotency-Key': key }, body: { ...body, reason: reason || 'why' } }), 'the call')}
+              >
+                as curl
+              </button>
+            </div>
+          </div>
+        </Panel>
+        <Panel title="Which orders">
+          <div class="body stack">
+            {isEmpty && <p>No order is chosen. Open a group of exceptions, or select orders in the list.</p>}
+            <Facts
+              facts={[
+                ['Group', group && `${group.type}${group.step === null ? '' : ` at ${stepName(group.step)}`}`],
+                ['Workflow', filter.workflow ?? group?.workflow],
+                ['Fault', filter.fault],
+                ['State', filter.state],
+                ['Orders', about === undefined ? 'all that match when the set is frozen' : counted(about, 'order')],
+                ['The last one', group && <Said>{group.sampleMessage}</Said>],
+              ]}
+            />
+            {filter.ids && (
+              <ul class="mini-ids">
+                {filter.ids.slice(0, 20).map((id) => (
+                  <li key={id} class="id">
+                    {shortId(id)}
+                  </li>
+                ))}
+                {filter.ids.length > 20 && <li class="muted">{`and ${filter.ids.length - 20} more`}</li>}
+              </ul>
+            )}
+            <p class="hint">A new input, an output or an answer is one order's own value. It is not offered for many.</p>
+          </div>
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+function filterOf(): { fingerprint?: string; workflow?: string; fault?: string; state?: string; ids?: readonly string[] } {
+  const given = Object.fromEntries(filterNames.flatMap((name) => (queried(name) === '' ? [] : [[name, queried(name)]])));
+  const ids = queried('ids').split(',').filter(Boolean);
+  return ids.length > 0 ? { ids } : given;
+}
+
+const numberOf = <N extends string>(name: N, text: string): { readonly [name in N]?: number } =>
+  (text.trim() === '' ? {} : { [name]: Number(text) }) as { readonly [name in N]?: number };
+
+interface NumberProps {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  readonly hint?: string;
+  readonly change: (value: string) => void;
+}
+
+const NumberField = ({ id, label, value, hint = '', change }: NumberProps) => (
+  <div class="field">
+    <label for={`bulk-${id}`}>{label}</label>
+    <input class="input" id={`bulk-${id}`} inputMode="numeric" value={value} placeholder={hint} onInput={({ currentTarget }) => change(currentTarget.value)} />
+  </div>
+);

@@ -1,0 +1,319 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Problem, post } from '../../api/client.ts';
+import { usePoll } from '../../api/poll.ts';
+import { has } from '../../api/session.ts';
+import type { BulkRun } from '../../api/types.ts';
+import { kindNames, kinds } from '../../instructions/kinds.ts';
+import { Chip } from '../../parts/chip.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import type { IconName } from '../../parts/icons.ts';
+import { useKeys } from '../../parts/keys.ts';
+import { ProblemNote } from '../../parts/problem.tsx';
+import { Facts, Loaded, Panel } from '../../parts/states.tsx';
+import { At, Clock, counted, Said } from '../../parts/text.tsx';
+import { copy, toast } from '../../parts/toast.tsx';
+import { go, href } from '../../router.ts';
+import { lengthOf } from '../../time.ts';
+import { Items } from './items.tsx';
+import { dealtWith, type Filter, kindName, nameOf, Progress, partsOf, stateOf } from './text.tsx';
+
+type Act = 'start' | 'pause' | 'resume' | 'stop';
+
+/** One bulk run: whether it goes well, and how to stop it. */
+export function RunScreen({ id }: { id: string }) {
+  const run = usePoll<BulkRun>(`/bulk/${encodeURIComponent(id)}`, 1_500);
+  const [asking, ask] = useState<Act>();
+  useEffect(() => {
+    document.title = 'Bulk run · Redress';
+  }, []);
+  useKeys(
+    [
+      { key: 'Backspace', what: 'Back to the bulk runs', run: () => go('/bulk') },
+      { key: 'y', what: 'Copy as command', run: () => copy(`npx redress bulk watch ${id}`, 'the command') },
+    ],
+    [id],
+  );
+  return (
+    <Loaded polled={run} what="The bulk run" rows={8}>
+      {(data) => (
+        <>
+          <Head run={data} ask={ask} refresh={run.refresh} />
+          <Notes run={data} />
+          <div class="bulk">
+            <div class="stack">
+              <Stages run={data} />
+              <Figures run={data} />
+              <Items run={data} />
+            </div>
+            <About run={data} />
+          </div>
+          {asking && <ActDialog act={asking} run={data} close={() => ask(undefined)} done={run.refresh} />}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; refresh: () => void }) {
+  const state = stateOf(run);
+  const mayAct = has('operator');
+  const isOpen = run.state === 'running' || run.state === 'paused';
+  // A pause can be taken back, so it happens at once.
+  const pause = (): void => {
+    post(`/bulk/${run.id}/pause`, { reason: 'paused in the console' }).then(
+      () => {
+        toast('Paused. Nothing more is sent until somebody resumes it.', 'ok', { name: 'Resume', run: () => ask('resume') });
+        refresh();
+      },
+      (error: unknown) => toast(error instanceof Problem ? `${error.message} ${error.detail}` : String(error), 'stop'),
+    );
+  };
+  return (
+    <div class="row o-top">
+      <a href={href('/bulk')}>Bulk runs</a>
+      <span class="muted">/</span>
+      <h1>{nameOf(run)}</h1>
+      <Chip {...state.chip}>{state.word}</Chip>
+      <span class="grow" />
+      {mayAct && run.state === 'ready' && (
+        <button class="btn go" type="button" disabled={run.feasible === 0} onClick={() => ask('start')}>
+          {startText(run)}
+        </button>
+      )}
+      {mayAct && run.state === 'paused' && (
+        <button class="btn go" type="button" onClick={() => ask('resume')}>
+          {`Go on with ${counted(run.left, 'order')}…`}
+        </button>
+      )}
+      {mayAct && run.state === 'running' && (
+        <button class="btn" type="button" onClick={pause}>
+          <Icon name="pause" />
+          Pause
+        </button>
+      )}
+      {mayAct && (isOpen || run.state === 'ready' || run.state === 'preparing') && (
+        <button class="btn harm" type="button" onClick={() => ask('stop')}>
+          Stop…
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** `Resubmit 10, then ask me`. */
+const startText = ({ kind, canary, feasible }: BulkRun): string =>
+  canary !== null && canary < feasible ? `${kindName(kind)} ${canary.toLocaleString('en')}, then ask me…` : `${kindName(kind)} all ${feasible.toLocaleString('en')}…`;
+
+const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter } }: { run: BulkRun }) => (
+  <>
+    {sinceFrozen > 0 && (
+      <div class="note work applied-note">
+        <Icon name="plus" />
+        <div class="grow">{`${sinceFrozen} more ${sinceFrozen === 1 ? 'order matches' : 'orders match'} since the set was frozen. They are not in it.`}</div>
+        {(filter as Filter).fault !== undefined && <a href={href('/orders', { state: 'Error', fault: (filter as Filter).fault })}>Show them</a>}
+      </div>
+    )}
+    {stopped && (
+      <div class="note stop applied-note" role="alert">
+        <Icon name="square" />
+        <div>{`It stopped by itself: ${stopped.detail} ${left > 0 ? `${left.toLocaleString('en')} are untouched.` : ''}`}</div>
+      </div>
+    )}
+    {state === 'paused' && paused?.by === 'canary' && (
+      <div class="note warn applied-note">
+        <Icon name="pause" />
+        <div>The canary is through. Look at what became of its orders, then let the run go on, or stop it.</div>
+      </div>
+    )}
+  </>
+);
+
+function Stages({ run }: { run: BulkRun }) {
+  const { state, count, feasible, frozenAt, canary, applied, ratePerSecond, left, verified } = run;
+  const isPrepared = state !== 'preparing';
+  const hasCanary = canary !== null && canary < feasible;
+  const canaryDone = hasCanary && (applied >= canary || state === 'done');
+  const rest = Math.max(0, feasible - (hasCanary ? canary : 0));
+  const restDone = Math.max(0, feasible - left - (hasCanary ? canary : 0));
+  const isRest = isPrepared && (!hasCanary || canaryDone) && (state === 'running' || state === 'paused' || state === 'done');
+  return (
+    <section class="panel" aria-label="Stages">
+      <ol class="stages">
+        <Stage icon={isPrepared ? 'done' : 'work'} tone={isPrepared ? 'c-ok' : 'c-work'} name="frozen and checked" isOn={!isPrepared}>
+          <b>{isPrepared ? `${counted(count, 'order')}, ${feasible.toLocaleString('en')} possible` : `checking, ${(feasible + run.infeasible).toLocaleString('en')} so far`}</b>
+          <span class="t-s soft">{frozenAt ? <>as they were at <Clock at={frozenAt} /></> : 'nothing is sent'}</span>
+        </Stage>
+        {hasCanary && (
+          <Stage icon={canaryDone ? 'done' : 'idle'} tone={canaryDone ? 'c-ok' : ''} name="canary" isOn={isPrepared && !canaryDone && state !== 'ready'}>
+            <b>{canaryDone ? `${counted(canary, 'order')}, ${Math.min(canary, verified.passed)} passed` : counted(canary, 'order')}</b>
+            <span class="t-s soft">{canaryDone ? 'then a person decides' : 'then it asks you'}</span>
+          </Stage>
+        )}
+        <Stage icon={state === 'done' ? 'done' : 'work'} tone={state === 'done' ? 'c-ok' : isRest ? 'c-work' : ''} name={hasCanary ? 'the rest' : 'all'} isOn={isRest && state !== 'done'}>
+          <b>{`${restDone.toLocaleString('en')} of ${rest.toLocaleString('en')}`}</b>
+          <span class="t-s soft">{`${ratePerSecond} a second${state === 'running' && left > 0 ? `, about ${lengthOf((left / ratePerSecond) * 1_000)} left` : ''}`}</span>
+        </Stage>
+      </ol>
+    </section>
+  );
+}
+
+interface StageProps {
+  readonly icon: IconName;
+  readonly tone: string;
+  readonly name: string;
+  readonly isOn: boolean;
+  readonly children: preact.ComponentChildren;
+}
+
+const Stage = ({ icon, tone, name, isOn, children }: StageProps) => (
+  <li class={isOn ? 'on' : ''}>
+    <span class="row t-s soft">
+      <Icon name={icon} tone={tone} />
+      {name}
+    </span>
+    {children}
+  </li>
+);
+
+const Figures = ({ run }: { run: BulkRun }) => (
+  <Panel title={`${dealtWith(run).toLocaleString('en')} of ${run.count.toLocaleString('en')} dealt with`} end={<span class="muted">{run.state === 'running' ? 'live' : ''}</span>}>
+    <div class="body stack">
+      <Progress run={run} />
+      <dl class="tally">
+        {partsOf(run).map(({ kind, name, count }) => (
+          <div key={kind}>
+            <dt>
+              <i class={`sw ${kind}`} />
+              {name}
+            </dt>
+            <dd class={kind === 'bad' && count > 0 ? 'c-stop' : ''}>{count.toLocaleString('en')}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  </Panel>
+);
+
+function About({ run }: { run: BulkRun }) {
+  const { by, createdAt, reason, ratePerSecond, canary, stopAfterFailures, verified, kind, changes, id } = run;
+  const known = kindNames.find((each) => each === kind);
+  const { workflow, fault, state, ids, fingerprint } = run.filter as Filter;
+  const which = [ids === undefined ? undefined : `${String(ids)} chosen`, workflow, fault, state, fingerprint && `group ${fingerprint}`].filter(Boolean).join(', ');
+  const failures = verified.failedAgain;
+  return (
+    <Panel title="What it does" footer={<span>It goes on when this page is closed. It pauses by itself while a service is away. An order is never instructed twice.</span>}>
+      <div class="body stack">
+        {known && <p>{`In each order, it ${kinds[known].does}.`}</p>}
+        <Facts
+          facts={[
+            ['Orders', which],
+            [
+              'By',
+              <>
+                <Said>{by}</Said>, <At at={createdAt} />
+              </>,
+            ],
+            ['Reason', <Said key="reason">{reason}</Said>],
+            ['Rate', `${ratePerSecond} orders a second`],
+            ['Canary', canary === null ? 'none' : `${canary}, then a person decides`],
+          ]}
+        />
+        {stopAfterFailures !== null && (
+          <div class="stack tight">
+            <div class="row between t-s">
+              <span class="strong">{`Stops by itself after ${stopAfterFailures} fail again`}</span>
+              <span>{`${failures} of ${stopAfterFailures}`}</span>
+            </div>
+            <svg class="progress thin" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="left" x="0" y="0" width="1000" height="10" />
+              <rect class="bad" x="0" y="0" width={(1000 * Math.min(failures, stopAfterFailures)) / stopAfterFailures} height="10" />
+            </svg>
+          </div>
+        )}
+        <h3>What people did</h3>
+        <ul class="changes">
+          {changes.map(({ at, by: who, action, reason: why }) => (
+            <li key={at + action}>
+              <At at={at} /> <b>{action}</b> <Said>{who}</Said>
+              <div class="soft">
+                <Said>{why}</Said>
+              </div>
+            </li>
+          ))}
+        </ul>
+        <button class="btn bare sm" type="button" onClick={() => copy(`npx redress bulk watch ${id}`, 'the command')}>
+          <Icon name="cli" />
+          Copy as command
+        </button>
+      </div>
+    </Panel>
+  );
+}
+
+const verbs: { readonly [act in Act]: string } = { start: 'Start', pause: 'Pause', resume: 'Go on', stop: 'Stop for good' };
+/** From this number of orders on, a person types the number. */
+const typedFrom = 100;
+
+function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; close: () => void; done: () => void }) {
+  const [reason, setReason] = useState(act === 'stop' ? '' : run.reason);
+  const [typed, setTyped] = useState('');
+  const [problem, setProblem] = useState<Problem>();
+  const known = kindNames.find((each) => each === run.kind);
+  const goesTo = act === 'start' && run.canary !== null ? Math.min(run.canary, run.feasible) : run.left || run.feasible;
+  const isHarm = act === 'stop' || (known !== undefined && kinds[known].harm === true);
+  const mustType = act !== 'stop' && isHarm && goesTo > typedFrom;
+  const send = (): void => {
+    post(`/bulk/${run.id}/${act}`, { reason }).then(
+      () => {
+        close();
+        done();
+      },
+      (error: unknown) => setProblem(error instanceof Problem ? error : undefined),
+    );
+  };
+  return (
+    <Dialog
+      title={act === 'start' ? `${kindName(run.kind)}: start with ${counted(goesTo, 'order')}?` : act === 'stop' ? 'Stop this run for good?' : 'Let the run go on?'}
+      close={close}
+      footer={
+        <>
+          <button class="btn" type="button" onClick={close}>
+            Back
+          </button>
+          <button class={`btn go ${isHarm ? 'harm' : ''}`} type="button" disabled={reason.trim() === '' || (mustType && typed !== String(goesTo))} onClick={send}>
+            {act === 'start' ? startText(run).replace('…', '') : act === 'resume' ? `Go on with ${counted(run.left, 'order')}` : verbs[act]}
+          </button>
+        </>
+      }
+    >
+      <ul class="story">
+        {act === 'stop' ? (
+          <>
+            <li>{`${counted(run.left, 'order')} stay untouched.`}</li>
+            <li>{`${counted(run.applied, 'order')} have the instruction already. It is not taken back.`}</li>
+            <li>A stopped run never goes on.</li>
+          </>
+        ) : (
+          <>
+            <li>{known ? `In each order, it ${kinds[known].does}.` : run.kind}</li>
+            <li>{`${run.infeasible + run.refused + run.movedOn} of the set are left out.`}</li>
+            <li>{`${run.ratePerSecond} orders a second. You can pause it at any time.`}</li>
+          </>
+        )}
+      </ul>
+      <div class="field">
+        <label for="act-reason">Reason, for the audit</label>
+        <input class="input" id="act-reason" placeholder="Required" value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
+      </div>
+      {mustType && (
+        <div class="field">
+          <label for="act-typed">{`Type the number of orders, ${goesTo}`}</label>
+          <input class="input" id="act-typed" inputMode="numeric" value={typed} onInput={({ currentTarget }) => setTyped(currentTarget.value)} />
+        </div>
+      )}
+      {problem && <ProblemNote problem={problem} />}
+    </Dialog>
+  );
+}
