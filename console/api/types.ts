@@ -5,6 +5,7 @@ import type * as channels from '#api/schemas/channels';
 import type * as exceptions from '#api/schemas/exceptions';
 import type * as instructions from '#api/schemas/instructions';
 import type * as orders from '#api/schemas/orders';
+import type * as rules from '#api/schemas/rules';
 import type * as workflows from '#api/schemas/workflows';
 
 /** The answers of the API, from the schemas that `/openapi.json` shows. The console reads what operators and viewers see. */
@@ -28,6 +29,9 @@ export type ExceptionGroup = z.output<typeof exceptions.ExceptionGroup>;
 export type BulkRun = z.output<typeof bulk.BulkRun>;
 export type ListedBulkRun = z.output<typeof bulk.ListedBulkRun>;
 export type BulkItem = z.output<typeof bulk.BulkItem>;
+
+export type Rule = z.output<typeof rules.Rule>;
+export type RuleVersion = z.output<typeof rules.RuleVersion>;
 
 export type Channel = z.output<typeof channels.ChannelState>;
 export type AuditEntry = z.output<typeof audit.AuditEntry>;

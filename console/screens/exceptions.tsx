@@ -54,51 +54,57 @@ export default function Exceptions() {
 }
 
 function Table({ groups, chosen }: { groups: readonly ExceptionGroup[]; chosen: ExceptionGroup | undefined }) {
-  const rows = useRows(groups.map(({ fingerprint }) => () => setQuery({ group: fingerprint })));
+  const rows = useRows(
+    groups.map(
+      ({ fingerprint }) =>
+        () =>
+          setQuery({ group: fingerprint }),
+    ),
+  );
   return (
-  <table class="list" {...rows.table}>
-    <thead>
-      <tr>
-        <th>What, and where</th>
-        <th>Workflow</th>
-        <th>Class</th>
-        <th class="num">Open</th>
-        <th class="num">Count</th>
-        <th>Per hour</th>
-        <th class="num">Last</th>
-      </tr>
-    </thead>
-    <tbody>
-      {groups.map((group, index) => (
-        <tr key={group.fingerprint} class={`${group === chosen ? 'on' : ''} ${rows.at === index ? 'cursor' : ''}`}>
-          <td>
-            <button
-              class="cell-button"
-              type="button"
-              aria-pressed={group === chosen}
-              onClick={() => setQuery({ group: group.fingerprint })}
-            >
-              <b>{group.type}</b> <span class="soft">{group.step === null ? '' : `at ${stepName(group.step)}`}</span>
-            </button>
-          </td>
-          <td class="fit soft">{group.workflow}</td>
-          <td class="fit soft lo">{group.class}</td>
-          <td class={`fit num ${group.open > 0 ? 'c-stop strong' : ''}`} data-l="open">
-            {group.open}
-          </td>
-          <td class="fit num soft" data-l="count">
-            {group.count}
-          </td>
-          <td class="fit lo">
-            <Spark perHour={group.perHour} />
-          </td>
-          <td class="fit num soft" data-l="last">
-            <Ago at={group.lastAt} />
-          </td>
+    <table class="list" {...rows.table}>
+      <thead>
+        <tr>
+          <th>What, and where</th>
+          <th>Workflow</th>
+          <th>Class</th>
+          <th class="num">Open</th>
+          <th class="num">Count</th>
+          <th>Per hour</th>
+          <th class="num">Last</th>
         </tr>
-      ))}
-    </tbody>
-  </table>
+      </thead>
+      <tbody>
+        {groups.map((group, index) => (
+          <tr key={group.fingerprint} class={`${group === chosen ? 'on' : ''} ${rows.at === index ? 'cursor' : ''}`}>
+            <td>
+              <button
+                class="cell-button"
+                type="button"
+                aria-pressed={group === chosen}
+                onClick={() => setQuery({ group: group.fingerprint })}
+              >
+                <b>{group.type}</b> <span class="soft">{group.step === null ? '' : `at ${stepName(group.step)}`}</span>
+              </button>
+            </td>
+            <td class="fit soft">{group.workflow}</td>
+            <td class="fit soft lo">{group.class}</td>
+            <td class={`fit num ${group.open > 0 ? 'c-stop strong' : ''}`} data-l="open">
+              {group.open}
+            </td>
+            <td class="fit num soft" data-l="count">
+              {group.count}
+            </td>
+            <td class="fit lo">
+              <Spark perHour={group.perHour} />
+            </td>
+            <td class="fit num soft" data-l="last">
+              <Ago at={group.lastAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
@@ -166,7 +172,10 @@ function Group({ group }: { group: ExceptionGroup }) {
           <a class="btn go big" href={href('/bulk/new', { fingerprint: group.fingerprint })}>
             {`Decide for all ${group.open}…`}
           </a>
-          <p class="hint">Each order is checked first. Nothing is sent before you say so. A corrected input is one order's own, and is not offered for all.</p>
+          <p class="hint">
+            Each order is checked first. Nothing is sent before you say so. A corrected input is one order's own, and is not offered for
+            all.
+          </p>
         </div>
       )}
     </section>

@@ -7,13 +7,12 @@ import { useKeys } from '../parts/keys.ts';
 import { Empty, Loaded, PageHead } from '../parts/states.tsx';
 import { Ago, At, Countdown, Said, shortId, stepName } from '../parts/text.tsx';
 import { copy } from '../parts/toast.tsx';
-import { type Selection, SelectionBar, useSelection } from './orders/selection.tsx';
 import { href, orderLink, place, queried, setQuery } from '../router.ts';
 import { OrderScreen } from './orders/order.tsx';
+import { type Selection, SelectionBar, useSelection } from './orders/selection.tsx';
 
 const states = ['', 'Pending', 'Processing', 'Error', 'Processed'] as const;
 const filters = ['workflow', 'fault', 'reference'] as const;
-const hints = { workflow: 'fulfil-order', fault: 'AddressInvalid', reference: 'A-20311' } as const;
 
 /** The list of orders, or one order. */
 export default function Orders() {
@@ -77,7 +76,7 @@ const Filters = () => (
           <input
             class="filter-value"
             value={queried(name)}
-            placeholder={hints[name]}
+            placeholder="any"
             onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value.trim() })}
           />
         </label>
@@ -101,57 +100,57 @@ const Foot = ({ orders: { items, hasMore, loading, more } }: { orders: Pages<Lis
 function Table({ orders, selection }: { orders: readonly ListedOrder[]; selection: Selection }) {
   const { chosen, toggle, rows } = selection;
   return (
-  <table class="list" {...rows.table}>
-    <thead>
-      <tr>
-        <th>
-          <span class="vh">Select</span>
-        </th>
-        {['Order', 'Reference', 'Workflow', 'Client', 'State', 'Why'].map((head) => (
-          <th key={head}>{head}</th>
-        ))}
-        <th class="num">Changed</th>
-        <th class="num">Submitted</th>
-      </tr>
-    </thead>
-    <tbody>
-      {orders.map((order, index) => (
-        <tr key={order.orderId} class={`${chosen.has(order.orderId) ? 'on' : ''} ${rows.at === index ? 'cursor' : ''}`}>
-          <td class="fit">
-            <input
-              class="box"
-              type="checkbox"
-              aria-label={`Select ${shortId(order.orderId)}`}
-              checked={chosen.has(order.orderId)}
-              onChange={() => toggle(order.orderId)}
-            />
-          </td>
-          <td class="fit">
-            <a class="id" href={orderLink(order.orderId)}>
-              {shortId(order.orderId)}
-            </a>
-          </td>
-          <td class="fit reference">{order.reference !== null && <Said>{order.reference}</Said>}</td>
-          <td class="fit soft">{`${order.workflow.name}@${order.workflow.version}`}</td>
-          <td class="fit soft lo">
-            <Said>{order.client}</Said>
-          </td>
-          <td class="fit">
-            <OrderState order={order} />
-          </td>
-          <td>
-            <Why order={order} />
-          </td>
-          <td class="fit num soft" data-l="changed">
-            <Ago at={order.updatedAt} />
-          </td>
-          <td class="fit num soft lo">
-            <Ago at={order.submittedAt} />
-          </td>
+    <table class="list" {...rows.table}>
+      <thead>
+        <tr>
+          <th>
+            <span class="vh">Select</span>
+          </th>
+          {['Order', 'Reference', 'Workflow', 'Client', 'State', 'Why'].map((head) => (
+            <th key={head}>{head}</th>
+          ))}
+          <th class="num">Changed</th>
+          <th class="num">Submitted</th>
         </tr>
-      ))}
-    </tbody>
-  </table>
+      </thead>
+      <tbody>
+        {orders.map((order, index) => (
+          <tr key={order.orderId} class={`${chosen.has(order.orderId) ? 'on' : ''} ${rows.at === index ? 'cursor' : ''}`}>
+            <td class="fit">
+              <input
+                class="box"
+                type="checkbox"
+                aria-label={`Select ${shortId(order.orderId)}`}
+                checked={chosen.has(order.orderId)}
+                onChange={() => toggle(order.orderId)}
+              />
+            </td>
+            <td class="fit">
+              <a class="id" href={orderLink(order.orderId)}>
+                {shortId(order.orderId)}
+              </a>
+            </td>
+            <td class="fit reference">{order.reference !== null && <Said>{order.reference}</Said>}</td>
+            <td class="fit soft">{`${order.workflow.name}@${order.workflow.version}`}</td>
+            <td class="fit soft lo">
+              <Said>{order.client}</Said>
+            </td>
+            <td class="fit">
+              <OrderState order={order} />
+            </td>
+            <td>
+              <Why order={order} />
+            </td>
+            <td class="fit num soft" data-l="changed">
+              <Ago at={order.updatedAt} />
+            </td>
+            <td class="fit num soft lo">
+              <Ago at={order.submittedAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

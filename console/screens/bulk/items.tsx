@@ -4,7 +4,7 @@ import { usePages } from '../../api/poll.ts';
 import type { BulkItem, BulkRun } from '../../api/types.ts';
 import { Chip } from '../../parts/chip.tsx';
 import type { IconName } from '../../parts/icons.ts';
-import { Empty } from '../../parts/states.tsx';
+import { Empty, Skeleton } from '../../parts/states.tsx';
 import { At, Said, shortId } from '../../parts/text.tsx';
 import { orderLink } from '../../router.ts';
 
@@ -19,10 +19,12 @@ function verdictOf({ outcome, verified, refusals }: BulkItem): Verdict {
   const why = refusals?.map(({ code, detail }) => `${code}: ${detail}`).join(' ') ?? '';
   if (outcome === 'infeasible') return { word: 'not possible', tone: 'off', icon: 'cancel', why };
   if (outcome === 'refused') return { word: 'refused', tone: 'warn', icon: 'lock', why };
-  if (outcome === 'moved-on') return { word: 'moved on', tone: 'off', icon: 'skip', why: why || 'its exception is no longer the one of the set' };
+  if (outcome === 'moved-on')
+    return { word: 'moved on', tone: 'off', icon: 'skip', why: why || 'its exception is no longer the one of the set' };
   if (outcome === 'failed') return { word: 'no answer', tone: 'stop', icon: 'stop', why: why || 'it did not answer in five tries' };
   if (outcome === 'left') return { word: 'to do', tone: 'off', icon: 'idle', why: '' };
-  if (verified === 'failed-again') return { word: 'failed again', tone: 'stop', icon: 'stop', why: 'the same fault at the same step: a new task is open' };
+  if (verified === 'failed-again')
+    return { word: 'failed again', tone: 'stop', icon: 'stop', why: 'the same fault at the same step: a new task is open' };
   if (verified === 'failed-otherwise') return { word: 'failed otherwise', tone: 'warn', icon: 'stop', why: 'another fault' };
   if (verified === 'running') return { word: 'not yet known', tone: 'work', icon: 'work', why: '' };
   return { word: verified === 'passed' ? 'passed' : 'applied', tone: 'ok', icon: 'done', why: '' };
@@ -34,7 +36,11 @@ const isOtherwise = ({ outcome, verified }: BulkItem): boolean =>
 /** The orders of a run. What went otherwise comes first. */
 export function Items({ run }: { run: BulkRun }) {
   const [isAll, setAll] = useState(false);
-  const items = usePages<BulkItem>(run.state === 'preparing' ? undefined : apiPath(`/bulk/${run.id}/items`, { limit: 100 }), ({ orderId }) => orderId, 4_000);
+  const items = usePages<BulkItem>(
+    run.state === 'preparing' ? undefined : apiPath(`/bulk/${run.id}/items`, { limit: 100 }),
+    ({ orderId }) => orderId,
+    4_000,
+  );
   const shown = isAll ? items.items : items.items.filter(isOtherwise);
   const { infeasible, refused, movedOn, failed, verified } = run;
   const otherwise = infeasible + refused + movedOn + failed + verified.failedAgain + verified.failedOtherwise;
@@ -51,8 +57,15 @@ export function Items({ run }: { run: BulkRun }) {
           </button>
         </span>
       </header>
-      {shown.length === 0 ? (
-        <Empty title={isAll ? 'The set is not frozen yet.' : items.hasMore ? 'None so far.' : 'Every order went as it should, as far as is known.'} icon={isAll ? 'work' : 'done'} />
+      {shown.length === 0 && !isAll && otherwise > 0 ? (
+        <Skeleton rows={2} />
+      ) : shown.length === 0 ? (
+        <Empty
+          title={
+            isAll ? 'The set is not frozen yet.' : items.hasMore ? 'None so far.' : 'Every order went as it should, as far as is known.'
+          }
+          icon={isAll ? 'work' : 'done'}
+        />
       ) : (
         <table class="list">
           <thead>

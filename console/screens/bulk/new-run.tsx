@@ -21,7 +21,10 @@ const filterNames = ['fingerprint', 'workflow', 'fault', 'state'] as const;
 /** The form of a new bulk run: which orders, what, how fast, and when it stops by itself. */
 export function NewRun() {
   const filter = useMemo(() => filterOf(), [location.hash]);
-  const groups = usePoll<{ items: readonly ExceptionGroup[] }>(filter.fingerprint ? '/exceptions/groups?state=open&limit=100' : undefined, 10_000);
+  const groups = usePoll<{ items: readonly ExceptionGroup[] }>(
+    filter.fingerprint ? '/exceptions/groups?state=open&limit=100' : undefined,
+    10_000,
+  );
   const group = groups.data?.items.find(({ fingerprint }) => fingerprint === filter.fingerprint);
   const about = filter.ids?.length ?? group?.open;
   const start = { kind: queried('kind') || 'resubmit', reason: '', rate: '10', canary: '', stopAfter: '' };
@@ -30,7 +33,10 @@ export function NewRun() {
   const [problem, setProblem] = useState<Problem>();
   const [key] = useState(() => crypto.randomUUID());
   const known = forMany.find((each) => each === kind) ?? 'resubmit';
-  const defaults = { canary: about === undefined || about < 3 ? '' : String(Math.max(1, Math.ceil(about / 100))), stopAfter: about === undefined ? '2' : String(Math.max(2, Math.ceil(about / 50))) };
+  const defaults = {
+    canary: about === undefined || about < 3 ? '' : String(Math.max(1, Math.ceil(about / 100))),
+    stopAfter: about === undefined ? '2' : String(Math.max(2, Math.ceil(about / 50))),
+  };
   const body = {
     filter,
     instruction: { kind: known },
@@ -67,7 +73,12 @@ export function NewRun() {
           <div class="body stack">
             <div class="field">
               <label for="bulk-kind">Do</label>
-              <select class="input" id="bulk-kind" value={known} onChange={({ currentTarget }) => draft.change({ kind: currentTarget.value })}>
+              <select
+                class="input"
+                id="bulk-kind"
+                value={known}
+                onChange={({ currentTarget }) => draft.change({ kind: currentTarget.value })}
+              >
                 {forMany.map((each) => (
                   <option key={each} value={each}>
                     {`${kinds[each].name}: ${kinds[each].does}`}
@@ -77,8 +88,20 @@ export function NewRun() {
             </div>
             <div class="grid2 three">
               <NumberField id="rate" label="Orders a second" value={rate} change={(value) => draft.change({ rate: value })} />
-              <NumberField id="canary" label="Pause after the first" value={canary} hint={defaults.canary || 'no pause'} change={(value) => draft.change({ canary: value })} />
-              <NumberField id="stopAfter" label="Stop when so many fail again" value={stopAfter} hint={defaults.stopAfter} change={(value) => draft.change({ stopAfter: value })} />
+              <NumberField
+                id="canary"
+                label="Pause after the first"
+                value={canary}
+                hint={defaults.canary || 'no pause'}
+                change={(value) => draft.change({ canary: value })}
+              />
+              <NumberField
+                id="stopAfter"
+                label="Stop when so many fail again"
+                value={stopAfter}
+                hint={defaults.stopAfter}
+                change={(value) => draft.change({ stopAfter: value })}
+              />
             </div>
             <div class="field">
               <label for="bulk-reason">Reason, for the audit</label>
@@ -96,7 +119,11 @@ export function NewRun() {
               <button class="btn go" type="button" disabled={reason.trim() === '' || isEmpty || !has('operator')} onClick={prepare}>
                 Freeze and check the set
               </button>
-              <span class="hint">{has('operator') ? 'Each order is checked. Nothing is sent yet.' : 'You read here, as a viewer. Changing needs the role operator.'}</span>
+              <span class="hint">
+                {has('operator')
+                  ? 'Each order is checked. Nothing is sent yet.'
+                  : 'You read here, as a viewer. Changing needs the role operator.'}
+              </span>
             </div>
             <div class="row copies">
               <button class="btn bare sm" type="button" onClick={() => copy(command, 'the command')}>
@@ -106,7 +133,12 @@ export function NewRun() {
               <button
                 class="btn bare sm"
                 type="button"
-                onClick={() => copy(curlOf({ path: '/bulk', headers: { 'Idempotency-Key': key }, body: { ...body, reason: reason || 'why' } }), 'the call')}
+                onClick={() =>
+                  copy(
+                    curlOf({ path: '/bulk', headers: { 'Idempotency-Key': key }, body: { ...body, reason: reason || 'why' } }),
+                    'the call',
+                  )
+                }
               >
                 as curl
               </button>
@@ -164,6 +196,13 @@ interface NumberProps {
 const NumberField = ({ id, label, value, hint = '', change }: NumberProps) => (
   <div class="field">
     <label for={`bulk-${id}`}>{label}</label>
-    <input class="input" id={`bulk-${id}`} inputMode="numeric" value={value} placeholder={hint} onInput={({ currentTarget }) => change(currentTarget.value)} />
+    <input
+      class="input"
+      id={`bulk-${id}`}
+      inputMode="numeric"
+      value={value}
+      placeholder={hint}
+      onInput={({ currentTarget }) => change(currentTarget.value)}
+    />
   </div>
 );

@@ -103,7 +103,9 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
 
 /** `Resubmit 10, then ask me`. */
 const startText = ({ kind, canary, feasible }: BulkRun): string =>
-  canary !== null && canary < feasible ? `${kindName(kind)} ${canary.toLocaleString('en')}, then ask me…` : `${kindName(kind)} all ${feasible.toLocaleString('en')}…`;
+  canary !== null && canary < feasible
+    ? `${kindName(kind)} ${canary.toLocaleString('en')}, then ask me…`
+    : `${kindName(kind)} all ${feasible.toLocaleString('en')}…`;
 
 const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter } }: { run: BulkRun }) => (
   <>
@@ -111,7 +113,9 @@ const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter } }: {
       <div class="note work applied-note">
         <Icon name="plus" />
         <div class="grow">{`${sinceFrozen} more ${sinceFrozen === 1 ? 'order matches' : 'orders match'} since the set was frozen. They are not in it.`}</div>
-        {(filter as Filter).fault !== undefined && <a href={href('/orders', { state: 'Error', fault: (filter as Filter).fault })}>Show them</a>}
+        {(filter as Filter).fault !== undefined && (
+          <a href={href('/orders', { state: 'Error', fault: (filter as Filter).fault })}>Show them</a>
+        )}
       </div>
     )}
     {stopped && (
@@ -141,16 +145,38 @@ function Stages({ run }: { run: BulkRun }) {
     <section class="panel" aria-label="Stages">
       <ol class="stages">
         <Stage icon={isPrepared ? 'done' : 'work'} tone={isPrepared ? 'c-ok' : 'c-work'} name="frozen and checked" isOn={!isPrepared}>
-          <b>{isPrepared ? `${counted(count, 'order')}, ${feasible.toLocaleString('en')} possible` : `checking, ${(feasible + run.infeasible).toLocaleString('en')} so far`}</b>
-          <span class="t-s soft">{frozenAt ? <>as they were at <Clock at={frozenAt} /></> : 'nothing is sent'}</span>
+          <b>
+            {isPrepared
+              ? `${counted(count, 'order')}, ${feasible.toLocaleString('en')} possible`
+              : `checking, ${(feasible + run.infeasible).toLocaleString('en')} so far`}
+          </b>
+          <span class="t-s soft">
+            {frozenAt ? (
+              <>
+                as they were at <Clock at={frozenAt} />
+              </>
+            ) : (
+              'nothing is sent'
+            )}
+          </span>
         </Stage>
         {hasCanary && (
-          <Stage icon={canaryDone ? 'done' : 'idle'} tone={canaryDone ? 'c-ok' : ''} name="canary" isOn={isPrepared && !canaryDone && state !== 'ready'}>
+          <Stage
+            icon={canaryDone ? 'done' : 'idle'}
+            tone={canaryDone ? 'c-ok' : ''}
+            name="canary"
+            isOn={!canaryDone && (state === 'running' || state === 'paused')}
+          >
             <b>{canaryDone ? `${counted(canary, 'order')}, ${Math.min(canary, verified.passed)} passed` : counted(canary, 'order')}</b>
             <span class="t-s soft">{canaryDone ? 'then a person decides' : 'then it asks you'}</span>
           </Stage>
         )}
-        <Stage icon={state === 'done' ? 'done' : 'work'} tone={state === 'done' ? 'c-ok' : isRest ? 'c-work' : ''} name={hasCanary ? 'the rest' : 'all'} isOn={isRest && state !== 'done'}>
+        <Stage
+          icon={state === 'done' ? 'done' : 'work'}
+          tone={state === 'done' ? 'c-ok' : isRest ? 'c-work' : ''}
+          name={hasCanary ? 'the rest' : 'all'}
+          isOn={isRest && state !== 'done'}
+        >
           <b>{`${restDone.toLocaleString('en')} of ${rest.toLocaleString('en')}`}</b>
           <span class="t-s soft">{`${ratePerSecond} a second${state === 'running' && left > 0 ? `, about ${lengthOf((left / ratePerSecond) * 1_000)} left` : ''}`}</span>
         </Stage>
@@ -178,7 +204,10 @@ const Stage = ({ icon, tone, name, isOn, children }: StageProps) => (
 );
 
 const Figures = ({ run }: { run: BulkRun }) => (
-  <Panel title={`${dealtWith(run).toLocaleString('en')} of ${run.count.toLocaleString('en')} dealt with`} end={<span class="muted">{run.state === 'running' ? 'live' : ''}</span>}>
+  <Panel
+    title={`${dealtWith(run).toLocaleString('en')} of ${run.count.toLocaleString('en')} dealt with`}
+    end={<span class="muted">{run.state === 'running' ? 'live' : ''}</span>}
+  >
     <div class="body stack">
       <Progress run={run} />
       <dl class="tally">
@@ -200,10 +229,17 @@ function About({ run }: { run: BulkRun }) {
   const { by, createdAt, reason, ratePerSecond, canary, stopAfterFailures, verified, kind, changes, id } = run;
   const known = kindNames.find((each) => each === kind);
   const { workflow, fault, state, ids, fingerprint } = run.filter as Filter;
-  const which = [ids === undefined ? undefined : `${String(ids)} chosen`, workflow, fault, state, fingerprint && `group ${fingerprint}`].filter(Boolean).join(', ');
+  const which = [ids === undefined ? undefined : `${String(ids)} chosen`, workflow, fault, state, fingerprint && `group ${fingerprint}`]
+    .filter(Boolean)
+    .join(', ');
   const failures = verified.failedAgain;
   return (
-    <Panel title="What it does" footer={<span>It goes on when this page is closed. It pauses by itself while a service is away. An order is never instructed twice.</span>}>
+    <Panel
+      title="What it does"
+      footer={
+        <span>It goes on when this page is closed. It pauses by itself while a service is away. An order is never instructed twice.</span>
+      }
+    >
       <div class="body stack">
         {known && <p>{`In each order, it ${kinds[known].does}.`}</p>}
         <Facts
@@ -243,7 +279,7 @@ function About({ run }: { run: BulkRun }) {
             </li>
           ))}
         </ul>
-        <button class="btn bare sm" type="button" onClick={() => copy(`npx redress bulk watch ${id}`, 'the command')}>
+        <button class="btn bare sm start" type="button" onClick={() => copy(`npx redress bulk watch ${id}`, 'the command')}>
           <Icon name="cli" />
           Copy as command
         </button>
@@ -275,14 +311,25 @@ function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; close: (
   };
   return (
     <Dialog
-      title={act === 'start' ? `${kindName(run.kind)}: start with ${counted(goesTo, 'order')}?` : act === 'stop' ? 'Stop this run for good?' : 'Let the run go on?'}
+      title={
+        act === 'start'
+          ? `${kindName(run.kind)}: start with ${counted(goesTo, 'order')}?`
+          : act === 'stop'
+            ? 'Stop this run for good?'
+            : 'Let the run go on?'
+      }
       close={close}
       footer={
         <>
           <button class="btn" type="button" onClick={close}>
             Back
           </button>
-          <button class={`btn go ${isHarm ? 'harm' : ''}`} type="button" disabled={reason.trim() === '' || (mustType && typed !== String(goesTo))} onClick={send}>
+          <button
+            class={`btn go ${isHarm ? 'harm' : ''}`}
+            type="button"
+            disabled={reason.trim() === '' || (mustType && typed !== String(goesTo))}
+            onClick={send}
+          >
             {act === 'start' ? startText(run).replace('…', '') : act === 'resume' ? `Go on with ${counted(run.left, 'order')}` : verbs[act]}
           </button>
         </>
@@ -305,12 +352,24 @@ function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; close: (
       </ul>
       <div class="field">
         <label for="act-reason">Reason, for the audit</label>
-        <input class="input" id="act-reason" placeholder="Required" value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
+        <input
+          class="input"
+          id="act-reason"
+          placeholder="Required"
+          value={reason}
+          onInput={({ currentTarget }) => setReason(currentTarget.value)}
+        />
       </div>
       {mustType && (
         <div class="field">
           <label for="act-typed">{`Type the number of orders, ${goesTo}`}</label>
-          <input class="input" id="act-typed" inputMode="numeric" value={typed} onInput={({ currentTarget }) => setTyped(currentTarget.value)} />
+          <input
+            class="input"
+            id="act-typed"
+            inputMode="numeric"
+            value={typed}
+            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
         </div>
       )}
       {problem && <ProblemNote problem={problem} />}

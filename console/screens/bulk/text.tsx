@@ -40,7 +40,9 @@ const states: { readonly [state: string]: State } = {
 export function stateOf({ state, paused }: ListedBulkRun): State {
   const known = states[state] ?? { word: state, chip: { tone: 'off', icon: 'idle' } };
   if (state !== 'paused' || !paused || paused.by === 'person') return known;
-  const why = { canary: 'paused after the canary', breaker: `waits for ${paused.agent ?? 'a service'}`, backlog: 'waits for a queue' }[paused.by];
+  const why = { canary: 'paused after the canary', breaker: `waits for ${paused.agent ?? 'a service'}`, backlog: 'waits for a queue' }[
+    paused.by
+  ];
   return { ...known, word: why };
 }
 
@@ -66,7 +68,8 @@ export function partsOf({ count, infeasible, applied, refused, movedOn, failed, 
   ];
 }
 
-export const dealtWith = (run: ListedBulkRun): number => partsOf(run).reduce((sum, { kind, count }) => sum + (kind === 'left' ? 0 : count), 0);
+export const dealtWith = (run: ListedBulkRun): number =>
+  partsOf(run).reduce((sum, { kind, count }) => sum + (kind === 'left' ? 0 : count), 0);
 
 /** A bar of all orders of a run. */
 export function Progress({ run, isThin = false }: { run: ListedBulkRun; isThin?: boolean }) {
