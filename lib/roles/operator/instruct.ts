@@ -3,6 +3,7 @@ import { type Check, refusedCheck } from '#core/instructions/check';
 import { kindOf } from '#core/instructions/index';
 import { type InstructionRefusal, type Judged, refusal } from '#core/instructions/kind';
 import { type Past, pastOf } from '#core/instructions/past';
+import type { Rule } from '#core/rules/rule';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Document } from '#ports/documents';
@@ -115,6 +116,8 @@ export function createInstructing(
     const incoming = [incomingOf(decision, { id, key, past: judged.past })];
     const planned = await orders.planOf(loaded, incoming, now);
     if (!planned) return infeasible(loaded, [nothingToDo], dryRun);
+    const violated = keepsGoing(decision) ? await orders.violatedBy(loaded, planned, now) : [];
+    if (violated.length > 0) return infeasible(loaded, violated.map(forbidden), dryRun);
     if (dryRun)
       return { outcome: 'planned', check: await checkOfPlan(loaded, planned, { decision, judged, store }), plan: instructionPlan(planned) };
     if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
@@ -186,6 +189,13 @@ const nothingToDo = refusal(
   'nothing-to-do',
   'The order has already done what this asks for, so nothing would change. Look at its present state.',
 );
+
+/** Whether the order goes on with what the decision brings. A constraint never keeps a person from stopping or ending an order. */
+const keepsGoing = ({ kind }: Given): boolean => !endings.has(kind);
+const endings: ReadonlySet<Given['kind']> = new Set(['report', 'cancel', 'compensate', 'terminate', 'restart', 'suspend', 'acknowledge']);
+
+const forbidden = ({ id, name }: Rule): InstructionRefusal =>
+  refusal('constraint', `The rule ${id} forbids this: ${name.replace(/\.$/, '')}. Give other values, or change the rule.`);
 
 const movedOn = refusal('moved-on', 'Other writes changed the order at the same time, several times in a row. Try again.');
 

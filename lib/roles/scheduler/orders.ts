@@ -1,6 +1,8 @@
 import type { UndoPage } from '#core/data/state';
 import type { ByteBudget } from '#core/engine/transition';
-import type { RuleSet } from '#core/rules/rule-set';
+import { violatedBy } from '#core/rules/constraints';
+import type { Rule } from '#core/rules/rule';
+import { isAnyRuleAbout, type RuleSet } from '#core/rules/rule-set';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { InvariantError, UnreadableRecordError } from '#ports/errors';
@@ -8,6 +10,7 @@ import type { Store } from '#ports/store';
 import { rebuild } from '#roles/repair/rebuild';
 import { loadOrder, programFor } from './load.ts';
 import { undoPageOf } from './paging.ts';
+import { valuesAt } from './rule-values.ts';
 import { transition } from './transition.ts';
 import type { Incoming, Loaded, PlannedWrite, Settings } from './types.ts';
 
@@ -32,6 +35,8 @@ export interface Orders {
   load(orderId: string): Promise<Loaded | undefined>;
   /** Rebuilds an order from its journal, so that it can be undone although its instance cannot be read. */
   rebuild(orderId: string): Promise<Found | undefined>;
+  /** Returns the constraints of the app and of people that a plan would violate. */
+  violatedBy(loaded: Loaded, planned: PlannedWrite, now: number): Promise<readonly Rule[]>;
   /** Plans a transition; resolves to undefined if the messages change nothing. */
   planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, byteBudget?: ByteBudget): Promise<PlannedWrite | undefined>;
 }
@@ -48,6 +53,13 @@ export function createOrders({ store, clock, definitions, settings, rules }: Ord
       // Forces a new claim, so that replies to earlier requests do not count.
       const processState = state.processState === 'Processed' ? state.processState : 'Error';
       return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance, rebuilt: true }, losses };
+    },
+    async violatedBy(loaded, planned, now) {
+      const set = await rules?.();
+      const { orderId, workflow } = loaded.record;
+      if (!set || !isAnyRuleAbout(set, 'data', workflow.name)) return [];
+      const [before, after] = [loaded.instance, planned.instance].map((instance) => valuesAt({ loaded, instance }, undefined));
+      return before && after ? violatedBy(set, { orderId, workflow }, { before, after, at: now }) : [];
     },
     // Reads each page that the plan needs, then plans again from the start.
     async planOf(loaded, incoming, now, byteBudget) {

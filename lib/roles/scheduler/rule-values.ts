@@ -11,7 +11,11 @@ import type { Draft } from './draft.ts';
 import { wholeJournal } from './step-report.ts';
 
 /** Returns what the expressions of rules may read about an event at this path. */
-export function valuesAt(draft: Draft, path: string | undefined, exception?: ExceptionRecord): Situation['values'] {
+export function valuesAt(
+  draft: Pick<Draft, 'loaded' | 'instance'>,
+  path: string | undefined,
+  exception?: ExceptionRecord,
+): Situation['values'] {
   const { loaded, instance } = draft;
   const { order, program } = loaded;
   const { steps, vars } = scopeOf(program, subjectOf(order), instance.state, path ?? rootPath);
@@ -27,7 +31,7 @@ export function valuesAt(draft: Draft, path: string | undefined, exception?: Exc
 }
 
 /** Returns the outputs in the journal, by the names of their activities: the newest, if an activity has several. */
-function journaledOutputs({ loaded: { pages }, instance }: Draft): { readonly [name: string]: Json } {
+function journaledOutputs({ loaded: { pages }, instance }: Pick<Draft, 'loaded' | 'instance'>): { readonly [name: string]: Json } {
   if (!pages) return {};
   return Object.fromEntries(
     wholeJournal(pages, instance.tail).flatMap((entry) =>
@@ -43,7 +47,7 @@ function exceptionValue({ seq: _, submittedAt: __, groupBy: ___, handling: ____,
   return { ...exception, at: timeText(exception.at) } as unknown as Json;
 }
 
-function stepValue({ loaded: { program }, instance: { state, tail } }: Draft, path: string): Json | undefined {
+function stepValue({ loaded: { program }, instance: { state, tail } }: Pick<Draft, 'loaded' | 'instance'>, path: string): Json | undefined {
   if (!program.nodes.has(definitionPath(path))) return undefined;
   const node = nodeAt(program, path);
   if (!isRemote(node)) return undefined;

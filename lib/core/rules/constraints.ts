@@ -1,0 +1,30 @@
+import type { RuleScope } from './language.ts';
+import { isOrderOf } from './match.ts';
+import type { Rule } from './rule.ts';
+import { isFit, type RuleSet, rulesAbout } from './rule-set.ts';
+import type { Situation } from './situation.ts';
+
+/** What a constraint does when an order violates it. Other rules about data only tell of it. */
+const forbidding: ReadonlySet<Rule['action']['kind']> = new Set(['raise', 'suspend', 'task', 'compensate']);
+
+/** An order before and after a change, as the expressions of rules read it. */
+interface Change {
+  readonly before: Situation['values'];
+  readonly after: Situation['values'];
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Returns the constraints in force that a change would violate, although the order did not violate them before (F-142, F-178). */
+export function violatedBy(set: RuleSet, order: Pick<Situation, 'orderId' | 'workflow'>, { before, after, at }: Change): readonly Rule[] {
+  const scopes = [before, after].map((values): RuleScope => ({ ...values, at: new Date(at).toISOString() }));
+  return rulesAbout(set, 'data', order.workflow.name)
+    .filter(({ rule }) => rule.mode === 'enforce' && forbidding.has(rule.action.kind))
+    .filter((each) => isOrderOf({ ...order } as Situation, each.rule) && isFit(set, each, order.workflow))
+    .filter(({ condition }) => {
+      if (!condition?.ok) return false;
+      const [was, is] = scopes.map((scope) => condition.expression.evaluate(scope));
+      return is?.ok === true && is.value === true && !(was?.ok === true && was.value === true);
+    })
+    .map(({ rule }) => rule);
+}
