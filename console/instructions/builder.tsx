@@ -1,4 +1,6 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { JsonObject } from '#core/data/json';
 import { connection, Problem, post } from '../api/client.ts';
 import { has, person } from '../api/session.ts';
 import type { Check, HistoryEntry, InstructionKind, Order, Workflow } from '../api/types.ts';
@@ -26,7 +28,19 @@ interface Props {
   /** Shows a check in the graph; undefined: it no longer fits the form. */
   readonly showCheck: (check: Check | undefined) => void;
   readonly applied: (kind: InstructionKind, path: string) => void;
-  readonly isLocked: boolean;
+  /** Why nothing can be applied now: another person has the order, or the task. */
+  readonly barred?: string | undefined;
+  /** Whether the page shows the check, and always has the form. */
+  readonly isPartOfPage?: boolean;
+  /** Sends an instruction by another call than that of the order, such as that of a task. */
+  readonly sending?: Sending;
+}
+
+interface Sending {
+  readonly path: string;
+  readonly more: JsonObject;
+  /** Fields beside the reason. */
+  readonly fields?: ComponentChildren;
 }
 
 interface Checked {
@@ -39,7 +53,7 @@ interface Checked {
 
 /** The form of an instruction: its values, its check, and the button that applies exactly what was checked. */
 export function Builder(props: Props) {
-  const { kind, order, workflow, entries, close, changeKind, isLocked } = props;
+  const { kind, order, workflow, entries, close, changeKind, barred, sending, isPartOfPage = false } = props;
   const form = useForm(props);
   const { values, change, start, instruction, missing, checked, isStale, problem, busy, doCheck, apply, canApply } = form;
   const { name, does, verb, harm, fields, unfit } = kinds[kind];
@@ -58,9 +72,11 @@ export function Builder(props: Props) {
     <section class="panel build" aria-label={`${name}: an instruction for ${shortId(order.orderId)}`}>
       <header>
         <h2>{name}</h2>
-        <button class="btn bare sm end" type="button" aria-label="Close the form" onClick={close}>
-          <Icon name="cancel" />
-        </button>
+        {!isPartOfPage && (
+          <button class="btn bare sm end" type="button" aria-label="Close the form" onClick={close}>
+            <Icon name="cancel" />
+          </button>
+        )}
       </header>
       <div class="body stack">
         <div class="field">
@@ -107,18 +123,19 @@ export function Builder(props: Props) {
           <span class="hint">{missing ?? 'A check sends nothing and changes nothing.'}</span>
         </div>
       </div>
-      {(checked || problem) && (
+      {((checked && (isStale || !isPartOfPage)) || problem) && (
         <div class="body stack effect-part">
-          {checked && !isStale && <Effects check={checked.result} />}
+          {checked && !isStale && !isPartOfPage && <Effects check={checked.result} />}
           {isStale && <StaleNote order={order} entries={entries} rev={checked?.rev ?? 0} isOther={checked?.rev !== order.rev} />}
           {problem && <Conflict problem={problem} />}
         </div>
       )}
       <div class="apply">
-        <button class={`btn go big ${harm ? 'harm' : ''}`} type="button" disabled={!canApply || isLocked} onClick={apply}>
+        {sending?.fields}
+        <button class={`btn go big ${harm ? 'harm' : ''}`} type="button" disabled={!canApply || barred !== undefined} onClick={apply}>
           {verb}
         </button>
-        <p class="hint">{applyHint({ canApply, checked, isStale, reason: values.reason, isLocked, harm: harm === true })}</p>
+        <p class="hint">{applyHint({ canApply, checked, isStale, reason: values.reason, barred, harm: harm === true })}</p>
         {instruction && (
           <div class="row copies">
             <button
@@ -158,13 +175,13 @@ interface HintAbout {
   readonly checked: Checked | undefined;
   readonly isStale: boolean;
   readonly reason: string;
-  readonly isLocked: boolean;
+  readonly barred: string | undefined;
   readonly harm: boolean;
 }
 
-function applyHint({ canApply, checked, isStale, reason, isLocked, harm }: HintAbout): string {
+function applyHint({ canApply, checked, isStale, reason, barred, harm }: HintAbout): string {
   if (!has('operator')) return 'You read here, as a viewer. Changing needs the role operator.';
-  if (isLocked) return 'Another person holds the order.';
+  if (barred !== undefined) return barred;
   if (connection.value.lostSince !== undefined) return 'There is no connection.';
   if (!checked || isStale) return 'Check it first.';
   if (!checked.result.feasible) return 'It is not possible. Nothing was changed.';
@@ -173,7 +190,7 @@ function applyHint({ canApply, checked, isStale, reason, isLocked, harm }: HintA
 }
 
 /** Keeps the values of the form, checks them, and applies what was checked. */
-function useForm({ kind, at, order, workflow, showCheck, applied, close }: Props) {
+function useForm({ kind, at, order, workflow, showCheck, applied, close, sending, barred }: Props) {
   const start = useMemo(() => startValues(kind, order, workflow, at), [kind, at, workflow === undefined]);
   const draft = useDraft(`${person.value?.subject ?? ''} ${order.orderId} ${kind} ${at ?? ''}`, start);
   const values = { ...draft.value };
@@ -213,10 +230,11 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close }: Props
     connection.value.lostSince === undefined &&
     has('operator');
   const apply = (): void => {
-    if (!current || !instruction || !canApply) return;
+    if (!current || !instruction || !canApply || barred !== undefined) return;
     run(async () => {
       const headers = { 'if-match': `"${current.rev}"`, 'idempotency-key': current.key };
-      await post(path, { ...instruction, reason: values.reason }, { headers });
+      const body = sending ? { instruction, reason: values.reason, ...sending.more } : { ...instruction, reason: values.reason };
+      await post(sending?.path ?? path, body, { headers });
       toast(`Applied: ${kinds[kind].name}.`, 'work');
       draft.discard();
       applied(kind, values.path || (order.fault?.source ?? ''));

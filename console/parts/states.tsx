@@ -113,7 +113,7 @@ export const Panel = ({ title, aside, end, children, footer, label }: PanelProps
       </header>
     )}
     {children}
-    {footer !== undefined && <footer class="row between">{footer}</footer>}
+    {footer !== undefined && footer !== false && <footer class="row between">{footer}</footer>}
   </section>
 );
 

@@ -97,7 +97,7 @@ export function GraphTab({ order, history, instruct, applied, building }: Props)
           close={() => setQuery({ do: undefined, at: undefined })}
           showCheck={setCheck}
           applied={applied}
-          isLocked={isLockedByOther(order)}
+          barred={isLockedByOther(order) ? 'Another person holds the order.' : undefined}
         />
       ) : (
         <div class="stack">

@@ -48,13 +48,9 @@ export function Condition({ text, onText, error, isDisabled }: Props) {
       {error && at && (
         <div class="editor bad" aria-hidden="true">
           <pre>
-            {lines.map((line, index) => (
-              <span key={index}>
-                <span class="ln">{index + 1}</span>
-                {`${shown(line)}\n`}
-                {index + 1 === at.line && <span class="oops">{`${' '.repeat(4 + at.column - 1)}^ ${shown(error.detail)}`}</span>}
-              </span>
-            ))}
+            <span class="ln">{at.line}</span>
+            {`${shown(lines[at.line - 1] ?? '')}\n`}
+            <span class="oops">{`${' '.repeat(4 + at.column - 1)}^ ${shown(error.detail.split('. ')[0] ?? '')}`}</span>
           </pre>
         </div>
       )}
