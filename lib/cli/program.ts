@@ -6,6 +6,8 @@ import type { Terminal } from './terminal.ts';
 const groups: { readonly [name: string]: string } = {
   order: 'Submit orders, inspect them and repair them',
   workflow: 'Check and draw workflows before orders use them',
+  exception: 'List and explain what went wrong',
+  bulk: 'Give one instruction to many orders',
   breaker: 'Show circuit breakers of remote services',
   channel: 'Inspect, close and open channels; read queues',
   'dead-letter': 'List, resubmit and discard dead letters',

@@ -91,6 +91,16 @@ describe('help', () => {
     assert.match((await redress(['--version'])).out, /^\d+\.\d+\.\d+\n$/);
   });
 
+  test('the help describes each group of commands', async () => {
+    const { out } = await redress(['--help']);
+    const groups = [...out.matchAll(/^ {2}(\S+) +(\S.*)$/gm)].map(([, name, summary]) => [name, summary]);
+    assert.deepEqual(
+      groups.filter(([name, summary]) => name === summary),
+      [],
+    );
+    assert.ok(groups.some(([name]) => name === 'bulk'));
+  });
+
   test('help on a command in a group describes that command', async () => {
     const { out } = await redress(['help', 'order', 'submit']);
     assert.match(out, /--watch/);

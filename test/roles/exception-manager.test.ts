@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Rule } from '#core/rules/rule';
+import { explain } from '#core/views/explain';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { exceptionOf, taskOf } from '#roles/exceptions/read';
+import { decodeInstance } from '#roles/scheduler/instance';
+import { followedOf } from '#roles/scheduler/step-report';
 import { rule } from '../support/rules.ts';
 import { type Desk, failed, journalOf, lineOf, ok, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
 
@@ -25,6 +28,15 @@ const factsIn = async (desk: Desk, orderId: string) =>
 const exceptionIn = (desk: Desk, orderId: string, seq = 1) => exceptionOf(exceptionIdOf(orderId, seq), desk.store);
 const taskIn = (desk: Desk, orderId: string, seq = 1) => taskOf(taskIdOf(orderId, seq), desk.store);
 const requested = async (desk: Desk) => (await desk.requests()).map(({ path, attempt, input }) => ({ path, attempt, input }));
+
+/** What an operator sees of the present wait: the explanation, and the rows of the steps that wait. */
+async function shownOf(desk: Desk, orderId: string) {
+  const record = await desk.state(orderId);
+  const { state } = decodeInstance(record);
+  const program = desk.system.definitions.programOf(record) ?? assert.fail();
+  const rows = followedOf(program, await journalOf(desk, orderId), state, () => null);
+  return { why: explain(program, state), waits: rows.flatMap(({ path, waitsFor }) => (waitsFor ? [`${path} ${waitsFor.kind}`] : [])) };
+}
 
 describe('an exception about which a rule acts', () => {
   test('F-130, F-131: the order is stopped first; the history has the three phases, and the record names the rule', async (context) => {
@@ -54,6 +66,9 @@ describe('an exception about which a rule acts', () => {
     const { desk, orderId } = await ordered(context, { id: 'later', action: { kind: 'retry', afterSeconds: 60 } });
     await desk.answer(await desk.request(), declined);
     assert.deepEqual(await requested(desk), []);
+    const { why, waits } = await shownOf(desk, orderId);
+    assert.match(why, /^Waits until 2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d before it runs order\/two once more\.$/);
+    assert.deepEqual(waits, ['order/two time']);
     await desk.clock.advance(61_000);
     await timePasses(desk.clock, desk.supervisor.pass());
     await desk.deliver('wake-ups');
@@ -113,6 +128,7 @@ describe('an exception about which a rule acts', () => {
     for (let turn = 0; turn < 4; turn++) await desk.answer(await desk.request(), declined);
     const { processState, fault } = await desk.state(orderId);
     assert.deepEqual([processState, fault?.type, fault?.class], ['Error', 'RuleStopped', 'basic-failure']);
+    assert.match(`${fault?.message}`, /it has acted 3 times on Declined, and timesPerOrder is 3\.$/);
     assert.partialDeepStrictEqual(await taskIn(desk, orderId, 5), { kind: 'fault', state: 'open' });
   });
 });

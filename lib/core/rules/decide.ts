@@ -1,4 +1,4 @@
-import type { Fault } from '#core/data/fault';
+import { type Fault, shortType } from '#core/data/fault';
 import { ruleFailed, ruleStopped } from './faults.ts';
 import { type Filled, fillAction } from './fill-action.ts';
 import type { RuleScope } from './language.ts';
@@ -172,7 +172,7 @@ class Deciding {
     const times = timesActed(this.memory, this.actedKey(id));
     if (mode === 'dry-run' || times < timesPerOrder) return undefined;
     const reason = Number.isFinite(times)
-      ? `it has acted ${times} times for the same reason, and timesPerOrder is ${timesPerOrder}.`
+      ? `it has acted ${times} times ${event.kind === 'exception' && event.type !== undefined ? `on ${shortType(event.type)}` : 'for the same reason'}, and timesPerOrder is ${timesPerOrder}.`
       : 'rules have acted on it for too many reasons.';
     return { is: 'stopped', fault: ruleStopped(id, reason) };
   }

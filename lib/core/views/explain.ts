@@ -6,6 +6,7 @@ import type { ActivityState, Outcome, State } from '#core/data/state';
 import { awaitsReply, type StepState } from '#core/data/step-state';
 import { isRemote, type RemoteActivity } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
+import { pauseOf } from './waits.ts';
 
 /** Facts outside of an order's own state that explain why it waits. */
 export interface Surroundings {
@@ -100,6 +101,8 @@ function waitText(program: Program, state: State, path: string, around: Around):
   const activity = state.activities[path];
   const node = nodeAt(program, path);
   const step = stepOf(node, activity);
+  const pause = pauseOf(node, activity);
+  if (pause !== undefined) return `waits ${lengthText(pause, now)} before it runs ${path} once more`;
   if (isRemote(node)) {
     const isCall = node.activity === 'call' && step && step.mode === undefined && awaitsReply(step);
     const text = isCall ? callText(node, path, step, around) : step && stepText(node, state, path, step, now);

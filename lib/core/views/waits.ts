@@ -1,4 +1,7 @@
+import { stepOf } from '#core/activities/index';
 import { type Fault, isQuestion } from '#core/data/fault';
+import type { ActivityState } from '#core/data/state';
+import { awaitsReply } from '#core/data/step-state';
 import type { Activity, RemoteActivity } from '#core/definition/definition';
 import { isRemote } from '#core/definition/definition';
 
@@ -34,6 +37,12 @@ export function waitOf(
     default:
       return undefined;
   }
+}
+
+/** Returns when an activity runs once more, if nothing but time can end this pause: milliseconds since 1970. */
+export function pauseOf(node: Activity, activity: ActivityState | undefined): number | undefined {
+  const step = stepOf(node, activity);
+  return step && (step.mode || awaitsReply(step)) ? undefined : activity?.waitsUntil;
 }
 
 /** Returns the text of a question; undefined for any other fault. */

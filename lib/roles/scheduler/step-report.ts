@@ -3,7 +3,7 @@ import type { Json } from '#core/data/json';
 import type { Result, State, Status } from '#core/data/state';
 import { type Activity, isRemote } from '#core/definition/definition';
 import { type Program, wakeAtOf } from '#core/definition/program';
-import { isFollowed, questionIn, type Wait, waitOf } from '#core/views/waits';
+import { isFollowed, pauseOf, questionIn, type Wait, waitOf } from '#core/views/waits';
 import type { Page } from '#ports/store';
 import type { JournalEntry } from './instance.ts';
 
@@ -69,14 +69,17 @@ export const followedOf = (
   listed(program, journal, state, isFollowed).map(({ path, name, node, progress, question }) => {
     const { agent, operation } = isRemote(node) ? node : { agent: null, operation: null };
     const activity = state?.activities[path];
-    const until = isRemote(node) || !activity ? undefined : wakeAtOf(program, path, activity);
+    // A rule or the failure limit may have a step wait before its next request.
+    const pause = isRemote(node) ? pauseOf(node, activity) : undefined;
+    const until = isRemote(node) || !activity ? pause : wakeAtOf(program, path, activity);
+    const wait = waitOf(node, { question, orderId: progress.attempts > 0 ? childOf(path) : null }) ?? null;
     return {
       path,
       name,
       activity: node.activity,
       agent,
       operation,
-      waitsFor: waitOf(node, { question, orderId: progress.attempts > 0 ? childOf(path) : null }) ?? null,
+      waitsFor: pause === undefined ? wait : { kind: 'time' },
       ...progress,
       ...(until === undefined ? {} : { completeBy: until }),
     };
