@@ -31,6 +31,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /orders': { headers: { 'idempotency-key': 'matrix' }, body: goodSubmission },
   'POST /orders/{id}/cancel': { body: { reason: 'matrix' } },
   'POST /orders/{id}/signals/{name}': { body: {} },
+  'POST /orders/{id}/exceptions': { headers: { 'idempotency-key': 'matrix' }, body: { type: 'Damaged', message: 'm' } },
   'POST /orders/{id}/erase': { body: { reason: 'matrix' } },
   'POST /orders/{id}/instructions': { body: { kind: 'resubmit', reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/dead-letters/bulk': { body: { filter: {}, action: 'discard', reason: 'matrix', dryRun: true } },
@@ -59,7 +60,7 @@ test('every call is open only to the roles that its row in the table lists, and 
   for (const { method, path, roles } of routes) {
     const call = `${method} ${path}`;
     const good =
-      call === 'POST /orders' || call === 'POST /bulk'
+      call === 'POST /orders' || call === 'POST /bulk' || call === 'POST /orders/{id}/exceptions'
         ? [202]
         : call === cancel
           ? [202, 409]
@@ -84,17 +85,21 @@ test('every call is open only to the roles that its row in the table lists, and 
     for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : other)) {
       const id = call === cancel && object === 'own' ? toCancel : given;
       for (const who of Object.keys(tokens) as Who[]) {
-        const name = path.startsWith('/channels') ? 'wake-ups' : 'visa';
-        const { status } = await ask(method, path.replace('{id}', id).replace('{name}', name), { as: who, ...wellFormed[call] });
+        const { status } = await ask(method, addressOf(path, id), { as: who, ...wellFormed[call] });
         const allowed = roles === 'anyone' || roles.some((role) => granted[who].includes(role));
         const seen = object === 'any' || (object === 'own' && who !== 'other');
         assert.ok((!allowed ? [403] : !seen ? [404] : good).includes(status), `${call} ${object} as ${who}: ${status}`);
       }
-      const { status } = await ask(method, path.replace('{id}', id).replace('{name}', 'wake-ups'), wellFormed[call]);
+      const { status } = await ask(method, addressOf(path, id), wellFormed[call]);
       assert.equal(status, roles === 'anyone' ? good[0] : 401, `${call} ${object} without a token`);
     }
   }
 });
+
+function addressOf(path: string, id: string): string {
+  const name = path.startsWith('/channels') ? 'wake-ups' : path.startsWith('/workflows') ? 'fulfil-order' : 'visa';
+  return path.replace('{id}', id).replace('{name}', name).replace('{version}', '3');
+}
 
 test('a viewer reads what an operator reads, except the audit and the clients, and is refused each change', async () => {
   const { ask, orderInError, deadLetter, stored } = startApi();
@@ -107,7 +112,7 @@ test('a viewer reads what an operator reads, except the audit and the clients, a
     const call = `${method} ${path}`;
     const others = { channels: message, clients: 'acme', rules: 'acme', exceptions: exceptionIdOf(id, 1) };
     const given = Object.entries(others).find(([part]) => path.startsWith(`/${part}`))?.[1] ?? id;
-    const at = path.replace('{id}', given).replace('{name}', path.startsWith('/channels') ? 'wake-ups' : 'visa');
+    const at = addressOf(path, given);
     const read = (as: Who) => ask(method, at, { as, ...(method === 'GET' ? {} : wellFormed[call]) });
     const mine = await read('viewer');
     if (method !== 'GET' || /^\/(audit|clients)/.test(path)) assert.equal(mine.status, 403, call);

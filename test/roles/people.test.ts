@@ -42,7 +42,7 @@ describe('the option people', () => {
   });
 
   for (const how of ['a fault of a step', 'a late step, which the supervisor finds'] as const)
-    test(`F-153: of a workflow holds for the task of ${how}`, async (context) => {
+    test(`F-153: the people option of a workflow holds for the task of ${how}`, async (context) => {
       const app = lineOf(stepsNamed('pick'), { maxFailures: 0, people: claims });
       const desk = openDesk(context, app);
       const orderId = await submitted(desk);

@@ -72,7 +72,8 @@ export const RaiseBody = z.strictObject({
     .exactOptional()
     .describe('the activity that it is about, begun or not: order/charge; absent: the order as a whole'),
   data: anyJson
-    .refine((data) => fits(data as Json, exceptionLimits.dataBytesMax), {
+    // The check also runs for a body without data.
+    .refine((data) => data === undefined || fits(data as Json, exceptionLimits.dataBytesMax), {
       error: `at most ${exceptionLimits.dataBytesMax} bytes as JSON: give a reference to the data instead`,
     })
     .exactOptional(),
