@@ -6,6 +6,7 @@ import { createBulk } from '#roles/bulk/bulk';
 import { createSinceFrozen } from '#roles/bulk/since-frozen';
 import { createRules } from '#roles/rules/rules';
 import { createClientRate } from '#roles/submission/client-rate';
+import { createTasks } from '#roles/tasks/tasks';
 import { createHandler } from './handle.ts';
 import { openApi } from './openapi.ts';
 import { isRefusal, problems, type Refusal, refuse } from './problem.ts';
@@ -27,6 +28,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     audit: createAudit(options),
     rules: options.rules ?? createRules(options),
     bulk: createBulk(options),
+    tasks: createTasks(options),
     sinceFrozen: createSinceFrozen(options),
     clientRate: options.clientRate ?? createClientRate(options.config.clientOrdersPerSecond, options.clock),
   });

@@ -13,6 +13,7 @@ import type { Rules } from '#roles/rules/rules';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 import type { ClientRate } from '#roles/submission/client-rate';
 import type { Submit } from '#roles/submission/submission';
+import type { Tasks } from '#roles/tasks/tasks';
 import type { Caller, Issuer, Role } from './authentication.ts';
 import type { ConsoleFiles } from './console.ts';
 import type { ProblemCode, Refusal } from './problem.ts';
@@ -57,6 +58,7 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
     readonly rules: Rules;
     readonly bulk: Bulk;
     readonly sinceFrozen: SinceFrozen;
+    readonly tasks: Tasks;
   };
   readonly caller: Caller;
   readonly requestId: string;

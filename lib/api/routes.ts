@@ -19,6 +19,7 @@ import * as deadLetters from './schemas/dead-letters.ts';
 import { Health } from './schemas/health.ts';
 import * as instructions from './schemas/instructions.ts';
 import * as orders from './schemas/orders.ts';
+import { taskRoutes } from './task-routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
 
 const replays = 'The same `Idempotency-Key` again, within 24 hours, changes nothing more; that response has `Idempotent-Replayed: true`.';
@@ -254,6 +255,7 @@ export const routes: readonly Route[] = [
   ...clientRoutes,
   ...lockRoutes,
   ...exceptionRoutes,
+  ...taskRoutes,
   ...auditRoutes,
   ...bulkRoutes,
   ...ruleRoutes,

@@ -8,6 +8,7 @@ const groups: { readonly [name: string]: string } = {
   workflow: 'Check and draw workflows before orders use them',
   exception: 'List and explain what went wrong',
   bulk: 'Give one instruction to many orders',
+  task: 'List, claim and resolve the tasks of people',
   breaker: 'Show circuit breakers of remote services',
   channel: 'Inspect, close and open channels; read queues',
   'dead-letter': 'List, resubmit and discard dead letters',

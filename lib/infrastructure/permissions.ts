@@ -131,7 +131,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     ...creating(withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queueNames.replies(name))])),
     documents: ofApi,
     looksInto: consumedBy(app),
-    indexes: [...orderIndexes, ...listIndexes],
+    indexes: [...orderIndexes, ...listIndexes, indexes.listC.name],
     readsCursorSecret: true,
     writesAuditLog: true,
     dayKeys: 'make',

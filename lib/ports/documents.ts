@@ -15,6 +15,7 @@ export interface Document {
   /** Its entries in lists. Each write gives all of them: one without them takes the document off its lists. */
   readonly listA?: ListEntry<'A'>;
   readonly listB?: ListEntry<'B'>;
+  readonly listC?: ListEntry<'C'>;
 }
 
 /** A page of a list. */

@@ -74,6 +74,27 @@ export const exceptionList: ListFilters<ExceptionIndex> = {
   needs: { step: 'workflow' },
 };
 
+type TaskIndex = 'ofOrder' | 'alike' | 'ofPerson' | 'ofGroup' | 'byState';
+
+export const taskList: ListFilters<TaskIndex> = {
+  call: 'GET /tasks',
+  filters: ['state', 'assignee', 'group', 'workflow', 'kind', 'fingerprint', 'orderId', 'overdue'],
+  indexes: [
+    { index: 'ofOrder', serves: ['orderId', 'state'] },
+    { index: 'ofOrder', serves: ['orderId'] },
+    { index: 'alike', serves: ['fingerprint', 'state'] },
+    { index: 'alike', serves: ['fingerprint'] },
+    { index: 'ofPerson', serves: ['assignee', 'state'] },
+    { index: 'ofPerson', serves: ['assignee'] },
+    { index: 'ofGroup', serves: ['group', 'state'] },
+    { index: 'ofGroup', serves: ['group'] },
+    { index: 'byState', serves: ['state'] },
+    { index: 'byState', serves: [] },
+  ],
+  ranges: ['overdue'],
+  needs: {},
+};
+
 type Given = { readonly [filter: string]: unknown };
 
 /** Returns the index that serves these filters, and the filters that are checked on each record: without any, pages are full. */

@@ -1,7 +1,7 @@
 import { hashOf } from './records.ts';
 
-/** Each document has at most one entry in a list of index A, and one in a list of index B. */
-export type ListIndex = 'A' | 'B';
+/** Each document has at most one entry in a list of each index. */
+export type ListIndex = 'A' | 'B' | 'C';
 
 /** A list of documents in the order of their sort keys. */
 export interface List<I extends ListIndex = ListIndex> {
@@ -44,9 +44,14 @@ export const lists = {
   exceptions: (day: string): List<'B'> => ({ index: 'B', name: `XD#${day}`, isSharded: true }),
   /** By the time at which they are due, as are those of a person and of a group. */
   openTasks: { index: 'A', name: 'T#open', isSharded: true },
+  claimedTasks: { index: 'A', name: 'T#claimed', isSharded: true },
+  /** By the time at which they were resolved, as are the resolved ones of a person and of a group. */
   doneTasks: (day: string): List<'A'> => ({ index: 'A', name: `T#done#${day}`, isSharded: true }),
   tasksOfPerson: (sub: string): List<'B'> => ({ index: 'B', name: `TA#${sub}`, isSharded: false }),
-  tasksOfGroup: (group: string): List<'B'> => ({ index: 'B', name: `TG#${group}`, isSharded: false }),
+  doneTasksOfPerson: (sub: string): List<'B'> => ({ index: 'B', name: `TD#${sub}`, isSharded: false }),
+  /** Open tasks that nobody has claimed, by the time of the next reminder. */
+  taskReminders: { index: 'B', name: 'T#reminders', isSharded: true },
+  tasksOfGroup: (group: string, state: string): List<'C'> => ({ index: 'C', name: `TG#${state}#${group}`, isSharded: true }),
   /** By fingerprint. */
   exceptionGroups: { index: 'A', name: 'GROUPS', isSharded: false },
   bulkRuns: { index: 'A', name: 'BULKS', isSharded: false },

@@ -122,11 +122,15 @@ export type OutboxEntry = {
   | {
       readonly kind: 'closed';
       readonly orderId: string;
+      /** As in `TaskRecord`. Absent in entries of an older program. */
+      readonly submittedAt?: number;
       readonly seq: number;
       readonly hasException: boolean;
       readonly hasNoTask?: true;
       readonly handling: Handling;
       readonly reason: string | null;
+      /** The instruction that ended the cause, without secrets. */
+      readonly instruction?: JsonObject;
     }
 );
 

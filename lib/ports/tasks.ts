@@ -4,8 +4,12 @@ import type { FaultSummary } from './records.ts';
 
 export type { People, PeopleFor } from '#core/definition/people';
 
+export const taskKinds = ['fault', 'question', 'undo-stuck', 'outcome-unknown', 'inconsistency', 'dead-letter', 'rule'] as const;
 /** The reason for which a person must decide. */
-export type TaskKind = 'fault' | 'question' | 'undo-stuck' | 'outcome-unknown' | 'inconsistency' | 'dead-letter' | 'rule';
+export type TaskKind = (typeof taskKinds)[number];
+
+export const taskStates = ['open', 'claimed', 'resolved'] as const;
+export type TaskState = (typeof taskStates)[number];
 
 /** How a task came to its end. */
 export interface TaskResolution {
@@ -13,6 +17,22 @@ export interface TaskResolution {
   readonly by: string;
   readonly at: number;
   readonly reason: string | null;
+  /** The instruction that ended the task, without secrets. Absent if the order went on by itself. */
+  readonly instruction?: JsonObject;
+}
+
+export interface TaskComment {
+  readonly by: string;
+  readonly at: number;
+  readonly text: string;
+}
+
+/** An API call with an idempotency key that has changed the task. */
+export interface TaskCall {
+  readonly name: string;
+  /** A hash of its content. */
+  readonly hash: string;
+  readonly at: number;
 }
 
 /** A decision that a person has to make. Each cause of an order has one task. All times: milliseconds since 1970. */
@@ -27,7 +47,7 @@ export interface TaskRecord {
   readonly seq: number;
   readonly workflow: { readonly name: string; readonly version: number };
   readonly kind: TaskKind;
-  readonly state: 'open' | 'claimed' | 'resolved';
+  readonly state: TaskState;
   readonly openedAt: number;
   readonly dueAt: number;
   readonly exceptionId?: string;
@@ -41,7 +61,28 @@ export interface TaskRecord {
   /** As in `People`, where its workflow or its question has set them. */
   readonly every?: number;
   readonly escalateTo?: readonly string[];
+  /** The person who has claimed it. Absent if nobody has. */
+  readonly assignee?: string;
+  readonly claimedAt?: number;
+  /** The number of reminders so far. Absent: none. */
+  readonly reminders?: number;
+  /** Absent: at `dueAt`. Null: there is no further one. */
+  readonly nextReminderAt?: number | null;
+  /** How often the task was handed to the next group, and to which one. Absent: never. */
+  readonly escalation?: { readonly level: number; readonly to: string | null };
+  /** The oldest first, at most `taskLimits.commentsMax`. Absent: none. */
+  readonly comments?: readonly TaskComment[];
+  /** The last calls with an idempotency key. */
+  readonly calls?: readonly TaskCall[];
   /** Rules about such an exception that did not act (F-144). */
   readonly candidates?: readonly CandidateRule[];
   readonly resolution?: TaskResolution;
 }
+
+export const taskLimits = {
+  /** Characters of the name of a person or of a group. */
+  nameCharactersMax: 64,
+  commentCharactersMax: 1024,
+  commentsMax: 100,
+  callsMax: 20,
+} as const;

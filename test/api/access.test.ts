@@ -6,7 +6,7 @@ import { createAuthentication, type Role } from '#api/authentication';
 import { routes } from '#api/routes';
 import { manualClock } from '#ports/clock';
 import { timeText, wakeUpMessage } from '#ports/messages';
-import { exceptionIdOf } from '#roles/exceptions/ids';
+import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
 import { type CallOptions, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
 /** The roles of each token. */
@@ -46,6 +46,8 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /bulk/{id}/pause': { body: { reason: 'matrix' } },
   'POST /bulk/{id}/resume': { body: { reason: 'matrix' } },
   'POST /bulk/{id}/stop': { body: { reason: 'matrix' } },
+  'POST /tasks/{id}/assign': { body: { group: 'matrix' } },
+  'POST /tasks/{id}/comment': { body: { text: 'matrix' } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [], reason: 'a test' } },
   'POST /channels/{name}/close': { body: { reason: 'matrix' } },
   'POST /channels/{name}/open': { body: {} },
@@ -66,7 +68,7 @@ test('every call is open only to the roles that its row in the table lists, and 
           ? [202, 409]
           : call === signal || path === '/orders/{id}/erase'
             ? [409]
-            : /^\/channels\/\{name\}\/(open|close)$/.test(path)
+            : /^\/channels\/\{name\}\/(open|close)$/.test(path) || call.startsWith('POST /tasks')
               ? [200, 409]
               : path.startsWith('/bulk/{id}')
                 ? [404]
@@ -81,7 +83,13 @@ test('every call is open only to the roles that its row in the table lists, and 
                         : path === '/console/{name}'
                           ? [404]
                           : [200];
-    const other = { any: path.startsWith('/channels') ? message : path.startsWith('/exceptions') ? exceptionIdOf(toCancel, 1) : 'acme' };
+    const [part = ''] = path.slice(1).split('/');
+    const any: { readonly [part: string]: string } = {
+      channels: message,
+      exceptions: exceptionIdOf(toCancel, 1),
+      tasks: taskIdOf(toCancel, 1),
+    };
+    const other = { any: any[part] ?? 'acme' };
     for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : other)) {
       const id = call === cancel && object === 'own' ? toCancel : given;
       for (const who of Object.keys(tokens) as Who[]) {
@@ -110,7 +118,7 @@ test('a viewer reads what an operator reads, except the audit and the clients, a
   const operating = routes.filter(({ roles }) => roles !== 'anyone' && roles.some((role) => role !== 'viewer'));
   for (const { method, path } of operating.filter(({ path }) => path !== '/session')) {
     const call = `${method} ${path}`;
-    const others = { channels: message, clients: 'acme', rules: 'acme', exceptions: exceptionIdOf(id, 1) };
+    const others = { channels: message, clients: 'acme', rules: 'acme', exceptions: exceptionIdOf(id, 1), tasks: taskIdOf(id, 1) };
     const given = Object.entries(others).find(([part]) => path.startsWith(`/${part}`))?.[1] ?? id;
     const at = addressOf(path, given);
     const read = (as: Who) => ask(method, at, { as, ...(method === 'GET' ? {} : wellFormed[call]) });

@@ -5,7 +5,8 @@ import { refuseUnserved } from '#api/parameters';
 import { AuditQuery } from '#api/schemas/audit';
 import { ExceptionQuery } from '#api/schemas/exceptions';
 import { OrderListQuery } from '#api/schemas/orders';
-import { auditList, exceptionList, type ListFilters, lookedMax, orderList, servedBy } from '#ports/list-filters';
+import { TaskQuery } from '#api/schemas/tasks';
+import { auditList, exceptionList, type ListFilters, lookedMax, orderList, servedBy, taskList } from '#ports/list-filters';
 
 const code = (text: string): string => `\`${text}\``;
 
@@ -29,6 +30,7 @@ describe('the table of filters', () => {
     [orderList, OrderListQuery, ['client']],
     [auditList, AuditQuery, []],
     [exceptionList, ExceptionQuery, []],
+    [taskList, TaskQuery, []],
   ] as const) {
     test(`${list.call}: the reference shows its table`, () => {
       const section = page.split('\n## ').find((each) => each.startsWith(code(list.call))) ?? '';

@@ -43,16 +43,21 @@ async function put(store: Documents, documents: readonly Document[]): Promise<vo
 export function listsContract(name: string, open: () => Opened | Promise<Opened>): void {
   const it = contractTest(name, open);
 
-  it('a document is on its two lists as it was written, and on no other one', async ({ store, other }) => {
+  it('a document is on its three lists as it was written, and on no other one', async ({ store, other }) => {
     const [first, second] = [
-      task('t1', noon, { listB: { list: lists.tasksOfPerson('ann'), sort: sortKey(noon, 't1') } }),
+      task('t1', noon, {
+        listB: { list: lists.tasksOfPerson('ann'), sort: sortKey(noon, 't1') },
+        listC: { list: lists.tasksOfGroup('claims', 'claimed'), sort: sortKey(noon, 't1') },
+      }),
       task('t2', noon + 1),
     ];
     await put(store, [first, second]);
     const read = { order: 'ascending', limit: 10 } as const;
     assert.deepEqual((await other.listed({ ...read, list: lists.openTasks })).items, [first, second]);
     assert.deepEqual((await other.listed({ ...read, list: lists.tasksOfPerson('ann') })).items, [first]);
+    assert.deepEqual((await other.listed({ ...read, list: lists.tasksOfGroup('claims', 'claimed') })).items, [first]);
     assert.deepEqual((await other.listed({ ...read, list: lists.tasksOfPerson('bob') })).items, []);
+    assert.deepEqual((await other.listed({ ...read, list: lists.tasksOfGroup('claims', 'open') })).items, []);
     assert.deepEqual((await other.listed({ ...read, list: { ...lists.openTasks, index: 'B' } as List })).items, []);
   });
 

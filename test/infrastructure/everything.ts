@@ -227,10 +227,28 @@ async function bulkRuns(roles: Roles): Promise<void> {
   const { items } = (await roles.call('GET', '/exceptions', { ...operator, query: 'workflow=failing&state=open' })).body;
   const [alike] = items as { fingerprint: string }[];
   await bulk(roles, { fingerprint: alike?.fingerprint ?? '', state: 'Error' }, 'terminate');
+  await tasksOfPeople(roles);
   await bulk(roles, { state: 'Error' }, 'compensate');
   await bulk(roles, { ids: [outer] }, 'cancel');
   await bulk(roles, { ids: [stuck, other] }, 'terminate');
   await roles.settle();
+}
+
+/** A person claims the task of a blocked order, and assigns it to a group. */
+async function tasksOfPeople(roles: Roles): Promise<void> {
+  const { items } = (await roles.call('GET', '/tasks', operator)).body;
+  const [task] = items as { id: string }[];
+  const path = `/tasks/${task?.id}`;
+  for (const [action, body] of [
+    ['claim', undefined],
+    ['assign', { group: 'claims' }],
+  ] as const) {
+    const acted = await roles.call('POST', `${path}/${action}`, { ...operator, ...(body ? { body } : {}) });
+    assert.equal(acted.status, 200, JSON.stringify(acted.body));
+  }
+  for (const query of ['group=claims', 'assignee=me', 'state=resolved'])
+    assert.equal((await roles.call('GET', '/tasks', { ...operator, query })).status, 200, query);
+  assert.equal((await roles.call('GET', path, operator)).status, 200);
 }
 
 let bulks = 0;

@@ -4,8 +4,8 @@ import type { Database } from './database.ts';
 import { sqliteLists } from './lists.ts';
 import { sqliteTallies, type TalliesWithin } from './tallies.ts';
 
-const insertText = `INSERT INTO documents (rev, expiresAt, record, listA, sortA, listB, sortB, collection, id)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+const insertText = `INSERT INTO documents (rev, expiresAt, record, listA, sortA, listB, sortB, listC, sortC, collection, id)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
 
 /** Writes documents within an open transaction. */
 export interface DocumentsWithin {
@@ -19,7 +19,7 @@ export function documentsWithin(database: Database): DocumentsWithin {
   const selectOne = database.prepare('SELECT record FROM documents WHERE collection = ? AND id = ?');
   const insert = database.prepare(insertText);
   const update = database.prepare(
-    `UPDATE documents SET rev = ?, expiresAt = ?, record = ?, listA = ?, sortA = ?, listB = ?, sortB = ?
+    `UPDATE documents SET rev = ?, expiresAt = ?, record = ?, listA = ?, sortA = ?, listB = ?, sortB = ?, listC = ?, sortC = ?
      WHERE collection = ? AND id = ? AND rev = ?`,
   );
   const one = (collection: string, id: string): Document | undefined => documentOf(selectOne.get(collection, id));
@@ -68,8 +68,8 @@ export function sqliteDocuments(database: Database, within: DocumentsWithin, tal
 }
 
 const columnsOf = (document: Document) => {
-  const { collection, id, rev, expiresAt = null, listA, listB } = document;
-  const entries = [listA, listB].flatMap((entry) => [entry?.list.name ?? null, entry?.sort ?? null]);
+  const { collection, id, rev, expiresAt = null, listA, listB, listC } = document;
+  const entries = [listA, listB, listC].flatMap((entry) => [entry?.list.name ?? null, entry?.sort ?? null]);
   return [rev, expiresAt, JSON.stringify(document), ...entries, collection, id] as const;
 };
 

@@ -10,6 +10,7 @@ interface Row {
 const columnsOf = {
   A: { list: 'listA', sort: 'sortA' },
   B: { list: 'listB', sort: 'sortB' },
+  C: { list: 'listC', sort: 'sortC' },
   collection: { list: 'collection', sort: 'id' },
 } as const;
 

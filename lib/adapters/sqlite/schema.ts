@@ -85,7 +85,7 @@ const overflow = `
   ) WITHOUT ROWID;
 `;
 
-/** The entries of documents in lists, with one index for each of the two. */
+/** The entries of documents in lists, with an index for each. */
 const lists = `
   ALTER TABLE documents ADD COLUMN listA TEXT;
   ALTER TABLE documents ADD COLUMN sortA TEXT;
@@ -93,6 +93,13 @@ const lists = `
   ALTER TABLE documents ADD COLUMN sortB TEXT;
   CREATE INDEX documents_by_list_a ON documents (listA, sortA) WHERE listA IS NOT NULL;
   CREATE INDEX documents_by_list_b ON documents (listB, sortB) WHERE listB IS NOT NULL;
+`;
+
+/** A third list for each document. */
+const thirdList = `
+  ALTER TABLE documents ADD COLUMN listC TEXT;
+  ALTER TABLE documents ADD COLUMN sortC TEXT;
+  CREATE INDEX documents_by_list_c ON documents (listC, sortC) WHERE listC IS NOT NULL;
 `;
 
 /** Each list of orders reads an index in its own order, so that no page sorts more orders than it shows. */
@@ -127,6 +134,7 @@ export const changes: readonly string[] = [
   lists,
   orderLists,
   tallies,
+  thirdList,
 ];
 
 export const schemaVersion = changes.length;

@@ -51,6 +51,10 @@ import { rulePull, rulePush } from './rule-sync.ts';
 import { ruleTest } from './rule-test.ts';
 import { start } from './start.ts';
 import { supervise } from './supervise.ts';
+import { taskAssign, taskClaim, taskComment, taskRelease } from './task-act.ts';
+import { taskHandOver } from './task-hand-over.ts';
+import { taskList } from './task-list.ts';
+import { taskShow } from './task-show.ts';
 import { token } from './token.ts';
 import { workflowCheck } from './workflow-check.ts';
 import { workflowFaults } from './workflow-faults.ts';
@@ -93,6 +97,13 @@ export const commands: readonly CliCommand[] = [
   exceptionList,
   exceptionShow,
   exceptionRaise,
+  taskList,
+  taskShow,
+  taskClaim,
+  taskRelease,
+  taskAssign,
+  taskComment,
+  taskHandOver,
   bulkPreview,
   bulkStart,
   bulkWatch,

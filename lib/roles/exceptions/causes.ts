@@ -109,25 +109,37 @@ export const isReport = ({ cause }: Pick<OpenCause, 'cause'>): boolean => cause.
 /** Most of them that are open for one order at the same time. */
 export const openReportsMax = 5;
 
-/** Closes a cause. `handling` says who ended it; `reason` is the person's. */
+/** The decision of a person that ends a cause. */
+export interface PersonsDecision {
+  readonly by: string;
+  readonly reason: string;
+  /** The instruction, without secrets. */
+  readonly instruction: JsonObject;
+  /** What rules and the monitor have asked of people stays open. */
+  readonly leavesTasks?: true;
+}
+
+/** Closes a cause. `handling` says who ended it. */
 export function closed(
   head: Pick<StateHead, 'orderId' | 'submittedAt' | 'open'>,
   { seq, isQuestion: asks, hasNoTask }: OpenCause,
   handling: Handling,
-  reason: string | null,
+  decision: PersonsDecision | undefined,
 ): Omit<Opened, 'change'> & { readonly change: Pick<StateHead, 'open'> } {
-  const { orderId, open = [] } = head;
+  const { orderId, submittedAt, open = [] } = head;
   return {
     change: { open: open.filter((each) => each.seq !== seq) },
     entry: {
       id: `${announcedAs(head)}/cause/${seq}/closed`,
       kind: 'closed',
       orderId,
+      submittedAt,
       seq,
       hasException: asks === undefined,
       ...(hasNoTask ? { hasNoTask } : {}),
       handling,
-      reason,
+      reason: decision?.reason ?? null,
+      ...(decision ? { instruction: decision.instruction } : {}),
     },
   };
 }

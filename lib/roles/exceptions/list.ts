@@ -1,9 +1,9 @@
 import type { ExceptionRecord } from '#core/exceptions/exception';
-import type { Document, Documents } from '#ports/documents';
-import { lookedMax } from '#ports/list-filters';
+import type { Documents } from '#ports/documents';
 import { type List, lists, timeStart } from '#ports/lists';
 import type { Tallies } from '#ports/tallies';
 import { dayMs, dayOf } from '#ports/util/days';
+import { emptyPage, fillPage, type MergedRead } from '#ports/util/merged-lists';
 import { type ExceptionGroup, exceptionGroups } from './groups.ts';
 import { exceptionIn, groupDays, stateOfException } from './records.ts';
 
@@ -62,66 +62,33 @@ async function fingerprintsOf(store: Tallies, filter: ExceptionFilter, now: numb
   return groups.length <= groupsMax ? groups.map(({ fingerprint }) => fingerprint) : undefined;
 }
 
-interface Looked {
-  readonly items: ExceptionRecord[];
-  looked: number;
-  last: string | undefined;
-}
-
 /** Reads lists side by side, newest first, and stops at a full page or after enough records. */
 async function alike(from: readonly List[], filter: ExceptionFilter, { after, limit }: Extent, store: Documents): Promise<ExceptionPage> {
-  const seen: Looked = { items: [], looked: 0, last: after };
-  const isMore = await read(from, filter, limit, seen, store);
-  return { items: seen.items, ...(isMore && seen.last !== undefined ? { next: seen.last } : {}) };
+  const page = emptyPage<ExceptionRecord>(limit, after);
+  const end = await fillPage(store, readOf(from, filter), page);
+  return { items: page.items, ...(end === 'full' && page.last !== undefined ? { next: page.last } : {}) };
 }
 
 /** Walks the days back from the newest one, until a page is full, enough records were looked at, or the oldest day is done. */
 async function walk(filter: ExceptionFilter, { after, limit, now }: Extent, store: Documents): Promise<ExceptionPage> {
-  const seen: Looked = { items: [], looked: 0, last: after };
+  const page = emptyPage<ExceptionRecord>(limit, after);
   const oldest = dayOf(filter.since ?? now - groupDays * dayMs);
   // Another process may be ahead by a few seconds, and in the next day.
   const start = after === undefined ? Math.min(filter.until ?? Number.POSITIVE_INFINITY, now + dayMs) : Number(after.slice(0, 13));
   for (let at = start; dayOf(at) >= oldest; at -= dayMs) {
-    if (await read([lists.exceptions(dayOf(at))], filter, limit, seen, store))
-      return { items: seen.items, ...(seen.last === undefined ? {} : { next: seen.last }) };
+    if ((await fillPage(store, readOf([lists.exceptions(dayOf(at))], filter), page)) === 'full')
+      return { items: page.items, ...(page.last === undefined ? {} : { next: page.last }) };
   }
-  return { items: seen.items };
+  return { items: page.items };
 }
 
-/** Reads lists on into `seen`; false if they have no more entries. */
-async function read(from: readonly List[], filter: ExceptionFilter, limit: number, seen: Looked, store: Documents): Promise<boolean> {
-  for (;;) {
-    const after = seen.last;
-    const bounds = {
-      ...(filter.since === undefined ? {} : { from: timeStart(filter.since) }),
-      ...(filter.until === undefined ? {} : { to: timeStart(filter.until) }),
-      ...(after === undefined ? {} : { after }),
-    };
-    const pages = await Promise.all(from.map((list) => store.listed({ list, order: 'descending', limit: pageSize, ...bounds })));
-    // Beyond the end of the shortest page, another list may have entries that come first.
-    const known = pages
-      .flatMap(({ next }) => next ?? [])
-      .toSorted()
-      .at(-1);
-    const entries = pages.flatMap(({ items }) => items).map((document) => ({ sort: sortOf(document), document }));
-    const inOrder = entries
-      .filter(({ sort }) => known === undefined || sort >= known)
-      .toSorted((one, other) => (one.sort < other.sort ? 1 : -1));
-    for (const { sort, document } of inOrder) {
-      seen.looked++;
-      seen.last = sort;
-      const exception = exceptionIn(document);
-      if (fits(exception, filter)) seen.items.push(exception);
-      if (seen.items.length >= limit || seen.looked >= lookedMax) return true;
-    }
-    if (known === undefined) return false;
-    if (seen.last === undefined || seen.last > known) seen.last = known;
-  }
-}
-
-const pageSize = 50;
-
-const sortOf = ({ listB }: Document): string => String(listB?.sort);
+const readOf = (from: readonly List[], filter: ExceptionFilter): MergedRead<ExceptionRecord> => ({
+  lists: from,
+  order: 'descending',
+  ...(filter.since === undefined ? {} : { from: timeStart(filter.since) }),
+  ...(filter.until === undefined ? {} : { to: timeStart(filter.until) }),
+  pick: (document) => (fits(exceptionIn(document), filter) ? exceptionIn(document) : undefined),
+});
 
 const fits = (exception: ExceptionRecord, filter: ExceptionFilter): boolean =>
   isSame(filter.fingerprint, exception.fingerprint) &&

@@ -4,11 +4,12 @@ import type { Store } from '#ports/store';
 import type { TaskRecord } from '#ports/tasks';
 import { readableHead } from '#roles/scheduler/load';
 import { exceptionPlaceOf, taskPlaceOf } from './ids.ts';
-import { exceptionIn, exceptionKey, taskIn, taskKey } from './records.ts';
-import { type CauseEntry, isCauseEntry } from './store.ts';
+import { exceptionIn, exceptionKey, isTombstone, taskIn, taskKey } from './records.ts';
+import { type CauseEntry, isCauseEntry, resolutionOf } from './store.ts';
 
 type Ports = Pick<Documents, 'document'> & Pick<Store, 'head'>;
 type Opened = Extract<CauseEntry, { kind: 'opened' }>;
+type Closed = Extract<CauseEntry, { kind: 'closed' }>;
 
 /**
  * Returns an exception. Until its record is stored, the outbox of its order has it, so that an id that `GET /orders/{id}` shows can be
@@ -19,24 +20,35 @@ export async function exceptionOf(id: string, store: Ports): Promise<ExceptionRe
   if (!place) return undefined;
   const { collection, id: key } = exceptionKey(place.orderId, place.seq);
   const document = await store.document(collection, key);
-  return document ? exceptionIn(document) : (await unsent(place, store))?.exception;
+  return document && !isTombstone(document) ? exceptionIn(document) : (await unsent(place, store)).opened?.exception;
 }
 
-/** Returns a task, as `exceptionOf` does an exception. */
+/** Returns a task, as `exceptionOf` does an exception. A task whose closing is still in the outbox is resolved. */
 export async function taskOf(id: string, store: Ports): Promise<TaskRecord | undefined> {
   const place = taskPlaceOf(id);
   if (!place) return undefined;
   const { collection, id: key } = taskKey(place.orderId, place.seq);
   const document = await store.document(collection, key);
-  if (document) return taskIn(document);
-  const entry = await unsent(place, store);
-  return entry?.task && { ...entry.task, rev: 1 };
+  const stored = document && !isTombstone(document) ? taskIn(document) : undefined;
+  if (stored?.resolution) return stored;
+  const { opened, closed } = await unsent(place, store);
+  const task = stored ?? (opened?.task && { ...opened.task, rev: 1 });
+  return task && closed ? { ...task, state: 'resolved', resolution: resolutionOf(closed) } : task;
 }
 
-async function unsent({ orderId, seq }: { readonly orderId: string; readonly seq: number }, store: Ports): Promise<Opened | undefined> {
-  const head = await readableHead(orderId, store);
-  return head?.outbox.find(
-    (entry): entry is Opened & { readonly id: string } =>
-      isCauseEntry(entry) && entry.kind === 'opened' && (entry.task ?? entry.exception)?.seq === seq,
-  );
+interface Unsent {
+  readonly opened?: Opened | undefined;
+  readonly closed?: Closed | undefined;
+}
+
+/** Returns what the outbox of an order says about a cause. */
+export async function unsent(
+  { orderId, seq }: { readonly orderId: string; readonly seq: number },
+  store: Pick<Store, 'head'>,
+): Promise<Unsent> {
+  const entries = (await readableHead(orderId, store))?.outbox.filter(isCauseEntry) ?? [];
+  return {
+    opened: entries.find((entry) => entry.kind === 'opened' && (entry.task ?? entry.exception)?.seq === seq) as Opened | undefined,
+    closed: entries.find((entry) => entry.kind === 'closed' && entry.seq === seq) as Closed | undefined,
+  };
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#core/data/json';
 import type { ExceptionRecord } from '#core/exceptions/exception';
 import { collections, type Document } from '#ports/documents';
-import { lists, sortKey } from '#ports/lists';
+import { type List, type ListEntry, lists, sortKey } from '#ports/lists';
 import { hashOf } from '#ports/records';
 import type { TallyAdd } from '#ports/tallies';
 import type { TaskRecord } from '#ports/tasks';
@@ -35,17 +35,45 @@ export function exceptionDocument(exception: ExceptionRecord, rev: number): Docu
   };
 }
 
+/** The document of a task, on the lists of its state, of its person or its next reminder, and of its group. */
 export function taskDocument(task: TaskRecord): Document {
-  const { orderId, seq, rev, id, dueAt, resolution } = task;
+  const { orderId, seq, rev, group, state } = task;
+  const sort = sortOfTask(task);
+  const listB = personListOf(task);
   return {
     ...taskKey(orderId, seq),
     rev,
     content: task as unknown as JsonObject,
-    listA: resolution
-      ? { list: lists.doneTasks(dayOf(resolution.at)), sort: sortKey(resolution.at, id) }
-      : { list: lists.openTasks, sort: sortKey(dueAt, id) },
+    listA: { list: stateListOf(task), sort },
+    ...(listB ? { listB } : {}),
+    ...(group === undefined ? {} : { listC: { list: lists.tasksOfGroup(group, state), sort } }),
   };
 }
+
+/** Open and claimed tasks sort by the time at which they are due, resolved ones by that of their resolution. */
+export const sortOfTask = ({ id, dueAt, resolution }: TaskRecord): string => sortKey(resolution?.at ?? dueAt, id);
+
+function stateListOf({ resolution, state }: TaskRecord): List<'A'> {
+  if (resolution) return lists.doneTasks(dayOf(resolution.at));
+  return state === 'claimed' ? lists.claimedTasks : lists.openTasks;
+}
+
+function personListOf(task: TaskRecord): ListEntry<'B'> | undefined {
+  const { id, assignee, dueAt, nextReminderAt = dueAt, resolution } = task;
+  if (assignee !== undefined)
+    return { list: resolution ? lists.doneTasksOfPerson(assignee) : lists.tasksOfPerson(assignee), sort: sortOfTask(task) };
+  return resolution || nextReminderAt === null ? undefined : { list: lists.taskReminders, sort: sortKey(nextReminderAt, id) };
+}
+
+/** Stands for a record whose cause was closed before the record was opened. It is on no list. */
+export const tombstone = (place: Pick<Document, 'collection' | 'id'>, rev: number, submittedAt: number, closing: JsonObject): Document => ({
+  ...place,
+  rev,
+  content: { submittedAt, closing },
+});
+export const isTombstone = ({ content }: Document): boolean => content['closing'] !== undefined;
+/** Returns the fields that the opening takes over from a tombstone. */
+export const closedBeforeOpened = ({ content }: Document): JsonObject => (content['closing'] ?? {}) as JsonObject;
 
 export const exceptionIn = ({ content }: Document): ExceptionRecord => content as unknown as ExceptionRecord;
 export const taskIn = ({ content, rev }: Document): TaskRecord => ({ ...(content as unknown as TaskRecord), rev });

@@ -1,12 +1,24 @@
+import type { JsonObject } from '#core/data/json';
 import type { ExceptionRecord } from '#core/exceptions/exception';
 import { countsMessage } from '#core/exceptions/fingerprint';
 import { collections, type Document, type Documents } from '#ports/documents';
 import type { OutboxEntry } from '#ports/records';
-import type { RecordWrite, Tallies, TallyAdd } from '#ports/tallies';
-import type { TaskRecord } from '#ports/tasks';
+import type { RecordWrite, Tallies } from '#ports/tallies';
+import type { TaskRecord, TaskResolution } from '#ports/tasks';
 import { compareAndSet } from '#ports/util/compare-and-set';
 import { dayMs, dayOf } from '#ports/util/days';
-import { exceptionDocument, exceptionIn, exceptionKey, groupAdd, taskDocument, taskIn, taskKey } from './records.ts';
+import {
+  closedBeforeOpened,
+  exceptionDocument,
+  exceptionIn,
+  exceptionKey,
+  groupAdd,
+  isTombstone,
+  taskDocument,
+  taskIn,
+  taskKey,
+  tombstone,
+} from './records.ts';
 
 type Store = Documents & Tallies;
 export type CauseEntry = Extract<OutboxEntry, { kind: 'opened' | 'closed' }>;
@@ -58,43 +70,83 @@ async function openingOf(
 ): Promise<readonly RecordWrite[]> {
   const exception = given && (await limited(given, store));
   const task: TaskRecord | undefined = opened && { ...opened, rev: 1, ...(exception ? { fingerprint: exception.fingerprint } : {}) };
-  const counts = exception?.handling ? 'handled at once' : 'total';
   return [
-    ...(exception ? await firstOf(exceptionDocument(exception, 1), read, groupAdd(exception, counts)) : []),
-    ...(task ? await firstOf(taskDocument(task), read) : []),
+    ...(exception ? await firstOf(exception, exceptionKey(exception.orderId, exception.seq), read, exceptionWrite) : []),
+    ...(task ? await firstOf(task, taskKey(task.orderId, task.seq), read, taskWrite) : []),
   ];
 }
 
-/** Returns the write of a record's first version. A record of a forgotten order of the same id is replaced. */
-async function firstOf(document: Document, read: Read, add?: TallyAdd): Promise<readonly RecordWrite[]> {
-  const current = await read(document);
-  if (current && current.content['submittedAt'] === document.content['submittedAt']) return [];
+type Write = Pick<RecordWrite, 'document' | 'add'>;
+
+const exceptionWrite = (exception: ExceptionRecord, rev: number): Write => ({
+  document: exceptionDocument(exception, rev),
+  add: groupAdd(exception, exception.handling ? 'handled at once' : 'total'),
+});
+const taskWrite = (task: TaskRecord, rev: number): Write => ({ document: taskDocument({ ...task, rev }) });
+
+/**
+ * Returns the write of a record's first version. It takes over what its tombstone says, if the cause was closed first. A record of a
+ * forgotten order of the same id is replaced.
+ */
+async function firstOf<R extends ExceptionRecord | TaskRecord>(
+  record: R,
+  key: Place,
+  read: Read,
+  write: (record: R, rev: number) => Write,
+): Promise<readonly RecordWrite[]> {
+  const current = await read(key);
+  const isSame = current?.content['submittedAt'] === record.submittedAt;
+  if (current && isSame && !isTombstone(current)) return [];
   const rev = current?.rev ?? 0;
-  return [{ document: { ...document, rev: rev + 1 }, loadedRev: rev, ...(add ? { add } : {}) }];
+  const closing = current && isSame ? closedBeforeOpened(current) : {};
+  return [{ ...write({ ...record, ...closing }, rev + 1), loadedRev: rev }];
 }
 
-async function closingOf(
-  { orderId, seq, hasException, hasNoTask, handling, reason }: Extract<CauseEntry, { kind: 'closed' }>,
-  read: Read,
-): Promise<readonly RecordWrite[]> {
+type Closing = Extract<CauseEntry, { kind: 'closed' }>;
+
+/** Returns the writes that close a cause. A record that is not stored yet gets a tombstone: its opening, which comes late, finds it. */
+async function closingOf(entry: Closing, read: Read): Promise<readonly RecordWrite[]> {
+  const { orderId, seq, hasException, hasNoTask, handling } = entry;
   const writes: RecordWrite[] = [];
-  const document = hasException ? await existing(exceptionKey(orderId, seq), read) : undefined;
-  if (document && !exceptionIn(document).handling) {
-    const exception = { ...exceptionIn(document), handling };
-    writes.push({ document: exceptionDocument(exception, document.rev + 1), loadedRev: document.rev, add: groupAdd(exception, 'handled') });
+  if (hasException) {
+    const { current, isOpened } = await openedRecord(exceptionKey(orderId, seq), entry, read);
+    if (!isOpened) writes.push(...tombstoneFor(exceptionKey(orderId, seq), entry, { handling: { ...handling } }, current));
+    else if (!exceptionIn(current).handling) {
+      const exception = { ...exceptionIn(current), handling };
+      writes.push({ document: exceptionDocument(exception, current.rev + 1), loadedRev: current.rev, add: groupAdd(exception, 'handled') });
+    }
   }
   if (hasNoTask) return writes;
-  const task = taskIn(await existing(taskKey(orderId, seq), read));
-  const resolution = { by: handling.id ?? handling.by, at: handling.at, reason };
-  if (!task.resolution)
-    writes.push({ document: taskDocument({ ...task, rev: task.rev + 1, state: 'resolved', resolution }), loadedRev: task.rev });
+  const { current, isOpened } = await openedRecord(taskKey(orderId, seq), entry, read);
+  const resolved = { state: 'resolved', resolution: resolutionOf(entry) } as const;
+  if (!isOpened) writes.push(...tombstoneFor(taskKey(orderId, seq), entry, resolved as unknown as JsonObject, current));
+  else if (!taskIn(current).resolution)
+    writes.push({ document: taskDocument({ ...taskIn(current), ...resolved, rev: current.rev + 1 }), loadedRev: current.rev });
   return writes;
 }
 
-async function existing(place: Place, read: Read): Promise<Document> {
-  const document = await read(place);
-  if (!document) throw new Error(`The record ${place.id} of ${place.collection} is closed before it is opened.`);
-  return document;
+export const resolutionOf = ({ handling: { id, by, at }, reason, instruction }: Closing): TaskResolution => ({
+  by: id ?? by,
+  at,
+  reason,
+  ...(instruction === undefined ? {} : { instruction }),
+});
+
+type OpenedRecord =
+  | { readonly isOpened: true; readonly current: Document }
+  | { readonly isOpened: false; readonly current: Document | undefined };
+
+/** Finds the record of a cause. A tombstone, and a record of a forgotten order of the same id, are none. */
+async function openedRecord(place: Place, { submittedAt }: Closing, read: Read): Promise<OpenedRecord> {
+  const current = await read(place);
+  const isSame = submittedAt === undefined || current?.content['submittedAt'] === submittedAt;
+  return current && isSame && !isTombstone(current) ? { isOpened: true, current } : { isOpened: false, current };
+}
+
+function tombstoneFor(place: Place, { submittedAt }: Closing, closing: JsonObject, current: Document | undefined): readonly RecordWrite[] {
+  if (submittedAt === undefined || (current && isTombstone(current) && current.content['submittedAt'] === submittedAt)) return [];
+  const rev = current?.rev ?? 0;
+  return [{ document: tombstone(place, rev + 1, submittedAt, closing), loadedRev: rev }];
 }
 
 /** Fingerprints that this process has seen below the limit, with their collection: each costs one read and one write a day. */

@@ -1,3 +1,4 @@
+import { fits, type JsonObject } from '#core/data/json';
 import { withoutTexts } from '#core/definition/secrets';
 import { kindOf } from '#core/instructions/index';
 import { subjectOf } from '#ports/records';
@@ -69,13 +70,21 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
   return applyEvent(isToClaim ? claim(keyed) : keyed, { type: 'signaled', name, payload });
 }
 
+/** Most bytes of an instruction's content that its task keeps: the order's outbox holds it for a while. */
+const saidBytesMax = 2048;
+
 function instruct(draft: Draft, { instruction, key, past = new Map() }: Extract<Incoming, { type: 'instruction' }>): Draft {
   const { by, reason, kind } = instruction;
   const { keepsRest, changesRecord } = kindOf(instruction);
-  const given = givenFact(draft, instruction);
+  const said = saidBy(instruction, secretsOf(current(draft)));
+  const given = givenFact(draft, instruction, said);
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
+  const kept = { kind, ...(fits(said, saidBytesMax) ? said : {}) };
   const decided = withoutTasks(
-    noteRestart({ ...noted, decidedBy: { by, reason, ...(leavesTasks(kind) ? { leavesTasks: true } : {}) } }, instruction),
+    noteRestart(
+      { ...noted, decidedBy: { by, reason, instruction: kept, ...(leavesTasks(kind) ? { leavesTasks: true } : {}) } },
+      instruction,
+    ),
     kind,
   );
   const { program, order } = draft.loaded;
@@ -92,11 +101,10 @@ function instruct(draft: Draft, { instruction, key, past = new Map() }: Extract<
 }
 
 /** Returns the fact of an instruction: how the order stood, and what the instruction says. */
-function givenFact(draft: Draft, instruction: Instruction) {
+function givenFact(draft: Draft, instruction: Instruction, said: JsonObject) {
   const { by, reason, kind } = instruction;
   const secrets = secretsOf(current(draft));
   const was = kindOf(instruction).was?.({ program: draft.loaded.program, state: draft.instance.state }, instruction) ?? {};
-  const said = saidBy(instruction, secrets);
   const before = { ...standing(draft.record), ...withoutTexts(was, secrets) };
   return { type: 'InstructionGiven', kind, by, reason, before, ...(Object.keys(said).length > 0 ? { after: said } : {}) } as const;
 }

@@ -10,7 +10,7 @@ import { mostLate } from '#core/engine/lateness';
 import type { ByteBudget } from '#core/engine/transition';
 import type { StatusKind } from '#ports/messages';
 import { announcedAs, type DetailType, type FaultSummary, type OutboxEntry, type StateRecord, subjectOf } from '#ports/records';
-import type { TaskWishes } from '#roles/exceptions/causes';
+import type { PersonsDecision, TaskWishes } from '#roles/exceptions/causes';
 import { type Instance, journal, type OrderFact } from './instance.ts';
 import { announcementOf, type FaultAlert, faultAlert, statusOf } from './order-messages.ts';
 import { outputWithoutSecrets, secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
@@ -32,7 +32,7 @@ export interface Draft {
   /** Ids of the wake-ups among the messages. */
   readonly wakeUps: readonly string[];
   /** The person whose decision this transition carries out. */
-  readonly decidedBy?: { readonly by: string; readonly reason: string; readonly leavesTasks?: true };
+  readonly decidedBy?: PersonsDecision;
   /** Whether the order must be written. */
   readonly changed: boolean;
   /** The page that must be read before the next event can be applied. */

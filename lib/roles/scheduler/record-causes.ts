@@ -50,7 +50,7 @@ function close(draft: Draft, cause: OpenCause): Draft {
 
 /** Closes a cause: its exception is handled, and its task resolved. */
 export function closeCause(draft: Draft, cause: OpenCause, handling: Handling): Draft {
-  const { change, entry } = closed(draft.record, cause, handling, draft.decidedBy?.reason ?? null);
+  const { change, entry } = closed(draft.record, cause, handling, draft.decidedBy);
   const next = addToOutbox(patchRecord(draft, change), [entry]);
   if (cause.isQuestion) return next;
   return addFacts(next, [{ type: 'ExceptionHandled', exceptionId: exceptionIdOf(draft.record.orderId, cause.seq), handling }]);

@@ -6,7 +6,7 @@ import { indexes } from '#adapters/aws/dynamodb/table';
 import { lists, sortKey } from '#ports/lists';
 import { headOf, noon, orderRecord, stateRecord } from '../../support/records.ts';
 
-const listKeys = [indexes.listA, indexes.listB].flatMap(({ partition, sort }) => [partition, sort]);
+const listKeys = [indexes.listA, indexes.listB, indexes.listC].flatMap(({ partition, sort }) => [partition, sort]);
 
 test('an order pays for no list of documents, whatever its state: none of its items has a key of one', () => {
   const state = stateRecord('o1', { processState: 'Error', worklist: 'error', fault: null });

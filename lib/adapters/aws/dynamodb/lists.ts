@@ -1,5 +1,5 @@
 import type { Document, DocumentPage, Documents } from '#ports/documents';
-import { type ListEntry, type ListRead, shardFor, shardsOf } from '#ports/lists';
+import { type ListEntry, type ListIndex, type ListRead, shardFor, shardsOf } from '#ports/lists';
 import type { StoreContext } from './context.ts';
 import type { Item } from './items.ts';
 import { merged } from './merge.ts';
@@ -7,18 +7,21 @@ import { collect, getAll, query } from './reads.ts';
 import { indexes, type Table } from './table.ts';
 
 /** Attributes of a document that put it on its lists. */
-export const listAttributes = ({ collection, id, listA, listB }: Document): Item => {
-  const shard = ({ list }: ListEntry<'A' | 'B'>): string => shardFor(list, `${collection} ${id}`);
-  return {
-    ...(listA ? { [indexes.listA.partition]: shard(listA), [indexes.listA.sort]: listA.sort } : {}),
-    ...(listB ? { [indexes.listB.partition]: shard(listB), [indexes.listB.sort]: listB.sort } : {}),
+export const listAttributes = ({ collection, id, listA, listB, listC }: Document): Item => {
+  const attributesOf = (entry: ListEntry<ListIndex> | undefined): Item => {
+    if (!entry) return {};
+    const { partition, sort } = indexOf[entry.list.index];
+    return { [partition]: shardFor(entry.list, `${collection} ${id}`), [sort]: entry.sort };
   };
+  return { ...attributesOf(listA), ...attributesOf(listB), ...attributesOf(listC) };
 };
+
+const indexOf = { A: indexes.listA, B: indexes.listB, C: indexes.listC } as const;
 
 /** Where a list lies: its partition key and its sort key, in the table or in an index. */
 const placeOf = ({ index }: ListRead['list']): { readonly IndexName?: string; readonly partition: string; readonly sort: string } => {
   if (index === 'collection') return { partition: 'pk', sort: 'sk' };
-  const { name, partition, sort } = index === 'A' ? indexes.listA : indexes.listB;
+  const { name, partition, sort } = indexOf[index];
   return { IndexName: name, partition, sort };
 };
 

@@ -30,6 +30,7 @@ export const indexes = {
   /** Lists of documents (`#ports/lists`). On documents alone: an item of an order or a state that carried these keys would pay for them. */
   listA: { name: 'listA', partition: 'la', sort: 'las', sortType: 'S' },
   listB: { name: 'listB', partition: 'lb', sort: 'lbs', sortType: 'S' },
+  listC: { name: 'listC', partition: 'lc', sort: 'lcs', sortType: 'S' },
 } as const satisfies { readonly [name: string]: IndexShape };
 
 /** The expiry, in seconds since 1970. Only finished orders have it, and only with a configured retention. */

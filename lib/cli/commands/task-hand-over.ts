@@ -1,0 +1,33 @@
+import type { CliCommand } from '#cli/command';
+import { textOption } from '#cli/options';
+import { listed } from '#cli/orders';
+import { type TaskView, taskPath, tasksText } from '#cli/tasks';
+
+interface Options {
+  readonly text?: string;
+  readonly group?: string;
+}
+
+/** Releases all tasks of the person, at the end of a shift. */
+export const taskHandOver: CliCommand<Options> = {
+  name: 'task hand-over',
+  summary: 'Release all tasks that you have claimed, at the end of your shift',
+  declare: (command) =>
+    command
+      .option('--text <text>', 'a comment on each of them', textOption)
+      .option('--group <name>', 'the group that goes on with them (default: the group of each)', textOption),
+
+  async run(cli, { text, group }) {
+    const api = await cli.api('operator');
+    const tasks = await listed<TaskView>(api, '/tasks', { assignee: 'me' });
+    const handed: TaskView[] = [];
+    for (const { id } of tasks) {
+      if (text !== undefined) await api.call('POST', `${taskPath(id)}/comment`, { body: { text } });
+      const [action, content] = group === undefined ? ['release', {}] : ['assign', { body: { group } }];
+      handed.push((await api.call<TaskView>('POST', `${taskPath(id)}/${action}`, content)).body);
+    }
+    cli.print({ items: handed }, () => tasksText(handed, cli.paint));
+    if (!cli.json) cli.terminal.say(handed.length === 0 ? 'You have claimed no task.' : `Released ${handed.length} tasks.`);
+    return undefined;
+  },
+};

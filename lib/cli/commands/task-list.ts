@@ -1,0 +1,47 @@
+import { Option } from 'commander';
+import type { CliCommand } from '#cli/command';
+import { textOption, wholeOption } from '#cli/options';
+import { listed } from '#cli/orders';
+import { type TaskView, tasksText } from '#cli/tasks';
+import { taskKinds, taskStates } from '#ports/tasks';
+
+interface Options {
+  readonly state?: string;
+  readonly assignee?: string;
+  readonly mine?: true;
+  readonly group?: string;
+  readonly workflow?: string;
+  readonly kind?: string;
+  readonly fingerprint?: string;
+  readonly order?: string;
+  readonly overdue?: true;
+  readonly limit: number;
+}
+
+/** Lists the tasks of people. */
+export const taskList: CliCommand<Options> = {
+  name: 'task list',
+  summary: 'List the tasks of people by the time at which they are due',
+  declare: (command) =>
+    command
+      .addOption(new Option('--state <state>', 'default: open and claimed').choices(taskStates))
+      .option('--mine', 'only tasks that you have claimed')
+      .option('--assignee <sub>', 'only tasks of this person; none: of nobody', textOption)
+      .option('--group <name>', 'only tasks of this group; mine: of the groups in your token', textOption)
+      .option('--workflow <name>', 'only tasks of this workflow', textOption)
+      .addOption(new Option('--kind <kind>', 'only tasks of this kind').choices(taskKinds))
+      .option('--fingerprint <text>', 'only tasks of exceptions like these', textOption)
+      .option('--order <id>', 'only tasks of this order', textOption)
+      .option('--overdue', 'only tasks whose time is over')
+      .option('--limit <number>', 'most tasks', wholeOption(1, 100_000), 100),
+
+  async run(cli, { limit, order: orderId, overdue, mine, assignee, state, group, workflow, kind, fingerprint }) {
+    const person = mine ? 'me' : assignee;
+    const late = overdue ? 'true' : undefined;
+    const filter = { state, assignee: person, group, workflow, kind, fingerprint, orderId, overdue: late };
+    const items = await listed<TaskView>(await cli.api('viewer'), '/tasks', filter, limit);
+    cli.print({ items }, () => tasksText(items, cli.paint));
+    if (!cli.json && items.length === 0) cli.terminal.say('No tasks match.');
+    return undefined;
+  },
+};

@@ -1,0 +1,112 @@
+import type { Cli } from './command.ts';
+import { FailedError } from './errors.ts';
+import { listed } from './orders.ts';
+import { type Paint, printable, table } from './text.ts';
+
+/** A task in the API's response, with the fields that the command line reads. */
+export interface TaskView {
+  readonly id: string;
+  readonly rev: number;
+  readonly orderId: string;
+  readonly workflow: { readonly name: string; readonly version: number };
+  readonly kind: string;
+  readonly state: string;
+  readonly group?: string;
+  readonly assignee?: string;
+  readonly openedAt: string;
+  readonly dueAt: string;
+  readonly overdue: boolean;
+  readonly fault?: { readonly type: string; readonly message: string; readonly source?: string };
+  readonly question?: { readonly text: string; readonly schema: unknown };
+  readonly text?: string;
+  readonly candidates?: readonly { readonly name: string; readonly why: string }[];
+  readonly comments: readonly { readonly by: string; readonly at: string; readonly text: string }[];
+  readonly verified?: string;
+  readonly resolution?: {
+    readonly by: string;
+    readonly at: string;
+    readonly reason: string | null;
+    readonly instruction?: { readonly kind: string };
+  };
+}
+
+export const taskPath = (id: string): string => `/tasks/${encodeURIComponent(id)}`;
+
+/** The reason for a task, in a few words. */
+export const aboutTask = ({ fault, question, text, kind }: TaskView): string => fault?.type ?? question?.text ?? text ?? kind;
+
+export const tasksText = (tasks: readonly TaskView[], paint: Paint): string =>
+  tasks.length === 0
+    ? ''
+    : table(
+        ['due', 'state', 'kind', 'about', 'group', 'person', 'task'],
+        tasks.map((task) => [
+          task.overdue ? `${task.dueAt} (overdue)` : task.dueAt,
+          task.state,
+          task.kind,
+          aboutTask(task),
+          task.group ?? '',
+          task.assignee ?? '',
+          task.id,
+        ]),
+        paint,
+      );
+
+/** Returns a task as text, one fact in a line. */
+export function taskText(task: TaskView): string {
+  const {
+    orderId,
+    workflow,
+    kind,
+    state,
+    group,
+    assignee,
+    dueAt,
+    overdue,
+    fault,
+    question,
+    text,
+    candidates = [],
+    comments,
+    resolution,
+  } = task;
+  const lines = [
+    `${aboutTask(task)}${fault ? `: ${fault.message}` : ''}`,
+    `  of order      ${orderId}, ${workflow.name}@${workflow.version}${fault?.source === undefined ? '' : `, ${fault.source}`}`,
+    `  kind          ${kind}`,
+    `  state         ${state}${assignee === undefined ? '' : `, by ${assignee}`}${task.verified === undefined ? '' : `, ${task.verified}`}`,
+    ...(group === undefined ? [] : [`  group         ${group}`]),
+    `  due           ${dueAt}${overdue ? ' (overdue)' : ''}`,
+    ...(question?.schema ? [`  answer        ${JSON.stringify(question.schema)}`] : []),
+    ...(text === undefined ? [] : [`  a rule says   ${text}`]),
+    ...candidates.map(({ name, why }) => `  rule          ${name} (${why})`),
+    ...comments.map(({ by, at, text: said }) => `  comment       ${by} at ${at}: ${said}`),
+    ...(resolution ? [`  resolved      ${resolvedText(resolution)}`] : []),
+  ];
+  return `${lines.map((line) => printable(line)).join('\n')}\n`;
+}
+
+const resolvedText = ({ by, at, reason, instruction }: NonNullable<TaskView['resolution']>): string =>
+  `by ${by} at ${at}${instruction ? ` with ${instruction.kind}` : ''}${reason === null ? '' : `: ${reason}`}`;
+
+/** Resolves a task's id, that of its order, or the beginning of either, to the full id of one task. */
+export async function resolveTaskId(cli: Cli, given: string): Promise<string> {
+  const api = await cli.api('viewer');
+  const text = given.replace(/…$/, '');
+  if (/^tsk_[a-z2-7]{52}_\d+$/.test(text)) return text;
+  const tasks = await listed<TaskView>(api, '/tasks', {}, lookedAtMax);
+  const matching = tasks.filter(({ id, orderId }) =>
+    [id, id.slice('tsk_'.length), orderId].some((each) => text !== '' && each.startsWith(text)),
+  );
+  const [only, ...others] = matching;
+  if (!only) throw new FailedError(`No open task begins with ${text || 'nothing'}. List the tasks: redress task list`);
+  if (others.length === 0) return only.id;
+  throw new FailedError(
+    `${matching.length} tasks begin with ${text}: ${matching
+      .slice(0, 5)
+      .map(({ id }) => id)
+      .join(', ')}`,
+  );
+}
+
+const lookedAtMax = 1000;

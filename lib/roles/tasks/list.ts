@@ -1,0 +1,166 @@
+import type { ExceptionRecord } from '#core/exceptions/exception';
+import { collections, type Document, type Documents } from '#ports/documents';
+import { lookedMax } from '#ports/list-filters';
+import { type List, lists, timeStart } from '#ports/lists';
+import type { TaskKind, TaskRecord, TaskState } from '#ports/tasks';
+import { allSettledOrThrow } from '#ports/util/all-settled';
+import { dayMs, dayOf } from '#ports/util/days';
+import { emptyPage, type FilledPage, fillPage } from '#ports/util/merged-lists';
+import { exceptionIn, groupDays, isTombstone, sortOfTask, taskIn, taskKey } from '#roles/exceptions/records';
+
+export interface TaskFilter {
+  /** Absent: open and claimed. */
+  readonly state?: TaskState;
+  /** The person who has claimed it; null: nobody has. */
+  readonly assignee?: string | null;
+  /** One of these groups. */
+  readonly groups?: readonly string[];
+  readonly workflow?: string;
+  readonly kind?: TaskKind;
+  readonly fingerprint?: string;
+  readonly orderId?: string;
+  readonly overdue?: true;
+}
+
+export interface TaskPage {
+  readonly items: readonly TaskRecord[];
+  /** The position after which the next page begins; absent at the end. */
+  readonly next?: string;
+}
+
+interface Extent {
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly now: number;
+}
+
+type Ports = Pick<Documents, 'document' | 'listed'>;
+
+/**
+ * Lists tasks by the time at which they are due. Resolved ones come newest first. An order, a fingerprint, a person, a group and a state
+ * each have an index; the other filters are checked on at most `lookedMax` tasks for a page.
+ */
+export async function listTasks(store: Ports, filter: TaskFilter, extent: Extent): Promise<TaskPage> {
+  if (isContradiction(filter)) return { items: [] };
+  const fits = (task: TaskRecord): boolean => matches(task, filter, extent.now);
+  if (filter.orderId !== undefined) return ofOrder(store, filter.orderId, fits, extent);
+  if (filter.fingerprint !== undefined) return alike(store, filter.fingerprint, filter.state, fits, extent);
+  const page = emptyPage<TaskRecord>(extent.limit, extent.after);
+  const pick = (document: Document): TaskRecord | undefined => (fits(taskIn(document)) ? taskIn(document) : undefined);
+  const found = listsFor(filter);
+  if (found === 'days') return walk(store, page, pick, extent);
+  const read = {
+    lists: found,
+    order: filter.state === 'resolved' ? ('descending' as const) : ('ascending' as const),
+    ...(filter.overdue ? { to: timeStart(extent.now) } : {}),
+    pick,
+  };
+  return paged(page, await fillPage(store, read, page));
+}
+
+const paged = ({ items, last }: FilledPage<TaskRecord>, end: 'full' | 'end'): TaskPage => ({
+  items,
+  ...(end === 'full' && last !== undefined ? { next: last } : {}),
+});
+
+/** Only a claimed task, and one that was claimed when it was resolved, has an assignee; only an open one is overdue. */
+const isContradiction = ({ state, assignee, overdue }: TaskFilter): boolean =>
+  (assignee === null && state === 'claimed') ||
+  (typeof assignee === 'string' && state === 'open') ||
+  (overdue === true && state === 'resolved');
+
+function matches(task: TaskRecord, filter: TaskFilter, now: number): boolean {
+  const { state, assignee, groups, workflow, kind, fingerprint, orderId, overdue } = filter;
+  return (
+    (state === undefined ? task.state !== 'resolved' : task.state === state) &&
+    (assignee === undefined || (task.assignee ?? null) === assignee) &&
+    (groups === undefined || (task.group !== undefined && groups.includes(task.group))) &&
+    (workflow === undefined || task.workflow.name === workflow) &&
+    (kind === undefined || task.kind === kind) &&
+    (fingerprint === undefined || task.fingerprint === fingerprint) &&
+    (orderId === undefined || task.orderId === orderId) &&
+    (!overdue || isOverdue(task, now))
+  );
+}
+
+export const isOverdue = ({ dueAt, state }: TaskRecord, now: number): boolean => state !== 'resolved' && dueAt < now;
+
+/** Returns the lists that hold all tasks of a filter; `days`: resolved tasks of everybody lie in a list for each day. */
+function listsFor({ state, assignee, groups }: TaskFilter): readonly List[] | 'days' {
+  if (typeof assignee === 'string') return [state === 'resolved' ? lists.doneTasksOfPerson(assignee) : lists.tasksOfPerson(assignee)];
+  const states = state !== undefined ? [state] : assignee === null ? (['open'] as const) : (['open', 'claimed'] as const);
+  if (groups) return groups.flatMap((group) => states.map((each) => lists.tasksOfGroup(group, each)));
+  if (state === 'resolved') return 'days';
+  return states.map((each) => (each === 'open' ? lists.openTasks : lists.claimedTasks));
+}
+
+/** Walks the days back from the newest resolution. */
+async function walk(
+  store: Ports,
+  page: FilledPage<TaskRecord>,
+  pick: (document: Document) => TaskRecord | undefined,
+  { after, now }: Extent,
+): Promise<TaskPage> {
+  const oldest = dayOf(now - groupDays * dayMs);
+  // Another process may be ahead by a few seconds, and in the next day.
+  const start = after === undefined ? now + dayMs : Number(after.slice(0, 13));
+  for (let at = start; dayOf(at) >= oldest; at -= dayMs) {
+    const end = await fillPage(store, { lists: [lists.doneTasks(dayOf(at))], order: 'descending', pick }, page);
+    if (end === 'full') return paged(page, end);
+  }
+  return paged(page, 'end');
+}
+
+type Fits = (task: TaskRecord) => boolean;
+
+/** Lists the tasks of one order: they lie beside it. */
+async function ofOrder(store: Ports, orderId: string, fits: Fits, { after, limit }: Extent): Promise<TaskPage> {
+  const list = { index: 'collection', name: collections.order(orderId) } as const;
+  const [from, to] = ['TASK#', 'TASK#:'];
+  const items: TaskRecord[] = [];
+  for (let position = after, looked = 0; ; ) {
+    const read = { list, order: 'ascending', from, to, limit, ...(position === undefined ? {} : { after: position }) } as const;
+    const page = await store.listed(read);
+    for (const document of page.items) {
+      position = document.id;
+      looked++;
+      if (!isTombstone(document) && fits(taskIn(document))) items.push(taskIn(document));
+      if (items.length >= limit) return { items: byDue(items), next: position };
+    }
+    if (page.next === undefined) return { items: byDue(items) };
+    if (looked >= lookedMax) return { items: byDue(items), next: page.next };
+    position = page.next;
+  }
+}
+
+/** Lists the tasks of alike exceptions, in the order in which these came up. Each page is in the order of its times. */
+async function alike(
+  store: Ports,
+  fingerprint: string,
+  state: TaskState | undefined,
+  fits: Fits,
+  { after, limit }: Extent,
+): Promise<TaskPage> {
+  const exceptions = lists.exceptionsAlike(fingerprint, state === 'resolved' ? 'handled' : 'open');
+  const order = state === 'resolved' ? ('descending' as const) : ('ascending' as const);
+  const items: TaskRecord[] = [];
+  for (let position = after, looked = 0; ; ) {
+    const page = emptyPage<ExceptionRecord>(limit - items.length, position);
+    const end = await fillPage(store, { lists: [exceptions], order, pick: exceptionIn }, page);
+    const tasks = await allSettledOrThrow(page.items.map(({ orderId, seq }) => taskAt(store, orderId, seq)));
+    items.push(...tasks.flatMap((task) => (task && fits(task) ? [task] : [])));
+    position = page.last;
+    looked += page.looked;
+    if (end === 'end') return { items: byDue(items) };
+    if (items.length >= limit || looked >= lookedMax) return { items: byDue(items), ...(position === undefined ? {} : { next: position }) };
+  }
+}
+
+async function taskAt(store: Ports, orderId: string, seq: number): Promise<TaskRecord | undefined> {
+  const { collection, id } = taskKey(orderId, seq);
+  const document = await store.document(collection, id);
+  return document && !isTombstone(document) ? taskIn(document) : undefined;
+}
+
+const byDue = (tasks: readonly TaskRecord[]): readonly TaskRecord[] =>
+  tasks.toSorted((one, other) => (sortOfTask(one) < sortOfTask(other) ? -1 : 1));
