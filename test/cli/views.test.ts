@@ -132,6 +132,7 @@ describe('an order at the command line', () => {
     assert.equal(rowsOf(out).get('desk')?.[0], 'away');
     assert.doesNotMatch(out, /open|closed/);
     assert.equal((await system.redress(['breaker', 'list', '--json'])).json.items[0].phase, 'open');
+    assert.equal((await system.redress(['alerts'])).err, 'The service of desk is away now: redress breaker list\n');
     assert.equal(rowsOf((await system.redress(['channel', 'status'])).out).get('desk')?.[0], 'open');
   });
 

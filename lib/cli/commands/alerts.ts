@@ -1,6 +1,8 @@
 import type { Published } from '#adapters/sqlite/event-bus';
+import type { ChannelView } from '#cli/channels';
 import type { Cli, CliCommand } from '#cli/command';
 import { wholeOption } from '#cli/options';
+import { listed } from '#cli/orders';
 import { printable } from '#cli/text';
 import { systemClock } from '#ports/clock';
 
@@ -26,11 +28,23 @@ export const alerts: CliCommand<{ follow?: true; since: number }> = {
           if (cli.json || !repeats(alert, blocked)) cli.print(viewOf(alert), () => lineOf(alert, cli));
           after = alert.seq;
         }
-        if (!follow) return;
+        if (!follow) break;
       }
     });
+    if (!cli.json) for (const agent of await awayNow(cli)) cli.terminal.say(`The service of ${agent} is away now: redress breaker list`);
   },
 };
+
+/** Returns the agents whose service is away. An outage of a service is an alarm on AWS, and no announcement. */
+async function awayNow(cli: Cli): Promise<readonly string[]> {
+  try {
+    const channels = await listed<ChannelView>(await cli.api('operator'), '/channels');
+    return channels.filter(({ breaker }) => breaker?.phase === 'open').map(({ name }) => name);
+  } catch {
+    // The announcements are in the data folder, also while no system runs.
+    return [];
+  }
+}
 
 /**
  * Whether an announcement repeats an earlier one for a person. `Workflow Terminated` says for subscribers that no handler took a fault; the
