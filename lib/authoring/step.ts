@@ -1,6 +1,6 @@
 import { type Activity, record, recordedIn, type Shape } from './activity.ts';
 import { expectFunction } from './definition-error.ts';
-import { expression, fieldOf, type Ref } from './expression.ts';
+import { type Expr, expression, fieldOf, type Ref } from './expression.ts';
 import { recordingPart, withOrigin } from './origin.ts';
 
 /** An activity that completes with an output. */
@@ -22,6 +22,11 @@ export interface StepActivity<out F extends string, O> extends AnsweringActivity
    */
   within(seconds: number): StepActivity<F, O>;
   /**
+   * Says what the workflow expects of the answer: `.expecting((output) => greaterThan(output.amount, 0), 'an amount above 0')`. Any other
+   * answer is the fault `InvalidReply`. Its effect exists, and is undone like any other.
+   */
+  expecting(condition: (output: Ref<O>) => Expr<boolean>, what: string): StepActivity<F, O>;
+  /**
    * Declares that this step needs no undo: its effect stays when a surrounding scope is compensated. `check` then accepts it without one.
    */
   noUndo(): StepActivity<F, O>;
@@ -42,6 +47,10 @@ export const recordStep = <F extends string, O>(recorded: Shape, undoBy?: UndoBy
       return recordStep<F, O>(shape, by);
     },
     within: (seconds: number) => recordStep<F, O>({ ...shape, withinSeconds: seconds }, undoBy),
+    expecting(condition: (output: Ref<O>) => Expr<boolean>, what: string) {
+      expectFunction(condition, ".expecting((output) => …, 'what is expected')");
+      return recordStep<F, O>({ ...shape, expects: { condition: condition(output), what } }, undoBy);
+    },
     noUndo: () => recordStep<F, O>({ ...shape, noUndo: true }, undoBy),
   }) as StepActivity<F, O>;
 };

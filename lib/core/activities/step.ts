@@ -7,7 +7,7 @@ import { fingerprint } from '#core/definition/fingerprint';
 import { type Behavior, type Context, close, type Next, noChildren, raise, succeeded, wait } from '#core/engine/behavior';
 import { pauseBeforeRetry, repliedWhileCompensating } from '#core/engine/confirmation';
 import { failWithoutRequest, inputIn, requestAgain, requestAttempt, timeIsOver } from '#core/engine/step-attempts';
-import { brief, refusedOutput, rejection } from '#core/engine/step-replies';
+import { brief, refusedAnswer, rejection } from '#core/engine/step-replies';
 
 /** An activity that sends requests: a step, or a call. */
 export interface RemoteStep extends ActivityBase {
@@ -24,6 +24,8 @@ export interface RemoteStep extends ActivityBase {
   readonly longestSeconds?: number;
   /** The operation is requested at most once, because the service does not recognize a repeated idempotency key. */
   readonly atMostOnce?: boolean;
+  /** What the workflow expects of the output. Another one is the fault `InvalidReply`. */
+  readonly expects?: Expectation;
   /** The agent can look up by idempotency key whether the effect exists. */
   readonly lookup?: boolean;
   /** Faults that the operation declares, with their ancestors: `Refused/CardDeclined`. */
@@ -38,6 +40,13 @@ export interface RemoteStep extends ActivityBase {
   readonly secretOutput?: readonly string[];
 }
 
+/** A condition that an output must meet. It reads the output under the step's own name. */
+export interface Expectation {
+  readonly condition: Template;
+  /** The condition in words, for the message of the fault. */
+  readonly what: string;
+}
+
 export interface Step extends RemoteStep {
   readonly activity: 'step';
 }
@@ -47,7 +56,7 @@ export const step: Behavior<RemoteStep, StepState> = {
   children: noChildren,
   answers: true,
   problems,
-  templates: ({ input }) => [input],
+  templates: ({ input, expects }) => [input, ...(expects ? [expects.condition] : [])],
 
   execute: begin,
 
@@ -64,7 +73,7 @@ export const step: Behavior<RemoteStep, StepState> = {
       : requestAttempt(step, generation, attempt + 1, context, { input, limit, reason });
   },
 
-  replied(_, local, reply, context) {
+  replied(step, local, reply, context) {
     if (local.mode === 'undo' || local.mode === 'confirm') return repliedWhileCompensating(local, reply, context);
     // The step blocked the order because its outcome was unknown. A late success settles that.
     const isDoneAfterAll = local.phase === 'unknown' && reply.status === 'succeeded';
@@ -73,8 +82,8 @@ export const step: Behavior<RemoteStep, StepState> = {
       return raise(rejection(reply), { ...local, phase: reply.outcomeUnknown ? 'unknown' : 'refused' });
     }
     if (reply.status === 'succeeded') {
-      const tooLarge = refusedOutput(reply.output);
-      return tooLarge ? raise(tooLarge, { ...local, phase: 'unknown' }) : close(succeeded(reply.output));
+      const refused = refusedAnswer(step, reply.output, context);
+      return refused ? raise(refused, { ...local, phase: 'unknown' }) : close(succeeded(reply.output));
     }
     if (reply.fault.permanent) return raise(reply.fault, { ...local, phase: reply.fault.outcomeUnknown ? 'unknown' : 'refused' });
 

@@ -3,7 +3,7 @@ import { answersLater, behaviorOf } from '#core/activities/index';
 import type { Template } from '#core/definition/definition';
 import { type Expression, parseExpression } from '#core/definition/expression';
 import type { Read } from '#core/definition/expression-guard';
-import { expressionsIn } from '#core/definition/program';
+import { expressionsIn, isOfOutput } from '#core/definition/program';
 import { Certain } from './definitely-set.ts';
 import { whyUncertain } from './maybe-unset.ts';
 import { didYouMean } from './suggest.ts';
@@ -28,6 +28,13 @@ interface World {
   readonly steps: ReadonlyMap<string, readonly Placed[]>;
   readonly variables: ReadonlySet<string>;
   readonly report: Report;
+}
+
+/** Returns what is certain as soon as a step has its output. */
+function withOutputOf({ name }: Placed['node'], certain: Certain): Certain {
+  const then = certain.fork();
+  then.add(`steps.${name}`);
+  return then;
 }
 
 /** Walks through a definition in the order of execution. */
@@ -59,7 +66,8 @@ class Reader {
     const children = placed.inside.filter(({ part }) => part === 'child');
     const inTurn = node.activity === 'forEach' ? templatesInTurn(node) : [];
     const templates = behaviorOf(node.activity).templates(node);
-    for (const template of templates.slice(0, templates.length - inTurn.length)) this.checkTemplate(template, placed, certain);
+    for (const template of templates.slice(0, templates.length - inTurn.length))
+      this.checkTemplate(template, placed, isOfOutput(node, template) ? withOutputOf(node, certain) : certain);
 
     switch (node.activity) {
       case 'step':

@@ -11,6 +11,7 @@ export function problems({
   longestSeconds,
   undo,
   noUndo,
+  expects,
 }: RemoteStep): readonly string[] {
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
   const times = Object.entries({ completeWithinSeconds, withinSeconds, longestSeconds }).filter(([, seconds]) => seconds !== undefined);
@@ -20,9 +21,15 @@ export function problems({
     ...(isObject(undo) && 'withinSeconds' in undo
       ? ['Its undo has a time limit: an undo is repeated until it succeeds. Leave out .within(…).']
       : []),
+    ...(isObject(undo) && 'expects' in undo
+      ? ['Its undo expects an answer: an undo is done when its agent says so. Leave out .expecting(…).']
+      : []),
     ...(noUndo === undefined || (noUndo as unknown) === true
       ? []
       : [`noUndo is ${JSON.stringify(noUndo)}; it must be true, or be left out.`]),
+    ...(expects === undefined || (isObject(expects) && typeof expects['what'] === 'string' && 'condition' in expects)
+      ? []
+      : [`expects is ${JSON.stringify(expects)}; it must be an object with condition and what.`]),
     ...(noUndo && undo ? ['It has both an undo and noUndo. Leave out .undo(…) or .noUndo().'] : []),
   ];
 }

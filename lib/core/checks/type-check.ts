@@ -7,7 +7,7 @@ import type { Catalog } from '#core/definition/catalog';
 import { type Activity, isRemote, type RemoteActivity, type Template, type WorkflowDefinition } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
 import { childNodes } from '#core/definition/expression-guard';
-import { expressionsIn } from '#core/definition/program';
+import { expressionsIn, isOfOutput } from '#core/definition/program';
 import { type Place, typeOfTemplate } from './assignability.ts';
 import { pathOf, type Readable } from './expression-types.ts';
 import { typeOfSchema } from './json-schema-types.ts';
@@ -86,6 +86,7 @@ function wantedBy(node: Activity, template: Template, catalog: Catalog | undefin
   switch (node.activity) {
     case 'step':
     case 'call': {
+      if (isOfOutput(node, template)) return condition;
       const type = typeOfSchema(catalog?.schemasOf(node.agent, node.operation)?.input);
       return { type, receiver: `${node.agent}.${node.operation}` };
     }

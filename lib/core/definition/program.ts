@@ -18,6 +18,9 @@ export interface Program {
   readonly lastRead: ReadonlyMap<string, readonly string[]>;
 }
 
+/** Whether a template is a condition about the output of its own step. It is evaluated when the step closes. */
+export const isOfOutput = (node: Activity, template: Template): boolean => isRemote(node) && node.expects?.condition === template;
+
 const programs = new WeakMap<WorkflowDefinition, Program>();
 
 export function programOf(definition: WorkflowDefinition): Program {
@@ -30,7 +33,8 @@ export function programOf(definition: WorkflowDefinition): Program {
     nodes.set(path, node);
     // An undo is evaluated when its step closes, so the output need not be kept for it.
     for (const template of behaviorOf(node.activity).templates(node))
-      for (const name of stepsRead(template)) if (name !== undoOf) readers.set(name, [...(readers.get(name) ?? []), path]);
+      for (const name of stepsRead(template))
+        if (name !== undoOf && !(name === node.name && isOfOutput(node, template))) readers.set(name, [...(readers.get(name) ?? []), path]);
     for (const child of childrenOf(node)) visit(child, `${path}/${child.name}`, child === node.undo ? node.name : undefined);
   };
   visit(definition.root, rootPath);

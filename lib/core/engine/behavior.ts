@@ -107,6 +107,8 @@ export interface Context {
   /** Returns the path of the composite with this name. Without a name, returns the composite whose handler contains this activity. */
   readonly scopePath: (name?: string) => string;
   readonly evaluate: (template: Template) => Evaluated;
+  /** Evaluates a template that reads the activity's own output. */
+  readonly evaluateWith: (template: Template, output: Json) => Evaluated;
   /** Returns the oldest kept signal of this name. */
   readonly signalKept: (name: string) => KeptSignal | undefined;
   /** The fault that the nearest enclosing handler has caught. */

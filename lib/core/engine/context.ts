@@ -83,6 +83,14 @@ export class ActivityContext implements Context {
     return (template: Template) => fill(template, scopeOf(program, subject, state, this.reader));
   }
 
+  get evaluateWith(): Context['evaluateWith'] {
+    const { program, subject, state } = this.builder;
+    return (template, output) => {
+      const scope = scopeOf(program, subject, state, this.reader);
+      return fill(template, { ...scope, steps: { ...scope.steps, [this.builder.node(this.path).name]: output } });
+    };
+  }
+
   get signalKept(): Context['signalKept'] {
     return (name): KeptSignal | undefined => this.builder.state.signals?.find((signal) => signal.name === name);
   }

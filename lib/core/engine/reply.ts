@@ -7,7 +7,7 @@ import { nodeAt } from '#core/definition/program';
 import { answerCanceled } from './cancellation.ts';
 import { runJobs } from './jobs.ts';
 import { recordable } from './size-limit.ts';
-import { isDefiniteRefusal, refusedOutput } from './step-replies.ts';
+import { isDefiniteRefusal, refusedAnswer } from './step-replies.ts';
 import { orderTime } from './suspension.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
 import { apply } from './verbs.ts';
@@ -91,14 +91,15 @@ function requestedPath(builder: TransitionBuilder, requestId: string): string | 
 function lateSuccess(builder: TransitionBuilder, { requestId, reply: given }: Replied): string | undefined {
   const path = stepOfRequest(builder.subject.orderId, requestId);
   const activity = path === undefined ? undefined : builder.state.activities[path];
-  if (path === undefined || !activity || activity.reply || given.status !== 'succeeded' || refusedOutput(given.output)) return undefined;
+  if (path === undefined || !activity || activity.reply || given.status !== 'succeeded') return undefined;
+  const node = builder.node(path);
+  if (isRemote(node) && refusedAnswer(node, given.output, builder.context(path))) return undefined;
   const step = builder.stepAt(path);
   if (!step) return undefined;
   // The order is blocked because this very output does not fit into the state.
   if (recordable(builder, path, given) !== given) return undefined;
   if (generationOf(requestId) !== step.generation || attemptOf(requestId) > step.attempt) return undefined;
   if (step.mode) return step.phase === 'requested' || step.phase === 'waitingToRetry' ? path : undefined;
-  const node = builder.node(path);
   const isBlocked = step.phase === 'unknown' && activity.awaitsPerson === true;
   const isOnce = node.activity === 'step' && node.atMostOnce === true && step.phase === 'requested';
   return isBlocked || isOnce ? path : undefined;

@@ -1,7 +1,9 @@
+import type { RemoteStep } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import { engineFault, engineFaults, type Fault, shortType } from '#core/data/fault';
 import { fits, type Json, utf8Bytes } from '#core/data/json';
 import { limits } from '#core/definition/definition';
+import type { Context } from './behavior.ts';
 
 const reasonMax = 200;
 /** Types that say no more than the message. */
@@ -28,6 +30,20 @@ export const rejection = ({ message, deadLetter, outcomeUnknown }: Extract<StepR
 /** Returns the fault of a reply that is no success. */
 export const faultIn = (reply: Exclude<StepReply, { status: 'succeeded' }>): Fault =>
   reply.status === 'failed' ? reply.fault : rejection(reply);
+
+/** Returns a fault if an output is too large, or is not what the workflow expects of it (F-137). */
+export function refusedAnswer(
+  { expects }: Pick<RemoteStep, 'expects'>,
+  output: Json,
+  { evaluateWith }: Pick<Context, 'evaluateWith'>,
+): Fault | undefined {
+  const tooLarge = refusedOutput(output);
+  if (tooLarge || !expects) return tooLarge;
+  const met = evaluateWith(expects.condition, output);
+  if (!met.ok) return { ...met.fault, outcomeUnknown: true };
+  if (met.value === true) return undefined;
+  return engineFault(engineFaults.invalidReply, `The answer is not what the workflow expects: ${expects.what}.`, { outcomeUnknown: true });
+}
 
 /** Returns a fault if an output is larger than the state may store. */
 export function refusedOutput(output: Json): Fault | undefined {

@@ -1,6 +1,6 @@
 import { behaviorOf } from '#core/activities/index';
 import { parseExpression } from '#core/definition/expression';
-import { expressionsIn, type Program } from '#core/definition/program';
+import { expressionsIn, isOfOutput, type Program } from '#core/definition/program';
 import { undoneBy } from '#core/engine/replay';
 
 /** Returns the paths of the activities whose expressions read the output of a step of this name, and of undos that do. */
@@ -8,7 +8,10 @@ export const readersOf = (program: Program, name: string): readonly string[] =>
   [...program.nodes].flatMap(([path, node]) =>
     behaviorOf(node.activity)
       .templates(node)
-      .some((template) => [...expressionsIn(template)].some(({ text }) => reads(text, name)))
+      .some(
+        (template) =>
+          !(node.name === name && isOfOutput(node, template)) && [...expressionsIn(template)].some(({ text }) => reads(text, name)),
+      )
       ? [path]
       : [],
   );
