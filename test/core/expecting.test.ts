@@ -1,18 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  atMost,
-  check,
-  compensate,
-  defineAgent,
-  defineApp,
-  defineWorkflow,
-  type Expr,
-  greaterThan,
-  InvalidReply,
-  operation,
-  sequence,
-} from 'redress';
+import { atMost, check, compensate, defineAgent, defineWorkflow, type Expr, greaterThan, InvalidReply, operation, sequence } from 'redress';
 import { given, rehearse } from 'redress/testing';
 import * as z from 'zod';
 import type { JsonObject } from '#core/data/json';
