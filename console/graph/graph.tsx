@@ -129,7 +129,8 @@ const Lines = ({ of: { lines }, x, y, anchor }: LinesProps) => (
         x={x}
         y={y - ((lines.length - 1) * lineHeight) / 2 + 4 + index * lineHeight}
       >
-        {shown(text)}
+        {/* The space parts the lines for who hears them. */}
+        {`${shown(text)} `}
       </text>
     ))}
   </>
@@ -170,7 +171,7 @@ function Box({ box, look, isChosen, choose }: BoxProps): VNode | null {
 
 function Followed({ box, look, isChosen, choose }: BoxProps & { look: Look }) {
   const { node, text, left, top, width, height } = box;
-  const { path = '', title } = node;
+  const { path = '' } = node;
   const press = choose && (() => choose(path));
   return (
     <g
@@ -180,7 +181,8 @@ function Followed({ box, look, isChosen, choose }: BoxProps & { look: Look }) {
             role: 'button',
             tabIndex: 0,
             'aria-pressed': isChosen,
-            'aria-label': `${title}: ${look.word}`,
+            // It begins with the visible text, so that a person can say it.
+            'aria-label': `${text.lines.map((line) => line.text).join(' ')} ${look.says}: ${look.word}`,
             'data-path': path,
             onClick: press,
             onKeyDown: (event: KeyboardEvent) => {
@@ -199,7 +201,7 @@ function Followed({ box, look, isChosen, choose }: BoxProps & { look: Look }) {
         d={icons[look.icon]}
         stroke-dasharray={look.icon === 'idle' ? '2.2 2.2' : undefined}
       />
-      <Lines of={text} x={left + 36} y={top + height / 2} anchor="start" />
+      <Lines of={text} x={left + 36} y={top + height / 2} anchor="start" />{' '}
       <text class="says" text-anchor="end" x={left + width - 11} y={top + height / 2 - ((text.lines.length - 1) * lineHeight) / 2 + 4}>
         {look.says}
       </text>

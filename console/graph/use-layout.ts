@@ -8,6 +8,8 @@ import type { Workflow } from '../api/types.ts';
 export interface Drawn {
   readonly workflow: Workflow;
   readonly layout: Layout;
+  /** Without the undo operations, for a small place. */
+  readonly compact: Layout;
 }
 
 const known = new Map<string, Promise<Drawn>>();
@@ -16,8 +18,15 @@ const room = 112;
 
 async function drawn(path: string): Promise<Drawn> {
   const [workflow, { layOut }] = await Promise.all([get<Workflow>(path), import('#diagrams/layout')]);
-  return { workflow, layout: layOut({ items: workflow.graph as unknown as readonly DrawnItem[] }, room) };
+  const items = workflow.graph as unknown as readonly DrawnItem[];
+  return { workflow, layout: layOut({ items }, room), compact: layOut({ items: withoutUndos(items) }, room) };
 }
+
+const withoutUndos = (items: readonly DrawnItem[]): readonly DrawnItem[] =>
+  items.flatMap((item): readonly DrawnItem[] => {
+    if (item.item === 'frame') return [{ ...item, items: withoutUndos(item.items) }];
+    return item.kind === 'undo' ? [] : [item];
+  });
 
 /** Reads and lays out a definition. Null: the system does not have it, or it cannot be read. */
 export function useDrawn({ name, version }: { readonly name: string; readonly version: number }): Drawn | null | undefined {

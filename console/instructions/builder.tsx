@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '#core/data/json';
 import { connection, Problem, post } from '../api/client.ts';
 import { has, person } from '../api/session.ts';
@@ -60,6 +60,10 @@ export function Builder(props: Props) {
   const errors = [...(checked?.result.refusals ?? []), ...(problem?.errors ?? [])].flatMap(({ pointer, detail }) =>
     pointer ? [{ pointer, detail }] : [],
   );
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!isPartOfPage) focusFirst(section.current);
+  }, []);
   useKeys(
     [
       { key: 'c', what: 'Check the instruction', run: doCheck },
@@ -69,7 +73,7 @@ export function Builder(props: Props) {
     [doCheck, apply, canApply, close],
   );
   return (
-    <section class="panel build" aria-label={`${name}: an instruction for ${shortId(order.orderId)}`}>
+    <section class="panel build" ref={section} aria-label={`${name}: an instruction for ${shortId(order.orderId)}`}>
       <header>
         <h2>{name}</h2>
         {!isPartOfPage && (
@@ -163,6 +167,12 @@ export function Builder(props: Props) {
       </div>
     </section>
   );
+}
+
+/** Moves the focus to the first value, so that a person can type at once. A phone would open its keyboard over the page. */
+function focusFirst(form: HTMLElement | null): void {
+  if (matchMedia('(pointer: coarse)').matches) return;
+  form?.querySelector<HTMLElement>('.body :is(input, textarea, select):not(#instruct-kind)')?.focus();
 }
 
 const callOf = ({ orderId, rev }: Order, checked: Checked | undefined) => ({

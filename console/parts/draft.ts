@@ -45,7 +45,8 @@ export function useDraft<T extends { readonly [field: string]: Json }>(key: stri
     value: kept.value,
     change(changes) {
       kept.value = { ...kept.peek(), ...changes };
-      keep(key, kept.peek());
+      // Only what was typed is kept: the initial values may hold data of the order.
+      keep(key, Object.fromEntries(Object.entries(kept.peek()).filter(([field, value]) => value !== initial[field])));
     },
     discard() {
       drafts.delete(key);

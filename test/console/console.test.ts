@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import chromium from '@sparticuz/chromium';
 import axe from 'axe-core';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+import { hostileTexts } from './hostile-texts.ts';
 
 /*
  * The console in a real browser, on a whole system with its sample orders. CHROMIUM_PATH names another browser than the one of the
@@ -18,6 +19,7 @@ const node = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'];
 const data = mkdtempSync(join(tmpdir(), 'redress-console-'));
 
 let link = '';
+let url = '';
 let stop = (): void => {};
 let browser: Browser;
 let page: Page;
@@ -36,10 +38,11 @@ before(async () => {
       if (found && /\(address-invalid\).*blocked/.test(printed)) resolve(found);
     });
   });
+  url = new URL(link).origin;
   const executablePath = process.env['CHROMIUM_PATH'] ?? (await chromium.executablePath());
   browser = await playwright.launch({ executablePath, args: chromium.args, headless: true });
   page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  page.setDefaultTimeout(5_000);
+  page.setDefaultTimeout(15_000);
 });
 
 after(async () => {
@@ -57,23 +60,121 @@ test('a link of the machine signs in, and the token is out of reach of scripts',
   assert.deepEqual(violations, []);
 });
 
-test('each screen has no violation of axe, in light and in dark', async () => {
+/** The order of the samples that waits for a person. */
+async function blockedOrder(): Promise<string> {
+  const found = await page.evaluate(async () => (await fetch('/orders?state=Error&reference=address-invalid', { referrerPolicy: 'same-origin' })).json());
+  return (found as { items: { orderId: string }[] }).items[0]?.orderId ?? '';
+}
+
+const show = async (path: string, on: Page = page): Promise<void> => {
+  await on.evaluate((hash) => (globalThis as unknown as { location: { hash: string } }).location.hash = hash, `#${path}`);
+  await on.locator('main h1').waitFor();
+};
+
+test('each screen has no violation of axe, in light, in dark and on a phone', async () => {
   const found: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    for (const path of ['/', '/orders', '/exceptions', '/agents', '/audit']) {
-      await page.evaluate(`location.hash = '#${path}'`);
-      await page.locator('main h1').waitFor();
-      found.push(...(await violationsOf(page)).map((violation) => `${colorScheme} ${path}: ${violation}`));
-    }
+  const order = `/orders/${await blockedOrder()}`;
+  const parts = ['', '?tab=Timeline', '?do=replace-input'].map((part) => `${order}${part}`);
+  for (const path of ['/', '/orders', '/exceptions', '/bulk/new?state=Error', '/rules/new', '/agents', '/audit', ...parts]) {
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    await show(path);
+    found.push(...(await violationsOf(page)).map((violation) => `light ${path}: ${violation}`));
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    found.push(...(await violationsOf(page, ['color-contrast'])).map((violation) => `dark ${path}: ${violation}`));
   }
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const path of ['/', '/orders', ...parts]) {
+    await show(path);
+    const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+    found.push(...(isWide ? [`phone ${path}: the page is wider than the screen`] : []));
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
   assert.deepEqual(found, []);
 });
 
+test('with reduced motion nothing moves', async () => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await show('/orders');
+  assert.deepEqual(await page.evaluate('document.getAnimations().map((each) => each.animationName ?? each.transitionProperty)'), []);
+});
+
+test('an operator checks and applies an instruction with the keyboard alone', async () => {
+  await show('/');
+  const press = async (...keys: readonly string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  await press('g', 'o');
+  await page.getByRole('heading', { name: 'Orders' }).waitFor();
+  await press('/');
+  await page.keyboard.type('address-invalid');
+  await page.getByRole('option', { name: /address-invalid/ }).waitFor();
+  await press('Enter');
+  await page.getByText('A person decides how').waitFor();
+  await press('.');
+  await page.getByRole('dialog').waitFor();
+  await press('k');
+  await page.keyboard.type('I have called the customer');
+  await press('Escape', 'c');
+  await page.getByText('This is what it would do').waitFor();
+  await press('Control+Enter');
+  await page.getByText('Applied: Acknowledge.').first().waitFor();
+  const { items } = (await page.evaluate(
+    async (path) => (await fetch(path, { referrerPolicy: 'same-origin' })).json(),
+    `/orders/${await blockedOrder()}/history?limit=100`,
+  )) as { items: { type: string; kind?: string; reason?: string }[] };
+  const given = items.find(({ type }) => type === 'InstructionGiven');
+  assert.deepEqual([given?.kind, given?.reason], ['acknowledge', 'I have called the customer']);
+});
+
+test('the text of an unsent instruction survives a reload of the page', async () => {
+  await show(`/orders/${await blockedOrder()}?do=suspend`);
+  const reason = page.getByRole('region', { name: /^Suspend/ }).getByLabel('Reason, for the audit');
+  await reason.fill('stock is counted');
+  await page.reload();
+  await reason.waitFor();
+  assert.equal(await reason.inputValue(), 'stock is counted');
+});
+
+test('200 hostile texts stay texts, wherever the console shows them', async () => {
+  const token = execFileSync(process.execPath, [...node, `${root}lib/cli/main.ts`, 'token', '--role', 'client', '--client', 'acme', '--data', data], {
+    cwd: root,
+  });
+  const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/address-invalid.json`, 'utf8'));
+  const order = sample.order ?? sample;
+  const ids: string[] = [];
+  for (const half of [hostileTexts.slice(0, 100), hostileTexts.slice(100)]) {
+    const items = half.map((sku) => ({ sku, quantity: 1, unitPrice: 1 }));
+    const response = await fetch(`${url}/orders`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${String(token).trim()}`, 'content-type': 'application/json', 'idempotency-key': `hostile-${ids.length}` },
+      body: JSON.stringify({ order: { ...order, items, address: { ...order.address, name: half[0] } }, reference: half[1] }),
+    });
+    assert.equal(response.status, 202, await response.clone().text());
+    const { orderId } = (await response.json()) as { orderId: string };
+    ids.push(orderId);
+  }
+  const errors: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  page.on('dialog', (dialog) => errors.push(dialog.message()));
+  for (const path of ['/orders', ...ids.flatMap((id) => [`/orders/${id}?tab=Data`, `/orders/${id}`, `/orders/${id}?tab=History`])]) {
+    await show(path);
+    const strange = await page.evaluate(
+      'document.querySelectorAll("main :is(img, script, iframe, object, embed, link, style, form, base, math, video)").length + (globalThis.hostile ?? 0)',
+    );
+    assert.equal(strange, 0, path);
+  }
+  await show(`/orders/${ids[0]}?tab=Data`);
+  const folded = page.getByRole('button', { name: 'Unfold 100 values' });
+  await folded.click();
+  const text = await page.locator('main').innerText();
+  assert.equal(hostileTexts.slice(0, 100).filter((each) => !/[^ -~]/.test(each) && !text.includes(each)).length, 0);
+  assert.deepEqual(errors, []);
+});
+
 /** Returns the rules of axe that the page violates, each with the first element. */
-async function violationsOf(on: Page): Promise<readonly string[]> {
+async function violationsOf(on: Page, rules?: readonly string[]): Promise<readonly string[]> {
   // The policy of the page forbids evaluated scripts; the protocol of the browser does not go through it.
   await on.evaluate(axe.source);
-  const { violations } = (await on.evaluate('axe.run()')) as { violations: { id: string; nodes: { html: string }[] }[] };
+  const { violations } = (await on.evaluate(`axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ''})`)) as { violations: { id: string; nodes: { html: string }[] }[] };
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
 }

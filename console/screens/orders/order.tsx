@@ -10,7 +10,7 @@ import { useKeys } from '../../parts/keys.ts';
 import { Loaded } from '../../parts/states.tsx';
 import { Ago, At, Countdown, Said, shortId } from '../../parts/text.tsx';
 import { copy } from '../../parts/toast.tsx';
-import { go, href, orderLink, queried, setQuery } from '../../router.ts';
+import { go, href, orderLink, place, queried, setQuery } from '../../router.ts';
 import { AppliedNote, useApplied } from './applied.tsx';
 import { GraphTab } from './graph-tab.tsx';
 import { LockDialog, LockNote } from './lock.tsx';
@@ -46,6 +46,7 @@ function Whole({ order, refresh }: { order: Order; refresh: () => void }) {
     setOpen(undefined);
     setQuery({ tab: undefined, do: kind, at });
   };
+  useEffect(() => setOpen(undefined), [place.value]);
   const isOver = order.processState === 'Processed';
   const mayAct = has('operator') && !isOver;
   useKeys(
