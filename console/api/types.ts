@@ -6,6 +6,7 @@ import type * as exceptions from '#api/schemas/exceptions';
 import type * as instructions from '#api/schemas/instructions';
 import type * as orders from '#api/schemas/orders';
 import type * as rules from '#api/schemas/rules';
+import type * as tasks from '#api/schemas/tasks';
 import type * as workflows from '#api/schemas/workflows';
 
 /** The answers of the API, from the schemas that `/openapi.json` shows. The console reads what operators and viewers see. */
@@ -32,6 +33,9 @@ export type BulkItem = z.output<typeof bulk.BulkItem>;
 
 export type Rule = z.output<typeof rules.Rule>;
 export type RuleVersion = z.output<typeof rules.RuleVersion>;
+
+export type Task = z.output<typeof tasks.Task>;
+export type WholeTask = z.output<typeof tasks.WholeTask>;
 
 export type Channel = z.output<typeof channels.ChannelState>;
 export type AuditEntry = z.output<typeof audit.AuditEntry>;

@@ -15,6 +15,7 @@ export interface Screen {
 
 export const screens: readonly Screen[] = [
   { path: '', name: 'Home', icon: 'home', group: 'work', key: 'h', load: () => import('./home.tsx') },
+  { path: 'tasks', name: 'Tasks', icon: 'tasks', group: 'work', key: 't', load: () => import('./tasks.tsx') },
   { path: 'exceptions', name: 'Exceptions', icon: 'layers', group: 'work', key: 'e', load: () => import('./exceptions.tsx') },
   { path: 'orders', name: 'Orders', icon: 'list', group: 'work', key: 'o', load: () => import('./orders.tsx') },
   { path: 'bulk', name: 'Bulk runs', icon: 'many', group: 'work', key: 'b', load: () => import('./bulk.tsx') },

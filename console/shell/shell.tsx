@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { connection, serverNow } from '../api/client.ts';
+import { usePoll } from '../api/poll.ts';
 import { person, roleOf, signOut } from '../api/session.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useKeys } from '../parts/keys.ts';
@@ -10,7 +11,7 @@ import { Toasts } from '../parts/toast.tsx';
 import { go, href } from '../router.ts';
 import { groups, type Screen, screens } from '../screens/index.ts';
 import { clockTime, inUtc, now } from '../time.ts';
-import { counts } from './counts.ts';
+import { counts, setCount } from './counts.ts';
 import { Help } from './help.tsx';
 import { Palette } from './palette.tsx';
 import { theme, turnTheme } from './theme.ts';
@@ -24,6 +25,7 @@ const close = (): void => {
 /** The rail, the top bar and the keys around a screen. */
 export function Shell({ screen, children }: { screen: Screen | undefined; children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
+  useTaskCount();
   useKeys(
     [
       { key: '?', what: 'Show the keys', run: () => (overlay.value = 'help') },
@@ -53,6 +55,14 @@ export function Shell({ screen, children }: { screen: Screen | undefined; childr
       {overlay.value === 'help' && <Help close={close} />}
     </>
   );
+}
+
+/** Counts the open tasks for the badge, on every screen. */
+function useTaskCount(): void {
+  const { data } = usePoll<{ items: readonly unknown[]; next: string | null }>('/tasks?limit=100', 10_000);
+  useEffect(() => {
+    if (data) setCount('tasks', `${data.items.length}${data.next === null ? '' : '+'}`);
+  }, [data]);
 }
 
 const Rail = ({ screen }: { screen: Screen | undefined }) => (

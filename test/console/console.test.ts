@@ -55,19 +55,21 @@ test('a link of the machine signs in, and the token is out of reach of scripts',
   const violations: string[] = [];
   page.on('console', (message) => message.type() === 'error' && violations.push(message.text()));
   await page.goto(link);
-  await page.getByRole('heading', { name: /waits? for a person/ }).waitFor();
+  await page.getByRole('heading', { name: /tasks? waits? for a person/ }).waitFor();
   assert.equal(await page.evaluate('document.cookie + localStorage.length + sessionStorage.length'), '00');
   assert.deepEqual(violations, []);
 });
 
 /** The order of the samples that waits for a person. */
 async function blockedOrder(): Promise<string> {
-  const found = await page.evaluate(async () => (await fetch('/orders?state=Error&reference=address-invalid', { referrerPolicy: 'same-origin' })).json());
+  const found = await page.evaluate(async () =>
+    (await fetch('/orders?state=Error&reference=address-invalid', { referrerPolicy: 'same-origin' })).json(),
+  );
   return (found as { items: { orderId: string }[] }).items[0]?.orderId ?? '';
 }
 
 const show = async (path: string, on: Page = page): Promise<void> => {
-  await on.evaluate((hash) => (globalThis as unknown as { location: { hash: string } }).location.hash = hash, `#${path}`);
+  await on.evaluate((hash) => ((globalThis as unknown as { location: { hash: string } }).location.hash = hash), `#${path}`);
   await on.locator('main h1').waitFor();
 };
 
@@ -136,9 +138,13 @@ test('the text of an unsent instruction survives a reload of the page', async ()
 });
 
 test('200 hostile texts stay texts, wherever the console shows them', async () => {
-  const token = execFileSync(process.execPath, [...node, `${root}lib/cli/main.ts`, 'token', '--role', 'client', '--client', 'acme', '--data', data], {
-    cwd: root,
-  });
+  const token = execFileSync(
+    process.execPath,
+    [...node, `${root}lib/cli/main.ts`, 'token', '--role', 'client', '--client', 'acme', '--data', data],
+    {
+      cwd: root,
+    },
+  );
   const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/address-invalid.json`, 'utf8'));
   const order = sample.order ?? sample;
   const ids: string[] = [];
@@ -146,7 +152,11 @@ test('200 hostile texts stay texts, wherever the console shows them', async () =
     const items = half.map((sku) => ({ sku, quantity: 1, unitPrice: 1 }));
     const response = await fetch(`${url}/orders`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${String(token).trim()}`, 'content-type': 'application/json', 'idempotency-key': `hostile-${ids.length}` },
+      headers: {
+        authorization: `Bearer ${String(token).trim()}`,
+        'content-type': 'application/json',
+        'idempotency-key': `hostile-${ids.length}`,
+      },
       body: JSON.stringify({ order: { ...order, items, address: { ...order.address, name: half[0] } }, reference: half[1] }),
     });
     assert.equal(response.status, 202, await response.clone().text());
@@ -175,6 +185,8 @@ test('200 hostile texts stay texts, wherever the console shows them', async () =
 async function violationsOf(on: Page, rules?: readonly string[]): Promise<readonly string[]> {
   // The policy of the page forbids evaluated scripts; the protocol of the browser does not go through it.
   await on.evaluate(axe.source);
-  const { violations } = (await on.evaluate(`axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ''})`)) as { violations: { id: string; nodes: { html: string }[] }[] };
+  const { violations } = (await on.evaluate(`axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ''})`)) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
 }

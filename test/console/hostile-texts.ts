@@ -73,5 +73,7 @@ const signs = [
 
 /** Exactly 200 texts: every one of the above, alone and with neighbors that could change its meaning. */
 const alone = [...markup, ...templates, ...signs];
-const mixed = alone.flatMap((text) => [`${text}'"`, `"}]${text}`, `${text} ${text}`.slice(0, 1_024)]).filter((text) => text.length <= 1_024);
+const mixed = alone
+  .flatMap((text) => [`${text}'"`, `"}]${text}`, `${text} ${text}`.slice(0, 1_024)])
+  .filter((text) => text.length <= 1_024);
 export const hostileTexts: readonly string[] = [...alone, ...mixed].slice(0, 200);

@@ -193,6 +193,11 @@ function Sentence({ order, history, instruct }: { order: Order; history: History
           {`${kinds.resume.name}…`}
         </button>
       )}
+      {order.taskId !== undefined && order.processState !== 'Processed' && (
+        <a class="btn bare" href={href(`/tasks/${order.taskId}`)}>
+          Open the task
+        </a>
+      )}
       {isBlocked && has('operator') && (
         <button class="btn go" type="button" onClick={() => instruct(decide, order.fault?.source ?? undefined)}>
           {order.fault?.type === 'OperatorAsked' ? 'Answer' : 'Decide'}

@@ -1,0 +1,173 @@
+import { apiPath, Problem, post } from '../api/client.ts';
+import { type Pages, usePages } from '../api/poll.ts';
+import { has } from '../api/session.ts';
+import type { Task } from '../api/types.ts';
+import { Icon } from '../parts/icon.tsx';
+import { useKeys } from '../parts/keys.ts';
+import { Empty, Loaded, PageHead } from '../parts/states.tsx';
+import { Ago, Countdown, Said, shortId } from '../parts/text.tsx';
+import { toast } from '../parts/toast.tsx';
+import { useRows } from '../parts/use-rows.ts';
+import { go, href, place, queried } from '../router.ts';
+import { TaskScreen } from './tasks/task.tsx';
+import { askOf, isMine, kindLooks, lookOfKind } from './tasks/text.ts';
+
+type Query = { readonly [name: string]: string };
+
+const tabs: readonly (readonly [id: string, name: string, query: Query])[] = [
+  ['', 'All', {}],
+  ['mine', 'Mine', { assignee: 'me' }],
+  ['groups', 'My groups', { group: 'mine' }],
+  ['nobody', 'Unassigned', { assignee: 'none' }],
+  ['late', 'Late', { overdue: 'true' }],
+  ['resolved', 'Resolved', { state: 'resolved' }],
+];
+
+/** The people's inbox, or one task. */
+export default function Tasks() {
+  const id = place.value.parts[1];
+  return id === undefined ? <TaskList /> : <TaskScreen key={id} id={id} />;
+}
+
+function TaskList() {
+  const tab = queried('show');
+  const [, , query] = tabs.find(([id]) => id === tab) ?? tabs[0] ?? ['', '', {}];
+  const fingerprint = queried('fingerprint');
+  const tasks = usePages<Task>(apiPath('/tasks', { ...query, fingerprint, limit: 50 }), ({ id }) => id, 4_000);
+  const rows = useRows(tasks.items.map(({ id }) => `/tasks/${id}`));
+  const next = tasks.items.find(({ state }) => state === 'open');
+  const claimNext = (): void => {
+    if (next) claim(next);
+  };
+  useKeys(
+    [
+      { key: 'l', what: 'Load more tasks', run: tasks.more },
+      { key: 'n', what: 'Claim the next task', run: claimNext },
+      ...tabs.map(([id, name], index) => ({ key: String(index + 1), what: `Show ${name}`, run: () => go('/tasks', { show: id }) })),
+    ],
+    [tasks.more, next?.id],
+  );
+  return (
+    <>
+      <PageHead title="Tasks" lede={fingerprint === '' ? undefined : 'alike ones'}>
+        {has('operator') && (
+          <button class="btn" type="button" disabled={next === undefined} onClick={claimNext}>
+            Claim the next <kbd>n</kbd>
+          </button>
+        )}
+      </PageHead>
+      <div class="panel">
+        <nav class="tabs" aria-label="Tasks">
+          {tabs.map(([id, name]) => (
+            <a key={id} href={href('/tasks', { show: id, fingerprint })} aria-current={id === tab ? 'true' : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
+        <div class="bar">
+          {fingerprint !== '' && (
+            <a class="filter" href={href('/tasks', { show: tab })}>
+              <span class="muted">group</span> {fingerprint} <Icon name="cancel" />
+            </a>
+          )}
+          <span class="legend end">
+            {kindLooks.map(({ icon, tone, name }) => (
+              <span key={name}>
+                <Icon name={icon} tone={tone} />
+                {name}
+              </span>
+            ))}
+          </span>
+        </div>
+        <Loaded polled={tasks} what="The tasks" rows={10}>
+          {() =>
+            tasks.items.length === 0 ? (
+              <NoTask tab={tab} hasMore={tasks.hasMore} />
+            ) : (
+              <Table tasks={tasks.items} at={rows.at} table={rows.table} />
+            )
+          }
+        </Loaded>
+        <Foot tasks={tasks} isResolved={tab === 'resolved'} />
+      </div>
+    </>
+  );
+}
+
+/** Claims a task, and opens it. A second person is told who has it. */
+function claim(task: Task): void {
+  post(`/tasks/${task.id}/claim`, undefined).then(
+    () => go(`/tasks/${task.id}`),
+    (error: unknown) => toast(error instanceof Problem ? `${error.message} ${error.detail}` : String(error), 'stop'),
+  );
+}
+
+const NoTask = ({ tab, hasMore }: { tab: string; hasMore: boolean }) =>
+  hasMore ? (
+    <Empty title="None so far.">
+      <p>Load more to look further.</p>
+    </Empty>
+  ) : (
+    <Empty title={tab === '' ? 'Nobody is needed.' : 'No task here.'} icon="done">
+      <p>{tab === '' ? 'No order waits for a person.' : 'Other tabs may have some.'}</p>
+    </Empty>
+  );
+
+const Foot = ({ tasks: { items, hasMore, loading, more }, isResolved }: { tasks: Pages<Task>; isResolved: boolean }) => (
+  <footer class="row between">
+    <span>{`${hasMore ? 'The first' : 'All'} ${items.length}, ${isResolved ? 'newest first' : 'due first'}`}</span>
+    {hasMore && (
+      <button class="btn bare sm" type="button" disabled={loading} onClick={more}>
+        Load more <kbd>l</kbd>
+      </button>
+    )}
+  </footer>
+);
+
+const Table = ({ tasks, at, table }: { tasks: readonly Task[]; at: number; table: object }) => (
+  <table class="list" {...table}>
+    <thead>
+      <tr>
+        <th>
+          <span class="vh">Kind</span>
+        </th>
+        <th>What is asked</th>
+        <th>Order</th>
+        <th>Group</th>
+        <th>Who has it</th>
+        <th class="num">Reminders</th>
+        <th class="num">Due</th>
+      </tr>
+    </thead>
+    <tbody>
+      {tasks.map((task, index) => {
+        const look = lookOfKind(task);
+        return (
+          <tr key={task.id} class={at === index ? 'cursor' : ''}>
+            <td class="fit" title={look.name}>
+              <Icon name={look.icon} tone={look.tone} />
+            </td>
+            <td>
+              <a class="cell" href={href(`/tasks/${task.id}`)}>
+                <Said>{askOf(task)}</Said>
+              </a>
+            </td>
+            <td class="fit mono soft">{task.orderId === undefined ? 'no order' : shortId(task.orderId)}</td>
+            <td class="fit soft lo">{task.group !== undefined && <Said>{task.group}</Said>}</td>
+            <td class="fit" data-l="has it">
+              {isMine(task) ? <b>you</b> : task.assignee === undefined ? <span class="muted">nobody</span> : <Said>{task.assignee}</Said>}
+            </td>
+            <td class="fit num soft lo">{task.reminders > 0 ? task.reminders : ''}</td>
+            <td class="fit num">
+              {task.state === 'resolved' ? (
+                <span class="soft">{task.resolution ? <Ago at={task.resolution.at} /> : ''} ago</span>
+              ) : (
+                <Countdown until={task.dueAt} />
+              )}
+            </td>
+          </tr>
+        );
+      })}
+    </tbody>
+  </table>
+);
