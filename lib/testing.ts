@@ -10,6 +10,7 @@ export type {
   Purpose,
   QuestionStubs,
   Rehearsal,
+  RehearsalOptions,
   RehearsedOutcome,
   RehearsedStep,
   RehearsedWait,

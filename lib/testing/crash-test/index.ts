@@ -1,4 +1,5 @@
 import { type AnyAgent, agentDefinitionOf } from '#authoring/agent';
+import type { AppRule } from '#authoring/rule';
 import { calledIn, type Workflow } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
@@ -24,6 +25,8 @@ export interface CrashTestOptions<I = unknown> {
    * Agents whose own operations run, against services that the test provides. Other operations answer with values made from their schemas.
    */
   readonly real?: readonly AnyAgent[];
+  /** The rules of the app. The schedulers ask them as in production. */
+  readonly rules?: readonly AppRule[];
   /** Called before each run, to reset the test's own stand-ins. */
   beforeEach?(): void | Promise<void>;
   /** Called after each run, when everything rests. If it throws, that run fails. */
@@ -142,10 +145,19 @@ function crashRuleOf(stubs: Stub): Rule {
 function scenarioOf(
   workflow: WorkflowDefinition,
   agents: readonly AnyAgent[],
-  { order, stubs = [], real = [], variables = {}, writesAndSendsAtomically = false, downSeconds = 1, cancelAfterSeconds }: CrashTestOptions,
+  {
+    order,
+    stubs = [],
+    real = [],
+    rules,
+    variables = {},
+    writesAndSendsAtomically = false,
+    downSeconds = 1,
+    cancelAfterSeconds,
+  }: CrashTestOptions,
 ): Scenario {
   return {
-    app: { workflows: withCalled(workflow), agents: agents.map(agentDefinitionOf) },
+    app: { workflows: withCalled(workflow), agents: agents.map(agentDefinitionOf), ...(rules ? { rules } : {}) },
     order: order === undefined ? sampleOfJson(workflow.order, 'order') : (JSON.parse(JSON.stringify(order)) as Json),
     rules: [stubs].flat().map(crashRuleOf),
     real: new Set(real.map((agent) => agentDefinitionOf(agent).name)),

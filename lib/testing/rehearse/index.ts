@@ -2,7 +2,7 @@ import { every } from './fault-matrix.ts';
 import { rehearse as once } from './rehearse.ts';
 
 export type { FaultMatrix, FaultRow } from './fault-matrix.ts';
-export type { Rehearsal, RehearsedOutcome, RehearsedStep, RehearsedWait } from './rehearse.ts';
+export type { Rehearsal, RehearsalOptions, RehearsedOutcome, RehearsedStep, RehearsedWait } from './rehearse.ts';
 export type {
   OperationStubs,
   PartOf,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { advance, type Transition } from '#core/advance';
+import { advance, type Subject, type Transition } from '#core/advance';
 import type { RequestCommand } from '#core/data/command';
 import type { Event, EventContent } from '#core/data/event';
 import type { CoreFact } from '#core/data/journal';
@@ -32,13 +32,13 @@ export class Player {
   state: State = initialState;
   epoch = 1;
   waiter: Waiter | undefined;
-  private readonly order: Json;
+  readonly subject: Subject;
   private readonly computes: boolean;
 
   constructor(workflow: WorkflowDefinition, order: Json, { orderId, prefix, label }: Pick<Player, 'orderId' | 'prefix' | 'label'>) {
     this.program = programOf(workflow);
-    this.order = order;
     this.orderId = orderId;
+    this.subject = { orderId, order };
     this.prefix = prefix;
     this.label = label;
     this.supervision = new Supervision(this.program);
@@ -52,7 +52,7 @@ export class Player {
   happen(happening: EventContent, at: number): Transition {
     const event = { ...happening, at, epoch: this.epoch } as Event;
     const before = this.state;
-    const play = () => advance(this.program, { orderId: this.orderId, order: this.order }, before, event);
+    const play = () => advance(this.program, this.subject, before, event);
     const transition = play();
     if (this.computes) checkPurity(this.program, transition.facts, play().facts);
     this.state = transition.state;

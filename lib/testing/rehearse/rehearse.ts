@@ -1,3 +1,4 @@
+import type { AppRule } from '#authoring/rule';
 import type { Command } from '#core/data/command';
 import type { Fault } from '#core/data/fault';
 import type { CoreFact } from '#core/data/journal';
@@ -64,6 +65,21 @@ export interface Rehearsal {
   why(): string;
 }
 
+/** Further parts of the app that a rehearsal plays. */
+export interface RehearsalOptions {
+  /** The rules to ask about exceptions. Those in dry-run do nothing. */
+  readonly rules: readonly AppRule[];
+}
+
 /** Rehearses a workflow in virtual time on the core alone, without queues, agents or a store. */
-export const rehearse = (workflow: WorkflowDefinition, order: Json, ...stubs: readonly Stub[]): Rehearsal =>
-  new World(workflow, order, stubs.map(ruleOf)).play();
+export function rehearse(
+  workflow: WorkflowDefinition,
+  order: Json,
+  ...stubsAndOptions: readonly [...(readonly Stub[]), RehearsalOptions]
+): Rehearsal;
+export function rehearse(workflow: WorkflowDefinition, order: Json, ...stubs: readonly Stub[]): Rehearsal;
+export function rehearse(workflow: WorkflowDefinition, order: Json, ...given: readonly (Stub | RehearsalOptions)[]): Rehearsal {
+  const rules = given.flatMap((each) => ('rules' in each ? each.rules : []));
+  const stubs = given.filter((each): each is Stub => !('rules' in each));
+  return new World(workflow, order, stubs.map(ruleOf), rules).play();
+}

@@ -1,3 +1,4 @@
+import type { AppRule } from '#authoring/rule';
 import { outputOf, workflowsAgent } from '#core/data/child-order';
 import type { Command, RequestCommand } from '#core/data/command';
 import type { EventContent, StepReply } from '#core/data/event';
@@ -16,6 +17,7 @@ import { Effects } from './effects.ts';
 import { Player } from './player.ts';
 import { Recording } from './recording.ts';
 import type { Rehearsal } from './rehearse.ts';
+import { RehearsedRules } from './rules.ts';
 import { lastNamed, type Purpose, type Rule, type TestDecision } from './stubs.ts';
 import { type Due, nextDue } from './virtual-time.ts';
 
@@ -38,11 +40,13 @@ export class World {
   private readonly effects = new Effects();
   private readonly recording = new Recording();
   private readonly inbox: (() => void)[] = [];
+  private readonly rules: RehearsedRules;
   private readonly vainMax: number;
   private now = startAt;
   private events = 0;
 
-  constructor(workflow: WorkflowDefinition, order: Json, rules: readonly Rule[]) {
+  constructor(workflow: WorkflowDefinition, order: Json, rules: readonly Rule[], appRules: readonly AppRule[] = []) {
+    this.rules = new RehearsedRules(appRules);
     this.main = new Player(workflow, order, { orderId: 'rehearsal', prefix: '', label: '' });
     const answering = rules.filter(({ decision }) => decision === undefined);
     this.answers = new Answers(answering);
@@ -71,8 +75,17 @@ export class World {
     }
     for (const command of commands) this.send(player, command);
     for (const fact of facts) this.hear(player, fact);
+    this.askRules(player);
     this.outside.look(player, this.now);
     if (player.state.phase === 'closed' && player.waiter) this.inbox.push(() => this.children.ended(player));
+  }
+
+  /** Has the rules decide about the exception for which an order is blocked. */
+  private askRules(player: Player): void {
+    const ruled = this.rules.about(player, player === this.main ? this.recording.facts : [], this.now);
+    if (!ruled) return;
+    this.recording.tell(player, ruled.text);
+    for (const happening of ruled.happenings) this.happen(player, happening);
   }
 
   /** Advances time, unless the rehearsal is stuck and no answer, signal or decision is in transit. */
