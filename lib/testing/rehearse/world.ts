@@ -83,9 +83,8 @@ export class World {
   /** Has the rules decide about the exception for which an order is blocked. */
   private askRules(player: Player): void {
     const ruled = this.rules.about(player, player === this.main ? this.recording.facts : [], this.now);
-    if (!ruled) return;
-    this.recording.tell(player, ruled.text);
-    for (const happening of ruled.happenings) this.happen(player, happening);
+    if (ruled) this.recording.tell(player, ruled.text);
+    for (const happening of ruled?.happenings ?? []) this.happen(player, happening);
   }
 
   /** Advances time, unless the rehearsal is stuck and no answer, signal or decision is in transit. */

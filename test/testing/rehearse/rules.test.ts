@@ -63,7 +63,7 @@ describe('a rehearsal with rules', () => {
     assert.deepEqual([raised.outcome, raised.fault?.type], ['blocked', 'NoMoney']);
   });
 
-  test('timesPerOrder: a rule that acts three times in vain leaves the order to a person', () => {
+  test('timesPerOrder: a rule that acts three times without effect leaves the order to a person', () => {
     const run = rehearse(buy, order, always, { rules: [defineRule('again', { ...about, action: { kind: 'retry' } })] });
     assert.deepEqual([run.outcome, run.fault?.type], ['blocked', 'Engine/RuleStopped']);
     assert.equal(run.steps.filter(({ path }) => path === 'order/charge').length, 4);
