@@ -1,18 +1,21 @@
 import { allSettledOrThrow } from '#ports/util/all-settled';
 import { createDigests } from '#roles/audit/digests';
+import { createOverviewKeeper } from '#roles/overview/keeper';
 import { createSupervisor, type SupervisorPass } from '#roles/supervisor/supervisor';
 import type { FunctionContext, Invocation } from '#runtime/function';
-import { replyQueuesOf, type SupervisorTask } from '#runtime/topology';
+import { replyQueuesOf, type SupervisorTask, watchedChannelsOf } from '#runtime/topology';
 
 /** Runs the supervisor on its schedules. A missed run loses no work: the next pass finds the due orders, and the next sweep continues where the last one stopped. */
 export const create = ({ system }: FunctionContext) => {
   const { config, app, ...ports } = system;
   const { clock } = ports;
+  const { overviewPeriodMs: everyMs } = config;
   const supervisor = createSupervisor({
     ...ports,
     clockToleranceMs: config.clockToleranceMs,
     periodMs: config.supervisorPeriodMs,
     replyQueues: replyQueuesOf(app),
+    overview: everyMs === undefined ? undefined : createOverviewKeeper({ ...ports, channels: watchedChannelsOf(app), everyMs }),
   });
 
   /** Repeats passes until the minute is over, because EventBridge schedules start at most once a minute. */

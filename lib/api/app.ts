@@ -4,6 +4,7 @@ import { StoreUnavailableError, UnreadableRecordError } from '#ports/errors';
 import { createAudit } from '#roles/audit/audit';
 import { createBulk } from '#roles/bulk/bulk';
 import { createSinceFrozen } from '#roles/bulk/since-frozen';
+import { createCurrentSteps } from '#roles/overview/steps';
 import { createRules } from '#roles/rules/rules';
 import { createClientRate } from '#roles/submission/client-rate';
 import { createTasks } from '#roles/tasks/tasks';
@@ -30,6 +31,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     bulk: createBulk(options),
     tasks: createTasks(options),
     sinceFrozen: createSinceFrozen(options),
+    steps: createCurrentSteps(options),
     clientRate: options.clientRate ?? createClientRate(options.config.clientOrdersPerSecond, options.clock),
   });
   const serve = createServing(options);

@@ -101,4 +101,8 @@ const exceptionView = (exception: ExceptionRecord) => {
 
 const handlingView = ({ at, ...handling }: Handling) => ({ ...handling, at: timeText(at) });
 
-const groupView = ({ firstAt, lastAt, ...group }: ExceptionGroup) => ({ ...group, firstAt: timeText(firstAt), lastAt: timeText(lastAt) });
+export const groupView = ({ firstAt, lastAt, ...group }: ExceptionGroup) => ({
+  ...group,
+  firstAt: timeText(firstAt),
+  lastAt: timeText(lastAt),
+});

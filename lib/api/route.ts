@@ -9,6 +9,7 @@ import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import type { Bulk } from '#roles/bulk/bulk';
 import type { SinceFrozen } from '#roles/bulk/since-frozen';
+import type { StepCounts } from '#roles/overview/steps';
 import type { Rules } from '#roles/rules/rules';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 import type { ClientRate } from '#roles/submission/client-rate';
@@ -58,6 +59,7 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
     readonly rules: Rules;
     readonly bulk: Bulk;
     readonly sinceFrozen: SinceFrozen;
+    readonly steps: () => Promise<StepCounts>;
     readonly tasks: Tasks;
   };
   readonly caller: Caller;

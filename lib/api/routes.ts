@@ -10,6 +10,7 @@ import { exceptionRoutes } from './exception-routes.ts';
 import { instructOrder } from './instructions.ts';
 import { lockRoutes } from './lock-routes.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
+import { overviewRoutes } from './overview-routes.ts';
 import { showPlan } from './plan.ts';
 import { json, type Route, route } from './route.ts';
 import { ruleRoutes } from './rule-routes.ts';
@@ -260,6 +261,7 @@ export const routes: readonly Route[] = [
   ...bulkRoutes,
   ...ruleRoutes,
   ...workflowRoutes,
+  ...overviewRoutes,
   route({
     method: 'GET',
     path: '/health',

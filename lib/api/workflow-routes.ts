@@ -1,14 +1,25 @@
 import { type Route, route } from './route.ts';
-import { Workflow } from './schemas/workflows.ts';
-import { showWorkflow } from './workflows.ts';
+import { PageQuery, pageOf } from './schemas/common.ts';
+import { ListedWorkflow, Workflow } from './schemas/workflows.ts';
+import { listWorkflows, showWorkflow } from './workflows.ts';
 
 /** The calls about the definitions of the app. */
 export const workflowRoutes: readonly Route[] = [
   route({
     method: 'GET',
+    path: '/workflows',
+    roles: ['viewer', 'operator'],
+    summary: 'List the workflows with their versions, and how many unfinished orders each version has',
+    query: PageQuery,
+    answers: { 200: { description: 'A page of workflows, by name', schema: pageOf(ListedWorkflow) } },
+    refusals: [],
+    handle: listWorkflows,
+  }),
+  route({
+    method: 'GET',
     path: '/workflows/{name}/{version}',
     roles: ['viewer', 'operator'],
-    summary: 'Show one version of a workflow: its graph, its steps and their schemas',
+    summary: 'Show one version of a workflow: its graph, its steps with their schemas and orders, and what becomes of each fault',
     answers: { 200: { description: 'The definition', schema: Workflow } },
     refusals: ['not-found'],
     handle: showWorkflow,

@@ -14,6 +14,7 @@ export const every = '*';
 export const [orders, intents] = [partitionOf(every), intentPartitionOf(every)];
 export const audit = collections.audit(every);
 export const exceptionGroups = collections.exceptionGroups(every);
+export const finished = collections.finished(every);
 export const fingerprints = collections.fingerprints(every);
 export const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
 
@@ -41,7 +42,7 @@ export const ofApi: readonly TableRights[] = [
   keepsMessages,
   { actions: ['BatchGetItem', 'Query'], partitions: [audit, collections.bulk(every)] },
   { actions: ['GetItem'], partitions: [collections.bulk(every)] },
-  { actions: ['GetItem'], partitions: [collections.auditDigests, collections.rules] },
+  { actions: ['GetItem'], partitions: [collections.auditDigests, collections.overview, collections.rules] },
   { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
   { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
   { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },

@@ -16,6 +16,7 @@ import {
   every,
   exceptionGroups,
   fingerprints,
+  finished,
   intents,
   keepsMessages,
   ofApi,
@@ -94,6 +95,7 @@ const scheduling = (app: Cast): Permissions => ({
     // Intents expire with their order. Only agents write them.
     { actions: ['Query', 'UpdateItem'], partitions: [intents] },
     { actions: ['GetItem', 'PutItem'], partitions: [definitions] },
+    { actions: ['UpdateItem'], partitions: [finished] },
   ],
   sendsTo: [
     queueNames.wakeUps,
@@ -173,19 +175,24 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       ? {
           ...given,
           writesAuditLog: true,
-          table: [...given.table, { actions: ['Scan'], attributes: ['pk', 'sk', 'nextDueAt'] }],
+          table: [...given.table, { actions: ['Scan'], attributes: ['pk', 'sk', 'nextDueAt', 'processState'] }],
           documents: [
             ...given.documents,
-            { actions: ['GetItem', 'PutItem'], partitions: [collections.sweep] },
+            { actions: ['GetItem', 'PutItem'], partitions: [collections.sweep, collections.overview] },
             { actions: ['Query'], partitions: [audit] },
             { actions: ['PutItem'], partitions: [collections.auditDigests, collections.auditDigestParts(every)] },
           ],
         }
       : {
           ...given,
-          indexes: [indexes.worklist.name],
+          indexes: [indexes.worklist.name, indexes.inError.name, ...listIndexes],
           switchesConsumers: true,
-          documents: [...given.documents, { actions: ['PutItem'], partitions: closableIn(app).map(collections.channel) }],
+          documents: [
+            { actions: ['PutItem'], partitions: closableIn(app).map(collections.channel) },
+            { actions: ['GetItem', 'PutItem'], partitions: [collections.overview] },
+            { actions: ['Query'], partitions: [collections.channels, exceptionGroups, finished] },
+          ],
+          looksInto: consumedBy(app),
         };
   },
   'dead-letter': (spec, app) => ({

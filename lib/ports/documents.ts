@@ -94,6 +94,10 @@ export const collections = {
   ruleOutcomes: 'RULE-OUTCOMES',
   /** A bulk run: its record, its set in chunks, and the outcome of each order. */
   bulk: (id: string) => `BULK#${id}`,
+  /** The figures of the whole system: `CURRENT`, and the orders of each step as the last sweep saw them: `STEPS`. */
+  overview: 'OVERVIEW',
+  /** How many orders finished in each minute of a UTC day. */
+  finished: (day: string) => `FINISHED#${day}`,
   /** Places of API calls that wait for an order. */
   waits: 'WAITS',
   /** Position of the sweep through all orders. */

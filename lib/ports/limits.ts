@@ -22,8 +22,8 @@ export const runs = {
   maxMs: 15 * minute,
 } as const;
 
-/** Default time of a step, and the supervisor's period and tolerance for late steps. */
-export const steps = { stepMs: minute, periodMs: 5 * second, toleranceMs: 2 * second } as const;
+/** Default time of a step, the supervisor's period and tolerance for late steps, and the age of the overview. */
+export const steps = { stepMs: minute, periodMs: 5 * second, toleranceMs: 2 * second, overviewMs: 45 * second } as const;
 
 /** Settings of every queue. */
 export const queueFigures = {

@@ -3,6 +3,7 @@ import type { UndoPage } from '#core/data/state';
 import type { Breakers } from './circuit-breaker.ts';
 import type { Document, Documents } from './documents.ts';
 import type { Announcement } from './event-bus.ts';
+import type { OrderFigures } from './order-figures.ts';
 import type { Outgoing } from './queues.ts';
 import type { ClientRecord, OrderRecord, Outcome, ProcessState, StateHead, StateRecord } from './records.ts';
 import type { RecordWrite, Tallies } from './tallies.ts';
@@ -104,7 +105,7 @@ export interface IntentLog {
  * The writer then loads the record and looks for its write id. StoreRefusesError means that nothing was written and a retry
  * cannot succeed, because the item is too large.
  */
-export interface Store extends IntentLog, Breakers, Documents, Tallies {
+export interface Store extends IntentLog, Breakers, Documents, Tallies, OrderFigures {
   /** True if `sentWithWrite` is part of the write's transaction: either both the write and the sends happen, or neither. */
   readonly writesAndSendsAtomically: boolean;
 

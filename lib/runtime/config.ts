@@ -23,6 +23,7 @@ const Environment = z.object({
   REDRESS_QUIET: onOff.default(false),
   REDRESS_ADAPTERS: z.enum(['embedded', 'aws']).default('embedded'),
   SUPERVISOR_PERIOD_SECONDS: seconds.default(2),
+  OVERVIEW_PERIOD_SECONDS: z.coerce.number().min(0).max(3600).default(5),
   STEP_COMPLETE_WITHIN_SECONDS: seconds.default(10),
   MAX_FAILURES: wholeNumber.max(1000).default(3),
   LONG_WAIT_SECONDS: z.coerce.number().positive().max(limits.secondsMax).default(3600),
@@ -41,6 +42,7 @@ const Environment = z.object({
 /** Defaults on AWS, where clocks differ and networks are slower. Variables that are set override them. */
 const onAws = {
   SUPERVISOR_PERIOD_SECONDS: String(steps.periodMs / 1000),
+  OVERVIEW_PERIOD_SECONDS: String(steps.overviewMs / 1000),
   STEP_COMPLETE_WITHIN_SECONDS: String(steps.stepMs / 1000),
   CLOCK_TOLERANCE_MS: String(steps.toleranceMs),
 };
@@ -56,6 +58,8 @@ export interface Config {
   readonly quiet: boolean;
   readonly adapters: 'embedded' | 'aws';
   readonly supervisorPeriodMs: number;
+  /** How old the overview may become; undefined: the supervisor writes none. */
+  readonly overviewPeriodMs: number | undefined;
   readonly stepMs: number;
   readonly maxFailures: number;
   /** With `onExhausted: 'wait'`, the pause before a step over its failure limit is requested again. */
@@ -98,6 +102,7 @@ export function readConfig(environment: { readonly [name: string]: string | unde
     quiet: variables.REDRESS_QUIET,
     adapters: variables.REDRESS_ADAPTERS,
     supervisorPeriodMs: variables.SUPERVISOR_PERIOD_SECONDS * 1000,
+    overviewPeriodMs: variables.OVERVIEW_PERIOD_SECONDS === 0 ? undefined : variables.OVERVIEW_PERIOD_SECONDS * 1000,
     stepMs: variables.STEP_COMPLETE_WITHIN_SECONDS * 1000,
     maxFailures: variables.MAX_FAILURES,
     longWaitMs: variables.LONG_WAIT_SECONDS * 1000,

@@ -20,6 +20,7 @@ import { type ChannelHealth, createChannelHealth } from '#roles/channels/health'
 import { createOutages, type Outages } from '#roles/dead-letters/outages';
 import { loadDefinitions } from '#roles/definitions/load';
 import { createPeopleFor } from '#roles/definitions/people-for';
+import { createFinishedCounter } from '#roles/overview/finished-counter';
 import { createRuleCounter } from '#roles/rules/counts';
 import { createRules, type Rules } from '#roles/rules/rules';
 import { outputWithoutSecrets } from '#roles/scheduler/redaction';
@@ -127,6 +128,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     lockPolicy: config.lockPolicy,
     onTerminated: (orderId, record) => emit('workflowTerminated', { orderId, record }),
     ...(onRest ? { onRest: restOf(onRest) } : {}),
+    ...(ports.store.addFinished ? { finished: createFinishedCounter(ports) } : {}),
     onServiceException: (orderId, error) => emit('servicesExceptionNotHandled', { service: 'store', orderId, error }),
   });
   const { stepMs, maxFailures, longWaitMs, claimOnSubmit, defaultWorkflow } = config;

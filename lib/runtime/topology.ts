@@ -6,6 +6,7 @@ import { isDeadLetterQueue, queueNames } from '#ports/messages';
 import type { Redrive } from '#ports/queues';
 import type { DetailType } from '#ports/records';
 import { channelOf, policyOf } from '#roles/channels/policy';
+import type { WatchedChannel } from '#roles/overview/keeper';
 
 /** A queue that feeds a function, like an SQS event source mapping. */
 export interface QueueSource {
@@ -118,6 +119,16 @@ export const replyQueuesOf = (app: Cast): readonly string[] => [
   ...app.agents.map(({ name }) => queueNames.replies(name)),
   ...(hasCalls(app.workflows) ? [queueNames.callReplies] : []),
 ];
+
+/** Returns the channels that the overview shows, by name: the queue pairs of agents, and the engine's own queues. */
+export function watchedChannelsOf(app: Cast): readonly WatchedChannel[] {
+  const queues = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
+  const byChannel = Map.groupBy(new Set(queues.filter((queue) => !isDeadLetterQueue(queue))), channelOf);
+  const agents = new Set(app.agents.map(({ name }) => name));
+  return [...byChannel]
+    .map(([name, own]) => ({ name, queues: own, isAgent: agents.has(name) }))
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
 
 /** The parts of an app that determine its functions and queues. */
 export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows' | 'channels'>>;

@@ -54,7 +54,8 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
 };
 
 test('every call is open only to the roles that its row in the table lists, and an order of another client is not found (OWASP API1, API5)', async () => {
-  const { ask, orderInError, deadLetter } = startApi();
+  const { ask, orderInError, deadLetter, keeper } = startApi();
+  await keeper.keep();
   await ask('PUT', '/rules/acme', { as: 'admin', ...wellFormed['PUT /rules/{id}'] });
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(await orderInError('k3'), 0) });
   const toCancel = await orderInError('k2');
@@ -110,7 +111,8 @@ function addressOf(path: string, id: string): string {
 }
 
 test('a viewer reads what an operator reads, except the audit and the clients, and is refused each change', async () => {
-  const { ask, orderInError, deadLetter, stored } = startApi();
+  const { ask, orderInError, deadLetter, keeper, stored } = startApi();
+  await keeper.keep();
   await ask('PUT', '/rules/acme', { as: 'admin', ...wellFormed['PUT /rules/{id}'] });
   const id = await orderInError('k');
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(id, 0) });

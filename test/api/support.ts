@@ -21,6 +21,7 @@ import { manualClock } from '#ports/clock';
 import { createTelemetry } from '#ports/telemetry';
 import { type DeadLetter, deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
 import { loadDefinitions } from '#roles/definitions/load';
+import { createOverviewKeeper } from '#roles/overview/keeper';
 import { createScheduler } from '#roles/scheduler/scheduler';
 import { createSubmission } from '#roles/submission/submission';
 
@@ -178,6 +179,16 @@ export function startApi({
     await scheduler.accept(orderId, [{ id: requestId, type: 'reply', requestId, agent, sentAt: clock.now(), reply }], []);
   };
 
+  /** Writes the overview as the supervisor does. */
+  const keeper = createOverviewKeeper({
+    store,
+    queues,
+    clock,
+    telemetry,
+    channels: [{ name: 'payment', queues: ['payment-requests', 'payment-replies'], isAgent: true }],
+    everyMs: 0,
+  });
+
   /** An order in Error: its stock is reserved, and its card declined. */
   const orderInError = async (key: string): Promise<string> => {
     const orderId = await submitOrder(key);
@@ -212,6 +223,7 @@ export function startApi({
     answer,
     orderInError,
     deadLetter,
+    keeper,
     stored,
     store,
     scheduler,

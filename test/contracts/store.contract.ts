@@ -13,6 +13,7 @@ import { contractTest } from './contract-test.ts';
 import { documentsContract } from './documents.contract.ts';
 import { listContract } from './list.contract.ts';
 import { listsContract } from './lists.contract.ts';
+import { orderFiguresContract } from './order-figures.contract.ts';
 import { talliesContract } from './tallies.contract.ts';
 
 /** A store under test, the same data as another process sees it, and its messages and announcements. */
@@ -414,6 +415,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
   documentsContract(name, open);
   listsContract(name, open);
   talliesContract(name, open);
+  orderFiguresContract(name, open);
 
   // ---- clients
 

@@ -94,7 +94,7 @@ async function goodOrders(roles: Roles): Promise<void> {
 
 async function readings(roles: Roles): Promise<void> {
   for (const query of ['', 'reference=r-1']) assert.equal((await roles.call('GET', '/orders', { ...shop, query })).status, 200);
-  for (const path of ['/channels', '/exceptions', '/exceptions/groups'])
+  for (const path of ['/channels', '/exceptions', '/exceptions/groups', '/overview', '/workflows'])
     assert.equal((await roles.call('GET', path, operator)).status, 200, path);
   for (const query of ['', 'state=Error']) assert.equal((await roles.call('GET', '/orders', { ...operator, query })).status, 200);
 }

@@ -4,6 +4,7 @@ import { keys } from '#adapters/aws/dynamodb/keys';
 import type { IamQuestion } from '#adapters/aws/iam';
 import type { SystemFunction } from '#infrastructure/lambda-function';
 import { collections } from '#ports/documents';
+import { isDeadLetterQueue } from '#ports/messages';
 import { responseQueuePrefix } from '#ports/queues';
 import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
 import { startKms } from '../support/emulators.ts';
@@ -84,6 +85,7 @@ const rare: { readonly [right: string]: string } = {
   'dynamodb:UpdateItem INTENT#*': 'the function that ends an order gives its intents their expiry',
   'dynamodb:GetItem KEY#*': 'most functions meet no secret here',
   'dynamodb:PutItem KEY#*': 'the function that starts a day makes its key',
+  'dynamodb:UpdateItem FINISHED#*': 'a function that ends orders adds their count every ten seconds',
   'dynamodb:UpdateItem GROUPS#*': 'an order that is blocked as it is created is rare',
   'dynamodb:GetItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
   'dynamodb:PutItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
@@ -356,33 +358,38 @@ describe('the rights to close a channel are narrow', () => {
       );
     });
 
-  test('F-108, F-54: the supervisor puts only channel records, to note their announcement', () => {
+  test('F-108, F-54: the supervisor puts only channel records, to note their announcement, and the overview', () => {
     const channels = ['submissions', 'workflows', 'stock', 'post', 'wake-ups'].map(collections.channel);
     assert.deepEqual(
       statementFor('supervisor', 'dynamodb:PutItem').map(({ Condition }) => Condition),
-      [within(...channels)],
+      [within(...channels), within(collections.overview)],
     );
   });
 
-  test('F-54, F-57: the sweeper puts only its position and the digests of the audit', () => {
+  test('F-54, F-57: the sweeper puts only its position, its counts and the digests of the audit', () => {
     assert.deepEqual(
       statementFor('sweeper', 'dynamodb:PutItem').map(({ Condition }) => Condition),
-      [within(collections.sweep), within(collections.auditDigests, collections.auditDigestParts('*'))],
+      [within(collections.sweep, collections.overview), within(collections.auditDigests, collections.auditDigestParts('*'))],
     );
   });
 
   for (const name of ['supervisor', 'sweeper'])
-    test(`F-54: the ${name} queries only the list of closed channels in the table${name === 'sweeper' ? ', and the audit' : ''}`, () => {
-      const [statement, ...others] = statementFor(name, 'dynamodb:Query').filter(
-        ({ Resource }) => !JSON.stringify(Resource).includes('/index/'),
+    test(`F-54: the ${name} queries only the list of closed channels in the table, and ${name === 'sweeper' ? 'the audit' : 'the counts of exceptions and ended orders'}`, () => {
+      const statements = statementFor(name, 'dynamodb:Query').filter(({ Resource }) => !JSON.stringify(Resource).includes('/index/'));
+      const ofSweeper = within('CHANNELS', collections.audit('*'));
+      const ofSupervisor = within('CHANNELS', collections.exceptionGroups('*'), collections.finished('*'));
+      assert.deepEqual(
+        statements.map(({ Condition }) => Condition),
+        [name === 'sweeper' ? ofSweeper : ofSupervisor],
       );
-      assert.deepEqual(others, []);
-      assert.deepEqual(statement?.Condition, name === 'sweeper' ? within('CHANNELS', collections.audit('*')) : within('CHANNELS'));
     });
 });
 
 describe('the supervisor knows no workflow', () => {
   const replies = ['post-replies', 'stock-replies', 'workflows-replies'];
+  const consumed = [...stack.orders.functions.values()]
+    .flatMap(({ spec }) => spec.sources.map(({ queue }) => queue))
+    .filter((queue) => !isDeadLetterQueue(queue));
   for (const name of ['supervisor', 'sweeper']) {
     test(`F-54: the ${name} sends only wake-ups, reads queue depths, announces nothing about orders and puts no whole item`, () => {
       const allowed = sorted(allowedFor(name)).filter((each) => /^(dynamodb|sqs|events):/.test(each));
@@ -390,11 +397,15 @@ describe('the supervisor knows no workflow', () => {
         'dynamodb:GetItem table',
         'dynamodb:PutItem table',
         'dynamodb:Query table',
-        ...(name === 'supervisor' ? ['dynamodb:Query table/index/worklist'] : ['dynamodb:Scan table']),
+        ...(name === 'supervisor'
+          ? ['in-error', 'listA', 'listB', 'worklist'].map((index) => `dynamodb:Query table/index/${index}`)
+          : ['dynamodb:Scan table']),
         'dynamodb:UpdateItem table',
         ...(name === 'supervisor' ? ['events:PutEvents event-bus'] : []),
-        ...replies.map((queue) => `sqs:GetQueueAttributes queue/${queue}`),
-        ...[...replies, 'wake-ups'].toSorted().map((queue) => `sqs:GetQueueUrl queue/${queue}`),
+        ...(name === 'supervisor' ? consumed : replies).toSorted().map((queue) => `sqs:GetQueueAttributes queue/${queue}`),
+        ...[...new Set([...(name === 'supervisor' ? consumed : replies), 'wake-ups'])]
+          .toSorted()
+          .map((queue) => `sqs:GetQueueUrl queue/${queue}`),
         'sqs:SendMessage queue/wake-ups',
       ]);
     });

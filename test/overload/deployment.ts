@@ -124,7 +124,13 @@ export class Deployment {
     this.history = new History({ definitions: loadDefinitions(app), responseQueue });
     this.judge = new Judge(this.history, this.settingOf(app, readConfig(variables)));
     this.sources = new Map(topologyOf(app).flatMap(({ sources }) => sources.map((source) => [source.queue, source] as const)));
-    const config = { DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', CLOCK_TOLERANCE_MS: '2000', ...variables };
+    const config = {
+      DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '',
+      LOG_LEVEL: 'off',
+      OVERVIEW_PERIOD_SECONDS: '0',
+      CLOCK_TOLERANCE_MS: '2000',
+      ...variables,
+    };
     this.hosts = Array.from({ length: hosts }, (_, index) => this.host(`host-${index}`, app, readConfig(config), publisher));
     this.queues.onVisible = (queue) => this.deliver(queue);
     for (const host of this.hosts) this.superviseFrom(host, this.chance.between(1, supervisorPeriodMs), supervisorPeriodMs);

@@ -239,7 +239,12 @@ export function openDesk(context: Pick<TestContext, 'after'>, app: App, options:
     around = () => ({}),
     emit,
   } = options;
-  const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
+  const config = readConfig({
+    DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '',
+    LOG_LEVEL: 'off',
+    OVERVIEW_PERIOD_SECONDS: '0',
+    ...variables,
+  });
   const log: string[] = [];
   const telemetry = createTelemetry({ level: 'debug', write: (line) => void log.push(line) });
   const embedded = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)), writesAndSendsAtomically });

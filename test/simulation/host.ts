@@ -112,7 +112,7 @@ export class SimulatedHost implements WatchedProcess {
       clock: clockOf({ process: this, watch: this.watch, record: (observation) => around.record(observation) }),
     };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
-    const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
+    const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', OVERVIEW_PERIOD_SECONDS: '0', ...options.variables });
     // All hosts share the loaded definitions; each has its own services behind the operations.
     const definitions = options.app ? loadDefinitions(app) : { ...loaded[options.release], agents: app.agents };
     const emit = (event: string) => around.carriedOut(`emitted ${event}`);

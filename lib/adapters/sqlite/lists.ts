@@ -7,7 +7,7 @@ interface Row {
   readonly record: string;
 }
 
-const columnsOf = {
+export const columnsOf = {
   A: { list: 'listA', sort: 'sortA' },
   B: { list: 'listB', sort: 'sortB' },
   C: { list: 'listC', sort: 'sortC' },

@@ -121,6 +121,11 @@ const tallies = `
   CREATE INDEX tallies_by_expiry ON tallies (expiresAt);
 `;
 
+/** The orders that are not finished, to count them without the finished ones. */
+const unfinished = `
+  CREATE INDEX states_unfinished ON states (processState, id) WHERE finishedAt IS NULL;
+`;
+
 /** Migrations, one for each version. An older program refuses files of a newer version. */
 export const changes: readonly string[] = [
   first,
@@ -135,6 +140,7 @@ export const changes: readonly string[] = [
   orderLists,
   tallies,
   thirdList,
+  unfinished,
 ];
 
 export const schemaVersion = changes.length;

@@ -7,6 +7,7 @@ import { sqliteErasure } from './erasure.ts';
 import { sqliteForgetting } from './forgetting.ts';
 import { sqliteIntents } from './intents.ts';
 import { sqliteListing } from './listing.ts';
+import { sqliteOrderFigures } from './order-figures.ts';
 import { orderReads } from './order-reads.ts';
 import { sqliteCreation, sqliteOrderWrites } from './order-writes.ts';
 import { pagesWithin, sqlitePages } from './pages.ts';
@@ -42,5 +43,6 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     ...sqliteDocuments(database, documents, tallies),
     ...sqliteErasure(database, orders, documents),
     ...sqliteForgetting(database),
+    ...sqliteOrderFigures(database),
   };
 }

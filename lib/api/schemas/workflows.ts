@@ -1,4 +1,22 @@
 import * as z from 'zod';
+import { time } from './common.ts';
+
+const versions = z
+  .array(
+    z.strictObject({
+      version: z.int(),
+      live: z.int().min(0).describe('orders of the version that are not finished'),
+      inApp: z.boolean().describe('false: orders need this version, and the app does not have it'),
+    }),
+  )
+  .describe('the newest first');
+
+export const ListedWorkflow = z.strictObject({
+  name: z.string(),
+  version: z.int().nullable().describe('the version with which new orders begin; null if the app has none'),
+  versions,
+  asOf: time.describe('the time of the counts'),
+});
 
 /** The kinds of nodes and frames are open, so that a new kind of activity does not break a reader. */
 const graphItem = z.discriminatedUnion('item', [
@@ -34,6 +52,8 @@ const schema = z.record(z.string(), z.unknown()).optional();
 export const Workflow = z.strictObject({
   name: z.string(),
   version: z.int(),
+  versions,
+  asOf: time.describe('the time of `running` and `live`'),
   graph: z.array(graphItem).describe('boxes and arrows, in the order of the definition'),
   steps: z
     .array(
@@ -46,9 +66,23 @@ export const Workflow = z.strictObject({
         undo: z.string().nullable().describe('the operation that undoes it'),
         inputSchema: schema.describe('a JSON Schema; absent: any value'),
         outputSchema: schema.describe('of the operation, the signal or the answer'),
+        blocked: z.int().min(0).describe('orders in Error that failed here'),
+        running: z.int().min(0).describe('orders whose next deadline is that of this step'),
       }),
     )
     .describe('steps, calls and waits, in the order of the definition; a path of a loop has no index'),
   order: schema.describe('the JSON Schema of its orders'),
   variables: z.array(z.string()),
+  faults: z
+    .array(
+      z.strictObject({
+        path: z.string(),
+        fault: z.string(),
+        origin: z.enum(['declared', 'raised', 'engine']),
+        retries: z.array(z.unknown()).describe('the retries that run the activity again, innermost first'),
+        askedAgain: z.boolean().describe('the step is requested again as overdue, up to the failure limit'),
+        end: z.looseObject({ kind: z.enum(['handled', 'operator', 'waits', 'undone']) }),
+      }),
+    )
+    .describe('what becomes of each fault of each step'),
 });

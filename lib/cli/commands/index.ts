@@ -40,6 +40,7 @@ import { orderSignal } from './order-signal.ts';
 import { orderSubmit } from './order-submit.ts';
 import { orderResume, orderSuspend } from './order-suspend.ts';
 import { orderWatch } from './order-watch.ts';
+import { overview } from './overview.ts';
 import { channelStatus } from './queue-list.ts';
 import { channelReceive } from './queue-receive.ts';
 import { reset } from './reset.ts';
@@ -59,6 +60,7 @@ import { token } from './token.ts';
 import { workflowCheck } from './workflow-check.ts';
 import { workflowFaults } from './workflow-faults.ts';
 import { workflowGraph } from './workflow-graph.ts';
+import { workflowList, workflowShow } from './workflow-show.ts';
 
 /** All commands, in the order of the help. */
 export const commands: readonly CliCommand[] = [
@@ -93,6 +95,9 @@ export const commands: readonly CliCommand[] = [
   workflowGraph,
   workflowFaults,
   workflowCheck,
+  workflowList,
+  workflowShow,
+  overview,
   exceptionGroups,
   exceptionList,
   exceptionShow,

@@ -10,6 +10,7 @@ import {
   type Template,
   type WorkflowDefinition,
 } from '#core/definition/definition';
+import { lengthText } from './length-text.ts';
 import { partsOf, templateText } from './template-text.ts';
 
 /** A workflow as boxes and arrows, independent of the renderer: the order of activities, their undos, and the path of each fault. */
@@ -297,15 +298,3 @@ const within = (seconds: Template | undefined): { readonly detail?: string } =>
   seconds === undefined
     ? {}
     : { detail: typeof seconds === 'number' ? `at most ${lengthText(seconds)}` : `at most ${templateText(seconds)} s` };
-
-const units = [
-  ['d', 86_400],
-  ['h', 3600],
-  ['min', 60],
-] as const;
-
-/** Returns a length in the longest unit that divides it: `90 s`, `2 h`. */
-function lengthText(seconds: number): string {
-  const unit = units.find(([, each]) => seconds > 0 && seconds % each === 0);
-  return unit ? `${seconds / unit[1]} ${unit[0]}` : `${seconds} s`;
-}

@@ -39,6 +39,8 @@ export interface SchedulerOptions {
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
   /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
   readonly onRest?: (loaded: Loaded) => void;
+  /** Counts the orders that this host ends, for a store that does not know them. */
+  readonly finished?: { readonly ended: () => Promise<void> };
   /** Called for each order whose record cannot be processed. The scheduler logs its errors. */
   readonly onServiceException?: (orderId: string, error: Error) => void;
 }

@@ -24,6 +24,8 @@ export interface WriterOptions extends SendingPorts {
   /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
   readonly onRest?: (loaded: Loaded) => void;
   readonly rules?: { readonly count: (hits: readonly RuleHit[]) => Promise<void> };
+  /** Counts the orders that this host ends. */
+  readonly finished?: { readonly ended: () => Promise<void> };
 }
 
 /** Plans the same messages within a byte budget. */
@@ -124,10 +126,12 @@ export function createWriter(options: WriterOptions): Writer {
   };
 }
 
-/** Reports a stored write, and counts the rules that acted in it. The figures are approximate, so an outage only costs some of them. */
+/** Reports a stored write, and counts its end and the rules that acted in it. The figures are approximate, so an outage only costs some of them. */
 async function reportWrite(options: WriterOptions, saved: Loaded, before: Loaded | undefined, { hits = [] }: PlannedWrite): Promise<void> {
-  const { rules, telemetry } = options;
+  const { rules, finished, telemetry } = options;
   report(options, saved, before);
+  if (finished && hasEnded(saved, before))
+    await finished.ended().catch((error: unknown) => telemetry.log('warn', 'cannot count finished orders', { error }));
   if (hits.length > 0) await rules?.count(hits).catch((error: unknown) => telemetry.log('warn', 'cannot count rules', { error }));
 }
 
@@ -140,6 +144,8 @@ function report({ telemetry, onTerminated, onRest }: WriterOptions, saved: Loade
   if (blocked && !isQuestion(blocked.fault) && blocked !== before?.instance.state.blocked)
     callHook(telemetry, orderId, () => onTerminated?.(orderId, record));
   const isBlocked = blocked !== undefined && blocked !== before?.instance.state.blocked;
-  const hasEnded = record.processState === 'Processed' && before?.record.processState !== 'Processed';
-  if (onRest && (isBlocked || hasEnded)) callHook(telemetry, orderId, () => onRest(saved));
+  if (onRest && (isBlocked || hasEnded(saved, before))) callHook(telemetry, orderId, () => onRest(saved));
 }
+
+const hasEnded = ({ record }: Loaded, before: Loaded | undefined): boolean =>
+  record.processState === 'Processed' && before?.record.processState !== 'Processed';

@@ -8,6 +8,8 @@ import type { Store } from '#ports/store';
 import type { PeopleFor } from '#ports/tasks';
 import type { Telemetry } from '#ports/telemetry';
 import { createChannelReconciler } from '#roles/channels/reconciler';
+import type { OverviewKeeper } from '#roles/overview/keeper';
+import { createStepGathering, keepStepCounts } from '#roles/overview/steps';
 import { type Counts, createActions, type SupervisorPass } from './act.ts';
 import { createBacklogMonitor } from './backlog-monitor.ts';
 import { findDue } from './find.ts';
@@ -20,7 +22,7 @@ export type { SupervisorPass } from './act.ts';
 
 export interface SupervisorOptions {
   /** Reads and writes record attributes only. The supervisor knows no instance, workflow or agent. */
-  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker' | 'document' | 'documents' | 'putDocument'>;
+  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker' | 'document' | 'documents' | 'putDocument' | 'unfinished'>;
   readonly queues: Pick<Queues, 'send' | 'depth'>;
   /** Announces closed channels that were not announced yet. The scheduler sends the announcements about orders. */
   readonly publisher: Publisher;
@@ -38,6 +40,8 @@ export interface SupervisorOptions {
   readonly peopleFor?: PeopleFor;
   /** Orders that are examined at a time. */
   readonly pageSize?: number;
+  /** Keeps the figures of the whole system. Absent: nobody reads them. */
+  readonly overview?: OverviewKeeper | undefined;
 }
 
 export interface Supervisor {
@@ -47,6 +51,8 @@ export interface Supervisor {
   sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
 }
 
+type Saw = (head: StateHead) => void;
+
 /** Assumed step timeout of an order whose record cannot be read. It sets the pause between two wake-ups. */
 const unreadableMs = 30_000;
 
@@ -55,7 +61,7 @@ const unreadableMs = 30_000;
  * supervisor itself recovers no order and restarts no process.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { store, clock, pageSize = 100 } = options;
+  const { store, clock, pageSize = 100, overview } = options;
   const examination = createExamination(options);
   const { publisher, telemetry, consumers } = options;
   const channels = createChannelReconciler({ documents: store, publisher, consumers, clock, telemetry });
@@ -76,18 +82,23 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     async pass() {
       const counts = await examining(async (counts) => {
         await channels.follow(await examination.outages.closed());
-        await findDue({ store, clock, pageSize }, (ids) => examination.look(ids, counts));
+        overview?.begin();
+        await findDue({ store, clock, pageSize }, (ids) => examination.look(ids, counts, overview?.saw));
       });
+      await overview?.keep();
       telemetry.count('supervisorPass');
       telemetry.count('supervisorLooked', counts.looked);
       return counts;
     },
     sweep: (stopping) =>
-      examining((counts) =>
-        sweepThrough({ store, clock, stopping }, async (ids) => {
-          for (let from = 0; from < ids.length; from += pageSize) await examination.look(ids.slice(from, from + pageSize), counts);
-        }),
-      ),
+      examining(async (counts) => {
+        const steps = store.unfinished ? undefined : createStepGathering();
+        const isComplete = await sweepThrough({ store, clock, stopping, gathering: steps }, async (ids) => {
+          for (let from = 0; from < ids.length; from += pageSize)
+            await examination.look(ids.slice(from, from + pageSize), counts, steps?.saw);
+        });
+        if (isComplete && steps) await keepStepCounts(steps.counts(clock.now()), store);
+      }),
   };
 }
 
@@ -113,7 +124,7 @@ function createExamination({
   });
   const late = createLateSteps({ outages, actions, backlog, clock, telemetry, peopleFor });
 
-  async function lookAt(orderId: string, counts: Counts): Promise<void> {
+  async function lookAt(orderId: string, counts: Counts, saw: Saw | undefined): Promise<void> {
     counts.looked += 1;
     let head: StateHead | undefined;
     try {
@@ -124,6 +135,7 @@ function createExamination({
       return actions.wakeOnce({ orderId, stepMs: unreadableMs }, 'unreadable', counts);
     }
     const now = clock.now();
+    if (head) saw?.(head);
     const decision = judgeDue(head, now, clockToleranceMs);
     if (!head || head.nextDueAt === null) return;
     if (decision.kind !== 'late') return void (await actions.act(head, decision, counts));
@@ -139,8 +151,8 @@ function createExamination({
       actions.begin();
       late.begin();
     },
-    async look(ids: readonly string[], counts: Counts): Promise<void> {
-      await Promise.all(ids.map((orderId) => loggingErrors(telemetry, orderId, lookAt(orderId, counts))));
+    async look(ids: readonly string[], counts: Counts, saw?: Saw): Promise<void> {
+      await Promise.all(ids.map((orderId) => loggingErrors(telemetry, orderId, lookAt(orderId, counts, saw))));
       if (late.areMany()) await late.judge(counts);
     },
   };

@@ -9,6 +9,15 @@ interface Ports {
   readonly lookedAtOnce?: number;
   /** Aborts when the host must stop before the sweep is complete. */
   readonly stopping?: AbortSignal | undefined;
+  /** What a sweep gathers on its way. An interrupted one hands it to the next run with its position. */
+  readonly gathering?: Gathering | undefined;
+}
+
+type Gathered = Document['content'][string];
+
+interface Gathering {
+  begin(before: Gathered | undefined): void;
+  gathered(): Gathered;
 }
 
 /** Interval between saved positions: an interrupted sweep loses at most this much work. */
@@ -17,29 +26,35 @@ const id = 'PLACE';
 
 /**
  * Walks through all orders. Saves its position at intervals, so that the next run continues an interrupted sweep. A short
- * sweep writes nothing.
+ * sweep writes nothing. Resolves to whether the walk reached the end.
  */
 export async function sweepThrough(
-  { store, clock, lookedAtOnce = 1000, stopping }: Ports,
+  { store, clock, lookedAtOnce = 1000, stopping, gathering }: Ports,
   look: (ids: readonly string[]) => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   let noted = await store.document(collections.sweep, id);
   let notedAt = clock.now();
   const note = async (after: string): Promise<void> => {
     const rev = noted?.rev ?? 0;
-    const place: Document = { collection: collections.sweep, id, rev: rev + 1, content: { after } };
+    const place: Document = {
+      collection: collections.sweep,
+      id,
+      rev: rev + 1,
+      content: { after, ...(gathering && after !== '' ? { gathered: gathering.gathered() } : {}) },
+    };
     const write = await store.putDocument(place, rev);
     // Another sweep runs at the same time: its position serves as well.
     noted = write.outcome === 'written' ? place : (write.current ?? undefined);
     notedAt = clock.now();
   };
 
+  gathering?.begin(placeIn(noted) === undefined ? undefined : noted?.content['gathered']);
   for (let after = placeIn(noted); ; ) {
     const { ids, next } = await store.sweep(after, lookedAtOnce);
     await look(ids);
     const isCut = next !== undefined && stopping?.aborted === true;
     if (next === undefined ? placeIn(noted) !== undefined : isCut || clock.now() - notedAt >= notedEveryMs) await note(next ?? '');
-    if (next === undefined || isCut) return;
+    if (next === undefined || isCut) return next === undefined;
     after = next;
   }
 }

@@ -55,7 +55,12 @@ export async function loaded({ app, variables }: Scenario): Promise<Loaded> {
   const functions: [file: string, create: CreateFunction][] = [];
   // One after the other: jest on Node 22 fails to link modules that are imported at the same time.
   for (const file of files) functions.push([file, (await loadFunction(file)).create]);
-  const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
+  const config = readConfig({
+    DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '',
+    LOG_LEVEL: 'off',
+    OVERVIEW_PERIOD_SECONDS: '0',
+    ...variables,
+  });
   return { functions: new Map(functions), definitions: loadDefinitions(app), config };
 }
 

@@ -87,7 +87,7 @@ let drawn = 0;
 export async function startSystem(app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
   const { variables = {}, clock = manualClock(), dataFolder = ':memory:', hostId } = options;
   const { without = [], writesAndSendsAtomically = true, services = [] } = options;
-  const config = readConfig({ DEFAULT_WORKFLOW: onlyWorkflowOf(app) ?? '', LOG_LEVEL: 'off', ...variables });
+  const config = readConfig({ DEFAULT_WORKFLOW: onlyWorkflowOf(app) ?? '', LOG_LEVEL: 'off', OVERVIEW_PERIOD_SECONDS: '0', ...variables });
   const telemetry = createTelemetry({ level: 'off', write: () => undefined });
   const now = () => clock.now();
   const issuer = dataFolder === ':memory:' ? temporaryIssuer({ now }) : openLocalIssuer(dataFolder, { now });

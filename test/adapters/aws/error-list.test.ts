@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { BatchWriteCommand, DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { type Item, orderItem, stateItem } from '#adapters/aws/dynamodb/items';
-import { errorShardKey, keys, listedKey } from '#adapters/aws/dynamodb/keys';
+import { keys, listedKey, stateShardKey } from '#adapters/aws/dynamodb/keys';
 import { dynamoDbStore } from '#adapters/aws/dynamodb/store';
 import { createMeter, type Meter, totalOf } from '#adapters/aws/meter';
 import { systemClock } from '#ports/clock';
@@ -149,7 +149,7 @@ test('an index entry of an order that is no longer in Error is skipped', async (
       TableName: table,
       Key: keys.state('o1'),
       UpdateExpression: 'SET errorShard = :shard, listedAt = :place',
-      ExpressionAttributeValues: { ':shard': errorShardKey(0), ':place': listedKey(noon, 'o1') },
+      ExpressionAttributeValues: { ':shard': stateShardKey('error', 0), ':place': listedKey(noon, 'o1') },
     }),
   );
   assert.deepEqual(idsOf(await store.list({ state: 'Error' }, undefined, 10)), []);

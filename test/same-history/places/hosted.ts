@@ -45,7 +45,7 @@ export async function openHosted(ground: Ground, { app, variables, services, mai
     });
     host = await startHost({
       app: staffed(next, services.remoteFor(alive)),
-      config: readConfig({ DEFAULT_WORKFLOW: next.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables }),
+      config: readConfig({ DEFAULT_WORKFLOW: next.workflows[0]?.name ?? '', LOG_LEVEL: 'off', OVERVIEW_PERIOD_SECONDS: '0', ...variables }),
       ports,
       load: loadFunction,
       without: ['api'],

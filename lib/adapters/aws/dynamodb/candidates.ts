@@ -7,10 +7,10 @@ import {
   clientDayKey,
   clientReferenceKey,
   dayShardKey,
-  errorShardKey,
   listedIdIn,
   listedKey,
   partitions,
+  stateShardKey,
   timeIn,
   timeKey,
   timeMax,
@@ -42,7 +42,8 @@ async function* listedKeys(table: Table, filter: OrderFilter, range: Range): Asy
   const { client = '', reference = '' } = filter;
   const { index } = servedBy(orderList, { ...filter });
   if (index === 'byReference') return yield* entries(table, indexes.byReference, clientReferenceKey(client, reference), range);
-  if (index === 'inError') return yield* newestFirst(shards.map((shard) => entries(table, indexes.inError, errorShardKey(shard), range)));
+  if (index === 'inError')
+    return yield* newestFirst(shards.map((shard) => entries(table, indexes.inError, stateShardKey('error', shard), range)));
   for await (const day of days(table, range)) {
     if (index === 'byClient') yield* entries(table, indexes.byClient, clientDayKey(client, day), range);
     else yield* newestFirst(shards.map((shard) => entries(table, indexes.byDay, dayShardKey(day, shard), range)));

@@ -8,18 +8,9 @@ import { registrationIn, shardOf } from '#ports/records';
 import type { Page } from '#ports/store';
 import { dayOf } from '#ports/util/days';
 import { recordIn } from '#ports/util/json';
-import {
-  clientDayKey,
-  clientReferenceKey,
-  dayShardKey,
-  errorShardKey,
-  keys,
-  listedKey,
-  orderIdIn,
-  worklistIn,
-  worklistKeyOf,
-} from './keys.ts';
+import { clientDayKey, clientReferenceKey, dayShardKey, keys, listedKey, orderIdIn, worklistIn, worklistKeyOf } from './keys.ts';
 import { linkAttributes, linksIn } from './order-links.ts';
+import { stateEntry } from './state-entry.ts';
 
 /** An item as the document client returns and accepts it. */
 export type Item = { readonly [attribute: string]: unknown };
@@ -94,19 +85,10 @@ function headItem(head: StateHead, expiresAt: number | undefined): Item {
     schemaVersion: head.schemaVersion,
     ...Object.fromEntries(attributes),
     ...(head.worklist === null ? {} : { worklist: worklistKeyOf(head.worklist, head.orderId) }),
-    ...errorEntry(head),
+    ...stateEntry(head),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
 }
-
-/**
- * Returns the index entry of an order in Error. Only orders that enter or leave Error pay for this index. A state without a submission
- * time has no entry; the index by day finds its order.
- */
-const errorEntry = ({ processState, submittedAt, orderId }: StateHead): Item =>
-  processState === 'Error' && typeof submittedAt === 'number'
-    ? { errorShard: errorShardKey(shardOf(orderId)), listedAt: listedKey(submittedAt, orderId) }
-    : {};
 
 const stored = (kind: Kind, value: unknown): unknown => {
   if (value === null || value === false || (Array.isArray(value) && value.length === 0)) return undefined;

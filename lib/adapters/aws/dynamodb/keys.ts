@@ -61,8 +61,8 @@ export const worklistKey = (worklist: 'due' | 'error', shard: number): string =>
 export const worklistIn = (key: string): 'due' | 'error' => (key.startsWith('error') ? 'error' : 'due');
 export const worklistKeyOf = (worklist: 'due' | 'error', orderId: string): string => worklistKey(worklist, shardOf(orderId));
 
-/** Returns the partition that lists orders in Error, sorted by submission time. */
-export const errorShardKey = (shard: number): string => `error#${shardText(shard)}`;
+/** Returns the partition that lists orders in Error, pending ones, or orders at work without a deadline, sorted by submission time. */
+export const stateShardKey = (state: 'error' | 'pending' | 'waiting', shard: number): string => `${state}#${shardText(shard)}`;
 
 /** Returns a valid sort key. DynamoDB allows 1,024 bytes. */
 const sortable = (text: string): string => (Buffer.byteLength(text) <= 1024 ? text : hash('sha256', text));

@@ -16,7 +16,7 @@ export const listAttributes = ({ collection, id, listA, listB, listC }: Document
   return { ...attributesOf(listA), ...attributesOf(listB), ...attributesOf(listC) };
 };
 
-const indexOf = { A: indexes.listA, B: indexes.listB, C: indexes.listC } as const;
+export const indexOf = { A: indexes.listA, B: indexes.listB, C: indexes.listC } as const;
 
 /** Where a list lies: its partition key and its sort key, in the table or in an index. */
 const placeOf = ({ index }: ListRead['list']): { readonly IndexName?: string; readonly partition: string; readonly sort: string } => {

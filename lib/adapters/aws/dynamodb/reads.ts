@@ -10,7 +10,7 @@ import { backoffMs } from '#ports/util/backoff';
 import type { Item } from './items.ts';
 import type { Key } from './keys.ts';
 import type { RetryOptions } from './retry.ts';
-import type { Table } from './table.ts';
+import type { IndexShape, Table } from './table.ts';
 
 /** Returns the current item, or its named attributes. */
 export async function get({ client, table }: Table, key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
@@ -62,6 +62,33 @@ export async function countPage(
   const input = { TableName: table, ...condition, ConsistentRead: true, Select: 'COUNT', Limit: limit } as const;
   const { Count: count = 0, LastEvaluatedKey: last } = await client.send(new QueryCommand(input));
   return { count, more: last !== undefined };
+}
+
+/** Counts the entries of an index between two sort keys, up to a limit. It returns no entries, but is billed for their size. */
+export async function countRange(
+  { client, table }: Table,
+  { index, partition, from, to }: { readonly index: IndexShape; readonly partition: string; readonly from: unknown; readonly to: unknown },
+  limit: number,
+): Promise<number> {
+  let sum = 0;
+  let start: Record<string, unknown> | undefined;
+  do {
+    const { Count = 0, LastEvaluatedKey } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        IndexName: index.name,
+        KeyConditionExpression: '#partition = :partition AND #sort BETWEEN :from AND :to',
+        ExpressionAttributeNames: { '#partition': index.partition, '#sort': index.sort },
+        ExpressionAttributeValues: { ':partition': partition, ':from': from, ':to': to },
+        Select: 'COUNT',
+        Limit: limit - sum,
+        ExclusiveStartKey: start,
+      }),
+    );
+    sum += Count;
+    start = LastEvaluatedKey;
+  } while (start && sum < limit);
+  return sum;
 }
 
 /** Returns one page of a whole table after a position, and the next position. */

@@ -7,6 +7,7 @@ import { dynamoDbErasure } from './erasure.ts';
 import { dynamoDbIntents } from './intents.ts';
 import { dynamoDbListing } from './listing.ts';
 import { dynamoDbCreation } from './order-creation.ts';
+import { dynamoDbOrderFigures } from './order-figures.ts';
 import { dynamoDbOrderReads } from './order-reads.ts';
 import { dynamoDbOrderWrites } from './order-writes.ts';
 import { dynamoDbPages } from './pages.ts';
@@ -30,6 +31,7 @@ export function dynamoDbStore(options: DynamoDbStoreOptions): Store {
     ...dynamoDbBreakers(context),
     ...dynamoDbDocuments(context),
     ...dynamoDbTallies(context),
+    ...dynamoDbOrderFigures(context),
     /** Does nothing: DynamoDB's time-to-live deletes expired items at no cost. */
     forget: async () => 0,
     hasForgotten: async () => false,

@@ -19,8 +19,8 @@ export const indexes = {
   /** Live orders and blocked ones, by shard and time. On the state. */
   worklist: { name: 'worklist', partition: 'worklist', sort: 'worklistAt', sortType: 'N' },
   /**
-   * Orders in Error, by shard. On the state. The worklist cannot list them: it sorts by the next reminder, and keeps an order under `due`
-   * until its alert is sent.
+   * Orders in Error, pending orders and those at work without a deadline, by state and shard. On the state. The worklist cannot list them:
+   * it sorts by the next reminder, and keeps an order under `due` until its alert is sent.
    */
   inError: { name: 'in-error', partition: 'errorShard', sort: 'listedAt', sortType: 'S' },
   /** Orders by client and day. On the order, which never changes, so each entry is written once. */

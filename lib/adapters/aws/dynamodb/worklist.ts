@@ -20,13 +20,13 @@ export const dynamoDbWorklist = ({ table, withRetries }: StoreContext): Pick<Sto
   },
 
   /**
-   * Scans the table itself, because the index may be what lacks an order. Orders without a deadline are left out: finished orders only
+   * Scans the table itself, because the index may be what lacks an order. Finished orders without a deadline are left out: they only
    * grow in number. Each order has about four items.
    */
   async sweep(after, limit) {
     const input = {
-      FilterExpression: 'sk = :state AND attribute_exists(nextDueAt)',
-      ExpressionAttributeValues: { ':state': 'STATE' },
+      FilterExpression: 'sk = :state AND (attribute_exists(nextDueAt) OR NOT processState = :processed)',
+      ExpressionAttributeValues: { ':state': 'STATE', ':processed': 'Processed' },
       ProjectionExpression: 'pk',
       Select: 'SPECIFIC_ATTRIBUTES' as const,
       Limit: 4 * limit,

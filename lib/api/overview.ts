@@ -1,0 +1,25 @@
+import { lists } from '#ports/lists';
+import { timeText } from '#ports/messages';
+import { countedMax } from '#ports/order-figures';
+import { countUpTo, storedOverview } from '#roles/overview/overview';
+import { groupView } from './exceptions.ts';
+import type { Refusal } from './problem.ts';
+import { unavailable } from './responses.ts';
+import { type Answer, type Call, json } from './route.ts';
+
+/** Shows the figures that the supervisor has written last. Only the caller's own tasks are counted here. */
+export async function showOverview({ api, caller }: Call): Promise<Answer | Refusal> {
+  const { store } = api;
+  const stored = await storedOverview(store);
+  // Only in the first moments of a system: the first pass of its supervisor writes the figures.
+  if (!stored) return unavailable;
+  const { asOf, tasks, groups, perMinute, ...figures } = stored.overview;
+  const mine = await store.countListed({ list: lists.tasksOfPerson(caller.subject) }, countedMax);
+  return json(200, {
+    asOf: timeText(asOf),
+    ...figures,
+    tasks: { ...tasks, mine: countUpTo(mine) },
+    groups: groups.map(groupView),
+    perMinute: perMinute.map(({ at, ...minute }) => ({ at: timeText(at), ...minute })),
+  });
+}
