@@ -21,8 +21,11 @@ export const Said = ({ children, lines = false }: { children: string; lines?: bo
 /** An id, shortened to what a person reads: `ord_h5ovm7yn`. */
 export const shortId = (id: string): string => (/^[a-z]{3}_/.test(id) ? id.slice(0, 12) : id.length > 24 ? `${id.slice(0, 23)}…` : id);
 
-/** The last part of a path: `ship` of `order/parallel/ship`. */
-export const stepName = (path: string): string => path.split('/').at(-1) ?? path;
+/** The last part of a path: `ship` of `order/parallel/ship`, and `undo of ship` of its undo. */
+export function stepName(path: string): string {
+  const [last = path, before] = path.split('/').reverse();
+  return last === 'undo' && before !== undefined ? `undo of ${before}` : last;
+}
 
 export const Ago = ({ at }: { at: string }) => (
   <time dateTime={at} title={exactTime(at)}>

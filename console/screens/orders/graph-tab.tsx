@@ -113,6 +113,7 @@ export function GraphTab({ order, history, instruct, applied, building }: Props)
 function useChosen(order: Order): readonly [string | undefined, (path: string) => void] {
   const steps = order.steps.filter(({ path }) => !isUndo(path));
   const first =
+    steps.find(({ path }) => path === order.undo?.stuck[0]?.path) ??
     steps.find(({ path }) => path === order.fault?.source) ??
     steps.find(({ status }) => status === 'Faulting') ??
     steps.find(({ status }) => status === 'Executing') ??

@@ -1,0 +1,259 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import chromium from '@sparticuz/chromium';
+import { type Page, chromium as playwright } from 'playwright-core';
+import { root } from './run.ts';
+import { startSystem } from './start-system.ts';
+
+/**
+ * Takes pictures of every screen of the console, in light, in dark and on a phone, and writes them to `docs/console`. They show a system of
+ * its own with orders in many states. `npm run console:pictures [NAME…]`
+ */
+const wanted = new Set(process.argv.slice(2));
+const data = mkdtempSync(join(tmpdir(), 'redress-pictures-'));
+const node = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'];
+const folder = `${root}docs/console/`;
+
+execFileSync(process.execPath, [...node, `${root}console/build.ts`, '--if-needed'], { cwd: root });
+const env = { ...process.env, PORT: '0', REDRESS_DATA: data, REDRESS_SAMPLES: 'off', TASK_DUE_SECONDS: '900' };
+const system = await startSystem(process.execPath, [...node, `${root}bin/local.ts`], { cwd: root, env });
+const { url } = system;
+const found = (pattern: RegExp): string => pattern.exec(system.output())?.[1] ?? '';
+const tokenFor = (...options: readonly string[]): string =>
+  String(execFileSync(process.execPath, [...node, `${root}lib/cli/main.ts`, 'token', ...options, '--data', data], { cwd: root })).trim();
+const client = tokenFor('--role', 'client', '--client', 'acme');
+const admin = tokenFor('--role', 'admin', '--subject', 'local');
+
+interface Answer {
+  readonly id: string;
+  readonly orderId: string;
+  readonly processState: string;
+  readonly state: string;
+  readonly fingerprint: string;
+  readonly undo?: { readonly stuck: readonly unknown[] };
+  readonly steps: readonly { readonly name: string; readonly result: string | null }[];
+  readonly items: readonly Answer[];
+}
+
+async function api(method: string, path: string, body?: unknown, headers: { readonly [name: string]: string } = {}): Promise<Answer> {
+  const token = path === '/orders' && method === 'POST' ? client : admin;
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return (text === '' ? {} : JSON.parse(text)) as Answer;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Repeats a call until its answer is as it should be. */
+async function until(path: string, isThere: (answer: Answer) => boolean): Promise<Answer> {
+  for (let tries = 0; tries < 240; tries += 1) {
+    const answer = await api('GET', path);
+    if (isThere(answer)) return answer;
+    await pause(250);
+  }
+  throw new Error(`${path} did not get there within a minute.`);
+}
+
+const sample = (name: string): object => {
+  const read = JSON.parse(readFileSync(`${root}examples/orders/samples/${name}.json`, 'utf8'));
+  return read.order ?? read;
+};
+
+let submitted = 20_290;
+const submit = async (name: string): Promise<string> => {
+  submitted += 1;
+  const body = { order: sample(name), reference: `A-${submitted}` };
+  return (await api('POST', '/orders', body, { 'idempotency-key': `picture-${submitted}` })).orderId;
+};
+
+/** Sets how a service of the sample shop behaves. */
+const shop = async (service: string, behavior: object): Promise<void> => {
+  const response = await fetch(`${found(/sample shop at (\S+)/)}/switches`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ service, ...behavior }),
+  });
+  if (!response.ok) throw new Error(`The shop answered ${response.status}: ${await response.text()}`);
+};
+
+/** Orders in many states, rules, and a bulk run. */
+async function seed() {
+  const rules: readonly (readonly [string, object])[] = [
+    [
+      'address-abroad',
+      {
+        object: { workflow: 'fulfil-order', step: 'order/parallel/ship' },
+        event: { kind: 'exception', type: 'AddressInvalid' },
+        condition: 'exception.class == "expected"\n  && order.address.country != "GB"',
+        action: { kind: 'task', group: 'logistics', dueSeconds: 1800 },
+        mode: 'enforce',
+        priority: 20,
+      },
+    ],
+    [
+      'payment-lookup',
+      { event: { kind: 'exception', type: 'InvalidReply' }, action: { kind: 'retry', afterSeconds: 30 }, mode: 'enforce', priority: 50 },
+    ],
+    [
+      'old-orders',
+      {
+        event: { kind: 'order-age', afterSeconds: 3600 },
+        action: { kind: 'announce', text: 'An order is an hour old.' },
+        mode: 'enforce',
+        priority: 5,
+      },
+    ],
+    [
+      'late-shipments',
+      {
+        object: { agent: 'shipping' },
+        event: { kind: 'step-late', afterSeconds: 5 },
+        action: { kind: 'retry' },
+        mode: 'dry-run',
+        priority: 10,
+      },
+    ],
+  ];
+  for (const [id, rule] of rules) await api('PUT', `/rules/${id}`, { ...rule, reason: 'Agreed with the people who ship' });
+  for (const name of ['ok', 'two-items', 'ok', 'card-declined', 'out-of-stock', 'ok', 'ok']) await submit(name);
+  const blocked: string[] = [];
+  for (let count = 0; count < 12; count += 1) blocked.push(await submit('address-invalid'));
+  await until('/exceptions/groups?state=open', ({ items }) => ((items[0] as unknown as { open: number } | undefined)?.open ?? 0) >= 12);
+  await shop('customer', { silent: true });
+  const undone = await submit('ok');
+  await until(`/orders/${undone}`, ({ steps }) => steps.some(({ name, result }) => name === 'ship' && result === 'Succeeded'));
+  await shop('shipping', { failRate: 1, failStatus: 403 });
+  await api('POST', `/orders/${undone}/cancel`, { reason: 'Ordered twice' });
+  await until(`/orders/${undone}`, ({ undo }) => (undo?.stuck.length ?? 0) > 0);
+  await shop('customer', {});
+  await shop('shipping', {});
+  const [group] = (await api('GET', '/exceptions/groups?state=open')).items;
+  const run = await api(
+    'POST',
+    '/bulk',
+    {
+      filter: { ids: blocked.slice(4) },
+      instruction: { kind: 'resubmit' },
+      reason: 'Shipping knows these codes since release 88',
+      ratePerSecond: 5,
+      canary: 3,
+      stopAfterFailures: 5,
+    },
+    { 'idempotency-key': 'picture-run' },
+  );
+  await until(`/bulk/${run.id}`, ({ state }) => state === 'ready');
+  await api('POST', `/bulk/${run.id}/start`, { reason: 'Shipping knows these codes since release 88' });
+  await until(`/bulk/${run.id}`, ({ state }) => state === 'paused' || state === 'stopped');
+  await until('/exceptions/groups?state=open', ({ items }) => ((items[0] as unknown as { open: number } | undefined)?.open ?? 0) >= 12);
+  const tasks = await api('GET', '/tasks?limit=100');
+  const task = tasks.items.find(({ orderId }) => orderId === blocked[1]);
+  await api('POST', `/tasks/${task?.id}/claim`);
+  await api('POST', `/tasks/${task?.id}/comment`, { text: 'The carrier checks postal codes since last night.' });
+  return { blocked: blocked[1] ?? '', undone, run: run.id, task: task?.id ?? '', fingerprint: group?.fingerprint ?? '' };
+}
+
+const { blocked, undone, run, task, fingerprint } = await seed();
+
+/** Fills the form of a new input, and checks it. */
+const correct = async (page: Page): Promise<void> => {
+  await page.getByLabel('postalCode').fill('SW1Y 4JH');
+  await page.getByLabel('Reason, for the audit').fill('The customer gave the code by telephone');
+  await page.getByRole('button', { name: /^Check/ }).click();
+  await page.getByText(/^At most/).waitFor();
+  await page.mouse.wheel(0, -4_000);
+};
+
+interface Picture {
+  readonly name: string;
+  readonly path: string;
+  readonly before?: (page: Page) => Promise<void>;
+}
+
+const pictures: readonly Picture[] = [
+  { name: 'home', path: '/' },
+  { name: 'tasks', path: '/tasks' },
+  { name: 'task', path: `/tasks/${task}`, before: correct },
+  { name: 'exceptions', path: `/exceptions?state=open&group=${fingerprint}` },
+  { name: 'orders', path: '/orders' },
+  { name: 'order', path: `/orders/${blocked}` },
+  { name: 'order-timeline', path: `/orders/${blocked}?tab=Timeline` },
+  { name: 'order-history', path: `/orders/${blocked}?tab=History` },
+  { name: 'order-instruction', path: `/orders/${blocked}?do=replace-input`, before: correct },
+  { name: 'order-undo', path: `/orders/${undone}` },
+  { name: 'bulk-new', path: `/bulk/new?fingerprint=${fingerprint}` },
+  { name: 'bulk', path: '/bulk' },
+  { name: 'bulk-run', path: `/bulk/${run}` },
+  { name: 'rules', path: '/rules/address-abroad' },
+  { name: 'agents', path: '/agents' },
+  { name: 'audit', path: '/audit' },
+];
+
+const executablePath = process.env['CHROMIUM_PATH'] ?? (await chromium.executablePath());
+const browser = await playwright.launch({ executablePath, args: chromium.args, headless: true });
+const encoder = await browser.newPage();
+mkdirSync(folder, { recursive: true });
+
+/** Writes a picture as WebP. The browser has an encoder, so no package is needed. */
+async function write(name: string, png: Buffer): Promise<void> {
+  const encode = `(async () => {
+    const bitmap = await createImageBitmap(await (await fetch('data:image/png;base64,${png.toString('base64')}')).blob());
+    const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+    canvas.getContext('2d').drawImage(bitmap, 0, 0);
+    const bytes = new Uint8Array(await (await canvas.convertToBlob({ type: 'image/webp', quality: 0.8 })).arrayBuffer());
+    let text = '';
+    for (const byte of bytes) text += String.fromCharCode(byte);
+    return btoa(text);
+  })()`;
+  writeFileSync(`${folder}${name}.webp`, Buffer.from((await encoder.evaluate(encode)) as string, 'base64'));
+}
+
+const looks = [
+  { suffix: '', viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
+  { suffix: '-dark', viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
+  { suffix: '-390', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+] as const;
+
+const page = await browser.newPage({ locale: 'en-GB' });
+page.setDefaultTimeout(8_000);
+
+const lookAs = async ({ viewport, colorScheme }: (typeof looks)[number]): Promise<void> => {
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+};
+
+async function take({ name, path, before }: Picture, suffix: string): Promise<void> {
+  await page.evaluate(`sessionStorage.clear(); location.hash = '#/audit'`);
+  await page.evaluate(`location.hash = '#${path}'`);
+  await pause(1_200);
+  await page.locator('main h1').waitFor();
+  await before?.(page).catch((error: unknown) => process.stderr.write(`${name}${suffix}: ${String(error)}\n`));
+  await page.evaluate('scrollTo(0, 0)');
+  await write(`${name}${suffix}`, await page.screenshot());
+  process.stdout.write(`docs/console/${name}${suffix}.webp\n`);
+}
+
+await page.goto(`${url}/`);
+await page.getByRole('heading', { name: 'Sign in to Redress' }).waitFor();
+for (const look of looks) {
+  await lookAs(look);
+  if (wanted.size === 0 || wanted.has('sign-in')) await write(`sign-in${look.suffix}`, await page.screenshot());
+}
+// The link has the same page with another fragment, so the page is left first.
+await page.goto('about:blank');
+await page.goto(found(/console (\S+code=\S+)/));
+await page.locator('main h1').waitFor();
+await pause(1_500);
+for (const look of looks) {
+  await lookAs(look);
+  for (const picture of pictures) if (wanted.size === 0 || wanted.has(picture.name)) await take(picture, look.suffix);
+}
+await browser.close();
+await system.end();
+rmSync(data, { recursive: true, force: true, maxRetries: 5 });
