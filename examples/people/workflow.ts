@@ -34,6 +34,7 @@ const claimCase = (version: 1 | 2) =>
       question: text`What is the claim of ${order.customer.name} worth, in cents?`,
       answer: Assessment,
       details: { sku: order.sku, claimed: order.amount },
+      people: { group: 'claims', dueSeconds: 3600, every: 900, escalateTo: ['claims-leads'] },
     });
     const ship = carrier.ship({ reservationId, to: order.customer.name }).undo(({ shipmentId }) => carrier.recall({ shipmentId }));
     const news = text`Your claim ${orderId} is accepted. You get the goods on ${promise.output.day}.`;
