@@ -58,6 +58,23 @@ describe('a bulk run', () => {
     );
   });
 
+  test('W-07: refuses an order that another person has locked meanwhile, and changes nothing of it', async () => {
+    const { created, run, work, act, items, ordersInError, ask, store } = startBulk();
+    const [locked = '', other = ''] = await ordersInError(2);
+    const id = await created({});
+    await work();
+    const body = { seconds: 3600, reason: 'I look into it' };
+    assert.equal((await ask('POST', `/orders/${locked}/lock`, { as: 'admin', body })).status, 200);
+    const before = await store.head(locked);
+    await act(id, 'start');
+    await work();
+    assert.partialDeepStrictEqual(await run(id), { state: 'done', feasible: 2, applied: 1, refused: 1, left: 0 });
+    const outcomes = new Map((await items(id)).map((item) => [item.orderId, item]));
+    assert.partialDeepStrictEqual(outcomes.get(locked), { outcome: 'refused', refusals: [{ code: 'locked' }] });
+    assert.equal(outcomes.get(other)?.outcome, 'applied');
+    assert.deepEqual(await store.head(locked), before);
+  });
+
   test('pauses after its canary until a person resumes it', async () => {
     const { created, run, work, act, ordersInError } = startBulk();
     await ordersInError(4);
