@@ -4,6 +4,8 @@ import { createOverviewKeeper } from '#roles/overview/keeper';
 import { createSupervisor, type SupervisorPass } from '#roles/supervisor/supervisor';
 import type { FunctionContext, Invocation } from '#runtime/function';
 import { replyQueuesOf, type SupervisorTask, watchedChannelsOf } from '#runtime/topology';
+import { repeatPasses } from '#runtime/passes';
+import { replyQueuesOf, type SupervisorTask } from '#runtime/topology';
 
 /** Runs the supervisor on its schedules. A missed run loses no work: the next pass finds the due orders, and the next sweep continues where the last one stopped. */
 export const create = ({ system }: FunctionContext) => {
@@ -18,16 +20,8 @@ export const create = ({ system }: FunctionContext) => {
     overview: everyMs === undefined ? undefined : createOverviewKeeper({ ...ports, channels: watchedChannelsOf(app), everyMs }),
   });
 
-  /** Repeats passes until the minute is over, because EventBridge schedules start at most once a minute. */
-  async function passes(repeatForMs: number, stopping: AbortSignal): Promise<SupervisorPass> {
-    const until = clock.now() + repeatForMs;
-    for (;;) {
-      const pass = await supervisor.pass();
-      if (stopping.aborted || clock.now() + config.supervisorPeriodMs >= until) return pass;
-      await clock.sleep(config.supervisorPeriodMs, stopping);
-      if (stopping.aborted) return pass;
-    }
-  }
+  const passes = (repeatForMs: number, stopping: AbortSignal): Promise<SupervisorPass> =>
+    repeatPasses(() => supervisor.pass(), { repeatForMs, periodMs: config.supervisorPeriodMs, clock, stopping });
 
   const writeDigests = createDigests(ports);
   const sweep = async (stopping: AbortSignal): Promise<SupervisorPass> =>

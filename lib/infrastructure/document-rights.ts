@@ -15,6 +15,7 @@ export const [orders, intents] = [partitionOf(every), intentPartitionOf(every)];
 export const audit = collections.audit(every);
 export const exceptionGroups = collections.exceptionGroups(every);
 export const finished = collections.finished(every);
+export const agenda = collections.agenda(every);
 export const fingerprints = collections.fingerprints(every);
 export const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
 
@@ -45,6 +46,7 @@ export const ofApi: readonly TableRights[] = [
   { actions: ['GetItem'], partitions: [collections.auditDigests, collections.overview, collections.rules] },
   { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
   { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
+  { actions: ['GetItem', 'Query'], partitions: [collections.peopleGroups, collections.exceptionNotes] },
   { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
   // A change and its entry are one transaction, so one statement allows both.
   {
@@ -58,9 +60,23 @@ export const ofApi: readonly TableRights[] = [
       collections.rule(every),
       collections.erased,
       collections.bulk(every),
+      collections.peopleGroups,
+      collections.exceptionNotes,
       audit,
     ],
   },
+];
+
+const notices = collections.notices(every);
+
+/** Permissions of the notifier: it reads and reminds tasks, which lie beside their orders, and keeps what people have heard. */
+export const ofNotifier: readonly TableRights[] = [
+  { actions: ['GetItem'], partitions: [orders, notices, collections.allowances, collections.deliveries] },
+  { actions: ['GetItem'], partitions: [collections.peopleGroups, collections.exceptionNotes] },
+  { actions: ['Query'], partitions: [agenda, exceptionGroups] },
+  // A message and what counts it are one transaction, so one statement allows both.
+  { actions: ['PutItem'], partitions: [orders, agenda, notices, collections.allowances, collections.deliveries] },
+  { actions: ['DeleteItem'], partitions: [agenda, notices, collections.deliveries] },
 ];
 
 const bulkRuns = collections.bulk(every);

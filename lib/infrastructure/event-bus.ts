@@ -19,6 +19,8 @@ export interface AnnouncementsProps {
 export class Announcements extends Construct {
   readonly bus: EventBus;
   readonly topic: Topic;
+  /** The topic of messages for people: one for each kind of trouble, then summaries. */
+  readonly notifications: Topic;
   readonly rule: Rule;
   /** Alerts that could not be delivered to the topic for a day. */
   readonly undelivered: Queue;
@@ -65,6 +67,12 @@ export class Announcements extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
     );
+    this.notifications = new Topic(this, 'Notifications', {
+      topicName: `${name}-notifications`,
+      displayName: 'Redress',
+      masterKey: key,
+      enforceSSL: true,
+    });
     this.ruleName = `${name}-to-operators`;
     this.rule = new Rule(this, 'ToOperators', {
       ruleName: this.ruleName,

@@ -31,7 +31,7 @@ import { type FunctionNetwork, networkStatements } from './vpc.ts';
 
 /** Optional settings of one function. */
 export interface FunctionSettings {
-  /** MiB; CPU grows with it. Default: 512, for the supervisor 256. */
+  /** MiB; CPU grows with it. Default: 512, for the supervisor and the notifier 256. */
   readonly memorySize?: number;
   /** Instances reserved for this function, and also its maximum: at least two for each queue. Default: none. */
   readonly reservedConcurrency?: number;
@@ -56,6 +56,8 @@ export interface SystemFunctionProps {
   readonly queueArnPrefix: string;
   readonly tableArn: string;
   readonly busArn: string;
+  /** The topic of messages for people. */
+  readonly topicArn: string;
   /** ARN of the queues that clients may register, ending in `*`. */
   readonly responseQueueArns: string;
   readonly cursorSecret: Pick<ISecret, 'secretArn'>;
@@ -71,8 +73,8 @@ export interface SystemFunctionProps {
 }
 
 const memoryDefault = 512;
-/** The supervisor runs all the time, but mostly waits for I/O. */
-const memoryOf: { readonly [file: string]: number } = { supervisor: 256 };
+/** These run all the time, but mostly wait for I/O. */
+const memoryOf: { readonly [file: string]: number } = { supervisor: 256, notifier: 256 };
 /** The name of the alias, which is also the end of its ARN. */
 const aliasName = 'live';
 
@@ -181,11 +183,12 @@ export class SystemFunction extends Construct {
 }
 
 function variablesOf(scope: Construct, props: SystemFunctionProps): { readonly [name: string]: string } {
-  const { environment, spec, settings, permissions, credentials, queueArnPrefix, auditLog, key } = props;
+  const { environment, spec, settings, permissions, credentials, queueArnPrefix, topicArn, auditLog, key } = props;
   return {
     ...environment,
     ...spec.environment,
     ...(announcesClosing(permissions) ? { REDRESS_QUEUE_ARNS: queueArnPrefix } : {}),
+    ...(permissions.notifies ? { REDRESS_NOTIFY_TOPIC: topicArn } : {}),
     ...(permissions.writesAuditLog ? { REDRESS_AUDIT_LOG: auditLog.logGroupName } : {}),
     ...(permissions.dayKeys === 'none' ? {} : { REDRESS_SECRETS_KEY: key.keyArn }),
     ...credentialsVariable(scope, credentials),

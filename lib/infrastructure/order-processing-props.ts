@@ -8,6 +8,7 @@ import type { AgentCredentials } from './credentials.ts';
 import type { Firewall } from './firewall.ts';
 import type { EntranceProps } from './http-api.ts';
 import type { FunctionSettings } from './lambda-function.ts';
+import type { NotificationSettings } from './notifications.ts';
 import type { OrderTableProps } from './order-table.ts';
 import type { AuthorizerSettings, ExternalIssuer, SignIn } from './token-issuer.ts';
 import type { VpcSettings } from './vpc.ts';
@@ -27,6 +28,8 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly agentEnvironment?: { readonly [name: string]: string };
   /** Credentials with which agents call their services: `call.credential('PAYMENT_KEY')`. Default: none. */
   readonly agentCredentials?: AgentCredentials;
+  /** Where messages for people may go, beside the topic `notifications`. Default: nowhere else. */
+  readonly notifications?: NotificationSettings;
   /** The network in which functions run. Default: none, they reach public addresses only. */
   readonly vpc?: VpcSettings;
   /** Whether each agent has a function of its own, or all have one together (F-36). Default: `each`. */

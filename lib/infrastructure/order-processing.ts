@@ -27,6 +27,7 @@ import { checkThatItLoads } from './load-check.ts';
 import { OrderMetrics } from './metrics.ts';
 import { acknowledgeFindings } from './nag-suppressions.ts';
 import { checkNames } from './names.ts';
+import { credentialsFor, variablesOf } from './notifications.ts';
 import type { OrderProcessingProps } from './order-processing-props.ts';
 import { OrderQueues } from './order-queues.ts';
 import { orderTable } from './order-table.ts';
@@ -55,6 +56,8 @@ export class OrderProcessing extends Construct {
   readonly queues: OrderQueues;
   /** The topic `operator-alerts` with the announcements that a person must see. */
   readonly alerts: ITopic;
+  /** The topic of messages for people: one for each kind of trouble at once, then summaries. */
+  readonly notifications: ITopic;
   readonly key: Key;
   readonly metrics: OrderMetrics;
   /** The user pool; undefined with another issuer. */
@@ -102,6 +105,7 @@ export class OrderProcessing extends Construct {
     this.announcements = new Announcements(this, 'Announcements', { name, ...transient });
     this.bus = this.announcements.bus;
     this.alerts = this.announcements.topic;
+    this.notifications = this.announcements.notifications;
     this.users = userPoolOf(this, props, { name, removalPolicy, deletionProtection });
     this.responseQueueArns = Stack.of(this).formatArn({
       service: 'sqs',
@@ -143,7 +147,7 @@ export class OrderProcessing extends Construct {
   }
 
   #makeFunctions(props: OrderProcessingProps, specs: readonly FunctionSpec[], common: { name: string; logRetention: RetentionDays }) {
-    const { app, entry, agentEnvironment = {}, agentCredentials = {}, functions: settings = {} } = props;
+    const { app, entry, agentEnvironment = {}, functions: settings = {} } = props;
     const networkOf = networkFor(this, props.vpc);
     const issuer = props.issuer ? environmentOf(props.issuer) : (this.users?.environment ?? {});
     const environment = {
@@ -155,9 +159,10 @@ export class OrderProcessing extends Construct {
       ...(props.retention ? { RETENTION_DAYS: String(props.retention.toDays()) } : {}),
       ...props.variables,
     };
-    const variablesOf: { readonly [file: string]: { readonly [name: string]: string } } = {
+    const ofFile: { readonly [file: string]: { readonly [name: string]: string } } = {
       api: { ...issuer, REDRESS_CURSOR_SECRET: this.cursorSecret.secretArn },
       agent: agentEnvironment,
+      notifier: variablesOf(props.notifications),
     };
     const queueArnPrefix = Stack.of(this).formatArn({ service: 'sqs', resource: this.queuePrefix, arnFormat: ArnFormat.NO_RESOURCE_NAME });
     const bundles = new Map([...new Set(specs.map(({ file }) => file))].map((file) => [file, bundle(file, entry)]));
@@ -165,24 +170,25 @@ export class OrderProcessing extends Construct {
     // All functions load the same app, but agents have further variables. So the scheduler's function is checked for those without an
     // agent's variables, and each agent's function for itself.
     for (const { file, name } of specs.filter(({ file: each }) => each === 'scheduler' || each === 'agent'))
-      checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...variablesOf[file], ...settings[name]?.environment });
+      checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...ofFile[file], ...settings[name]?.environment });
     return new Map(
       specs.map((spec) => [
         spec.name,
         new SystemFunction(this, `Function-${spec.name}`, {
           spec,
           code: bundleOf(spec.file).code,
-          environment: { ...environment, ...variablesOf[spec.file] },
+          environment: { ...environment, ...ofFile[spec.file] },
           settings: settings[spec.name] ?? {},
           permissions: permissionsOf(spec, app),
           maxConcurrency: maxConcurrencyFor(spec, specs, props.accountConcurrency),
           network: networkOf(spec),
-          credentials: spec.file === 'agent' ? { ...agentCredentials, ...settings[spec.name]?.credentials } : {},
+          credentials: credentialsFor(spec, props),
           hasAlias: props.deployments === 'canary',
           queueArnPrefix,
           queues: this.queues,
           tableArn: this.table.tableArn,
           busArn: this.bus.eventBusArn,
+          topicArn: this.notifications.topicArn,
           responseQueueArns: this.responseQueueArns,
           cursorSecret: this.cursorSecret,
           key: this.key,

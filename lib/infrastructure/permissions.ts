@@ -8,6 +8,7 @@ import { channelOf } from '#roles/channels/policy';
 import { agentsWithSecrets } from '#roles/secrets/readers';
 import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
 import {
+  agenda,
   asksRules,
   audit,
   breakers,
@@ -21,6 +22,7 @@ import {
   keepsMessages,
   ofApi,
   ofBulk,
+  ofNotifier,
   orders,
   readsClients,
   type TableRights,
@@ -52,6 +54,8 @@ export interface Permissions {
   readonly answersClients: boolean;
   /** Whether it announces on the bus. */
   readonly announces: boolean;
+  /** Whether it sends messages to people, over SNS too. */
+  readonly notifies: boolean;
   /** Whether it writes to the log of the audit. */
   readonly writesAuditLog: boolean;
   /** Whether it uses the day keys: `make` encrypts and decrypts secrets, `read` only decrypts them with keys that exist. */
@@ -73,6 +77,7 @@ const none: Permissions = {
   looksInto: [],
   answersClients: false,
   announces: false,
+  notifies: false,
   writesAuditLog: false,
   dayKeys: 'none',
   readsCursorSecret: false,
@@ -92,6 +97,8 @@ const scheduling = (app: Cast): Permissions => ({
     // The transaction that writes an exception counts it in its group.
     { actions: ['UpdateItem'], partitions: [exceptionGroups] },
     { actions: ['GetItem', 'PutItem'], partitions: [fingerprints] },
+    // A new task is put on the agenda of the notifier first.
+    { actions: ['GetItem', 'PutItem'], partitions: [agenda] },
     // Intents expire with their order. Only agents write them.
     { actions: ['Query', 'UpdateItem'], partitions: [intents] },
     { actions: ['GetItem', 'PutItem'], partitions: [definitions] },
@@ -153,6 +160,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     looksInto: [queueNames.wakeUps, ...replyQueuesOf(app)],
     dayKeys: 'read',
   }),
+  notifier: () => ({ ...none, documents: ofNotifier, announces: true, notifies: true }),
   // The scheduler also requeues a message that meets a lease or has lost too many races.
   scheduler: (spec, app) => withDocuments(judging(spec, scheduling(app)), [keepsMessages, ...asksRules]),
   // An agent also requeues a request while its circuit breaker is open.

@@ -27,7 +27,7 @@ type Granted = Omit<
 
 /** Returns the statements of a function's role: what `permissions.ts` lists, and what Lambda does in its name. */
 export function statementsOf(props: Granted, logGroupArn: string): readonly PolicyStatement[] {
-  const { spec, permissions, queues, tableArn, busArn, responseQueueArns, cursorSecret, key, tracing, auditLog } = props;
+  const { spec, permissions, queues, tableArn, busArn, topicArn, responseQueueArns, cursorSecret, key, tracing, auditLog } = props;
   const allow = (actions: readonly string[], resources: readonly string[], conditions = {}): PolicyStatement[] =>
     actions.length === 0
       ? []
@@ -55,6 +55,7 @@ export function statementsOf(props: Granted, logGroupArn: string): readonly Poli
     ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueueArns] : []),
     ...allow(['events:PutEvents'], announces ? [busArn] : []),
+    ...allow(['sns:Publish'], permissions.notifies ? [topicArn] : []),
     ...allow(['events:PutEvents'], !announces && announcesClosing(permissions) ? [busArn] : [], {
       'ForAllValues:StringEquals': { 'events:source': eventSource, 'events:detail-type': closingType },
     }),
@@ -121,5 +122,6 @@ const usedServices = (permissions: Permissions, { sources }: FunctionSpec): Read
     ...(usesTable(permissions) ? ['dynamodb'] : []),
     ...(permissions.sendsTo.length + sources.length > 0 ? ['sqs'] : []),
     ...(permissions.announces || announcesClosing(permissions) ? ['events'] : []),
+    ...(permissions.notifies ? ['sns'] : []),
     ...(permissions.readsCursorSecret ? ['secretsmanager'] : []),
   ]);

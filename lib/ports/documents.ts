@@ -98,6 +98,18 @@ export const collections = {
   overview: 'OVERVIEW',
   /** How many orders finished in each minute of a UTC day. */
   finished: (day: string) => `FINISHED#${day}`,
+  /** What the notifier must look at, by time, in one of `agendaParts` parts. */
+  agenda: (part: number | '*') => `AGENDA#${part}`,
+  /** What a group of people has heard about alike tasks. */
+  notices: (group: string) => `NOTICES#${group}`,
+  /** The groups of people, by name. */
+  peopleGroups: 'PEOPLE',
+  /** How many messages each group of people has got in the current period. */
+  allowances: 'ALLOWANCES',
+  /** Messages on their way to the destinations of people. */
+  deliveries: 'DELIVERIES',
+  /** The mute, the note and the ticket of alike exceptions. The id is their fingerprint. */
+  exceptionNotes: 'EXCEPTION-NOTES',
   /** Places of API calls that wait for an order. */
   waits: 'WAITS',
   /** Position of the sweep through all orders. */

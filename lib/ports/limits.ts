@@ -16,6 +16,8 @@ export const runs = {
   sweepMs: 15 * minute,
   /** Bulk runs go on in the next run of their function. */
   bulkMs: 15 * minute,
+  /** The notifier: one minute of passes, and the time of the last calls. */
+  notifyMs: 90 * second,
   /** An agent's time to reply, in addition to the step's time. */
   answeringMs: 5 * second,
   /** The limit of Lambda. */

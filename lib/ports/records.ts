@@ -143,6 +143,7 @@ export const detailTypes = [
   'Channel Closed',
   'Exception Raised',
   'Task Opened',
+  'Task Reminder',
   'Task Resolved',
   'Compensation Stuck',
   'Bulk Run Waiting',
@@ -155,6 +156,7 @@ const quietTypes: ReadonlySet<DetailType> = new Set([
   'Order Processed',
   'Exception Raised',
   'Task Opened',
+  'Task Reminder',
   'Task Resolved',
   'Bulk Run Waiting',
 ]);

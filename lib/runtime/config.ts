@@ -13,6 +13,11 @@ const hostNames = z
   .regex(/^[A-Za-z0-9.-]+( *, *[A-Za-z0-9.-]+)*$/, 'expected host names without ports, separated by commas')
   .transform((value) => value.split(',').map((name) => name.trim()));
 
+const namesWithPorts = z
+  .string()
+  .regex(/^[A-Za-z0-9.-]+(:\d{1,5})?( *, *[A-Za-z0-9.-]+(:\d{1,5})?)*$/, 'expected host names, some with a port, separated by commas')
+  .transform((value) => value.split(',').map((name) => name.trim().toLowerCase()));
+
 /** Every variable of the configuration, with its default for one machine. */
 const Environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
@@ -36,6 +41,14 @@ const Environment = z.object({
   CLIENT_ORDERS_PER_SECOND: z.coerce.number().positive().max(1_000_000).optional(),
   RETENTION_DAYS: z.coerce.number().positive().max(36_600).optional(),
   DEFAULT_WORKFLOW: z.string().min(1).default('fulfil-order'),
+  NOTIFY_URL: z.url({ protocol: /^https?$/ }).optional(),
+  NOTIFY_CREDENTIAL: z.string().min(1).default('NOTIFY_SECRET'),
+  NOTIFY_HOSTS: namesWithPorts.default([]),
+  REDRESS_NOTIFY_TOPIC: z
+    .string()
+    .regex(/^arn:[a-z-]+:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/, 'expected the ARN of a topic')
+    .optional(),
+  CONSOLE_URL: z.url({ protocol: /^https?$/ }).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'off']).default('warn'),
 });
 
@@ -74,6 +87,19 @@ export interface Config {
   /** The average rate of submissions that one process accepts from one client; undefined: no limit. */
   readonly clientOrdersPerSecond: number | undefined;
   readonly retentionMs: number | undefined;
+  /** Where messages for people may go. */
+  readonly notify: {
+    /** The destination of groups that have none. */
+    readonly url: string | undefined;
+    /** The credential that signs for `url`. */
+    readonly credential: string;
+    /** The only hosts that are ever called, some with a port. */
+    readonly hosts: readonly string[];
+    /** The topic of SNS for groups that have no destination. */
+    readonly topicArn: string | undefined;
+  };
+  /** The address of the console in messages, without a slash at its end. */
+  readonly consoleUrl: string | undefined;
   readonly defaultWorkflow: string;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'off';
 }
@@ -114,6 +140,13 @@ export function readConfig(environment: { readonly [name: string]: string | unde
     taskReminderMs: variables.TASK_REMINDER_SECONDS * 1000,
     clientOrdersPerSecond: variables.CLIENT_ORDERS_PER_SECOND,
     retentionMs: variables.RETENTION_DAYS === undefined ? undefined : variables.RETENTION_DAYS * 86_400_000,
+    notify: {
+      url: variables.NOTIFY_URL,
+      credential: variables.NOTIFY_CREDENTIAL,
+      hosts: [...variables.NOTIFY_HOSTS, ...(variables.NOTIFY_URL === undefined ? [] : [new URL(variables.NOTIFY_URL).host])],
+      topicArn: variables.REDRESS_NOTIFY_TOPIC,
+    },
+    consoleUrl: variables.CONSOLE_URL?.replace(/\/+$/, ''),
     defaultWorkflow: variables.DEFAULT_WORKFLOW,
     logLevel: variables.LOG_LEVEL,
   };

@@ -13,6 +13,7 @@ import type { Publisher } from '#ports/event-bus';
 import type { Keys } from '#ports/keys';
 import type { Queues } from '#ports/queues';
 import type { OrderRecord, StateRecord } from '#ports/records';
+import type { Sender } from '#ports/sender';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import type { Trouble } from '#roles/agent/trouble';
@@ -53,6 +54,8 @@ export interface Ports {
   readonly auditLog?: AuditLog | undefined;
   /** The credentials of agents. Default: variables and files of this process. */
   readonly credentials?: Credentials | undefined;
+  /** Sends messages to people. Default: over HTTP, and to SNS. */
+  readonly sender?: Sender | undefined;
   /** Removes expired data, if the ports do not do so themselves. */
   readonly tidy?: (() => Promise<void>) | undefined;
 }

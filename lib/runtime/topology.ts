@@ -32,9 +32,16 @@ export interface BulkTask {
   readonly task: 'bulk';
 }
 
+/** The input of the notifier's schedule. */
+export interface NotifierTask {
+  readonly task: 'notify';
+  /** As in `SupervisorTask`. */
+  readonly repeatForMs?: number;
+}
+
 /** A schedule of a function. The configuration sets the period of the supervisor's passes. */
 export interface Schedule {
-  readonly input: SupervisorTask | BulkTask;
+  readonly input: SupervisorTask | BulkTask | NotifierTask;
   readonly everyMs: number | 'supervisor period';
 }
 
@@ -110,6 +117,7 @@ export function topologyOf(app: Cast, { agents: grouping = 'each', stepMs = step
     supervisorFunction('supervisor', { input: { task: 'pass' }, everyMs: 'supervisor period' }, runs.passMs),
     supervisorFunction('sweeper', { input: { task: 'sweep' }, everyMs: hourMs }, runs.sweepMs),
     bulkFunction,
+    notifierFunction,
     { ...plain, name: 'dead-letter', file: 'dead-letter', sources: dead, trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 2 },
   ];
 }
@@ -171,6 +179,16 @@ const bulkFunction: FunctionSpec = {
   startsAt: 'Bulk Run Waiting',
   trigger: 'schedule',
   timeoutMs: runs.bulkMs,
+  stopsIn: 1,
+};
+
+const notifierFunction: FunctionSpec = {
+  ...plain,
+  name: 'notifier',
+  file: 'notifier',
+  schedules: [{ input: { task: 'notify' }, everyMs: 'supervisor period' }],
+  trigger: 'schedule',
+  timeoutMs: runs.notifyMs,
   stopsIn: 1,
 };
 

@@ -29,7 +29,7 @@ describe('alerts reach a person', () => {
     assert.ok(alerts.includes('Order In Error'));
     assert.deepEqual(
       detailTypes.filter((type) => !alerts.includes(type)),
-      ['Order Processed', 'Exception Raised', 'Task Opened', 'Task Resolved', 'Bulk Run Waiting'],
+      ['Order Processed', 'Exception Raised', 'Task Opened', 'Task Reminder', 'Task Resolved', 'Bulk Run Waiting'],
     );
   });
 

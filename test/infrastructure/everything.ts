@@ -39,6 +39,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await callingOrders(roles, deployment);
   await endedCaller(roles);
   await bulkRuns(roles);
+  await notifications(roles);
   await messagesDeadLetter(roles);
   await damagedOrder(roles, deployment);
   await newerMessages(roles);
@@ -249,6 +250,16 @@ async function tasksOfPeople(roles: Roles): Promise<void> {
   for (const query of ['group=claims', 'assignee=me', 'state=resolved'])
     assert.equal((await roles.call('GET', '/tasks', { ...operator, query })).status, 200, query);
   assert.equal((await roles.call('GET', path, operator)).status, 200);
+}
+
+/** The notifier tells of the blocked orders, counts the failed tries of its messages, and reminds of one task. */
+async function notifications(roles: Roles): Promise<void> {
+  await roles.supervise('notifier');
+  await submit(roles, 'failing');
+  await roles.settle();
+  await roles.supervise('notifier');
+  roles.pass(4 * 3_600_000 + 1000);
+  await roles.supervise('notifier');
 }
 
 let bulks = 0;

@@ -44,7 +44,7 @@ describe('the Lambda functions of the topology', () => {
       assert.deepEqual([logs.get(id)?.Properties['RetentionInDays'], logs.get(id)?.Properties['KmsKeyId'] !== undefined], [90, true]);
   });
 
-  test('are called from outside only by the gateway, for the API, and by schedules and an announcement, for the supervisor, the sweeper and bulk runs', () => {
+  test('are called from outside only by the gateway, for the API, and by schedules and an announcement, for the supervisor, the sweeper, the notifier and bulk runs', () => {
     const callers = ofType(stack, 'Lambda::Permission').map(([, { Properties }]) => [
       (Properties['FunctionName'] as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0].replace(/^OrdersFunction|Function.{8}$/g, ''),
       Properties['Principal'],
@@ -54,6 +54,7 @@ describe('the Lambda functions of the topology', () => {
       ['api', 'apigateway.amazonaws.com', true],
       ['bulk', 'events.amazonaws.com', true],
       ['bulk', 'events.amazonaws.com', true],
+      ['notifier', 'events.amazonaws.com', true],
       ['supervisor', 'events.amazonaws.com', true],
       ['sweeper', 'events.amazonaws.com', true],
     ]);

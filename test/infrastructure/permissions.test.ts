@@ -24,7 +24,7 @@ afterAll(kms.stop);
 const endpoints = { ...emulators.endpoints, lambda: lambda.endpoint, kms: kms.endpoint };
 const made = await deployed(app, endpoints);
 const deployment = { ...made, queueArns: `arn:aws:sqs:${made.region}:000000000000:${made.queuePrefix}`, secretsKey: 'secrets' };
-const roles = await openRoles({ app, endpoints, deployment, variables: { RETENTION_DAYS: '1', ANNOUNCE_PROCESSED: 'on' } });
+const roles = await openRoles({ app, endpoints, deployment, variables: { RETENTION_DAYS: '1', ANNOUNCE_PROCESSED: 'on', NOTIFY_URL: 'https://hooks.invalid/' } });
 afterAll(roles.close);
 await everything(roles, deployment);
 
@@ -89,6 +89,10 @@ const rare: { readonly [right: string]: string } = {
   'dynamodb:UpdateItem GROUPS#*': 'an order that is blocked as it is created is rare',
   'dynamodb:GetItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
   'dynamodb:PutItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
+  'dynamodb:GetItem AGENDA#*': 'the function that opens a task puts it on the agenda',
+  'dynamodb:PutItem AGENDA#*': 'the function that opens a task puts it on the agenda',
+  'dynamodb:DeleteItem DELIVERIES': 'no receiver answers here, so each message waits for its next try',
+  'dynamodb:DeleteItem NOTICES#*': 'a notice is forgotten after a quiet day',
   'dynamodb:Query RULESET#*': 'most deployments have no rules of people',
   'dynamodb:GetItem RULE-COUNTS': 'few orders meet a rule',
   'dynamodb:PutItem RULE-COUNTS': 'few orders meet a rule',

@@ -49,14 +49,14 @@ export interface Roles {
   closes(name: string, queue: string): Promise<void>;
   /** Invokes a function once. */
   run(name: string, event: unknown): Promise<unknown>;
-  call(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, call: ApiCall): Promise<ApiAnswer>;
+  call(method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE', path: string, call: ApiCall): Promise<ApiAnswer>;
   /** Delivers the messages of a queue to its function, as Lambda does, and returns their number. */
   deliver(queue: string, each?: (message: Received) => Received): Promise<number>;
   /** Delivers until every queue is empty, except those in `leaveAlone`. */
   settle(leaveAlone?: readonly string[]): Promise<void>;
   /** Receives all messages of a queue and drops them. */
   lose(queue: string): Promise<number>;
-  supervise(name: 'supervisor' | 'sweeper' | 'bulk'): Promise<unknown>;
+  supervise(name: 'supervisor' | 'sweeper' | 'bulk' | 'notifier'): Promise<unknown>;
   /** Advances the clock. */
   pass(ms: number): void;
   close(): void;
@@ -72,7 +72,7 @@ export interface RolesOptions {
 }
 
 /** The tasks of functions that a schedule starts. */
-const tasks = { supervisor: 'pass', sweeper: 'sweep', bulk: 'bulk' } as const;
+const tasks = { supervisor: 'pass', sweeper: 'sweep', bulk: 'bulk', notifier: 'notify' } as const;
 
 type Handle = (event: unknown) => Promise<unknown>;
 

@@ -7,6 +7,7 @@ import type { RecordWrite, Tallies } from '#ports/tallies';
 import type { TaskRecord, TaskResolution } from '#ports/tasks';
 import { compareAndSet } from '#ports/util/compare-and-set';
 import { dayMs, dayOf } from '#ports/util/days';
+import { newTaskEntry } from '#roles/notifier/agenda';
 import {
   closedBeforeOpened,
   exceptionDocument,
@@ -72,8 +73,14 @@ async function openingOf(
   const task: TaskRecord | undefined = opened && { ...opened, rev: 1, ...(exception ? { fingerprint: exception.fingerprint } : {}) };
   return [
     ...(exception ? await firstOf(exception, exceptionKey(exception.orderId, exception.seq), read, exceptionWrite) : []),
-    ...(task ? await firstOf(task, taskKey(task.orderId, task.seq), read, taskWrite) : []),
+    ...(task ? await withEntry(await firstOf(task, taskKey(task.orderId, task.seq), read, taskWrite), task, read) : []),
   ];
+}
+
+/** Puts the notifier's entry of a new task before the task: a crash between the two leaves no task of which nobody hears. */
+async function withEntry(opening: readonly RecordWrite[], task: TaskRecord, read: Read): Promise<readonly RecordWrite[]> {
+  const entry = newTaskEntry(task, taskKey(task.orderId, task.seq));
+  return opening.length === 0 || (await read(entry)) ? opening : [{ document: entry, loadedRev: 0 }, ...opening];
 }
 
 type Write = Pick<RecordWrite, 'document' | 'add'>;

@@ -1,0 +1,35 @@
+import type { Destination } from './delivery.ts';
+
+/** A group of people: who belongs to it, and where it hears of its tasks. */
+export interface PeopleGroup {
+  readonly name: string;
+  /** Rises by one with every write. */
+  readonly rev: number;
+  /** The `sub` of each person. */
+  readonly members: readonly string[];
+  /** Empty: the destination of the deployment. */
+  readonly notify: readonly Destination[];
+  /** Until then the group gets no message: milliseconds since 1970. Absent: it is not muted. */
+  readonly mutedUntil?: number;
+  /** Who wrote this version, when and why. */
+  readonly by: string;
+  readonly at: number;
+  readonly reason: string;
+}
+
+export const groupLimits = { membersMax: 500, destinationsMax: 5, muteDaysMax: 30 } as const;
+
+/** What people have noted about alike exceptions: about all of one fingerprint. */
+export interface ExceptionNote {
+  readonly fingerprint: string;
+  readonly rev: number;
+  /** Until then nobody hears of these exceptions: milliseconds since 1970. */
+  readonly mutedUntil?: number;
+  readonly note?: string;
+  /** The address of a ticket. */
+  readonly ticket?: string;
+  readonly by: string;
+  readonly at: number;
+}
+
+export const noteLimits = { noteCharactersMax: 4096, ticketCharactersMax: 1024 } as const;

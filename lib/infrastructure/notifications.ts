@@ -1,0 +1,31 @@
+import type { FunctionSpec } from '#runtime/topology';
+import type { AgentCredentials } from './credentials.ts';
+import type { OrderProcessingProps } from './order-processing-props.ts';
+
+/** Where messages for people may go, beside the topic. */
+export interface NotificationSettings {
+  /** The only hosts that the notifier ever calls, some with a port: `['hooks.example.com']`. */
+  readonly hosts?: readonly string[];
+  /** The webhook of groups that have no destination of their own. Its credential is `NOTIFY_SECRET`. */
+  readonly url?: string;
+  /** The secrets that sign, by the names that destinations give: `{ NOTIFY_SECRET: { secret } }`. */
+  readonly credentials?: AgentCredentials;
+  /** The address of the console, for links in messages. */
+  readonly consoleUrl?: string;
+}
+
+/** Returns the variables of the notifier's function. */
+export const variablesOf = ({ hosts = [], url, consoleUrl }: NotificationSettings = {}): { readonly [name: string]: string } => ({
+  ...(hosts.length > 0 ? { NOTIFY_HOSTS: hosts.join(',') } : {}),
+  ...(url === undefined ? {} : { NOTIFY_URL: url }),
+  ...(consoleUrl === undefined ? {} : { CONSOLE_URL: consoleUrl }),
+});
+
+/** Returns the credentials of a function: agents have those of their services, and the notifier those that sign. */
+export function credentialsFor(
+  { file, name }: FunctionSpec,
+  { agentCredentials, functions: settings = {}, notifications }: OrderProcessingProps,
+): AgentCredentials {
+  if (file === 'notifier') return notifications?.credentials ?? {};
+  return file === 'agent' ? { ...agentCredentials, ...settings[name]?.credentials } : {};
+}

@@ -1,0 +1,90 @@
+import type { JsonObject } from '#core/data/json';
+import { collections, type Document, type Documents } from '#ports/documents';
+import { timeStart } from '#ports/lists';
+import { hashOf } from '#ports/records';
+import type { TaskRecord } from '#ports/tasks';
+
+/** What the notifier must look at. The record that an entry names decides: an entry may be late, or be there twice. */
+export type AgendaSubject =
+  /** A task, in a document: `number` is that of its reminder, and 0 for a new task. */
+  | { readonly what: 'task'; readonly collection: string; readonly id: string; readonly number: number }
+  | { readonly what: 'notice'; readonly group: string; readonly key: string }
+  | { readonly what: 'delivery'; readonly id: string };
+
+export interface AgendaEntry {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly subject: AgendaSubject;
+  readonly document: Document;
+}
+
+/** Parts of the agenda, so that thousands of new tasks a second meet no limit of a partition. */
+export const agendaParts = 8;
+
+/** Entries of a part that are read at a time. */
+const pageSize = 100;
+
+/** Returns the document of an entry. The same subject at the same time has one entry. */
+export function agendaDocument(at: number, subject: AgendaSubject): Document {
+  const name = nameOf(subject);
+  return {
+    collection: collections.agenda(hashOf(name) % agendaParts),
+    id: `${timeStart(at)}#${name}`,
+    rev: 1,
+    content: subject as unknown as JsonObject,
+  };
+}
+
+const nameOf = (subject: AgendaSubject): string => {
+  switch (subject.what) {
+    case 'task':
+      return `task#${subject.collection}#${subject.id}#${subject.number}`;
+    case 'notice':
+      return `notice#${subject.group}#${subject.key}`;
+    case 'delivery':
+      return `delivery#${subject.id}`;
+  }
+};
+
+/** Returns the entry that tells people of a new task. The write that opens the task puts it first. */
+export const newTaskEntry = ({ openedAt }: Pick<TaskRecord, 'openedAt'>, place: Pick<Document, 'collection' | 'id'>): Document =>
+  agendaDocument(openedAt, { what: 'task', collection: place.collection, id: place.id, number: 0 });
+
+/** The notifier's calendar: entries in the order of their times. */
+export interface Agenda {
+  /** Returns entries that are due, the oldest of each part first. */
+  due(now: number): Promise<readonly AgendaEntry[]>;
+  /** Puts an entry. It is not lost if the same one is there. */
+  put(at: number, subject: AgendaSubject): Promise<void>;
+  remove(entry: Pick<AgendaEntry, 'document'>): Promise<void>;
+  /** Moves an entry to a later time. After a crash both are there, and the record decides. */
+  move(entry: AgendaEntry, at: number): Promise<void>;
+}
+
+type AgendaStore = Pick<Documents, 'documents' | 'putDocument' | 'removeDocument'>;
+
+export function createAgenda(store: AgendaStore): Agenda {
+  const agenda: Agenda = {
+    async due(now) {
+      const parts = Array.from({ length: agendaParts }, (_, part) => store.documents(collections.agenda(part), undefined, pageSize));
+      return (await Promise.all(parts)).flat().map(entryOf).filter(({ at }) => at <= now);
+    },
+    async put(at, subject) {
+      await store.putDocument(agendaDocument(at, subject), 0);
+    },
+    async remove({ document: { collection, id, rev } }) {
+      await store.removeDocument(collection, id, rev);
+    },
+    async move(entry, at) {
+      await agenda.put(at, entry.subject);
+      await agenda.remove(entry);
+    },
+  };
+  return agenda;
+}
+
+const entryOf = (document: Document): AgendaEntry => ({
+  at: Number(document.id.slice(0, document.id.indexOf('#'))),
+  subject: document.content as unknown as AgendaSubject,
+  document,
+});

@@ -1,0 +1,117 @@
+import type { SampleTask } from '#core/notifications/message';
+import { type RemindedTask, reminderAt, reminderOf } from '#core/notifications/reminders';
+import type { Documents } from '#ports/documents';
+import type { Publisher } from '#ports/event-bus';
+import { timeText } from '#ports/messages';
+import type { TaskRecord } from '#ports/tasks';
+import { taskDocument, taskIn } from '#roles/exceptions/records';
+import type { Agenda, AgendaEntry, AgendaSubject } from './agenda.ts';
+import type { TaskNews } from './notices.ts';
+
+type TaskSubject = Extract<AgendaSubject, { what: 'task' }>;
+
+export interface TaskNewsOptions {
+  readonly store: Pick<Documents, 'document' | 'putDocument'>;
+  readonly agenda: Agenda;
+  readonly publisher: Publisher;
+  readonly now: number;
+  /** The interval between the first two reminders of a task that gives none. */
+  readonly reminderMs: number;
+}
+
+/** The group of tasks that name none. */
+export const usualGroup = 'operators';
+
+/** A task may be missing because the write that opens it puts its entry first. */
+const missing = { lookEveryMs: 60_000, dropAfterMs: 86_400_000 } as const;
+
+/**
+ * Looks at the task of an agenda entry. Returns what its people should hear; undefined if there is nothing to tell. `done` ends the entry,
+ * after the news are stored.
+ */
+export async function newsOf(
+  entry: AgendaEntry & { readonly subject: TaskSubject },
+  options: TaskNewsOptions,
+): Promise<{ readonly news?: TaskNews; readonly done: () => Promise<void> }> {
+  const { store, agenda, now } = options;
+  const { collection, id, number } = entry.subject;
+  const document = await store.document(collection, id);
+  if (!document)
+    return { done: () => (now > entry.at + missing.dropAfterMs ? agenda.remove(entry) : agenda.move(entry, now + missing.lookEveryMs)) };
+  const task = taskIn(document);
+  const at = reminderAt(task);
+  const done = () => agenda.remove(entry);
+  if (at === undefined) return { done };
+  if (number === 0) {
+    await agenda.put(at, { ...entry.subject, number: (task.reminders ?? 0) + 1 });
+    return { news: toldOf(task, task.group ?? usualGroup, { opened: 1, reminded: 0, lastAt: task.openedAt }), done };
+  }
+  if ((task.reminders ?? 0) < number && at > now) return { done: () => agenda.move(entry, at) };
+  const reminded = await remind(task, entry.subject, options);
+  // Another process, or a person, has changed the task: the next pass looks again.
+  if (!reminded) return { done: async () => {} };
+  const group = reminded.escalation?.to ?? reminded.group ?? usualGroup;
+  return { news: toldOf(reminded, group, { opened: 0, reminded: 1, lastAt: now }), done };
+}
+
+/**
+ * Counts a reminder in its task, then announces it. After a crash between the two, the entry is still there, and announces it again under
+ * the same id.
+ */
+async function remind(
+  task: TaskRecord,
+  subject: TaskSubject,
+  { store, agenda, publisher, now, reminderMs }: TaskNewsOptions,
+): Promise<TaskRecord | undefined> {
+  const isCounted = (task.reminders ?? 0) >= subject.number;
+  const next: TaskRecord = isCounted ? task : { ...task, ...reminderOf(task, now, reminderMs), rev: task.rev + 1 };
+  const { reminders = 0 } = next;
+  await agenda.put(next.nextReminderAt ?? now, { ...subject, number: reminders + 1 });
+  if (!isCounted && (await store.putDocument(taskDocument(next), task.rev)).outcome === 'refused') return undefined;
+  const { failed } = await publisher.publish([announcementOf(next, isCounted ? subject.number : reminders, now)]);
+  return failed.length > 0 ? undefined : next;
+}
+
+function announcementOf(task: TaskRecord, number: number, now: number) {
+  const { id: taskId, orderId, dueAt, kind, group, assignee, escalation } = task;
+  const id = `${taskId}/reminder/${number}`;
+  const detail = {
+    id,
+    orderId,
+    at: timeText(now),
+    taskId,
+    kind,
+    number,
+    dueAt: timeText(dueAt),
+    group: group ?? null,
+    assignee: assignee ?? null,
+    ...(escalation ? { escalation: { ...escalation } } : {}),
+  };
+  return { id, detailType: 'Task Reminder' as const, detail };
+}
+
+const toldOf = (task: TaskRecord, group: string, news: TaskNews['news']): TaskNews => ({
+  group,
+  key: task.fingerprint ?? `${task.kind}#${task.workflow.name}`,
+  news,
+  sample: sampleOf(task, group),
+});
+
+function sampleOf(task: TaskRecord & RemindedTask, group: string): SampleTask {
+  const { id: taskId, kind, orderId, workflow, fault, question, text, fingerprint, openedAt, dueAt, reminders = 0 } = task;
+  const said = question?.text ?? text ?? fault?.message;
+  return {
+    taskId,
+    kind,
+    orderId,
+    workflow: workflow.name,
+    ...(fault?.source === undefined ? {} : { path: fault.source }),
+    ...(fault ? { type: fault.type } : {}),
+    ...(said === undefined ? {} : { text: said }),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    openedAt,
+    dueAt,
+    reminders,
+    ...(group === (task.group ?? usualGroup) ? {} : { escalatedFrom: task.group ?? usualGroup }),
+  };
+}

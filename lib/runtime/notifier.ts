@@ -1,0 +1,48 @@
+import { webhookSender } from '#adapters/webhooks/sender';
+import type { Destination } from '#core/notifications/delivery';
+import type { Sender } from '#ports/sender';
+import { exceptionNote } from '#roles/notifier/exception-notes';
+import { createNotifier, type Notifier } from '#roles/notifier/notifier';
+import { createPeopleGroups } from '#roles/notifier/people-groups';
+import type { System } from './system.ts';
+
+/** Creates the notifier of a system, with the destinations that its groups and its configuration name. */
+export function createSystemNotifier(system: System): Notifier {
+  const { store, config } = system;
+  const groups = createPeopleGroups(store);
+  const usual = usualDestinations(system);
+  return createNotifier({
+    ...system,
+    sender: system.sender ?? senderOf(system),
+    reminderMs: config.taskReminderMs,
+    dueMs: config.taskDueMs,
+    consoleUrl: config.consoleUrl,
+    async destinationsOf(name) {
+      const own = (await groups.group(name))?.notify ?? [];
+      return own.length > 0 ? own : usual;
+    },
+    async mutedUntil({ group, key }) {
+      const [people, note] = await Promise.all([groups.group(group), exceptionNote(store, key)]);
+      return Math.max(people?.mutedUntil ?? 0, note?.mutedUntil ?? 0);
+    },
+  });
+}
+
+/** Returns the destinations of a group that has none of its own. */
+const usualDestinations = ({ config: { notify } }: Pick<System, 'config'>): readonly Destination[] => [
+  ...(notify.url === undefined ? [] : [{ kind: 'webhook', url: notify.url, credential: notify.credential } as const]),
+  ...(notify.topicArn === undefined ? [] : [{ kind: 'sns' } as const]),
+];
+
+function senderOf({ config: { notify }, credentials }: Pick<System, 'config' | 'credentials'>): Sender {
+  const toWebhook = webhookSender({ hosts: notify.hosts, credentials });
+  let toTopic: ReturnType<typeof import('#adapters/aws/sns').snsSender> | undefined;
+  return {
+    async send(message, destination) {
+      if (destination.kind === 'webhook') return toWebhook(message, destination);
+      // Loaded on demand: most systems outside of AWS never need it.
+      toTopic ??= (await import('#adapters/aws/sns')).snsSender(notify.topicArn);
+      return toTopic(message, destination);
+    },
+  };
+}
