@@ -3,9 +3,8 @@ import { createDigests } from '#roles/audit/digests';
 import { createOverviewKeeper } from '#roles/overview/keeper';
 import { createSupervisor, type SupervisorPass } from '#roles/supervisor/supervisor';
 import type { FunctionContext, Invocation } from '#runtime/function';
-import { replyQueuesOf, type SupervisorTask, watchedChannelsOf } from '#runtime/topology';
 import { repeatPasses } from '#runtime/passes';
-import { replyQueuesOf, type SupervisorTask } from '#runtime/topology';
+import { replyQueuesOf, type SupervisorTask, watchedChannelsOf } from '#runtime/topology';
 
 /** Runs the supervisor on its schedules. A missed run loses no work: the next pass finds the due orders, and the next sweep continues where the last one stopped. */
 export const create = ({ system }: FunctionContext) => {

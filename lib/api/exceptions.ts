@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Json, JsonObject } from '#core/data/json';
 import type { ExceptionRecord, Handling } from '#core/exceptions/exception';
+import type { ExceptionNote } from '#core/notifications/people-group';
 import { exceptionList } from '#ports/list-filters';
 import { timeText } from '#ports/messages';
 import { type ExceptionGroup, exceptionGroups } from '#roles/exceptions/groups';
@@ -8,6 +9,7 @@ import { exceptionIdOf } from '#roles/exceptions/ids';
 import { listExceptions } from '#roles/exceptions/list';
 import { exceptionOf } from '#roles/exceptions/read';
 import { stateOfException } from '#roles/exceptions/records';
+import { exceptionNotes } from '#roles/notifier/exception-notes';
 import { callKey } from '#roles/operator/idempotency';
 import type { Report } from '#roles/operator/instruction';
 import { openCursor, sealCursor } from './cursor.ts';
@@ -56,7 +58,9 @@ export async function listExceptionGroups({ api, caller, query }: Call<z.output<
   const all = await exceptionGroups(api.store, api.clock.now(), since === undefined ? undefined : Date.parse(since));
   const groups = all.filter(({ open }) => state === undefined || open > 0 === (state === 'open'));
   const page = groups.slice(from, from + limit);
-  return json(200, { items: page.map(groupView), next: from + limit < groups.length ? sealCursor([from + limit], scope) : null });
+  const notes = page.length > 0 ? await exceptionNotes(api.store) : new Map<string, ExceptionNote>();
+  const items = page.map((group) => groupView(group, notes.get(group.fingerprint), api.clock.now()));
+  return json(200, { items, next: from + limit < groups.length ? sealCursor([from + limit], scope) : null });
 }
 
 export async function showException({ api, id }: Call): Promise<Answer | Refusal> {
@@ -101,8 +105,11 @@ const exceptionView = (exception: ExceptionRecord) => {
 
 const handlingView = ({ at, ...handling }: Handling) => ({ ...handling, at: timeText(at) });
 
-export const groupView = ({ firstAt, lastAt, ...group }: ExceptionGroup) => ({
+export const groupView = ({ firstAt, lastAt, ...group }: ExceptionGroup, noted?: ExceptionNote, now = 0) => ({
   ...group,
   firstAt: timeText(firstAt),
   lastAt: timeText(lastAt),
+  ...((noted?.mutedUntil ?? 0) > now ? { mutedUntil: timeText(noted?.mutedUntil ?? 0) } : {}),
+  ...(noted?.note === undefined ? {} : { note: noted.note }),
+  ...(noted?.ticket === undefined ? {} : { ticket: noted.ticket }),
 });

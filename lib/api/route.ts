@@ -30,7 +30,12 @@ export interface ApiOptions {
   /** Encrypt the secrets of orders and the bodies of dead letters. */
   readonly keys?: Keys | undefined;
   readonly definitions: Definitions;
-  readonly config: { readonly defaultWorkflow: string; readonly clientOrdersPerSecond?: number | undefined };
+  readonly config: {
+    readonly defaultWorkflow: string;
+    readonly clientOrdersPerSecond?: number | undefined;
+    /** The hosts that messages for people may go to. */
+    readonly notify?: { readonly hosts: readonly string[] };
+  };
   /** Limits the rate of each client. Default: a limit of the API alone, from `config`. */
   readonly clientRate?: ClientRate;
   /** The rules as this process knows them. Default: a knowledge of the API alone. */
@@ -91,7 +96,7 @@ export interface Route<
   Head extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
 > {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The path, with `{id}` for the resource, `{name}` for a channel, a signal or a workflow, and `{version}` of a workflow. */
   readonly path: string;
   /** The roles that may call; `anyone` needs no token. */

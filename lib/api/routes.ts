@@ -7,6 +7,7 @@ import { consoleRoutes } from './console-routes.ts';
 import { discardMessage, isDeadLetter, listDeadLetters, resubmitMessage, showDeadLetter, treatMany } from './dead-letters.ts';
 import { eraseOrder } from './erase.ts';
 import { exceptionRoutes } from './exception-routes.ts';
+import { groupRoutes } from './group-routes.ts';
 import { instructOrder } from './instructions.ts';
 import { lockRoutes } from './lock-routes.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
@@ -257,6 +258,7 @@ export const routes: readonly Route[] = [
   ...lockRoutes,
   ...exceptionRoutes,
   ...taskRoutes,
+  ...groupRoutes,
   ...auditRoutes,
   ...bulkRoutes,
   ...ruleRoutes,

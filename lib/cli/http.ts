@@ -17,7 +17,7 @@ export interface Call {
 /** The system's HTTP API. A call rejects with RefusedError, UnreachableError or UsageError. */
 export interface Api {
   readonly url: string;
-  call<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, call?: Call): Promise<Answer<T>>;
+  call<T>(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, call?: Call): Promise<Answer<T>>;
 }
 
 const timeoutMsDefault = 15_000;

@@ -160,7 +160,7 @@ export class OrderProcessing extends Construct {
       ...props.variables,
     };
     const ofFile: { readonly [file: string]: { readonly [name: string]: string } } = {
-      api: { ...issuer, REDRESS_CURSOR_SECRET: this.cursorSecret.secretArn },
+      api: { ...issuer, REDRESS_CURSOR_SECRET: this.cursorSecret.secretArn, ...variablesOf(props.notifications) },
       agent: agentEnvironment,
       notifier: variablesOf(props.notifications),
     };

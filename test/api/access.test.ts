@@ -48,6 +48,8 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /bulk/{id}/stop': { body: { reason: 'matrix' } },
   'POST /tasks/{id}/assign': { body: { group: 'matrix' } },
   'POST /tasks/{id}/comment': { body: { text: 'matrix' } },
+  'PUT /groups/{name}': { body: { members: [], notify: [] } },
+  'PATCH /exceptions/groups/{id}': { body: { note: 'matrix' } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [], reason: 'a test' } },
   'POST /channels/{name}/close': { body: { reason: 'matrix' } },
   'POST /channels/{name}/open': { body: {} },
@@ -71,9 +73,9 @@ test('every call is open only to the roles that its row in the table lists, and 
             ? [409]
             : /^\/channels\/\{name\}\/(open|close)$/.test(path) || call.startsWith('POST /tasks')
               ? [200, 409]
-              : path.startsWith('/bulk/{id}')
+              : path.startsWith('/bulk/{id}') || path === '/exceptions/groups/{id}'
                 ? [404]
-                : call === 'PUT /clients/{id}'
+                : call === 'PUT /clients/{id}' || call === 'PUT /groups/{name}'
                   ? [201]
                   : path === '/orders/{id}/lock'
                     ? [200, 204, 409]

@@ -94,4 +94,7 @@ export const ExceptionGroup = z.strictObject({
   perHour: z.array(z.int()).length(24).describe('the last 24 hours, the oldest first'),
   sampleOrderId: z.string(),
   sampleMessage: z.string(),
+  mutedUntil: time.optional().describe('until then nobody hears of these exceptions'),
+  note: z.string().optional(),
+  ticket: z.string().optional(),
 });

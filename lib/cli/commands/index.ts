@@ -14,10 +14,12 @@ import { deadLetterList } from './dead-letter-list.ts';
 import { deadLetterShow } from './dead-letter-show.ts';
 import { deadLetterDiscard, deadLetterResubmit } from './dead-letter-treat.ts';
 import { demo } from './demo.ts';
+import { exceptionGroup } from './exception-group.ts';
 import { exceptionGroups } from './exception-groups.ts';
 import { exceptionList } from './exception-list.ts';
 import { exceptionRaise } from './exception-raise.ts';
 import { exceptionShow } from './exception-show.ts';
+import { groupList, groupPut } from './group-put.ts';
 import { orderAnswer } from './order-answer.ts';
 import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-cancel.ts';
 import { orderErase } from './order-erase.ts';
@@ -99,6 +101,7 @@ export const commands: readonly CliCommand[] = [
   workflowShow,
   overview,
   exceptionGroups,
+  exceptionGroup,
   exceptionList,
   exceptionShow,
   exceptionRaise,
@@ -136,6 +139,8 @@ export const commands: readonly CliCommand[] = [
   rulePull,
   ruleTest,
   ruleHistory,
+  groupPut,
+  groupList,
   clientPut,
   clientList,
   audit,

@@ -17,12 +17,29 @@ export async function exceptionNote(store: Pick<Documents, 'document'>, fingerpr
   return document && noteIn(document);
 }
 
+/** Returns all notes by their fingerprint, as many as one read returns. */
+export async function exceptionNotes(store: Pick<Documents, 'documents'>): Promise<ReadonlyMap<string, ExceptionNote>> {
+  const documents = await store.documents(collections.exceptionNotes, undefined, notesMax);
+  return new Map(documents.map((document) => [document.id, noteIn(document)]));
+}
+
+/** Most notes that a list shows. */
+const notesMax = 1000;
+
 /** Changes what people have noted about alike exceptions. `beside`: new documents of the same transaction. */
 export async function changeNote(
   store: Store,
   fingerprint: string,
   change: NoteChange,
-  { by, at, beside }: { readonly by: string; readonly at: number; readonly beside: (before: ExceptionNote | undefined, after: ExceptionNote) => readonly Document[] },
+  {
+    by,
+    at,
+    beside,
+  }: {
+    readonly by: string;
+    readonly at: number;
+    readonly beside: (before: ExceptionNote | undefined, after: ExceptionNote) => readonly Document[];
+  },
 ): Promise<ExceptionNote> {
   const result = await compareAndSet(async () => {
     const before = await exceptionNote(store, fingerprint);
