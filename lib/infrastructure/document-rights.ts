@@ -33,7 +33,7 @@ export const readsClients: TableRights = { actions: ['GetItem'], partitions: [pa
 
 /** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, and instructions that are repeated. */
 export const ofApi: readonly TableRights[] = [
-  { actions: ['GetItem', 'PutItem', 'Query'], partitions: [partitions.clients] },
+  { actions: ['GetItem', 'PutItem', 'Query'], partitions: [partitions.clients, collections.peopleGroups, collections.exceptionNotes] },
   { actions: ['Query'], partitions: [partitions.calendar, exceptionGroups] },
   {
     actions: ['GetItem', 'PutItem'],
@@ -46,7 +46,6 @@ export const ofApi: readonly TableRights[] = [
   { actions: ['GetItem'], partitions: [collections.auditDigests, collections.overview, collections.rules] },
   { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
   { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
-  { actions: ['GetItem', 'Query'], partitions: [collections.peopleGroups, collections.exceptionNotes] },
   { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
   // A change and its entry are one transaction, so one statement allows both.
   {

@@ -254,10 +254,17 @@ async function tasksOfPeople(roles: Roles): Promise<void> {
 
 /** The notifier tells of the blocked orders, counts the failed tries of its messages, and reminds of one task. */
 async function notifications(roles: Roles): Promise<void> {
+  const group = { as: 'admin', body: { members: ['ann'], notify: [], reason: 'a team' } } as const;
+  assert.equal((await roles.call('PUT', '/groups/operators', group)).status, 201);
+  assert.equal((await roles.call('GET', '/groups', operator)).status, 200);
   await roles.supervise('notifier');
   await submit(roles, 'failing');
   await roles.settle();
   await roles.supervise('notifier');
+  const { items } = (await roles.call('GET', '/exceptions/groups', operator)).body;
+  const [alike] = items as { fingerprint: string }[];
+  const note = { ...operator, body: { note: 'seen' } };
+  assert.equal((await roles.call('PATCH', `/exceptions/groups/${alike?.fingerprint}`, note)).status, 200);
   roles.pass(4 * 3_600_000 + 1000);
   await roles.supervise('notifier');
 }

@@ -73,6 +73,11 @@ const platform: readonly Platform[] = [
     reason: 'Lambda writes its log. Another test shows the calls to the log of the audit: test/adapters/aws/audit-log.test.ts',
   },
   {
+    actions: ['sns:Publish'],
+    on: ({ permissions }) => (permissions.notifies ? ['SNS::Topic'] : []),
+    reason: 'another test shows the calls to the topic: test/adapters/aws/sns.test.ts',
+  },
+  {
     actions: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'],
     on: () => ['*'],
     reason: 'Lambda sends traces, which know no resource',
@@ -211,6 +216,7 @@ describe('a role may do what its function does, and nothing else', () => {
         ...(called.has('DynamoDB') ? ['dynamodb'] : []),
         ...(called.has('SQS') || job.spec.sources.length > 0 ? ['sqs'] : []),
         ...(called.has('EventBridge') ? ['events'] : []),
+        ...(job.permissions.notifies ? ['sns'] : []),
         ...(job.permissions.readsCursorSecret ? ['secretsmanager'] : []),
       ].map((service) => `${service}.${region}.amazonaws.com`);
       const [statement, ...others] = statementsOf(stack, roleIdOf(job.spec.name)).filter(
@@ -295,14 +301,17 @@ describe('only roles with a use for it reach a partition, or the content of an o
   test('the supervisor, the sweeper and the dead-letter function read only the head of an order, and no item of the table as a whole', () => {
     const readers = ['api', 'submissions', 'children', 'scheduler', 'bulk'];
     const partition = keys.order('o1').pk;
-    assert.deepEqual(mayCall('GetItem', { partition }), readers);
+    // Tasks lie beside their orders, and IAM limits no read by sort key.
+    const reading = [...readers, 'notifier'];
+    assert.deepEqual(mayCall('GetItem', { partition }), reading);
     for (const secret of ['body', 'blob', 'caller', 'page'])
-      assert.deepEqual(mayCall('GetItem', { partition, attributes: ['pk', secret] }), readers);
+      assert.deepEqual(mayCall('GetItem', { partition, attributes: ['pk', secret] }), reading);
     assert.deepEqual(mayCall('GetItem', { partition, attributes: ['pk', 'rev'] }), [
       ...readers.filter((name) => name !== 'bulk'),
       'supervisor',
       'sweeper',
       'bulk',
+      'notifier',
       'dead-letter',
     ]);
     assert.deepEqual(mayCall('UpdateItem', { partition, attributes: ['blob'] }), readers);
