@@ -56,7 +56,12 @@ export async function showTask({ api, id }: Call): Promise<Answer | Refusal> {
   );
 }
 
-function objectsOf({ orderId, fault }: TaskRecord) {
+/** A task about a destination of the notifier has no order. */
+const hasOrder = ({ kind }: TaskRecord): boolean => kind !== 'dead-letter';
+
+function objectsOf(task: TaskRecord) {
+  const { orderId, fault } = task;
+  if (!hasOrder(task)) return [];
   const href = `/orders/${orderId}`;
   const order = { kind: 'order', id: orderId, name: orderId, href };
   return fault?.source === undefined ? [order] : [order, { kind: 'step', id: fault.source, name: fault.source, href }];
@@ -117,7 +122,9 @@ const personsOf = ({ state, assignee, group }: TaskRecord): JsonObject => ({ sta
 
 /** Returns a task as people see it. */
 export function taskView(task: TaskRecord, now: number) {
-  const { submittedAt: _, seq: __, calls: ___, every: ____, escalateTo: _____, ...shown } = task;
+  const { submittedAt: _, seq: __, calls: ___, every: ____, escalateTo: _____, remindedFor: ______, ...known } = task;
+  const { orderId: _______, workflow: ________, ...ofNoOrder } = known;
+  const shown = hasOrder(task) ? known : ofNoOrder;
   const { claimedAt, openedAt, dueAt, comments = [], resolution, reminders = 0, nextReminderAt = dueAt, escalation } = task;
   return {
     ...shown,

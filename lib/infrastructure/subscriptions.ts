@@ -9,7 +9,13 @@ const warning = 'redress:alerts';
 export function watchSubscriptions(system: OrderProcessing): void {
   Aspects.of(system).add({
     visit(node) {
-      if (node !== system || system.node.root.node.findAll().some((each) => isOfTopic(each, system.alerts.topicArn) || isOfTopic(each, system.notifications.topicArn))) return;
+      if (
+        node !== system ||
+        system.node.root.node
+          .findAll()
+          .some((each) => isOfTopic(each, system.alerts.topicArn) || isOfTopic(each, system.notifications.topicArn))
+      )
+        return;
       Annotations.of(system).addWarningV2(
         warning,
         'The stack has no subscriber to its alerts, so no person hears of blocked orders and alarms. Add one for people: orders.notifications.addSubscription(new EmailSubscription(…)), and one for alarms: orders.alerts.addSubscription(…). If people subscribe by hand, acknowledge this warning.',

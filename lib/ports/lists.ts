@@ -49,8 +49,6 @@ export const lists = {
   doneTasks: (day: string): List<'A'> => ({ index: 'A', name: `T#done#${day}`, isSharded: true }),
   tasksOfPerson: (sub: string): List<'B'> => ({ index: 'B', name: `TA#${sub}`, isSharded: false }),
   doneTasksOfPerson: (sub: string): List<'B'> => ({ index: 'B', name: `TD#${sub}`, isSharded: false }),
-  /** Open tasks that nobody has claimed, by the time of the next reminder. */
-  taskReminders: { index: 'B', name: 'T#reminders', isSharded: true },
   tasksOfGroup: (group: string, state: string): List<'C'> => ({ index: 'C', name: `TG#${state}#${group}`, isSharded: true }),
   /** By fingerprint. */
   exceptionGroups: { index: 'A', name: 'GROUPS', isSharded: false },

@@ -68,6 +68,8 @@ export interface TaskRecord {
   readonly reminders?: number;
   /** Absent: at `dueAt`. Null: there is no further one. */
   readonly nextReminderAt?: number | null;
+  /** The agenda's time of the last reminder. Absent: there was none. */
+  readonly remindedFor?: number;
   /** How often the task was handed to the next group, and to which one. Absent: never. */
   readonly escalation?: { readonly level: number; readonly to: string | null };
   /** The oldest first, at most `taskLimits.commentsMax`. Absent: none. */

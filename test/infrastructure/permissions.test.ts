@@ -24,7 +24,12 @@ afterAll(kms.stop);
 const endpoints = { ...emulators.endpoints, lambda: lambda.endpoint, kms: kms.endpoint };
 const made = await deployed(app, endpoints);
 const deployment = { ...made, queueArns: `arn:aws:sqs:${made.region}:000000000000:${made.queuePrefix}`, secretsKey: 'secrets' };
-const roles = await openRoles({ app, endpoints, deployment, variables: { RETENTION_DAYS: '1', ANNOUNCE_PROCESSED: 'on', NOTIFY_URL: 'https://hooks.invalid/' } });
+const roles = await openRoles({
+  app,
+  endpoints,
+  deployment,
+  variables: { RETENTION_DAYS: '1', ANNOUNCE_PROCESSED: 'on', NOTIFY_URL: 'https://hooks.invalid/' },
+});
 afterAll(roles.close);
 await everything(roles, deployment);
 

@@ -31,8 +31,8 @@ export const CommentBody = z.strictObject({
 const task = {
   id: z.string(),
   rev: z.int().describe('rises with every change of the task; the order has its own'),
-  orderId: z.string(),
-  workflow: z.strictObject({ name: z.string(), version: z.int() }),
+  orderId: z.string().optional().describe('absent if the task is about no order'),
+  workflow: z.strictObject({ name: z.string(), version: z.int() }).optional(),
   kind: z.enum(taskKinds),
   state: z.enum(taskStates),
   group: z.string().optional(),

@@ -134,7 +134,9 @@ function summaryOf({ notice, sample, figures }: MessageFacts): readonly string[]
     `${headline(sample)}.`,
     `${opened} new ${opened === 1 ? 'task' : 'tasks'} since the last message; ${total} in all, the first at ${minute(notice.firstAt)}, the last at ${minute(figures?.lastAt ?? lastAt)}.`,
     ...(figures ? [`${figures.open} of them are still open.`] : []),
-    ...(reminded > 0 ? [`${reminded} ${reminded === 1 ? 'reminder is' : 'reminders are'} among the news: nobody has taken these tasks.`] : []),
+    ...(reminded > 0
+      ? [`${reminded} ${reminded === 1 ? 'reminder is' : 'reminders are'} among the news: nobody has taken these tasks.`]
+      : []),
     `The last one: ${whatHappened(sample)}`,
   ];
 }

@@ -35,7 +35,7 @@ export function exceptionDocument(exception: ExceptionRecord, rev: number): Docu
   };
 }
 
-/** The document of a task, on the lists of its state, of its person or its next reminder, and of its group. */
+/** The document of a task, on the lists of its state, of its person and of its group. The agenda of the notifier has its next reminder. */
 export function taskDocument(task: TaskRecord): Document {
   const { orderId, seq, rev, group, state } = task;
   const sort = sortOfTask(task);
@@ -59,10 +59,9 @@ function stateListOf({ resolution, state }: TaskRecord): List<'A'> {
 }
 
 function personListOf(task: TaskRecord): ListEntry<'B'> | undefined {
-  const { id, assignee, dueAt, nextReminderAt = dueAt, resolution } = task;
-  if (assignee !== undefined)
-    return { list: resolution ? lists.doneTasksOfPerson(assignee) : lists.tasksOfPerson(assignee), sort: sortOfTask(task) };
-  return resolution || nextReminderAt === null ? undefined : { list: lists.taskReminders, sort: sortKey(nextReminderAt, id) };
+  const { assignee, resolution } = task;
+  if (assignee === undefined) return undefined;
+  return { list: resolution ? lists.doneTasksOfPerson(assignee) : lists.tasksOfPerson(assignee), sort: sortOfTask(task) };
 }
 
 /** Stands for a record whose cause was closed before the record was opened. It is on no list. */

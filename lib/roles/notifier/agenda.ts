@@ -6,8 +6,8 @@ import type { TaskRecord } from '#ports/tasks';
 
 /** What the notifier must look at. The record that an entry names decides: an entry may be late, or be there twice. */
 export type AgendaSubject =
-  /** A task, in a document: `number` is that of its reminder, and 0 for a new task. */
-  | { readonly what: 'task'; readonly collection: string; readonly id: string; readonly number: number }
+  /** A task, in a document: one of which people have not heard, or one whose reminder is due. */
+  | { readonly what: 'task'; readonly collection: string; readonly id: string; readonly isNew: boolean }
   | { readonly what: 'notice'; readonly group: string; readonly key: string }
   | { readonly what: 'delivery'; readonly id: string };
 
@@ -38,7 +38,7 @@ export function agendaDocument(at: number, subject: AgendaSubject): Document {
 const nameOf = (subject: AgendaSubject): string => {
   switch (subject.what) {
     case 'task':
-      return `task#${subject.collection}#${subject.id}#${subject.number}`;
+      return `task#${subject.collection}#${subject.id}#${subject.isNew ? 'new' : 'due'}`;
     case 'notice':
       return `notice#${subject.group}#${subject.key}`;
     case 'delivery':
@@ -48,7 +48,7 @@ const nameOf = (subject: AgendaSubject): string => {
 
 /** Returns the entry that tells people of a new task. The write that opens the task puts it first. */
 export const newTaskEntry = ({ openedAt }: Pick<TaskRecord, 'openedAt'>, place: Pick<Document, 'collection' | 'id'>): Document =>
-  agendaDocument(openedAt, { what: 'task', collection: place.collection, id: place.id, number: 0 });
+  agendaDocument(openedAt, { what: 'task', collection: place.collection, id: place.id, isNew: true });
 
 /** The notifier's calendar: entries in the order of their times. */
 export interface Agenda {
@@ -67,7 +67,10 @@ export function createAgenda(store: AgendaStore): Agenda {
   const agenda: Agenda = {
     async due(now) {
       const parts = Array.from({ length: agendaParts }, (_, part) => store.documents(collections.agenda(part), undefined, pageSize));
-      return (await Promise.all(parts)).flat().map(entryOf).filter(({ at }) => at <= now);
+      return (await Promise.all(parts))
+        .flat()
+        .map(entryOf)
+        .filter(({ at }) => at <= now);
     },
     async put(at, subject) {
       await store.putDocument(agendaDocument(at, subject), 0);

@@ -1,6 +1,6 @@
+import type { JsonObject } from '#core/data/json';
 import { fingerprint } from '#core/definition/fingerprint';
 import { type Destination, destinationText } from '#core/notifications/delivery';
-import type { JsonObject } from '#core/data/json';
 import type { Clock } from '#ports/clock';
 import { collections, type Documents } from '#ports/documents';
 import type { TaskRecord } from '#ports/tasks';

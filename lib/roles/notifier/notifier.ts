@@ -7,12 +7,12 @@ import type { Sender } from '#ports/sender';
 import type { Tallies } from '#ports/tallies';
 import type { Telemetry } from '#ports/telemetry';
 import { allSettledOrThrow } from '#ports/util/all-settled';
-import { type AgendaEntry, type AgendaSubject, createAgenda } from './agenda.ts';
+import { type AgendaEntry, createAgenda } from './agenda.ts';
 import { createDeadDestinations } from './dead-destinations.ts';
 import { deliver } from './deliveries.ts';
 import { exceptionFigures } from './figures.ts';
 import { createNotices, type NoticeName, type TaskNews } from './notices.ts';
-import { newsOf } from './task-news.ts';
+import { newsOf, type TaskEntry } from './task-news.ts';
 
 export interface NotifierOptions {
   readonly store: Documents & Tallies;
@@ -38,7 +38,6 @@ export interface Notifier {
   pass(stopping?: () => boolean): Promise<void>;
 }
 
-type TaskEntry = AgendaEntry & { readonly subject: Extract<AgendaSubject, { what: 'task' }> };
 const isOfTask = (entry: AgendaEntry): entry is TaskEntry => entry.subject.what === 'task';
 
 export function createNotifier(options: NotifierOptions): Notifier {

@@ -4,11 +4,12 @@ import type { Documents } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
 import type { TaskRecord } from '#ports/tasks';
-import { taskDocument, taskIn } from '#roles/exceptions/records';
+import { isTombstone, taskDocument, taskIn } from '#roles/exceptions/records';
 import type { Agenda, AgendaEntry, AgendaSubject } from './agenda.ts';
 import type { TaskNews } from './notices.ts';
 
-type TaskSubject = Extract<AgendaSubject, { what: 'task' }>;
+/** An entry about a task. */
+export type TaskEntry = AgendaEntry & { readonly subject: Extract<AgendaSubject, { what: 'task' }> };
 
 export interface TaskNewsOptions {
   readonly store: Pick<Documents, 'document' | 'putDocument'>;
@@ -30,24 +31,25 @@ const missing = { lookEveryMs: 60_000, dropAfterMs: 86_400_000 } as const;
  * after the news are stored.
  */
 export async function newsOf(
-  entry: AgendaEntry & { readonly subject: TaskSubject },
+  entry: TaskEntry,
   options: TaskNewsOptions,
 ): Promise<{ readonly news?: TaskNews; readonly done: () => Promise<void> }> {
   const { store, agenda, now } = options;
-  const { collection, id, number } = entry.subject;
+  const { collection, id, isNew } = entry.subject;
   const document = await store.document(collection, id);
-  if (!document)
+  if (!document || isTombstone(document))
     return { done: () => (now > entry.at + missing.dropAfterMs ? agenda.remove(entry) : agenda.move(entry, now + missing.lookEveryMs)) };
   const task = taskIn(document);
   const at = reminderAt(task);
   const done = () => agenda.remove(entry);
   if (at === undefined) return { done };
-  if (number === 0) {
-    await agenda.put(at, { ...entry.subject, number: (task.reminders ?? 0) + 1 });
+  if (isNew) {
+    await agenda.put(at, { ...entry.subject, isNew: false });
     return { news: toldOf(task, task.group ?? usualGroup, { opened: 1, reminded: 0, lastAt: task.openedAt }), done };
   }
-  if ((task.reminders ?? 0) < number && at > now) return { done: () => agenda.move(entry, at) };
-  const reminded = await remind(task, entry.subject, options);
+  const isCounted = task.remindedFor === entry.at;
+  if (!isCounted && at > now) return { done: () => agenda.move(entry, at) };
+  const reminded = await remind(task, entry, isCounted, options);
   // Another process, or a person, has changed the task: the next pass looks again.
   if (!reminded) return { done: async () => {} };
   const group = reminded.escalation?.to ?? reminded.group ?? usualGroup;
@@ -60,21 +62,21 @@ export async function newsOf(
  */
 async function remind(
   task: TaskRecord,
-  subject: TaskSubject,
+  { at, subject }: TaskEntry,
+  isCounted: boolean,
   { store, agenda, publisher, now, reminderMs }: TaskNewsOptions,
 ): Promise<TaskRecord | undefined> {
-  const isCounted = (task.reminders ?? 0) >= subject.number;
-  const next: TaskRecord = isCounted ? task : { ...task, ...reminderOf(task, now, reminderMs), rev: task.rev + 1 };
-  const { reminders = 0 } = next;
-  await agenda.put(next.nextReminderAt ?? now, { ...subject, number: reminders + 1 });
+  const next: TaskRecord = isCounted ? task : { ...task, ...reminderOf(task, now, reminderMs), remindedFor: at, rev: task.rev + 1 };
+  await agenda.put(next.nextReminderAt ?? now, subject);
   if (!isCounted && (await store.putDocument(taskDocument(next), task.rev)).outcome === 'refused') return undefined;
-  const { failed } = await publisher.publish([announcementOf(next, isCounted ? subject.number : reminders, now)]);
+  const { failed } = await publisher.publish([announcementOf(next, at, now)]);
   return failed.length > 0 ? undefined : next;
 }
 
-function announcementOf(task: TaskRecord, number: number, now: number) {
-  const { id: taskId, orderId, dueAt, kind, group, assignee, escalation } = task;
-  const id = `${taskId}/reminder/${number}`;
+/** Reminders begin anew when a person releases a task, so that the number alone would not be unique. */
+function announcementOf(task: TaskRecord, remindedFor: number, now: number) {
+  const { id: taskId, orderId, dueAt, kind, group, assignee, escalation, reminders: number = 1 } = task;
+  const id = `${taskId}/reminder/${number}/${remindedFor.toString(36)}`;
   const detail = {
     id,
     orderId,

@@ -11,6 +11,7 @@ import { taskPlaceOf } from '#roles/exceptions/ids';
 import { taskOf, unsent } from '#roles/exceptions/read';
 import { isTombstone, taskDocument, taskIn, taskKey } from '#roles/exceptions/records';
 import { storeCause } from '#roles/exceptions/store';
+import { createAgenda } from '#roles/notifier/agenda';
 import { type Act, actOnTask } from './act.ts';
 import { listTasks, type TaskFilter, type TaskPage } from './list.ts';
 
@@ -45,6 +46,8 @@ export interface Tasks {
 }
 
 export function createTasks({ store, clock }: Ports): Tasks {
+  const agenda = createAgenda(store);
+
   /** Returns the stored task. One that is still in the outbox of its order is stored first. */
   async function stored(id: string): Promise<TaskRecord | undefined> {
     const place = taskPlaceOf(id);
@@ -72,6 +75,10 @@ export function createTasks({ store, clock }: Ports): Tasks {
     if (changed === task) return { outcome: 'unchanged', task };
     const calls = call ? { calls: [...(task.calls ?? []), call].slice(-taskLimits.callsMax) } : {};
     const next = { ...changed, ...calls, rev: task.rev + 1 };
+    const { nextReminderAt } = next;
+    // The notifier must look at the task then, perhaps earlier than it would have.
+    if (typeof nextReminderAt === 'number' && nextReminderAt !== task.nextReminderAt)
+      await agenda.put(nextReminderAt, { what: 'task', ...placeOf(next), isNew: false });
     const { outcome } = await store.putDocument(taskDocument(next), task.rev, beside(task, next));
     return outcome === 'written' ? { outcome: 'done', task: next } : 'lost';
   }
@@ -86,6 +93,8 @@ export function createTasks({ store, clock }: Ports): Tasks {
     },
   };
 }
+
+const placeOf = ({ orderId, seq }: TaskRecord) => taskKey(orderId, seq);
 
 const callOf = (by: string, key: string, act: Act, at: number): TaskCall => ({
   name: short([by, key]),

@@ -65,7 +65,7 @@ const knownStates: ReadonlySet<string> = new Set<ProcessState | 'Compensating' |
 const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+@\d+\/cause\/\d+\/exception$/, 'Exception Raised'],
   [/^ord_[a-z0-9]+@\d+\/cause\/\d+\/task$/, 'Task Opened'],
-  [/^tsk_[a-z0-9]+_\d+\/reminder\/\d+$/, 'Task Reminder'],
+  [/^tsk_[a-z0-9]+_\d+\/reminder\/\d+\/[a-z0-9]+$/, 'Task Reminder'],
   [/^ord_[a-z0-9]+@\d+\/cause\/\d+\/closed\/task$/, 'Task Resolved'],
   [/^ord_[a-z0-9]+@\d+\/rule\/.+$/, 'Rule Announced'],
   [/^ord_[a-z0-9]+@\d+\/stuck\/.+$/, 'Compensation Stuck'],

@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { taskIdOf } from '#roles/exceptions/ids';
 import { taskOf } from '#roles/exceptions/read';
 import { changeNote } from '#roles/notifier/exception-notes';
+import { createTasks } from '#roles/tasks/tasks';
 import { lineOf, stepsNamed, timePasses } from '../support.ts';
 import { dayMs, hourMs, minuteMs, type NotifierDesk, openNotifier } from './support.ts';
 
@@ -138,12 +139,17 @@ describe('a reminder', () => {
     const taskId = taskIdOf(await desk.blocked(), 1);
     await desk.during(12 * hourMs);
     assert.deepEqual(
-      reminders(desk).map(({ id, detail, publishedAt }) => [id, detail['number'], detail['group'], (publishedAt - begin) / hourMs]),
+      reminders(desk).map(({ detail, publishedAt }) => [
+        detail['taskId'],
+        detail['number'],
+        detail['group'],
+        (publishedAt - begin) / hourMs,
+      ]),
       [
-        [`${taskId}/reminder/1`, 1, 'claims', 4],
-        [`${taskId}/reminder/2`, 2, 'claims', 5],
-        [`${taskId}/reminder/3`, 3, 'claims', 7],
-        [`${taskId}/reminder/4`, 4, 'claims', 11],
+        [taskId, 1, 'claims', 4],
+        [taskId, 2, 'claims', 5],
+        [taskId, 3, 'claims', 7],
+        [taskId, 4, 'claims', 11],
       ],
     );
     assert.deepEqual(
@@ -167,6 +173,48 @@ describe('a reminder', () => {
     await terminate(desk, orderId);
     await desk.during(dayMs, 10 * minuteMs);
     assert.deepEqual(reminders(desk), []);
+  });
+});
+
+describe('a claim', () => {
+  const people = { group: 'claims', dueSeconds: 4 * 3600, every: 3600 };
+  const act = (desk: NotifierDesk, id: string, action: 'claim' | 'release') =>
+    createTasks(desk.system).act(id, { act: { action }, by: 'olga', isAdmin: false });
+  const remindedAt = (desk: NotifierDesk, begin: number) =>
+    desk.publisher
+      .published(0, 10_000)
+      .filter(({ detailType }) => detailType === 'Task Reminder')
+      .map(({ detail, publishedAt }) => [detail['number'], (publishedAt - begin) / hourMs]);
+
+  test('F-154: of a task puts its reminder off until the claim is as old as the time that the task had', async (context) => {
+    const desk = openNotifier(context, lineOf(stepsNamed('pick'), { people }));
+    const begin = desk.clock.now();
+    const taskId = taskIdOf(await desk.blocked(), 1);
+    await desk.during(3 * hourMs);
+    assert.equal((await act(desk, taskId, 'claim')).outcome, 'done');
+    await desk.during(6 * hourMs);
+    assert.deepEqual(remindedAt(desk, begin), [
+      [1, 7],
+      [2, 8],
+    ]);
+  });
+
+  test('F-154: that is released has the reminders begin anew, each announced', async (context) => {
+    const desk = openNotifier(context, lineOf(stepsNamed('pick'), { people }));
+    const begin = desk.clock.now();
+    const taskId = taskIdOf(await desk.blocked(), 1);
+    await desk.during(5 * hourMs);
+    await act(desk, taskId, 'claim');
+    await desk.during(hourMs);
+    await act(desk, taskId, 'release');
+    await desk.pass();
+    await desk.during(2 * hourMs);
+    assert.deepEqual(remindedAt(desk, begin), [
+      [1, 4],
+      [2, 5],
+      [1, 6],
+      [2, 7],
+    ]);
   });
 });
 
