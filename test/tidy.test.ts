@@ -211,7 +211,7 @@ describe('the repository is tidy', () => {
     });
 
   test('each package that users install has a license that lets them use it in any product', () => {
-    const allowed = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT'];
+    const allowed = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense'];
     const { packages } = JSON.parse(read('package-lock.json')) as {
       packages: { [path: string]: { dev?: true; link?: true; license?: string } };
     };

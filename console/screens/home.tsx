@@ -171,7 +171,7 @@ function Needs({ tasks }: { tasks: Polled<Page<Task>> }) {
                         {count > 1 ? (
                           <a href={href('/tasks', { fingerprint: task.fingerprint })}>{counted(count, 'order')}</a>
                         ) : (
-                          <span class="id">{shortId(task.orderId)}</span>
+                          <span class="id">{task.orderId === undefined ? '' : shortId(task.orderId)}</span>
                         )}
                       </span>
                       <span class="who soft">{isMine(task) ? 'you have it' : <Said>{task.assignee ?? 'nobody has it'}</Said>}</span>

@@ -28,15 +28,18 @@ export function Happened({ task, order }: { task: WholeTask; order: Order | unde
         )}
         <p class="soft">
           {fault?.permanent ? 'The service refused it for good. ' : ''}
-          The order stands still since <At at={openedAt} />.
+          {orderId === undefined ? 'The task is open since ' : 'The order stands still since '}
+          <At at={openedAt} />.
         </p>
         <Facts
           facts={[
             [
               'Order',
-              <a key="order" class="id" href={orderLink(orderId)}>
-                {shortId(orderId)}
-              </a>,
+              orderId !== undefined && (
+                <a key="order" class="id" href={orderLink(orderId)}>
+                  {shortId(orderId)}
+                </a>
+              ),
             ],
             ['Reference', order?.reference && <Said>{order.reference}</Said>],
             ['Client', order && <Said>{order.client}</Said>],

@@ -52,7 +52,9 @@ function Whole({ task, refresh }: { task: WholeTask; refresh: () => void }) {
     [
       { key: 'Backspace', what: 'Back to the tasks', run: () => go('/tasks') },
       ...(has('operator') && !isOver ? [{ key: 'm', what: 'Claim the task', run: () => act('claim', 'You have this task.') }] : []),
-      { key: 'y', what: 'Copy as command', run: () => copy(`npx redress order get ${task.orderId}`, 'the command') },
+      ...(task.orderId === undefined
+        ? []
+        : [{ key: 'y', what: 'Copy as command', run: () => copy(`npx redress order get ${task.orderId}`, 'the command') }]),
       { key: 'i', what: 'Copy the id', run: () => copy(task.id, 'the id') },
     ],
     [task.id, isOver],
@@ -94,13 +96,18 @@ function Whole({ task, refresh }: { task: WholeTask; refresh: () => void }) {
           </>
         )}
       </div>
-      <Decide task={task} refresh={refresh} />
+      {hasOrder(task) ? <Decide task={task} refresh={refresh} /> : <Happened task={task} order={undefined} />}
       {isAssigning && <AssignDialog task={task} close={() => assign(false)} done={refresh} />}
     </>
   );
 }
 
-function Decide({ task, refresh }: { task: WholeTask; refresh: () => void }) {
+type OrderTask = WholeTask & { readonly orderId: string; readonly workflow: { readonly name: string; readonly version: number } };
+
+/** A task about a destination of messages has no order, so there is no instruction to give. */
+const hasOrder = (task: WholeTask): task is OrderTask => task.orderId !== undefined && task.workflow !== undefined;
+
+function Decide({ task, refresh }: { task: OrderTask; refresh: () => void }) {
   const order = usePoll<Order>(`/orders/${encodeURIComponent(task.orderId)}`, 2_000);
   const history = useHistory(task.orderId, order.data?.rev);
   const [check, setCheck] = useState<Check>();

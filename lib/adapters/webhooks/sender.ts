@@ -1,7 +1,7 @@
-import { type LookupFunction, isIP } from 'node:net';
 import { lookup } from 'node:dns';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { type Destination, urlProblem } from '#core/notifications/delivery';
 import type { PeopleMessage } from '#core/notifications/message';
@@ -67,7 +67,8 @@ const failed = (reason: string): SendResult => ({ outcome: 'failed', reason });
 
 /** Says why a call failed, by its code alone: other texts may quote the URL, and with it a token. */
 function reasonOf(error: unknown, credential: string): string {
-  if (error instanceof BadSecretError) return `The credential ${credential} is not a secret of Standard Webhooks: expected whsec_ and base64.`;
+  if (error instanceof BadSecretError)
+    return `The credential ${credential} is not a secret of Standard Webhooks: expected whsec_ and base64.`;
   if (error instanceof PrivateAddressError) return `The host has the private address ${error.address}, which is never called.`;
   if (error instanceof TimeoutError) return 'The receiver did not answer in time.';
   const code = (error as { readonly code?: unknown }).code;

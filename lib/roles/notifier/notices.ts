@@ -69,43 +69,8 @@ export function createNotices(options: NoticeOptions): Notices {
         if ((await store.removeDocument(document.collection, document.id, document.rev)).outcome === 'refused') return 'lost';
         return void (await agenda.remove(entry));
       case 'send':
-        return send(entry, document, decision);
+        return sendNotice(entry, document, decision, options);
     }
-  }
-
-  async function send(
-    entry: AgendaEntry,
-    document: Document,
-    { message, notice }: Extract<NoticeDecision, { kind: 'send' }>,
-  ): Promise<'lost' | undefined> {
-    const stored = storedIn(document);
-    const { group, key, sample } = stored;
-    const now = clock.now();
-    const taken = await takeFor(group, now, store);
-    if ('until' in taken) return void (await agenda.move(entry, taken.until));
-    const facts: MessageFacts = {
-      id: `ntf_${fingerprint([group, key])}_${stored.notice.firstAt.toString(36)}_${notice.sent}`,
-      at: now,
-      group,
-      message,
-      notice: stored.notice,
-      sample,
-      figures: await options.figuresOf(sample, stored.notice.firstAt),
-      pausedUntil: taken.pausedUntil,
-      consoleUrl: options.consoleUrl,
-    };
-    const text = messageOf(facts);
-    const destinations = await options.destinationsOf(group);
-    const deliveries = destinations.map((destination, index) => deliveryDocument({ message: text, destination, group }, index, now));
-    const entries = deliveries.map(({ id }) => agendaDocument(now, { what: 'delivery', id }));
-    const nextAt = looksAt(notice);
-    await agenda.put(nextAt, { what: 'notice', group, key });
-    const next = { ...document, rev: document.rev + 1, content: { ...document.content, notice: { ...notice } } };
-    // The message is part of the write that counts it: neither is without the other.
-    const { outcome } = await store.putDocument(next as Document, document.rev, [...deliveries, ...entries]);
-    if (outcome === 'refused') return 'lost';
-    await agenda.remove(entry);
-    return undefined;
   }
 
   return {
@@ -132,6 +97,44 @@ export function createNotices(options: NoticeOptions): Notices {
       if (result === 'lost') throw new Error(`The notice ${key} of ${group} changes too often.`);
     },
   };
+}
+
+/** Writes the message of a notice for each destination of its group. */
+async function sendNotice(
+  entry: AgendaEntry,
+  document: Document,
+  { message, notice }: Extract<NoticeDecision, { kind: 'send' }>,
+  options: NoticeOptions,
+): Promise<'lost' | undefined> {
+  const { store, agenda, clock } = options;
+  const stored = storedIn(document);
+  const { group, key, sample } = stored;
+  const now = clock.now();
+  const taken = await takeFor(group, now, store);
+  if ('until' in taken) return void (await agenda.move(entry, taken.until));
+  const facts: MessageFacts = {
+    id: `ntf_${fingerprint([group, key])}_${stored.notice.firstAt.toString(36)}_${notice.sent}`,
+    at: now,
+    group,
+    message,
+    notice: stored.notice,
+    sample,
+    figures: await options.figuresOf(sample, stored.notice.firstAt),
+    pausedUntil: taken.pausedUntil,
+    consoleUrl: options.consoleUrl,
+  };
+  const text = messageOf(facts);
+  const destinations = await options.destinationsOf(group);
+  const deliveries = destinations.map((destination, index) => deliveryDocument({ message: text, destination, group }, index, now));
+  const entries = deliveries.map(({ id }) => agendaDocument(now, { what: 'delivery', id }));
+  const nextAt = looksAt(notice);
+  await agenda.put(nextAt, { what: 'notice', group, key });
+  const next = { ...document, rev: document.rev + 1, content: { ...document.content, notice: { ...notice } } };
+  // The message is part of the write that counts it: neither is without the other.
+  const { outcome } = await store.putDocument(next as Document, document.rev, [...deliveries, ...entries]);
+  if (outcome === 'refused') return 'lost';
+  await agenda.remove(entry);
+  return undefined;
 }
 
 const storedIn = ({ content }: Document): StoredNotice => content as unknown as StoredNotice;

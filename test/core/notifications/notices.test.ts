@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { allowanceLimits, decideNotice, looksAt, type Notice, pauseAfter, quietMs, takeMessage, withNews } from '#core/notifications/notice';
+import {
+  allowanceLimits,
+  decideNotice,
+  looksAt,
+  type Notice,
+  pauseAfter,
+  quietMs,
+  takeMessage,
+  withNews,
+} from '#core/notifications/notice';
 
 const begin = 1_800_000_000_000;
 const dayMs = 86_400_000;
@@ -36,7 +45,9 @@ function nextLook(notice: Notice, [from, to]: readonly [number, number]): number
   return notice.news && at >= from && at < to ? to : at;
 }
 
-const times = fc.array(fc.integer({ min: 0, max: 10 * dayMs }), { minLength: 1, maxLength: 200 }).map((each) => each.map((at) => begin + at));
+const times = fc
+  .array(fc.integer({ min: 0, max: 10 * dayMs }), { minLength: 1, maxLength: 200 })
+  .map((each) => each.map((at) => begin + at));
 
 describe('the notices of a group of people', () => {
   test('F-153: the first task of its kind is told at once, and the next ones in summaries at growing intervals', () => {

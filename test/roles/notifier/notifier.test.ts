@@ -105,7 +105,7 @@ describe('many tasks', () => {
     return desk;
   };
 
-  test('F-153: of one kind are four messages in an hour', async (context) => {
+  test('F-153: many tasks of one kind are at most four messages in an hour', async (context) => {
     const desk = await many(context, 60, () => 'Broken');
     await desk.pass();
     for (let minutes = 0; minutes < 60; minutes += 5) {
@@ -115,7 +115,7 @@ describe('many tasks', () => {
     assert.ok(desk.got.length >= 2 && desk.got.length <= 4, `${desk.got.length} messages`);
   });
 
-  test('F-153: of a hundred kinds are ten messages in a quarter of an hour, and the last one says so', async (context) => {
+  test('F-153: tasks of a hundred kinds are ten messages in a quarter of an hour, and the last one says so', async (context) => {
     const desk = await many(context, 100, (index) => `Broken${index}`);
     await desk.during(14 * minuteMs);
     assert.equal(desk.got.length, 10);
@@ -186,7 +186,7 @@ describe('a claim', () => {
       .filter(({ detailType }) => detailType === 'Task Reminder')
       .map(({ detail, publishedAt }) => [detail['number'], (publishedAt - begin) / hourMs]);
 
-  test('F-154: of a task puts its reminder off until the claim is as old as the time that the task had', async (context) => {
+  test('F-154: a claim puts the reminder off until the claim is as old as the time that the task had', async (context) => {
     const desk = openNotifier(context, lineOf(stepsNamed('pick'), { people }));
     const begin = desk.clock.now();
     const taskId = taskIdOf(await desk.blocked(), 1);
@@ -199,7 +199,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('F-154: that is released has the reminders begin anew, each announced', async (context) => {
+  test('F-154: a release has the reminders begin again, each announced', async (context) => {
     const desk = openNotifier(context, lineOf(stepsNamed('pick'), { people }));
     const begin = desk.clock.now();
     const taskId = taskIdOf(await desk.blocked(), 1);
