@@ -19,7 +19,7 @@ export async function showOverview({ api, caller }: Call): Promise<Answer | Refu
     asOf: timeText(asOf),
     ...figures,
     tasks: { ...tasks, mine: countUpTo(mine) },
-    groups: groups.map(groupView),
+    groups: groups.map((group) => groupView(group)),
     perMinute: perMinute.map(({ at, ...minute }) => ({ at: timeText(at), ...minute })),
   });
 }
