@@ -73,7 +73,7 @@ async function remind(
   return failed.length > 0 ? undefined : next;
 }
 
-/** Reminders begin anew when a person releases a task, so that the number alone would not be unique. */
+/** Reminders begin again when a person releases a task, so that the number alone would not be unique. */
 function announcementOf(task: TaskRecord, remindedFor: number, now: number) {
   const { id: taskId, orderId, dueAt, kind, group, assignee, escalation, reminders: number = 1 } = task;
   const id = `${taskId}/reminder/${number}/${remindedFor.toString(36)}`;

@@ -50,7 +50,7 @@ const times = fc
   .map((each) => each.map((at) => begin + at));
 
 describe('the notices of a group of people', () => {
-  test('F-153: the first task of its kind is told at once, and the next ones in summaries at growing intervals', () => {
+  test('F-153: a message tells of the first task of its kind at once, and summaries at growing intervals of the next ones', () => {
     const minute = 60_000;
     const every = Array.from({ length: 8 * 60 }, (_, index) => begin + index * minute);
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe('the notices of a group of people', () => {
     );
   });
 
-  test('whatever happens, each task is told in exactly one message', () => {
+  test('exactly one message tells of each task, whatever happens', () => {
     fc.assert(
       fc.property(times, (openedAt) => {
         assert.equal(
