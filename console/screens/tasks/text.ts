@@ -26,7 +26,8 @@ export const lookOfKind = ({ kind }: Pick<Task, 'kind'>): KindLook => kinds[kind
 export function askOf({ kind, fault, question, text }: Task): string {
   const at = fault?.source === undefined ? '' : ` at ${stepName(fault.source)}`;
   if (kind === 'question') return question?.text ?? 'The workflow asks a person.';
-  if (kind === 'undo-stuck') return `The undo of ${stepName((fault?.source ?? 'a step').replace(/\/undo$/, ''))} is stuck${fault ? `: ${fault.type}` : ''}`;
+  if (kind === 'undo-stuck')
+    return `The undo of ${stepName((fault?.source ?? 'a step').replace(/\/undo$/, ''))} is stuck${fault ? `: ${fault.type}` : ''}`;
   if (kind === 'outcome-unknown')
     return `Nobody knows whether ${stepName(fault?.source ?? 'a step')} was done${fault ? `: ${fault.type}` : ''}`;
   if (fault) return `${fault.type}${at}`;
