@@ -8,6 +8,7 @@ const groups: { readonly [name: string]: string } = {
   workflow: 'Check and draw workflows before orders use them',
   exception: 'List and explain what went wrong',
   bulk: 'Give one instruction to many orders',
+  group: 'Say who the people of a group are',
   task: 'List, claim and resolve the tasks of people',
   breaker: 'Show circuit breakers of remote services',
   channel: 'Inspect, close and open channels; read queues',

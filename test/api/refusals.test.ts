@@ -107,7 +107,7 @@ const calls: readonly [string, string, CallOptions, number, string][] = [
   ['GET', '/orders/', { as: 'acme' }, 404, 'not-found'],
   ['GET', '//orders', { as: 'acme' }, 404, 'not-found'],
   ['GET', '/orders/x/plan', { as: 'operator' }, 404, 'not-found'],
-  ['GET', '/tasks', { as: 'operator' }, 404, 'not-found'],
+  ['GET', '/task', { as: 'operator' }, 404, 'not-found'],
   ['GET', '/.git/config', {}, 404, 'not-found'],
   ['GET', '/%2e%2e/%2e%2e/etc/passwd', {}, 404, 'not-found'],
   ['DELETE', '/orders', {}, 405, 'method-not-allowed'],

@@ -94,7 +94,8 @@ export async function openInvoked({ app, endpoints, environment = {}, table }: I
   const issuer = issuerOf(clock);
   const { store, stateBytes } = sized(aws.store);
   const { queues, waiting } = counted(aws.queues);
-  const settings = readConfig({ REDRESS_ADAPTERS: 'aws', ...environment });
+  // The figures of the whole system have a price of their own, by the time and not by the order.
+  const settings = readConfig({ REDRESS_ADAPTERS: 'aws', OVERVIEW_PERIOD_SECONDS: '0', ...environment });
   const log = openLog(settings);
   const ports = { ...aws, store, queues, clock, telemetry: log.telemetry, issuer, cursorKey: issuer.cursorKey };
   const system = createSystem(app, settings, ports, { hostId: newHostId() });
