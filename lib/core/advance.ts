@@ -4,7 +4,7 @@ import { rootPath } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
 import { blockForReport, blockOrContinue, exhaust, overdue } from '#core/engine/blocking';
 import { markCompensated } from '#core/engine/compensation';
-import { carryOutDecision } from '#core/engine/decisions';
+import { carryOutAt, carryOutDecision } from '#core/engine/decisions';
 import { compensateForCaller, terminate } from '#core/engine/ending';
 import { afterHandler } from '#core/engine/handlers';
 import { runJobs } from '#core/engine/jobs';
@@ -76,7 +76,7 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
     case 'handlerEnded':
       return isOpen(state) ? afterHandler(builder, event) : undefined;
     case 'decided':
-      return state.blocked ? carryOutDecision(builder, state.blocked, event.action) : undefined;
+      return decided(builder, event);
     case 'suspended':
       return state.phase === 'running' ? suspend(builder) : undefined;
     case 'resumed':
@@ -86,6 +86,12 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
     case 'stoodStill':
       return endStandstill(builder, event);
   }
+}
+
+function decided(builder: TransitionBuilder, { action, path }: Extract<Event, { type: 'decided' }>): void {
+  const { blocked, phase } = builder.state;
+  if (blocked) carryOutDecision(builder, blocked, action);
+  else if (phase === 'running' && path !== undefined) carryOutAt(builder, path, action);
 }
 
 const isOpen = ({ phase, ending }: State): boolean => phase !== 'initialized' && phase !== 'closed' && !ending;

@@ -19,11 +19,18 @@ export const agenda = collections.agenda(every);
 export const fingerprints = collections.fingerprints(every);
 export const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
 
-/** A function that plans writes of orders asks the rules, and counts what they do. */
-export const asksRules: readonly TableRights[] = [
+/** The supervisor wakes orders that do not know the times of rules yet. */
+export const readsRules: readonly TableRights[] = [
   { actions: ['GetItem'], partitions: [collections.rules] },
   { actions: ['Query'], partitions: [collections.ruleSet(every)] },
-  { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
+];
+
+/** A function that plans writes of orders asks the rules, counts what they do, and demotes those that do harm. */
+export const asksRules: readonly TableRights[] = [
+  { actions: ['GetItem', 'PutItem'], partitions: [collections.rules] },
+  { actions: ['PutItem', 'Query'], partitions: [collections.ruleSet(every)] },
+  { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts, collections.ruleOutcomes, collections.staleRules] },
+  { actions: ['PutItem', 'Query'], partitions: [collections.rule(every)] },
 ];
 
 /** A function that applies messages to orders keeps those that meet a person's lock, and sends them after its end. */

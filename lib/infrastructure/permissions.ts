@@ -25,6 +25,7 @@ import {
   ofNotifier,
   orders,
   readsClients,
+  readsRules,
   type TableRights,
 } from './document-rights.ts';
 
@@ -128,7 +129,7 @@ const supervising = (app: Cast): Permissions => ({
     { actions: ['GetItem', 'UpdateItem'], partitions: [orders], attributes: headAttributes },
     { actions: ['GetItem'], partitions: [breakers, channels] },
   ],
-  documents: [{ actions: ['Query'], partitions: [collections.channels] }],
+  documents: [{ actions: ['Query'], partitions: [collections.channels] }, ...readsRules],
   sendsTo: [queueNames.wakeUps],
   looksInto: replyQueuesOf(app),
 });

@@ -22,6 +22,8 @@ export interface Definitions {
   readonly rules: readonly Rule[];
   /** Whether an output matches the operation's schema. */
   isOutput(agent: string, operation: string, output: Json): boolean;
+  /** Whether an input matches the operation's schema. */
+  isInput(agent: string, operation: string, input: Json): boolean;
   readonly agents: readonly AgentDefinition[];
   /** Warnings about definitions that can run nevertheless: `fulfil-order@1, order/confirm: This step has no undo …`. */
   readonly warnings: readonly string[];

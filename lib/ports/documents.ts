@@ -92,6 +92,8 @@ export const collections = {
   ruleCounts: 'RULE-COUNTS',
   /** The outcomes of a rule's last actions. The id is that of the rule. */
   ruleOutcomes: 'RULE-OUTCOMES',
+  /** Rules that were announced as not fitting a version of a workflow. */
+  staleRules: 'STALE-RULES',
   /** A bulk run: its record, its set in chunks, and the outcome of each order. */
   bulk: (id: string) => `BULK#${id}`,
   /** The figures of the whole system: `CURRENT`, and the orders of each step as the last sweep saw them: `STEPS`. */

@@ -61,7 +61,7 @@ export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 't
 
 /** Reason for the next deadline. Only `step` and `claim` count as failures when they pass. */
 export interface DueFor {
-  readonly kind: 'unclaimed' | 'step' | 'claim' | 'request' | 'timer' | 'outbox' | 'unsent' | 'reminder' | 'suspended' | 'lock';
+  readonly kind: 'unclaimed' | 'step' | 'claim' | 'request' | 'timer' | 'outbox' | 'unsent' | 'reminder' | 'suspended' | 'lock' | 'rule';
   readonly path?: string;
   readonly agent?: string;
   /** How often the same step or claim was late before; absent if never. */
@@ -148,6 +148,8 @@ export const detailTypes = [
   'Compensation Stuck',
   'Bulk Run Waiting',
   'Rule Announced',
+  'Rule Demoted',
+  'Rule Stale',
 ] as const;
 export type DetailType = (typeof detailTypes)[number];
 
@@ -206,6 +208,8 @@ export interface StateRecord {
   readonly open?: readonly OpenCause[];
   /** The order that replaces this one as soon as this one is at its end. Absent: none. */
   readonly restartedAs?: string;
+  /** The rules about ages and late steps whose times the order knows. Absent: none. */
+  readonly ruleTimers?: string;
   /** An operator suspended the order: it begins no work, and its time stands still. Only its outbox can be due. */
   readonly suspended: boolean;
   /** Time left for the current work while the order is suspended; else null. */

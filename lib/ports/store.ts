@@ -131,7 +131,7 @@ export interface Store extends IntentLog, Breakers, Documents, Tallies, OrderFig
   due(worklist: 'due' | 'error', shard: number, until: number, limit: number): Promise<readonly string[]>;
   /**
    * Returns orders that the worklist may have missed: `limit` orders are examined, after the position `after`. The page has every
-   * examined order with a deadline; it may have others too, or none.
+   * examined order that is not finished, and every one with a deadline; it may have others too, or none.
    */
   sweep(after: string | undefined, limit: number): Promise<SweepPage>;
 

@@ -4,6 +4,7 @@ import type { SignIn } from '#api/sign-in';
 import type { App } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import type { PeopleFor } from '#core/definition/people';
+import { timedKey } from '#core/rules/timers';
 import type { AuditLog } from '#ports/audit';
 import type { Clock } from '#ports/clock';
 import type { Consumers } from '#ports/consumers';
@@ -22,8 +23,8 @@ import { createOutages, type Outages } from '#roles/dead-letters/outages';
 import { loadDefinitions } from '#roles/definitions/load';
 import { createPeopleFor } from '#roles/definitions/people-for';
 import { createFinishedCounter } from '#roles/overview/finished-counter';
-import { createRuleCounter } from '#roles/rules/counts';
 import { createRules, type Rules } from '#roles/rules/rules';
+import { createRuleUse } from '#roles/rules/use';
 import { outputWithoutSecrets } from '#roles/scheduler/redaction';
 import { createScheduler, type Scheduler, type SchedulerRules } from '#roles/scheduler/scheduler';
 import type { Loaded } from '#roles/scheduler/types';
@@ -95,6 +96,8 @@ export interface System extends Ports {
   readonly rules: Rules & SchedulerRules;
   /** Whom the tasks of a workflow are for. */
   readonly peopleFor: PeopleFor;
+  /** Returns the times at which rules are about orders, for the supervisor. */
+  readonly ruleTimers: () => Promise<(workflow: string) => string | undefined>;
   readonly submit: Submit;
   /** Limits the submissions of each client, by API call and by message together. */
   readonly clientRate: ClientRate;
@@ -118,7 +121,8 @@ export interface SystemOptions {
 
 export function createSystem(app: App, config: Config, ports: Ports, options: SystemOptions): System {
   const { hostId, emit = () => {}, onRest, definitions = loadDefinitions(app) } = options;
-  const rules = { ...createRules({ store: ports.store, clock: ports.clock, definitions }), count: countingOf(ports) };
+  const known = createRules({ store: ports.store, clock: ports.clock, definitions });
+  const rules = { ...known, count: createRuleUse({ ...ports, rules: known, random: Math.random }) };
   const peopleFor = createPeopleFor(definitions.workflows, { dueSeconds: config.taskDueMs / 1000 });
   const scheduler = createScheduler({
     ...ports,
@@ -153,17 +157,16 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   const clientRate = createClientRate(config.clientOrdersPerSecond, ports.clock);
   const visibilityMsOf = visibilityOf(app, config);
   const { credentials = environmentCredentials() } = ports;
-  const made = { hostId, scheduler, rules, peopleFor, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
+  const made = { hostId, scheduler, rules, ruleTimers: timersOf(known), peopleFor, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
   return { ...ports, credentials, config, app, definitions, ...made };
 }
 
-function countingOf(ports: Ports): SchedulerRules['count'] {
-  const counter = createRuleCounter({ ...ports, random: Math.random });
-  return async (hits) => {
-    for (const { ruleId, acted } of hits) counter.count(ruleId, 'hits', ...(acted ? (['acted'] as const) : []));
-    await counter.flushIfDue();
+const timersOf =
+  ({ current }: Pick<Rules, 'current'>): System['ruleTimers'] =>
+  async () => {
+    const set = await current();
+    return (workflow) => timedKey(set, workflow);
   };
-}
 
 const restOf =
   (onRest: OnRest) =>

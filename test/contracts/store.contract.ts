@@ -267,6 +267,11 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal(new Set(found).size, orders.length);
   });
 
+  it('a sweep finds an order that waits without a deadline: rules may be about its age', async ({ store }) => {
+    await put(store, 'waiting', { nextDueAt: null, nextDueFor: null, worklist: null, worklistAt: null, processState: 'Processing' });
+    assert.deepEqual((await store.sweep(undefined, 100)).ids, ['waiting']);
+  });
+
   // ---- journal pages
 
   it('F-159: pages of the journal are kept under their rev, once each, and read in order', async ({ store, other }) => {

@@ -31,7 +31,7 @@ const table: readonly Row[] = [
   [['retry', 'resubmit'], [ended('completed')], 'passed'],
   [['retry', 'resubmit'], [ended('compensated')], 'failed-otherwise'],
   [['retry', 'resubmit', 'skip', 'compensate'], [given('terminate'), ended('terminated')], 'void'],
-  [['retry'], [{ type: 'RuleActed', ruleId: 'old', action: 'compensate' }, ended('compensated')], 'void'],
+  [['retry'], [{ type: 'RuleActed', ruleId: 'old', action: { kind: 'compensate' } }, ended('compensated')], 'void'],
   [['retry'], [{ type: 'ActivitySkipped', path: 'order/charge', effect: 'none' }, closed('order/charge')], 'void'],
   [['skip'], [closed('order/charge'), begun('order/papers')], 'running'],
   [['skip'], [closed('order/charge'), begun('order/papers'), closed('order/papers')], 'passed'],

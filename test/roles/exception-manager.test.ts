@@ -49,6 +49,7 @@ describe('an exception about which a rule acts', () => {
       'OrderBlocked',
       'ExceptionDetected',
       'ExceptionDiagnosed',
+      'RuleActed',
       'StepRequested',
       'ExceptionHandled',
     ]);

@@ -82,8 +82,16 @@ export type Event = EventBase &
     | { readonly type: 'compensatedByCaller' }
     /** The order that handles an exception has ended, and a rule has said how this one goes on then. */
     | { readonly type: 'handlerEnded'; readonly place: string; readonly next: AfterHandler }
-    /** A rule decided about the order. The decision is complete, so that a replay needs no rules. */
-    | { readonly type: 'decided'; readonly rule: { readonly id: string; readonly version: number }; readonly action: RuledAction }
+    /**
+     * A rule decided about the order. The decision is complete, so that a replay needs no rules. `path`: the step of an event that is no
+     * exception.
+     */
+    | {
+        readonly type: 'decided';
+        readonly rule: { readonly id: string; readonly version: number };
+        readonly action: RuledAction;
+        readonly path?: string;
+      }
   );
 
 /** How an order goes on after the handler of its exception. `place`: the activity that the exception is about. */
@@ -92,7 +100,7 @@ export type AfterHandler =
   | { readonly kind: 'block'; readonly fault: Fault }
   | { readonly kind: 'resume-at'; readonly path: string; readonly past: { readonly [path: string]: PastActivity } };
 
-/** The action of a rule on an order that an exception has stopped. */
+/** The action of a rule on an order that an exception has stopped, or on a step at work. */
 export type RuledAction =
   | { readonly kind: 'retry'; readonly afterSeconds: number }
   /** The order goes on where it was. Nothing is requested again. */

@@ -32,6 +32,14 @@ export function carryOutDecision(builder: TransitionBuilder, blocked: Blocked, a
   }
 }
 
+/** Carries out what a rule has decided about an open step of an order that is not blocked. Without such a step, nothing happens. */
+export function carryOutAt(builder: TransitionBuilder, path: string, action: RuledAction): void {
+  const step = builder.stepAt(path);
+  if (!step || step.mode !== undefined || builder.activity(path)?.status !== 'Executing') return;
+  if (action.kind === 'retry' && isAtWork(builder, path)) requestAgain(builder, path, action.afterSeconds);
+  else if (action.kind === 'raise') raise(builder, path, { ...action.fault, source: path });
+}
+
 /** Returns the path of the activity that the exception is about. A report may name one that is not open: then it is about the order. */
 const placeOf = (builder: TransitionBuilder, { path, fault, reported }: Blocked): string =>
   reported && fault.source !== undefined && builder.activity(fault.source) ? fault.source : path;

@@ -26,7 +26,7 @@ type LaterFact =
   | CoreFact
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
   | { readonly type: 'InstructionGiven'; readonly kind: string }
-  | { readonly type: 'RuleActed'; readonly action: string };
+  | { readonly type: 'RuleActed'; readonly action: { readonly kind: string } };
 
 /** How the actions of one kind are judged. */
 type Judgment = 'step' | 'next' | 'next-or-end' | 'undo';
@@ -70,7 +70,7 @@ function judgeFact(program: Program, watch: Watch, fact: LaterFact): Watch | Ver
     case 'InstructionGiven':
       return ends.has(fact.kind) ? 'void' : watch;
     case 'RuleActed':
-      return ends.has(fact.action) ? 'void' : watch;
+      return ends.has(fact.action.kind) ? 'void' : watch;
     case 'OrderBlocked':
       return isQuestion(fact.fault) ? watch : failed(isAgain(program, watch, fact));
     case 'UndoFailed':
@@ -96,6 +96,8 @@ const failed = (isSame: boolean): Verdict => (isSame ? 'failed-again' : 'failed-
 function isAgain(program: Program, watch: Watch, { path, fault }: Extract<LaterFact, { type: 'OrderBlocked' }>): boolean {
   switch (judgmentOf(watch)) {
     case 'step':
+      // An action on a late step is about no exception: any one at that step counts.
+      if (watch.fingerprint === undefined) return path === watch.path;
       return exceptionFingerprint({ workflow: program.definition.name, path, fault }) === watch.fingerprint;
     case 'next':
       return true;

@@ -112,15 +112,15 @@ class Deciding {
   private ruleAnswer(compiled: CompiledRule): Answer {
     const { rule } = compiled;
     const { event, workflow } = this.situation;
-    if (!isFit(this.set, compiled, workflow)) {
-      this.facts.push({ type: 'RuleStale', ruleId: rule.id, version: rule.version });
-      return { is: 'passed', why: 'stale' };
-    }
     const once = onceIn(event.kind);
     const onceKey = keyOf(rule.id, rule.version, event.id);
     if (once && isNoted(this.memory, once, onceKey)) return { is: 'not-about' };
     // A rule is asked once about an age or a lateness: its caller looks again until no rule is left to ask.
     if (once) this.memory = note(this.memory, once, onceKey);
+    if (!isFit(this.set, compiled, workflow)) {
+      this.facts.push({ type: 'RuleStale', ruleId: rule.id, version: rule.version });
+      return { is: 'passed', why: 'stale' };
+    }
     const combination = rule.all ? this.combination(rule) : undefined;
     if (combination && !combination.isComplete) return { is: 'passed', why: 'incomplete', missing: combination.missing };
 

@@ -32,3 +32,16 @@ export function nextRuleTime(set: RuleSet, timed: Timed, memory: RuleMemory = {}
 }
 
 const isOrder = ({ orderId }: Timed, object: RuleObject = {}): boolean => object.orderId === undefined || object.orderId === orderId;
+
+const keys = new WeakMap<RuleSet, Map<string, string | undefined>>();
+
+/** Returns a short key of the rules about the ages and the late steps of a workflow's orders; undefined if there are none. */
+export function timedKey(set: RuleSet, workflow: string): string | undefined {
+  const known = keys.get(set) ?? new Map<string, string | undefined>();
+  keys.set(set, known);
+  if (!known.has(workflow)) {
+    const timed = [...rulesAbout(set, 'order-age', workflow), ...rulesAbout(set, 'step-late', workflow)];
+    known.set(workflow, timed.length === 0 ? undefined : keyOf(...timed.map(({ rule }) => [rule.id, rule.version])));
+  }
+  return known.get(workflow);
+}

@@ -50,6 +50,10 @@ export function loadDefinitions({ workflows, agents, rules = [] }: App): Definit
       const schema = outputs.get(`${agent}.${operation}`);
       return schema !== undefined && issuesIn(schema, output).length === 0;
     },
+    isInput: (agent, operation, input) => {
+      const schema = catalog.schemasOf(agent, operation)?.input;
+      return schema === undefined || issuesIn(validatorOf(schema), input).length === 0;
+    },
     agents,
     warnings,
   };

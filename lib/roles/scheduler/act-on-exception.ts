@@ -8,9 +8,12 @@ import { isUnknown } from '#core/instructions/outcome';
 import { placeOf as whereIs } from '#core/instructions/place';
 import { ruleFailed } from '#core/rules/faults';
 import type { DecidedAction, Decision } from '#core/rules/situation';
+import { subjectOf } from '#ports/records';
 import type { TaskWishes } from '#roles/exceptions/causes';
-import { applyEvent, type Draft, patchRecord } from './draft.ts';
+import { contentOf } from '#roles/operator/event-content';
+import { addFacts, applyEvent, type Draft, patchRecord } from './draft.ts';
 import { beginHandler, handlerRefusal } from './handlers.ts';
+import { watch } from './rule-watches.ts';
 
 /** The result of a decision about an exception. */
 export type Acted =
@@ -24,11 +27,15 @@ type Instructed = Extract<EventContent, { type: 'instructed' }>['instruction'];
 interface Stopped {
   readonly blocked: Blocked;
   readonly seq: number;
+  readonly fingerprint: string;
 }
 
 /** Carries out the decision of a rule about the exception that blocks the order. */
-export function actOnException(draft: Draft, { blocked, seq }: Stopped, decision: Decision): Acted {
-  const { action, executor, ruleId } = decision;
+export function actOnException(before: Draft, { blocked, seq, fingerprint }: Stopped, decision: Decision): Acted {
+  const { action, executor, ruleId, version } = decision;
+  const refusal = refusalOf(before, blocked, action);
+  const noted = refusal === undefined ? addFacts(before, [{ type: 'RuleActed', ruleId, version, action }]) : before;
+  const draft = refusal === undefined ? watch(noted, decision, { path: placeOf(blocked), fingerprint }) : before;
   const decided = (ruled: RuledAction, control: Handling['control'], round = 0): Acted => ({
     how: 'acted',
     draft: applyEvent(draft, { type: 'decided', rule: { id: ruleId, version: decision.version }, action: ruled }),
@@ -36,20 +43,19 @@ export function actOnException(draft: Draft, { blocked, seq }: Stopped, decision
     round,
   });
   const goOn: EventContent = { type: 'decided', rule: { id: ruleId, version: decision.version }, action: { kind: 'go-on' } };
-  const instructed = (instruction: Instructed, control: Handling['control']): Acted => {
-    const given = applyEvent(draft, { type: 'instructed', instruction });
+  const given = (instruction: Instructed, control: Handling['control']): Acted => {
+    const next = instructed(draft, instruction);
     // An instruction about an activity for which the order is not blocked leaves the order blocked.
-    return { how: 'acted', draft: blocked.reported ? applyEvent(given, goOn) : given, control, round: 0 };
+    return { how: 'acted', draft: blocked.reported ? applyEvent(next, goOn) : next, control, round: 0 };
   };
-  const refusal = refusalOf(draft, blocked, action);
   if (refusal !== undefined) return decided({ kind: 'raise', fault: ruleFailed(ruleId, refusal), toPerson: true }, 'none');
   switch (action.kind) {
     case 'retry':
       return decided({ kind: 'retry', afterSeconds: action.afterSeconds }, 'ready');
     case 'skip':
-      return instructed({ kind: 'skip', path: placeOf(blocked), output: action.output, effect: 'none' }, 'resumed');
+      return given({ kind: 'skip', path: placeOf(blocked), output: action.output, effect: 'none' }, 'resumed');
     case 'replace-input':
-      return instructed({ kind: 'replace-input', path: placeOf(blocked), input: action.input }, 'ready');
+      return given({ kind: 'replace-input', path: placeOf(blocked), input: action.input }, 'ready');
     case 'raise': {
       const { fault, toPerson, round } = action;
       return decided({ kind: 'raise', fault, toPerson }, toPerson ? 'none' : 'resumed', round);
@@ -67,6 +73,13 @@ export function actOnException(draft: Draft, { blocked, seq }: Stopped, decision
     default:
       return { how: 'left' };
   }
+}
+
+/** Gives the order an instruction of a rule. A mask in it stands for the secret that is there. */
+export function instructed(draft: Draft, instruction: Instructed): Draft {
+  const { program, order } = draft.loaded;
+  const asked = { program, state: draft.instance.state, subject: subjectOf(order), past: new Map() };
+  return applyEvent(draft, contentOf(instruction, asked));
 }
 
 /** Returns what a rule wishes for a task. */
@@ -109,7 +122,7 @@ export const withTask = (draft: Draft, cause: string, wishes: TaskWishes): Draft
 const placeOf = ({ path, fault, reported }: Blocked): string => (reported ? (fault.source ?? path) : path);
 
 /** Returns why an action cannot be carried out at the activity of the exception: only the values of the order tell. */
-function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction): string | undefined {
+export function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction): string | undefined {
   if (action.kind === 'handle') return handlerRefusal(draft);
   if (action.kind !== 'skip' && action.kind !== 'replace-input') return undefined;
   const path = placeOf(blocked);
@@ -120,7 +133,7 @@ function refusalOf(draft: Draft, blocked: Blocked, action: DecidedAction): strin
   if (notNow !== undefined) return notNow;
   if (action.kind === 'replace-input' && action.path !== path)
     return `it replaces the input of ${action.path}, but the exception is about ${path}.`;
-  return action.kind === 'skip' ? outputProblem(draft, node, action.output) : undefined;
+  return action.kind === 'skip' ? outputProblem(draft, node, action.output) : inputProblem(draft, node, action.input);
 }
 
 function notNowFailed({ loaded: { program }, instance: { state } }: Draft, path: string, kind: string): string | undefined {
@@ -141,11 +154,14 @@ function notNowReported({ loaded: { program }, instance: { state } }: Draft, pat
   return isUnknown(program, state, path) ? `nobody knows what became of the last request of ${path}.` : undefined;
 }
 
-function outputProblem(
-  { settings }: Draft,
-  node: { readonly agent: string; readonly operation: string },
-  output: Json,
-): string | undefined {
+type Operation = Pick<RemoteActivity, 'agent' | 'operation'>;
+
+function inputProblem({ settings }: Draft, { agent, operation }: Operation, input: Json): string | undefined {
+  if (settings.isInput(agent, operation, input)) return undefined;
+  return `its input does not match the schema of ${agent}.${operation}.`;
+}
+
+function outputProblem({ settings }: Draft, node: Operation, output: Json): string | undefined {
   if (settings.isOutput(node.agent, node.operation, output)) return undefined;
   return `its output does not match the schema of ${node.agent}.${node.operation}.`;
 }

@@ -120,8 +120,15 @@ export function frozenDue(record: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>)
 export const thawedDue = (due: DueFor | null, byMs: number): DueFor | null =>
   due?.waitsUntil === undefined ? due : { ...due, waitsUntil: due.waitsUntil + byMs };
 
+/** An instance, and when rules are to be asked next about it. */
+export interface Timetable {
+  readonly program: Program;
+  readonly state: State;
+  readonly rulesAt?: number | undefined;
+}
+
 /** Returns the exact next deadline of an order; undefined if there is none. */
-export function nextDeadline(program: Program, state: State, record: StateRecord, now: number): Deadline | undefined {
+export function nextDeadline({ program, state, rulesAt }: Timetable, record: StateRecord, now: number): Deadline | undefined {
   // Deadlines stand still until the lock ends. Its end is due even for an order in Error or one that is suspended.
   if (hasLock(record) && record.processState !== 'Processed')
     return { at: record.heldUntil ?? now, for: { ...frozenDue(record), kind: 'lock' } };
@@ -143,6 +150,7 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   const late = wait === undefined ? [] : expiries.filter(({ at }) => at <= now);
   const waitsUntil = late.length > 0 ? wait : undefined;
   const candidates: Deadline[] = [
+    ...(rulesAt === undefined ? [] : [{ at: rulesAt, for: { kind: 'rule' } as const }]),
     ...waiting.filter(({ counts }) => !counts),
     ...expiries.filter((expiry) => !late.includes(expiry)),
     ...(waitsUntil === undefined ? [] : [{ at: waitsUntil, for: { ...late[0]?.for, kind: 'request' } as const }]),

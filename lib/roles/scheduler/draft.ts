@@ -15,7 +15,7 @@ import { type Instance, journal, type OrderFact } from './instance.ts';
 import { announcementOf, type FaultAlert, faultAlert, statusOf } from './order-messages.ts';
 import { outputWithoutSecrets, secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
 import { withoutSecrets } from './replies.ts';
-import type { Loaded, NeedsPage, RuleHit, Settings } from './types.ts';
+import type { Loaded, NeedsPage, RuleHit, RuleVerdict, Settings, StaleRule } from './types.ts';
 
 /** An order while messages are applied to it: its record and instance so far, and the messages that follow. */
 export interface Draft {
@@ -42,6 +42,13 @@ export interface Draft {
   /** Tasks that rules ask for, by their causes. */
   readonly wishes?: { readonly [cause: string]: TaskWishes };
   readonly hits?: readonly RuleHit[];
+  readonly verdicts?: readonly RuleVerdict[];
+  /** Rules that do not fit the version of the order's workflow. */
+  readonly stale?: readonly StaleRule[];
+  /** The number of rules in a row that have raised or signaled what happens now. */
+  readonly rulesRound?: number;
+  /** The rule that has ended what was open. */
+  readonly ruledBy?: string;
   /** The number of the exception from outside that this transition takes. */
   readonly reported?: { readonly seq: number; readonly by: string };
 }

@@ -7,13 +7,14 @@ import type { ExceptionRecord, Handling } from '#core/exceptions/exception';
 import { type Decided, decide } from '#core/rules/decide';
 import { ruleFaults } from '#core/rules/faults';
 import { isAnyOutputRead, isAnyRuleAbout } from '#core/rules/rule-set';
-import type { Decision, RuleEvent } from '#core/rules/situation';
-import { announcedAs, type OpenCause } from '#ports/records';
+import type { RuleEvent } from '#core/rules/situation';
+import type { OpenCause } from '#ports/records';
 import { type Cause, exceptionFor, handledAtOnce, type TaskWishes } from '#roles/exceptions/causes';
 import { exceptionIdOf } from '#roles/exceptions/ids';
 import { type Acted, actOnException } from './act-on-exception.ts';
-import { addFacts, addToOutbox, announce, type Draft, patchRecord } from './draft.ts';
+import { addFacts, addToOutbox, type Draft, patchRecord } from './draft.ts';
 import type { OrderFact } from './instance.ts';
+import { noteDecided } from './note-decided.ts';
 import { causeOf, closeCause, detectionOf } from './record-causes.ts';
 import { valuesAt } from './rule-values.ts';
 
@@ -26,10 +27,11 @@ const turnsMax = 12;
  */
 export function askRules(draft: Draft): Draft {
   let next = draft;
-  let origin: Origin = { round: 0 };
+  let origin: Origin = { round: draft.rulesRound ?? 0 };
   for (let turn = 0; turn < turnsMax && next.needs === undefined; turn++) {
     const { blocked } = next.instance.state;
-    if (!blocked || isQuestion(blocked.fault) || blocked === draft.loaded.instance.state.blocked) return next;
+    const isKnown = blocked === draft.loaded.instance.state.blocked || blocked === next.diagnosis?.blocked;
+    if (!blocked || isQuestion(blocked.fault) || isKnown) return next;
     const found = detect(next, blocked, origin);
     const managed = manage(next, found, origin);
     if (!managed.goesOn) return managed.draft;
@@ -75,7 +77,8 @@ function manage(draft: Draft, detected: Detected, origin: Origin): Managed {
   const facts = detectionOf(draft, cause, exception.seq, decided?.asked.slice(0, askedMax) ?? [], by);
   const diagnosed = decided ? noteDecided(addFacts(draft, facts), decided, exception.id) : addFacts(draft, facts);
   const main = decided?.decisions.find(({ mode, action }) => mode === 'enforce' && action.kind !== 'announce');
-  const acted: Acted = main ? actOnException(diagnosed, { blocked, seq: exception.seq }, main) : { how: 'left' };
+  const { seq, fingerprint } = exception;
+  const acted: Acted = main ? actOnException(diagnosed, { blocked, seq, fingerprint }, main) : { how: 'left' };
   if (acted.how === 'acted' && main) {
     const handling: Handling = { by: 'rule', id: main.ruleId, control: acted.control, at: draft.now };
     return { goesOn: true, draft: handled(acted.draft, detected, handling), round: acted.round };
@@ -118,32 +121,6 @@ function eventOf({ loaded: { program } }: Draft, exception: ExceptionRecord, { f
     ...(path === null ? {} : { step: definitionPath(path) }),
     ...(node && isRemote(node) ? { agent: node.agent } : {}),
   };
-}
-
-/** Keeps what the rules remember, and carries out what is noted or announced beside the main decision. */
-function noteDecided(draft: Draft, { decisions, memory, facts }: Decided, eventId: string): Draft {
-  const hits = decisions.map(({ ruleId, mode, action }) => ({ ruleId, acted: mode === 'enforce' && action.kind !== 'raise' }));
-  const notes = [
-    ...decisions.flatMap(({ mode, action, ruleId, version }): readonly OrderFact[] =>
-      mode === 'dry-run' ? [{ type: 'RuleWouldHave', ruleId, version, action }] : [],
-    ),
-    ...facts.filter((fact) => fact.type === 'RuleEventForgotten'),
-  ];
-  const remembers = Object.keys(memory).length > 0;
-  const noted = addFacts(draft, notes);
-  const { instance } = noted;
-  const next: Draft = {
-    ...noted,
-    hits: [...(noted.hits ?? []), ...hits],
-    ...(remembers ? { instance: { ...instance, rules: { ...instance.rules, memory } }, changed: true } : {}),
-  };
-  return decisions.filter(({ mode }) => mode === 'enforce').reduce((each, decision) => announced(each, decision, eventId), next);
-}
-
-function announced(draft: Draft, { action, ruleId }: Decision, eventId: string): Draft {
-  if (action.kind !== 'announce') return draft;
-  const id = `${announcedAs(draft.record)}/rule/${ruleId}/${eventId}`;
-  return announce(draft, 'Rule Announced', id, { type: 'RuleAnnounced', ruleId, text: action.text });
 }
 
 /** Records an exception that a rule has handled. The order is not in Error, although the supervisor may have put it there. */

@@ -13,6 +13,7 @@ import { jsonIn } from '#ports/util/json';
 import type { Instruction } from '#roles/operator/instruction';
 import { longWaitMs as usualMs } from './deadlines.ts';
 import type { Standing } from './given-instructions.ts';
+import type { RuleWatch } from './rule-watches.ts';
 import { lengthened, shortened } from './short-form.ts';
 
 /** A journal entry's content: a fact of the core, or of the order as a whole. */
@@ -50,8 +51,8 @@ export type OrderFact =
   /** Another order handles the exception, and how that one ended. */
   | { readonly type: 'HandlerStarted'; readonly exceptionId: string; readonly handler: string; readonly workflow: string }
   | { readonly type: 'HandlerEnded'; readonly exceptionId: string; readonly handler: string; readonly isCompleted: boolean }
-  /** A rule in force acted on an event that is no exception. */
-  | { readonly type: 'RuleActed'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction['kind'] }
+  /** A rule in force acts. What it does follows from the action, so a replay needs no rules. */
+  | { readonly type: 'RuleActed'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction }
   /** A rule in dry-run would have acted. */
   | { readonly type: 'RuleWouldHave'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction }
   | Extract<RuleFact, { type: 'RuleEventForgotten' }>
@@ -84,6 +85,12 @@ export interface OrderRules {
   readonly memory?: RuleMemory;
   /** Causes of the open tasks that rules ask for, beside those of exceptions. */
   readonly tasks?: readonly string[];
+  /** Actions whose effect is not known yet. */
+  readonly watches?: readonly RuleWatch[];
+  /** When rules are asked next about the age of the order or a late step: milliseconds since 1970. */
+  readonly wakeAt?: number;
+  /** Since when steps are late, by the id of the event. */
+  readonly lateSince?: { readonly [eventId: string]: number };
   /** The orders that handle exceptions of this one, and have not ended. */
   readonly handlers?: readonly RunningHandler[];
 }

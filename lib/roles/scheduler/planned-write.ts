@@ -12,11 +12,12 @@ import { handledReplyOf } from './handlers.ts';
 import { callerReplyOf, processedId } from './order-messages.ts';
 import { recordCauses } from './record-causes.ts';
 import { restartOf } from './restarts.ts';
+import { judgeWatches } from './rule-watches.ts';
 import type { PlannedWrite } from './types.ts';
 
 /** Turns a draft into one write: copies the core's phase to the record, and collects the messages that follow. */
 export function plannedWrite(draft: Draft): PlannedWrite {
-  const recorded = recordCauses(recordBlocked(recordClosed(draft)));
+  const recorded = judgeWatches(recordCauses(recordBlocked(recordClosed(draft))));
   refuseViolations(recorded);
   const { loaded, record, commands, outbox, taken, wakeUps } = recorded;
   const requests = commands.filter((command): command is RequestCommand => command.type === 'request' && isOutstanding(recorded, command));
@@ -37,9 +38,14 @@ export function plannedWrite(draft: Draft): PlannedWrite {
     wakeUps: commands.flatMap((command) => (command.type === 'wake' ? [command.at] : [])),
     outbox,
     taken,
-    ...(recorded.hits ? { hits: recorded.hits } : {}),
+    ...useOfRules(recorded),
     ...(recorded.reported === undefined ? {} : { reported: recorded.reported.seq }),
   };
+}
+
+function useOfRules({ hits, verdicts, stale }: Draft): Pick<PlannedWrite, 'ruleUse'> {
+  if (!hits && !verdicts && !stale) return {};
+  return { ruleUse: { ...(hits ? { hits } : {}), ...(verdicts ? { verdicts } : {}), ...(stale ? { stale } : {}) } };
 }
 
 /** Moves a closed order to Processed with the fault that led to its outcome, and reports the outcome to its client and its caller. */

@@ -42,9 +42,10 @@ function open(draft: Draft, cause: Cause): Draft {
 
 function close(draft: Draft, cause: OpenCause): Draft {
   const { phase, ending } = draft.instance.state;
-  const { decidedBy } = draft;
+  const { decidedBy, ruledBy } = draft;
   const control = phase === 'closed' || ending ? 'none' : 'ready';
-  const by = decidedBy ? { by: 'person' as const, id: decidedBy.by } : { by: 'supervisor' as const };
+  const rule = ruledBy === undefined ? undefined : { by: 'rule' as const, id: ruledBy };
+  const by = decidedBy ? { by: 'person' as const, id: decidedBy.by } : (rule ?? { by: 'supervisor' as const });
   return closeCause(draft, cause, { ...by, control, at: draft.now });
 }
 

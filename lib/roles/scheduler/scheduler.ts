@@ -15,7 +15,7 @@ import type { Pinned } from './instance.ts';
 import type { LockPolicy } from './lease.ts';
 import { newOrder, plannedStart } from './new-order.ts';
 import { createOrders } from './orders.ts';
-import type { Loaded, RuleHit, Settings } from './types.ts';
+import type { Loaded, RuledOrder, RuleUse, Settings } from './types.ts';
 import { createWriter } from './writer.ts';
 
 export interface SchedulerOptions {
@@ -47,8 +47,8 @@ export interface SchedulerOptions {
 
 /** The rules as the scheduler needs them. */
 export interface SchedulerRules extends Pick<Rules, 'current'> {
-  /** Counts what a stored write did by rules. */
-  readonly count: (hits: readonly RuleHit[]) => Promise<void>;
+  /** Counts what a stored write of an order did by rules. */
+  readonly count: (order: RuledOrder, use: RuleUse) => Promise<void>;
 }
 
 /** Applies messages to an order: saves the new state in one conditional write, then sends the resulting messages. */
@@ -62,7 +62,7 @@ export interface Scheduler {
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, clock, definitions, hostId, announceProcessed = false, clockToleranceMs = 0 } = options;
-  const settings: Settings = { hostId, announceProcessed, clockToleranceMs, isOutput: definitions.isOutput, peopleFor: options.peopleFor };
+  const settings: Settings = { hostId, announceProcessed, clockToleranceMs, ...checksOf(definitions), peopleFor: options.peopleFor };
   const { rules: known } = options;
   const rules = known && (() => known.current());
   const orders = createOrders({ store, clock, definitions, settings, rules });
@@ -81,3 +81,5 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
   };
 }
+
+const checksOf = ({ isOutput, isInput }: Definitions): Pick<Settings, 'isOutput' | 'isInput'> => ({ isOutput, isInput });

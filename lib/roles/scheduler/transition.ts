@@ -5,10 +5,11 @@ import { applyMessage } from './apply-message.ts';
 import { claim } from './claiming.ts';
 import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.ts';
 import { addFacts, applyEvent, failureCountOf, newDraft, sendStatus } from './draft.ts';
-import { askRules } from './exception-manager.ts';
+import { askAboutTimes, askAboutWrite } from './event-manager.ts';
 import type { Instance } from './instance.ts';
 import { afterStandstill } from './order-lock.ts';
 import { plannedWrite } from './planned-write.ts';
+import { noteRuleTimes } from './rule-times.ts';
 import { blockLikeRecord, requestOverdue, takeNotes, wake } from './supervisor-notes.ts';
 import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
 
@@ -20,7 +21,8 @@ export function transition(
   settings: Settings,
 ): PlannedWrite | NeedsPage | undefined {
   const upToDate = blockLikeRecord(takeNotes(afterStandstill(newDraft(loaded, now, settings))));
-  const draft = askRules(wake(requestOverdue(incoming.reduce(applyMessage, upToDate))));
+  const applied = askAboutTimes(incoming.reduce(applyMessage, upToDate));
+  const draft = noteRuleTimes(askAboutWrite(wake(requestOverdue(applied))));
   if (draft.needs !== undefined) return { needs: draft.needs };
   return draft.changed ? plannedWrite(draft) : undefined;
 }
@@ -33,8 +35,9 @@ export function newTransition(loaded: Loaded, begin: Beginning, now: number, set
   const workflow = workflowRef(loaded.order.workflow);
   const submitted = addFacts(newDraft(loaded, now, settings), [{ type: 'OrderSubmitted', workflow }]);
   const received = sendStatus(submitted, 'received');
-  if (begin === 'now') return plannedWrite(askRules(claim(received)));
-  return plannedWrite(begin === 'never' ? applyEvent(received, { type: 'canceled', outcome: 'canceled' }) : received);
+  const begun = begin === 'now' ? claim(received) : received;
+  const draft = begin === 'never' ? applyEvent(received, { type: 'canceled', outcome: 'canceled' }) : begun;
+  return plannedWrite(noteRuleTimes(askAboutWrite(draft)));
 }
 
 /** Returns an otherwise unchanged order with the supervisor's notes. */
@@ -45,7 +48,7 @@ export function withNotes(loaded: Loaded, now: number, settings: Settings): Pick
 
 /** Sets the deadline and the worklist entry of a record. The outbox must be complete, because sending it may be what is due. */
 export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {
-  const deadline = nextDeadline(program, instance.state, record, now);
+  const deadline = nextDeadline({ program, state: instance.state, rulesAt: instance.rules?.wakeAt }, record, now);
   const dueFor = deadline?.for ?? (isStopped(record) ? frozenDue(record) : null);
   return { ...record, nextDueAt: deadline?.at ?? null, nextDueFor: dueFor, ...worklistEntry(record, deadline) };
 }

@@ -5,6 +5,7 @@ import type { PeopleFor } from '#core/definition/people';
 import type { Program } from '#core/definition/program';
 import type { ByteBudget } from '#core/engine/transition';
 import type { UndoPages } from '#core/engine/undo-pages';
+import type { Verdict } from '#core/exceptions/verdict';
 import type { Past } from '#core/instructions/past';
 import type { RuleSet } from '#core/rules/rule-set';
 import type { OrderRecord, OutboxEntry, StateRecord } from '#ports/records';
@@ -60,6 +61,8 @@ export interface Settings {
   readonly clockToleranceMs: number;
   /** Whether an output matches the schema of its operation. */
   readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
+  /** Whether an input matches the schema of its operation. */
+  readonly isInput: (agent: string, operation: string, input: Json) => boolean;
   /** Set after a plan turned out to be too large. */
   readonly byteBudget?: ByteBudget | undefined;
   /** Whom the tasks of a workflow are for. */
@@ -75,6 +78,29 @@ export interface RuleHit {
   readonly acted: boolean;
 }
 
+/** What became of an action of a rule. */
+export interface RuleVerdict {
+  readonly ruleId: string;
+  readonly version: number;
+  readonly verdict: Verdict;
+}
+
+/** A rule that was skipped, because it does not fit the version of the order's workflow. */
+export interface StaleRule {
+  readonly ruleId: string;
+  readonly version: number;
+}
+
+/** The order of a write that rules have acted in. */
+export type RuledOrder = Pick<StateRecord, 'orderId' | 'workflow'>;
+
+/** What a write did by rules. It is counted after the write. */
+export interface RuleUse {
+  readonly hits?: readonly RuleHit[];
+  readonly verdicts?: readonly RuleVerdict[];
+  readonly stale?: readonly StaleRule[];
+}
+
 /** One write of an order, and the messages to send after it. */
 export interface PlannedWrite {
   /** The record without rev, writeId and blob: `save` adds them. */
@@ -87,7 +113,7 @@ export interface PlannedWrite {
   readonly outbox: readonly OutboxEntry[];
   /** Ids of the messages that changed something. */
   readonly taken: readonly string[];
-  readonly hits?: readonly RuleHit[];
+  readonly ruleUse?: RuleUse;
   /** The number of the exception that a call reported. */
   readonly reported?: number;
 }

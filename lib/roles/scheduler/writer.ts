@@ -14,7 +14,7 @@ import { sendWithWrite } from './send-with-write.ts';
 import type { Sending, SendingPorts } from './sending.ts';
 import { byteBudgetOf, fitted, refuseImpossible } from './size-limit.ts';
 import { withDeadline } from './transition.ts';
-import type { Loaded, PlannedWrite, RuleHit } from './types.ts';
+import type { Loaded, PlannedWrite, RuledOrder, RuleUse } from './types.ts';
 import { markUnsent } from './unsent.ts';
 
 export interface WriterOptions extends SendingPorts {
@@ -23,7 +23,7 @@ export interface WriterOptions extends SendingPorts {
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
   /** Called for each order that a write of this host blocks or ends. The scheduler logs its errors. */
   readonly onRest?: (loaded: Loaded) => void;
-  readonly rules?: { readonly count: (hits: readonly RuleHit[]) => Promise<void> };
+  readonly rules?: { readonly count: (order: RuledOrder, use: RuleUse) => Promise<void> };
   /** Counts the orders that this host ends. */
   readonly finished?: { readonly ended: () => Promise<void> };
 }
@@ -127,12 +127,12 @@ export function createWriter(options: WriterOptions): Writer {
 }
 
 /** Reports a stored write, and counts its end and the rules that acted in it. The figures are approximate, so an outage only costs some of them. */
-async function reportWrite(options: WriterOptions, saved: Loaded, before: Loaded | undefined, { hits = [] }: PlannedWrite): Promise<void> {
+async function reportWrite(options: WriterOptions, saved: Loaded, before: Loaded | undefined, { ruleUse }: PlannedWrite): Promise<void> {
   const { rules, finished, telemetry } = options;
   report(options, saved, before);
   if (finished && hasEnded(saved, before))
     await finished.ended().catch((error: unknown) => telemetry.log('warn', 'cannot count finished orders', { error }));
-  if (hits.length > 0) await rules?.count(hits).catch((error: unknown) => telemetry.log('warn', 'cannot count rules', { error }));
+  if (ruleUse) await rules?.count(saved.record, ruleUse).catch((error: unknown) => telemetry.log('warn', 'cannot count rules', { error }));
 }
 
 /** Logs the new journal lines. Reports each fault that blocks the order one time, even if the supervisor moved the order to Error. */

@@ -38,6 +38,8 @@ export interface SupervisorOptions {
   readonly periodMs?: number;
   /** Whom the tasks of a workflow are for: the supervisor itself knows no workflow. */
   readonly peopleFor?: PeopleFor;
+  /** Returns the times that orders of a workflow should know. A sweep wakes the orders that do not know them. */
+  readonly ruleTimers?: (() => Promise<TimersOf>) | undefined;
   /** Orders that are examined at a time. */
   readonly pageSize?: number;
   /** Keeps the figures of the whole system. Absent: nobody reads them. */
@@ -51,7 +53,15 @@ export interface Supervisor {
   sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
 }
 
-type Saw = (head: StateHead) => void;
+/** Returns a key of the times at which rules are about orders of this workflow; undefined if none is. */
+export type TimersOf = (workflow: string) => string | undefined;
+
+/** The parts that a sweep adds to the look at an order. */
+interface Sweeping {
+  /** Called with each order that can be read. */
+  readonly saw?: ((head: StateHead) => void) | undefined;
+  readonly timersOf?: TimersOf | undefined;
+}
 
 /** Assumed step timeout of an order whose record cannot be read. It sets the pause between two wake-ups. */
 const unreadableMs = 30_000;
@@ -63,6 +73,7 @@ const unreadableMs = 30_000;
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { store, clock, pageSize = 100, overview } = options;
   const examination = createExamination(options);
+  const { ruleTimers } = options;
   const { publisher, telemetry, consumers } = options;
   const channels = createChannelReconciler({ documents: store, publisher, consumers, clock, telemetry });
 
@@ -83,7 +94,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       const counts = await examining(async (counts) => {
         await channels.follow(await examination.outages.closed());
         overview?.begin();
-        await findDue({ store, clock, pageSize }, (ids) => examination.look(ids, counts, overview?.saw));
+        await findDue({ store, clock, pageSize }, (ids) => examination.look(ids, counts, { saw: overview?.saw }));
       });
       await overview?.keep();
       telemetry.count('supervisorPass');
@@ -94,8 +105,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       examining(async (counts) => {
         const steps = store.unfinished ? undefined : createStepGathering();
         const isComplete = await sweepThrough({ store, clock, stopping, gathering: steps }, async (ids) => {
+          const sweeping = { saw: steps?.saw, timersOf: await ruleTimers?.() };
           for (let from = 0; from < ids.length; from += pageSize)
-            await examination.look(ids.slice(from, from + pageSize), counts, steps?.saw);
+            await examination.look(ids.slice(from, from + pageSize), counts, sweeping);
         });
         if (isComplete && steps) await keepStepCounts(steps.counts(clock.now()), store);
       }),
@@ -124,7 +136,7 @@ function createExamination({
   });
   const late = createLateSteps({ outages, actions, backlog, clock, telemetry, peopleFor });
 
-  async function lookAt(orderId: string, counts: Counts, saw: Saw | undefined): Promise<void> {
+  async function lookAt(orderId: string, counts: Counts, { saw, timersOf }: Sweeping): Promise<void> {
     counts.looked += 1;
     let head: StateHead | undefined;
     try {
@@ -136,6 +148,8 @@ function createExamination({
     }
     const now = clock.now();
     if (head) saw?.(head);
+    const timers = head && timersOf ? unknownTimers(head, timersOf) : undefined;
+    if (head && timers !== undefined) await actions.wakeOnce(head, `rules@${timers}`, counts);
     const decision = judgeDue(head, now, clockToleranceMs);
     if (!head || head.nextDueAt === null) return;
     if (decision.kind !== 'late') return void (await actions.act(head, decision, counts));
@@ -151,9 +165,16 @@ function createExamination({
       actions.begin();
       late.begin();
     },
-    async look(ids: readonly string[], counts: Counts, saw?: Saw): Promise<void> {
-      await Promise.all(ids.map((orderId) => loggingErrors(telemetry, orderId, lookAt(orderId, counts, saw))));
+    async look(ids: readonly string[], counts: Counts, sweeping: Sweeping = {}): Promise<void> {
+      await Promise.all(ids.map((orderId) => loggingErrors(telemetry, orderId, lookAt(orderId, counts, sweeping))));
       if (late.areMany()) await late.judge(counts);
     },
   };
+}
+
+/** Returns the key of the times that the order does not know: it has not been written since the rules changed. */
+function unknownTimers(head: StateHead, timersOf: TimersOf): string | undefined {
+  const key = timersOf(head.workflow.name);
+  const isWaiting = head.processState !== 'Processed' && !head.suspended && head.heldBy === null;
+  return isWaiting && key !== head.ruleTimers ? key : undefined;
 }

@@ -6,7 +6,7 @@ import type { StateRecord } from '#ports/records';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
-const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'request', 'timer', 'outbox', 'unsent', 'reminder']);
+const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'request', 'timer', 'outbox', 'unsent', 'reminder', 'rule']);
 const tailBytesMax = 8 * 1024;
 const pageBytes = 1024;
 

@@ -37,6 +37,7 @@ const headAttributes = {
   causes: 'optional',
   open: 'optionalList',
   restartedAs: 'optional',
+  ruleTimers: 'optional',
   suspended: 'flag',
   remainingMs: 'plain',
   fault: 'json',

@@ -1,0 +1,109 @@
+import type { Fault } from '#core/data/fault';
+import type { Blocked } from '#core/data/state';
+import { rootPath } from '#core/definition/definition';
+import { ruleFailed } from '#core/rules/faults';
+import type { DecidedAction, Decision } from '#core/rules/situation';
+import { instructed, refusalOf, wishesOf, withTask } from './act-on-exception.ts';
+import { addFacts, applyEvent, type Draft, lock, patchRecord } from './draft.ts';
+import type { Happened } from './rule-events.ts';
+import { watch } from './rule-watches.ts';
+
+/** Carries out the decision of a rule about an event that is no exception. */
+export function actOnEvent(draft: Draft, { event, path }: Happened, decision: Decision): Draft {
+  const { ruleId, version, action } = decision;
+  const place = action.kind === 'replace-input' ? action.path : path;
+  const refusal =
+    action.kind === 'handle' || action.kind === 'compensate-with'
+      ? `${action.kind} needs an exception, and this event is none.`
+      : refusalOf(draft, asReported(place), action);
+  if (refusal !== undefined) return acted(draft, { decision, path, eventId: event.id, action: failing(ruleId, refusal) });
+  const noted = addFacts(draft, [{ type: 'RuleActed', ruleId, version, action }]);
+  const watched = watch(noted, decision, place === undefined ? {} : { path: place });
+  return acted(watched, { decision, path: place, eventId: event.id, action });
+}
+
+/** An action about a step that has not failed is checked like one about an exception from outside. */
+const asReported = (source: string | undefined): Blocked => ({
+  path: rootPath,
+  fault: { type: '', class: 'expected', permanent: true, message: '', ...(source === undefined ? {} : { source }) },
+  at: 0,
+  reported: true,
+});
+
+const failing = (ruleId: string, refusal: string): DecidedAction => ({
+  kind: 'raise',
+  fault: ruleFailed(ruleId, refusal),
+  toPerson: true,
+  round: 0,
+});
+
+interface Acting {
+  readonly decision: Decision;
+  readonly path: string | undefined;
+  readonly eventId: string;
+  readonly action: DecidedAction;
+}
+
+function acted(draft: Draft, acting: Acting): Draft {
+  const { action, path, decision } = acting;
+  const rule = { id: decision.ruleId, version: decision.version };
+  const { phase } = draft.instance.state;
+  if (action.kind === 'task') return asked(draft, acting, wishesOf(action, decision.executor));
+  if (action.kind === 'raise') return raised(draft, acting, action.fault, action.toPerson);
+  if (phase === 'closed') return draft;
+  switch (action.kind) {
+    case 'retry':
+      return path === undefined || draft.instance.state.blocked
+        ? draft
+        : applyEvent(draft, { type: 'decided', rule, path, action: { kind: 'retry', afterSeconds: action.afterSeconds } });
+    case 'skip':
+      return instructed(draft, { kind: 'skip', path: path ?? '', output: action.output, effect: 'none' });
+    case 'replace-input':
+      return instructed(draft, { kind: 'replace-input', path: action.path, input: action.input });
+    case 'compensate':
+      return compensated(draft, decision);
+    case 'suspend':
+      return suspended(draft, acting);
+    case 'signal':
+      return applyEvent(draft, { type: 'signaled', name: action.name, payload: action.payload });
+    default:
+      return draft;
+  }
+}
+
+/** Raises a fault. Handlers of the step come first; an order that cannot be stopped gets a task. */
+function raised(draft: Draft, acting: Acting, fault: Fault, toPerson: boolean): Draft {
+  const { decision, path } = acting;
+  const { phase, ending } = draft.instance.state;
+  if (phase !== 'running' || ending || draft.record.suspended) return asked(draft, acting, { text: fault.message });
+  const rule = { id: decision.ruleId, version: decision.version };
+  const atStep =
+    toPerson || path === undefined
+      ? draft
+      : applyEvent(draft, { type: 'decided', rule, path, action: { kind: 'raise', fault, toPerson: false } });
+  if (atStep !== draft) return atStep;
+  return applyEvent(draft, { type: 'reported', fault: { ...fault, ...(path === undefined ? {} : { source: path }) } });
+}
+
+/** Asks a person: by the task of the exception that this write has opened, or by one of its own. */
+function asked(draft: Draft, { decision, eventId }: Acting, wishes: Parameters<typeof withTask>[2]): Draft {
+  const { diagnosis } = draft;
+  if (diagnosis && diagnosis.blocked === draft.instance.state.blocked)
+    return { ...draft, diagnosis: { ...diagnosis, wishes: { ...diagnosis.wishes, ...wishes } } };
+  return withTask(draft, `rule/${decision.ruleId}/${eventId}`, wishes);
+}
+
+function suspended(draft: Draft, acting: Acting): Draft {
+  const { decision } = acting;
+  const text = `The rule ${decision.ruleId} has suspended the order. Resume it, or end it.`;
+  const wishes = { text, ...(decision.executor?.group ? { group: decision.executor.group } : {}) };
+  if (draft.record.suspended || draft.instance.state.blocked) return asked(draft, acting, wishes);
+  return asked(patchRecord(applyEvent(draft, { type: 'suspended' }), { suspended: true }), acting, wishes);
+}
+
+/** Begins to undo the order, also one that is in Error or suspended. */
+function compensated(draft: Draft, { ruleId }: Decision): Draft {
+  if (draft.instance.state.ending) return draft;
+  const freed = patchRecord({ ...draft, ruledBy: ruleId }, { processState: 'Processing', fault: null, suspended: false });
+  return applyEvent(freed.record.lockedBy === null ? lock(freed) : freed, { type: 'canceled', outcome: 'compensated' });
+}

@@ -1,0 +1,67 @@
+import { decide } from '#core/rules/decide';
+import { type RuleEventKind, troubleKinds } from '#core/rules/rule';
+import { isAnyOutputRead, isAnyRuleAbout } from '#core/rules/rule-set';
+import { actOnEvent } from './act-on-event.ts';
+import type { Draft } from './draft.ts';
+import { askRules } from './exception-manager.ts';
+import { noteDecided } from './note-decided.ts';
+import { type AskedSoFar, eventsOf, type Happened, isAnyRuleAboutWrites, orderStateOf } from './rule-events.ts';
+import { asksAboutTimes, dueEvents, noteLate } from './rule-times.ts';
+import { valuesAt } from './rule-values.ts';
+
+/** Most times that one write asks the rules about what the rules did in it. */
+const turnsMax = 12;
+
+/** Asks the rules about the age of the order and about late steps, before the steps are requested again. */
+export function askAboutTimes(draft: Draft): Draft {
+  if (!asksAboutTimes(draft)) return draft;
+  const noted = noteLate(draft);
+  return dueEvents(noted).reduce(ask, noted);
+}
+
+/**
+ * Asks the rules about the exception that stops the order, and then about the other events of the write. What a rule does may be an event
+ * again.
+ */
+export function askAboutWrite(draft: Draft): Draft {
+  let next = askRules(withoutTasksOfRules(draft));
+  const { rules } = next.settings;
+  if (!rules || !isAnyRuleAboutWrites(rules, next.record.workflow.name)) return next;
+  const { loaded } = draft;
+  const isNew = loaded.record.rev === 0;
+  let asked: AskedSoFar = { seq: loaded.instance.seq, state: isNew ? undefined : loaded.record.processState };
+  for (let turn = 0; turn < turnsMax && next.needs === undefined; turn++) {
+    const events = eventsOf(next, asked);
+    if (events.length === 0) return next;
+    asked = { seq: next.instance.seq, state: orderStateOf(next) };
+    next = askRules(events.reduce(ask, next));
+  }
+  return next;
+}
+
+/** An order that ends needs no decision of a person any more. */
+function withoutTasksOfRules(draft: Draft): Draft {
+  const { instance, loaded } = draft;
+  if (!instance.rules?.tasks || instance.state.phase !== 'closed' || loaded.instance.state.phase === 'closed') return draft;
+  const { tasks: _, ...rules } = instance.rules;
+  return { ...draft, instance: { ...instance, rules } };
+}
+
+/** Asks the rules about one event, and carries out what they decide. */
+function ask(draft: Draft, happened: Happened): Draft {
+  const { rules } = draft.settings;
+  const { workflow, orderId } = draft.record;
+  const { event, path } = happened;
+  if (draft.needs !== undefined || !rules || !isAnyRuleAbout(rules, event.kind, workflow.name)) return draft;
+  if (needsJournal(draft, event.kind)) return { ...draft, needs: 'journal' };
+  const ruled = draft.rulesRound === undefined ? event : { ...event, round: draft.rulesRound };
+  const before = draft.instance.rules?.memory ?? {};
+  const decided = decide(rules, { orderId, workflow, event: ruled, values: valuesAt(draft, path) }, before);
+  const noted = noteDecided(draft, decided, event.id);
+  const main = decided.decisions.find(({ mode, action }) => mode === 'enforce' && action.kind !== 'announce');
+  return main ? actOnEvent(noted, happened, main) : noted;
+}
+
+/** Whether the rules read outputs that only the journal has. They may do so at an event of trouble. */
+const needsJournal = ({ settings: { rules }, loaded, record }: Draft, kind: RuleEventKind): boolean =>
+  rules !== undefined && !loaded.pages && troubleKinds.has(kind) && isAnyOutputRead(rules, kind, record.workflow.name);

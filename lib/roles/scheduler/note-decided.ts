@@ -1,0 +1,38 @@
+import type { Decided } from '#core/rules/decide';
+import type { Decision } from '#core/rules/situation';
+import { announcedAs } from '#ports/records';
+import { addFacts, announce, type Draft } from './draft.ts';
+import type { OrderFact } from './instance.ts';
+
+/** Keeps what the rules remember, and carries out what is noted or announced beside the main decision. */
+export function noteDecided(draft: Draft, { decisions, memory, facts }: Decided, eventId: string): Draft {
+  const hits = decisions.map(({ ruleId, mode, action }) => ({ ruleId, acted: mode === 'enforce' && action.kind !== 'raise' }));
+  const stale = facts.flatMap((fact) => (fact.type === 'RuleStale' ? [{ ruleId: fact.ruleId, version: fact.version }] : []));
+  const notes = [
+    ...decisions.flatMap(({ mode, action, ruleId, version }): readonly OrderFact[] =>
+      mode === 'dry-run' ? [{ type: 'RuleWouldHave', ruleId, version, action }] : [],
+    ),
+    ...facts.filter((fact) => fact.type === 'RuleEventForgotten'),
+  ];
+  const remembered = remember(addFacts(draft, notes), memory);
+  const next: Draft = {
+    ...remembered,
+    ...(hits.length > 0 ? { hits: [...(draft.hits ?? []), ...hits] } : {}),
+    ...(stale.length > 0 ? { stale: [...(draft.stale ?? []), ...stale] } : {}),
+  };
+  return decisions.filter(({ mode }) => mode === 'enforce').reduce((each, decision) => carriedOut(each, decision, eventId), next);
+}
+
+function remember(draft: Draft, memory: Decided['memory']): Draft {
+  const { instance } = draft;
+  if (memory === instance.rules?.memory || (!instance.rules?.memory && Object.keys(memory).length === 0)) return draft;
+  return { ...draft, instance: { ...instance, rules: { ...instance.rules, memory } }, changed: true };
+}
+
+/** Announces what a rule announces, and counts the rounds of what rules raise and signal. */
+function carriedOut(draft: Draft, { action, ruleId }: Decision, eventId: string): Draft {
+  if (action.kind === 'raise' || action.kind === 'signal') return { ...draft, rulesRound: Math.max(draft.rulesRound ?? 0, action.round) };
+  if (action.kind !== 'announce') return draft;
+  const id = `${announcedAs(draft.record)}/rule/${ruleId}/${eventId}`;
+  return announce(draft, 'Rule Announced', id, { type: 'RuleAnnounced', ruleId, text: action.text });
+}

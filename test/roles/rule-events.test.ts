@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { type App, assign, defineAgent, defineApp, defineWorkflow, operation, sequence, variable, waitFor } from 'redress';
+import * as z from 'zod';
+import type { Rule } from '#core/rules/rule';
+import { taskIdOf } from '#roles/exceptions/ids';
+import { taskOf } from '#roles/exceptions/read';
+import { decodeInstance } from '#roles/scheduler/instance';
+import { combined, rule } from '../support/rules.ts';
+import { type Desk, failed, journalOf, lineOf, ok, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
+
+type Given = Partial<Rule> & { readonly id: string };
+
+const put = async (desk: Desk, ...rules: readonly Given[]) => {
+  for (const each of rules) {
+    const full = rule({ name: each.id, ...each });
+    const draft = each.all || each.any ? combined(full) : full;
+    await desk.system.rules.put(draft, { by: 'ada', reason: 'a test', expected: undefined });
+  }
+};
+
+/** An order with three steps and these rules. Its first step is at work. */
+async function ordered(context: TestContext, ...rules: readonly Given[]) {
+  const desk = openDesk(context, lineOf(stepsNamed('one', 'two', 'three')));
+  await put(desk, ...rules);
+  return { desk, orderId: await submitted(desk) };
+}
+
+/** An app whose order waits for papers between two steps. */
+function waiting(): App {
+  const worker = defineAgent('worker', {
+    one: operation({ input: z.object({ item: z.string() }), output: z.object({ price: z.number() }), run: () => ({ price: 1 }) }),
+    two: operation({ input: z.object({ item: z.string() }), output: z.unknown(), run: () => ({}) }),
+  });
+  const work = defineWorkflow('wait', { version: 1, order: z.object({ item: z.string() }) }, ({ order }) => {
+    const one = worker.one({ item: order.item });
+    return sequence(
+      one,
+      assign(variable<number>('total'), one.output.price),
+      waitFor('papers', z.object({})),
+      worker.two({ item: order.item }),
+    );
+  });
+  return defineApp({ workflows: [work], agents: [worker] });
+}
+
+const typesIn = async (desk: Desk, orderId: string) => (await journalOf(desk, orderId)).map(({ type }) => type);
+const actedIn = async (desk: Desk, orderId: string) =>
+  (await journalOf(desk, orderId)).flatMap((fact) => (fact.type === 'RuleActed' ? [`${fact.ruleId} ${fact.action.kind}`] : []));
+const told = (desk: Desk) =>
+  desk.announced().flatMap(({ detailType, detail }) => (detailType === 'Rule Announced' ? [detail['ruleId']] : []));
+const tell = { kind: 'announce', text: 'look' } as const;
+const passes = async (desk: Desk, ms: number) => {
+  await desk.clock.advance(ms);
+  await timePasses(desk.clock, desk.supervisor.pass());
+  await desk.deliver('wake-ups');
+};
+
+describe('F-125: an event that is no exception', () => {
+  test('order-state: rules hear of each state of the order, once', async (context) => {
+    const of = (type: string) => ({ id: type.toLowerCase(), event: { kind: 'order-state', type }, action: tell }) as Given;
+    const { desk } = await ordered(context, of('Pending'), of('Processing'), of('Processed'), of('Error'));
+    for (let step = 0; step < 3; step++) await desk.answer(await desk.request());
+    assert.deepEqual(told(desk), ['processing', 'processed']);
+  });
+
+  test('order-state: a rule asks for a task when the order is in Error: the task there gets its group', async (context) => {
+    const action = { kind: 'task', group: 'claims' } as const;
+    const { desk, orderId } = await ordered(context, { id: 'ask', event: { kind: 'order-state', type: 'Error' }, action });
+    await desk.answer(await desk.request(), failed('Declined'));
+    assert.partialDeepStrictEqual(await taskOf(taskIdOf(orderId, 1), desk.store), { kind: 'fault', group: 'claims' });
+    assert.equal(await taskOf(taskIdOf(orderId, 2), desk.store), undefined);
+  });
+
+  test('step-state: rules hear of each status of their step, and of no other', async (context) => {
+    const of = (type: string) =>
+      ({
+        id: type.toLowerCase(),
+        object: { workflow: 'line', step: 'order/two' },
+        event: { kind: 'step-state', type },
+        action: tell,
+      }) as Given;
+    const { desk } = await ordered(context, ...['Initialized', 'Executing', 'Faulting', 'Closed'].map(of));
+    await desk.answer(await desk.request());
+    assert.deepEqual(told(desk), ['initialized', 'executing']);
+    await desk.answer(await desk.request());
+    assert.deepEqual(told(desk), ['initialized', 'executing', 'closed']);
+  });
+
+  test('signal: a rule undoes the order that gets one', async (context) => {
+    const desk = openDesk(context, waiting());
+    await put(desk, { id: 'stop', event: { kind: 'signal', type: 'papers' }, action: { kind: 'compensate' } });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), ok({ price: 7 }));
+    await desk.system.scheduler.instruct(orderId, { kind: 'signal', name: 'papers', payload: {} }, { id: 's' });
+    assert.deepEqual(await actedIn(desk, orderId), ['stop compensate']);
+    assert.deepEqual(decodeInstance(await desk.state(orderId)).state.ending, { outcome: 'compensated' });
+  });
+
+  test('F-142: data: a constraint raises an exception when it becomes true after a write, and not again while it stays so', async (context) => {
+    const desk = openDesk(context, waiting());
+    const action = { kind: 'raise', type: 'TooDear', message: 'over the limit' } as const;
+    const object = { workflow: 'wait' };
+    await put(desk, { id: 'limit', object, event: { kind: 'data' }, condition: 'has(variables.total) && variables.total > 5.0', action });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), ok({ price: 7 }));
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type], ['Error', 'TooDear']);
+    const resubmit = { kind: 'resubmit', by: 'olga', reason: 'fine' } as const;
+    await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, resubmit, { id: 'i' }));
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+    assert.deepEqual(await actedIn(desk, orderId), ['limit raise']);
+  });
+
+  test('data: a condition that throws stops the order before a person', async (context) => {
+    const desk = openDesk(context, waiting());
+    await put(desk, {
+      id: 'broken',
+      object: { workflow: 'wait' },
+      event: { kind: 'data' },
+      condition: '1 / (order.item.size() - 3) > 0',
+      action: tell,
+    });
+    const { processState, fault } = await desk.state(await submitted(desk));
+    assert.deepEqual([processState, fault?.type], ['Error', 'RuleFailed']);
+  });
+
+  test('a rule in dry-run changes nothing but the history, once', async (context) => {
+    const { desk, orderId } = await ordered(context, {
+      id: 'maybe',
+      event: { kind: 'step-state', type: 'Closed' },
+      action: { kind: 'compensate' },
+      mode: 'dry-run',
+    });
+    for (let step = 0; step < 3; step++) await desk.answer(await desk.request());
+    assert.equal((await desk.state(orderId)).outcome, 'completed');
+    assert.equal((await typesIn(desk, orderId)).filter((type) => type === 'RuleWouldHave').length, 1);
+  });
+
+  test('F-142: a rule that signals itself is stopped after three rounds', async (context) => {
+    const desk = openDesk(context, waiting());
+    const action = { kind: 'signal', name: 'papers', payload: {} } as const;
+    await put(desk, { id: 'echo', event: { kind: 'signal' }, action, timesPerOrder: 100 });
+    const orderId = await submitted(desk);
+    await desk.system.scheduler.instruct(orderId, { kind: 'signal', name: 'papers', payload: {} }, { id: 's' });
+    assert.deepEqual(await actedIn(desk, orderId), ['echo signal', 'echo signal', 'echo signal', 'echo raise']);
+    assert.equal((await desk.state(orderId)).fault?.type, 'RuleStopped');
+  });
+});
+
+describe('a time that a rule is about', () => {
+  test('step-late: the rule requests the step again when it is late, before the supervisor gives it up', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'again', event: { kind: 'step-late' }, action: { kind: 'retry' } });
+    const first = await desk.request();
+    await passes(desk, 31_000);
+    assert.deepEqual(await actedIn(desk, orderId), ['again retry']);
+    const second = await desk.request();
+    assert.deepEqual([second.attempt, second.idempotencyKey], [2, first.idempotencyKey]);
+  });
+
+  test('step-late: a rule may wait longer than the next deadlines of the step', async (context) => {
+    const desk = openDesk(context, lineOf(stepsNamed('one'), { maxFailures: 20 }));
+    await put(desk, { id: 'late', event: { kind: 'step-late', afterSeconds: 50 }, action: tell });
+    const orderId = await submitted(desk);
+    for (let waited = 0; waited < 55; waited += 5) {
+      assert.deepEqual(told(desk), [], `after ${waited} s`);
+      await passes(desk, 5_000);
+    }
+    await passes(desk, 10_000);
+    assert.deepEqual(told(desk), ['late']);
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+  });
+
+  test('order-age: the rule undoes an order that waits without a deadline when it is too old', async (context) => {
+    const action = { kind: 'compensate' } as const;
+    const desk = openDesk(context, waiting());
+    await put(desk, { id: 'old', event: { kind: 'order-age', afterSeconds: 3600 }, action });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), ok({ price: 1 }));
+    await passes(desk, 3_500_000);
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+    await passes(desk, 101_000);
+    assert.equal((await desk.state(orderId)).outcome, 'compensated');
+  });
+
+  test('order-age: a sweep wakes an order that waits since before the rule, and only once', async (context) => {
+    const desk = openDesk(context, waiting());
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), ok({ price: 1 }));
+    await desk.clock.advance(7_200_000);
+    await put(desk, { id: 'old', event: { kind: 'order-age', afterSeconds: 3600 }, action: tell });
+    const sweep = async () => (await timePasses(desk.clock, desk.supervisor.sweep())).woken;
+    assert.equal(await sweep(), 1);
+    await desk.deliver('wake-ups');
+    assert.deepEqual(told(desk), ['old']);
+    await desk.clock.advance(3_600_000);
+    assert.equal(await sweep(), 0);
+    assert.equal(decodeInstance(await desk.state(orderId)).rules?.wakeAt, undefined);
+  });
+
+  test('order-age: an order in Error is undone when it is too old, and its task is over', async (context) => {
+    const { desk, orderId } = await ordered(context, {
+      id: 'old',
+      event: { kind: 'order-age', afterSeconds: 600 },
+      action: { kind: 'compensate' },
+    });
+    await desk.answer(await desk.request(), failed('Declined'));
+    assert.equal((await desk.state(orderId)).processState, 'Error');
+    await passes(desk, 601_000);
+    assert.equal((await desk.state(orderId)).outcome, 'compensated');
+    assert.partialDeepStrictEqual(await taskOf(taskIdOf(orderId, 1), desk.store), { state: 'resolved' });
+  });
+});
+
+describe('F-143: a rule about several events', () => {
+  const all = [
+    { kind: 'signal', type: 'papers' },
+    { kind: 'step-state', type: 'Closed' },
+  ] as const;
+
+  test('fires at the event that completes the list within the time, and each event counts once', async (context) => {
+    const desk = openDesk(context, waiting());
+    await put(desk, { id: 'both', all, withinSeconds: 60, action: tell, object: { workflow: 'wait' } });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), ok({ price: 1 }));
+    assert.deepEqual(told(desk), []);
+    await desk.clock.advance(50_000);
+    await desk.system.scheduler.instruct(orderId, { kind: 'signal', name: 'papers', payload: {} }, { id: 's' });
+    assert.deepEqual(told(desk), ['both']);
+    await desk.answer(await desk.request());
+    assert.deepEqual(told(desk), ['both']);
+  });
+
+  test('does not fire when the events are further apart', async (context) => {
+    const desk = openDesk(context, waiting());
+    await put(desk, { id: 'both', all, withinSeconds: 60, action: tell });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), ok({ price: 1 }));
+    await desk.clock.advance(61_000);
+    await desk.system.scheduler.instruct(orderId, { kind: 'signal', name: 'papers', payload: {} }, { id: 's' });
+    assert.deepEqual(told(desk), []);
+  });
+
+  test('forgets the oldest of more than 32 events, and the history says so', async (context) => {
+    const desk = openDesk(context, waiting());
+    await put(desk, { id: 'both', all, withinSeconds: 60, action: tell });
+    const orderId = await submitted(desk);
+    for (let index = 0; index < 34; index++)
+      await desk.system.scheduler.instruct(orderId, { kind: 'signal', name: 'papers', payload: {} }, { id: `s-${index}` });
+    const forgotten = (await journalOf(desk, orderId)).filter(({ type }) => type === 'RuleEventForgotten');
+    assert.equal(forgotten.length, 2);
+    assert.equal(decodeInstance(await desk.state(orderId)).rules?.memory?.kept?.length, 32);
+  });
+});
