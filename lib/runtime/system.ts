@@ -157,7 +157,19 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
   const clientRate = createClientRate(config.clientOrdersPerSecond, ports.clock);
   const visibilityMsOf = visibilityOf(app, config);
   const { credentials = environmentCredentials() } = ports;
-  const made = { hostId, scheduler, rules, ruleTimers: timersOf(known), peopleFor, submit, clientRate, emit, channelHealth, outages, visibilityMsOf };
+  const made = {
+    hostId,
+    scheduler,
+    rules,
+    ruleTimers: timersOf(known),
+    peopleFor,
+    submit,
+    clientRate,
+    emit,
+    channelHealth,
+    outages,
+    visibilityMsOf,
+  };
   return { ...ports, credentials, config, app, definitions, ...made };
 }
 
