@@ -7,6 +7,7 @@ import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { salvagedJournal } from '#roles/repair/rebuild';
 import { decodeInstance, type Instance, type JournalEntry } from '#roles/scheduler/instance';
+import { shownLine } from '#roles/scheduler/recorded-events';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Caller } from './authentication.ts';
 import { seesAll } from './views.ts';
@@ -18,9 +19,11 @@ export async function readJournal(
 ): Promise<{ readonly journal: readonly JournalEntry[]; readonly instance: Instance | undefined }> {
   const instance = readableInstance(state);
   // The tail still holds every entry since the first one, so there are no pages to read.
-  if (instance && instance.tail.length === instance.seq) return { journal: withNotes(instance.tail, state), instance };
+  if (instance && instance.tail.length === instance.seq) return { journal: withNotes(wholeJournal([], instance.tail), state), instance };
   const pages = await store.pages(state.orderId);
-  const journal = instance ? wholeJournal(pages, instance.tail) : salvagedJournal(state, pages).entries;
+  const journal = instance
+    ? wholeJournal(pages, instance.tail)
+    : (salvagedJournal(state, pages).entries.map(shownLine) as readonly JournalEntry[]);
   return { journal: withNotes(journal, state), instance };
 }
 

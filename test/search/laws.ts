@@ -122,6 +122,7 @@ export class Judgement {
     const journal = [...closed, ...facts].map((fact, index) => ({ at: 0, ...fact, seq: index + 1 }) as JournalEntry);
     return {
       orderId: state.orderId,
+      order: undefined,
       caller: undefined,
       callerPath: undefined,
       state,

@@ -2,7 +2,6 @@ import { type Item, orderItem, pageItem, stateItem, undoPageItem } from '#adapte
 import { openDatabase } from '#adapters/sqlite/database';
 import { keysInMemory, type LocalKeys } from '#adapters/sqlite/keys';
 import { sqliteStore } from '#adapters/sqlite/store';
-import type { Document } from '#ports/documents';
 import type { Announcement, Publisher } from '#ports/event-bus';
 import type { Request } from '#ports/messages';
 import { type StateRecord, shardOf } from '#ports/records';
@@ -12,7 +11,7 @@ import { openedLetterNow } from '#roles/dead-letters/kept-body';
 import type { Ports } from '#runtime/system';
 import { Channels } from '#testing/world/channels';
 import { instrumented, type PortCall } from '#testing/world/instrumented-ports';
-import { documentPutBy, isDeadLetter, storedBy } from '#testing/world/port-observer';
+import { documentPutBy, isDeadLetter, type Stored, storedBy } from '#testing/world/port-observer';
 import { roleAtWork } from './at-work.ts';
 import { responseQueue } from './clients.ts';
 import { type Site, Unavailable } from './faults.ts';
@@ -118,7 +117,7 @@ export class Shared {
   async applied(made: PortCall): Promise<unknown> {
     const answer = await this.metered(made);
     const stored = storedBy(made, answer, (orderId) => this.last.get(orderId)?.state.blob ?? '');
-    if (stored) this.written(stored.state, stored.caller?.orderId, stored.along?.documents);
+    if (stored) this.written(stored);
     const document = documentPutBy(made, answer);
     if (document) this.channels.stored(document);
     if (document && isDeadLetter(document))
@@ -154,7 +153,7 @@ export class Shared {
         "UPDATE states SET rev = ?, head = json_set(head, '$.rev', ?, '$.schemaVersion', ?) WHERE id = (SELECT id FROM orders WHERE orderId = ?)",
       )
       .run(rev, rev, schemaVersion, orderId);
-    this.written({ ...state, rev });
+    this.written({ state: { ...state, rev } });
   }
 
   /** Takes over a record from a restored table: no role has written it. */
@@ -164,7 +163,7 @@ export class Shared {
     this.hidden.delete(orderId);
   }
 
-  written(after: StateRecord, caller?: string, documents: readonly Document[] = []): void {
+  written({ state: after, order, along }: Stored): void {
     const { orderId } = after;
     const known = this.last.get(orderId);
     const before = known?.state;
@@ -172,7 +171,7 @@ export class Shared {
     this.hidden.delete(orderId);
     if (after.worklist !== null && this.around.faults.hits('index never', 'store.due', () => ({ role: 'supervisor', orderId })))
       this.hidden.add(orderId);
-    this.around.record({ type: 'written', before, after, caller, documents });
+    this.around.record({ type: 'written', before, after, order, documents: along?.documents ?? [] });
   }
 }
 

@@ -6,21 +6,21 @@ import { rootPath } from '#core/definition/definition';
 import { rebuiltState } from '#core/engine/rebuild';
 import { type StateRecord, subjectOf } from '#ports/records';
 import type { Page } from '#ports/store';
-import { type Instance, type JournalEntry, journal, type SalvagedTail, salvagedTail } from '#roles/scheduler/instance';
-import { wholeJournal } from '#roles/scheduler/step-report';
+import { type Instance, type JournalEntry, journal, type SalvagedTail, type StoredEntry, salvagedTail } from '#roles/scheduler/instance';
+import { storedJournal } from '#roles/scheduler/step-report';
 import type { Loaded } from '#roles/scheduler/types';
 
 /** Returns the journal of an order whose instance cannot be read: its pages, and the readable entries of the tail. */
 export function salvagedJournal(
   { blob }: Pick<StateRecord, 'blob'>,
   pages: readonly Page[],
-): { readonly entries: readonly JournalEntry[]; readonly whole: boolean } {
-  const paged = wholeJournal(pages, []);
+): { readonly entries: readonly StoredEntry[]; readonly whole: boolean } {
+  const paged = storedJournal(pages, []);
   const tail = salvagedTail(blob);
   const first = numberOfFirst(tail, paged);
-  const entries = wholeJournal(
+  const entries = storedJournal(
     [paged as unknown as Page],
-    tail.entries.map((entry, index): JournalEntry => ({ ...entry, seq: first + index })),
+    tail.entries.map((entry, index): StoredEntry => ({ ...entry, seq: first + index })),
   );
   return { entries, whole: tail.whole && entries.every(({ seq }, index) => seq === index + 1) };
 }

@@ -4,8 +4,6 @@ import type { Event, EventContent } from '#core/data/event';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { type Json, type JsonObject, utf8Bytes } from '#core/data/json';
 import type { Blocked } from '#core/data/state';
-import { withoutSealed } from '#core/definition/sealed';
-import { masked, secretTexts, withoutTexts } from '#core/definition/secrets';
 import { mostLate } from '#core/engine/lateness';
 import type { ByteBudget } from '#core/engine/transition';
 import type { StatusKind } from '#ports/messages';
@@ -13,7 +11,8 @@ import { announcedAs, type DetailType, type FaultSummary, type OutboxEntry, type
 import type { PersonsDecision, TaskWishes } from '#roles/exceptions/causes';
 import { type Instance, journal, type OrderFact } from './instance.ts';
 import { announcementOf, type FaultAlert, faultAlert, statusOf } from './order-messages.ts';
-import { outputWithoutSecrets, secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
+import { recordEvent } from './recorded-events.ts';
+import { outputWithoutSecrets, redactedFact, secretsOf, summaryOf } from './redaction.ts';
 import { withoutSecrets } from './replies.ts';
 import type { Loaded, NeedsPage, RuleHit, RuleVerdict, Settings, StaleRule } from './types.ts';
 
@@ -106,18 +105,15 @@ export function applyEvent(draft: Draft, event: EventContent): Draft {
   if (draft.needs !== undefined) return draft;
   const { program, order, undoPages: pages = new Map() } = draft.loaded;
   const happened = { ...event, at: draft.now, epoch: draft.record.epoch } as Event;
-  const { state, commands, facts, needs } = advance(program, subjectOf(order), draft.instance.state, happened, {
-    pages,
-    byteBudget: remainingByteBudget(draft),
-  });
+  const before = draft.instance.state;
+  const byteBudget = remainingByteBudget(draft);
+  const { state, commands, facts, needs } = advance(program, subjectOf(order), before, happened, { pages, byteBudget });
   if (needs !== undefined) return { ...draft, needs };
-  if (state === draft.instance.state && facts.length === 0) return draft;
+  if (state === before && facts.length === 0) return draft;
   const advanced: Draft = { ...draft, instance: { ...draft.instance, state }, changed: true };
   const secrets = secretsOf(current(advanced));
-  const journaled = addFacts(
-    advanced,
-    facts.map((fact) => redacted(advanced, fact, secrets)),
-  );
+  const shown = facts.map((fact) => redactedFact(program, fact, secrets));
+  const journaled = recordEvent(addFacts(advanced, shown), { event, before, facts: shown, budget: byteBudget });
   const next: Draft = { ...journaled, commands: [...journaled.commands, ...commands] };
   return facts.reduce<Draft>((each, fact) => (fact.type === 'UndoFailed' && fact.stuck ? announceStuck(each, fact) : each), next);
 }
@@ -127,15 +123,6 @@ function remainingByteBudget({ settings: { byteBudget }, instance, loaded }: Dra
   if (!byteBudget) return undefined;
   const added = instance.tail.filter(({ seq }) => seq > loaded.instance.seq) as unknown as readonly Json[];
   return { ...byteBudget, journal: byteBudget.journal - utf8Bytes(added) };
-}
-
-/** Removes secrets from a fact, because everyone who may read the order sees its journal. */
-function redacted({ loaded }: Draft, fact: OrderFact, secrets: readonly string[]): OrderFact {
-  if ('fault' in fact && fact.fault) return { ...fact, fault: withoutSecrets(fact.fault, secrets) };
-  if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
-  const pointers = secretOutputAt(loaded.program, fact.path);
-  const hidden = withoutTexts(masked(fact.output, pointers), [...secrets, ...secretTexts(fact.output, pointers)]);
-  return { ...fact, output: withoutSealed(hidden) };
 }
 
 /** Announces that an undo keeps failing, so that an operator looks for the cause. The scheduler continues to retry it. */

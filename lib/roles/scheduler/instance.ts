@@ -13,6 +13,7 @@ import { jsonIn } from '#ports/util/json';
 import type { Instruction } from '#roles/operator/instruction';
 import { longWaitMs as usualMs } from './deadlines.ts';
 import type { Standing } from './given-instructions.ts';
+import type { Recorded } from './recorded-events.ts';
 import type { RuleWatch } from './rule-watches.ts';
 import { lengthened, shortened } from './short-form.ts';
 
@@ -20,7 +21,8 @@ import { lengthened, shortened } from './short-form.ts';
 export type OrderFact =
   | CoreFact
   | Note
-  | { readonly type: 'OrderSubmitted'; readonly workflow: string }
+  /** `v`: the version of the journal; absent if an older program began it. */
+  | { readonly type: 'OrderSubmitted'; readonly workflow: string; readonly v?: number }
   | { readonly type: 'OrderClaimed'; readonly epoch: number }
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
   | {
@@ -56,16 +58,24 @@ export type OrderFact =
   /** A rule in dry-run would have acted. */
   | { readonly type: 'RuleWouldHave'; readonly ruleId: string; readonly version: number; readonly action: DecidedAction }
   | Extract<RuleFact, { type: 'RuleEventForgotten' }>
-  /** An unreadable instance was rebuilt from the journal. `whole`: the journal was complete. */
-  | { readonly type: 'InstanceRebuilt'; readonly whole: boolean };
+  /**
+   * An unreadable instance was rebuilt from the journal. `whole`: the journal was complete. `exact`: the order goes on as if nothing had
+   * happened; else it can be undone or ended.
+   */
+  | { readonly type: 'InstanceRebuilt'; readonly whole: boolean; readonly exact?: true }
+  /** A write changed the instance without any other line. */
+  | { readonly type: 'StateChanged' };
 
 export type JournalEntry = Fact<OrderFact>;
+
+/** A line of the journal as it is stored. */
+export type StoredEntry = JournalEntry & Recorded;
 
 /** One execution of a workflow, with the end of its journal; stored in the blob of a state record. */
 export interface Instance {
   readonly state: State;
   /** The journal's last entries; older ones are in pages. */
-  readonly tail: readonly JournalEntry[];
+  readonly tail: readonly StoredEntry[];
   /** The last entry's number. */
   readonly seq: number;
   /** Paths that the last write requested. A redelivered message makes the scheduler send these requests again. */
@@ -123,7 +133,7 @@ export function encodeInstance({ seq, tail, state, ...instance }: Instance): str
   return JSON.stringify({ seq, tail: short, state: { ...state, activities: shortened(state.activities) }, ...instance });
 }
 
-type Timed = OrderFact & { readonly at: number };
+type Timed = OrderFact & Recorded & { readonly at: number };
 
 /** The tail entries of an unreadable blob, up to the first damaged one. */
 export interface SalvagedTail {

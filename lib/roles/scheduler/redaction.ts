@@ -1,6 +1,7 @@
 import { outputOf } from '#core/data/child-order';
 import { type Fault, shortType } from '#core/data/fault';
 import { definitionPath } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { isRemote, type Template } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
@@ -9,6 +10,7 @@ import { withoutSealed } from '#core/definition/sealed';
 import { masked, secretPointers, secretTexts, withoutTexts } from '#core/definition/secrets';
 import type { UndoPlan } from '#core/views/undo-plan';
 import { type FaultSummary, subjectOf } from '#ports/records';
+import { withoutSecrets } from './replies.ts';
 import type { Loaded } from './types.ts';
 
 type Instantiated = Pick<Loaded, 'program' | 'order' | 'instance'>;
@@ -35,6 +37,15 @@ export const secretOutputAt = (program: Program, path: string): readonly string[
   if (node.activity === 'forEach') return secretInputOf(program, node.collect ?? null).map((pointer) => `/*${pointer}`);
   return isRemote(node) ? (node.secretOutput ?? []) : [];
 };
+
+/** Removes secrets from a fact, because everyone who may read the order sees its journal. */
+export function redactedFact(program: Program, fact: CoreFact, secrets: readonly string[]): CoreFact {
+  if ('fault' in fact && fact.fault) return { ...fact, fault: withoutSecrets(fact.fault, secrets) };
+  if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
+  const pointers = secretOutputAt(program, fact.path);
+  const hidden = withoutTexts(masked(fact.output, pointers), [...secrets, ...secretTexts(fact.output, pointers)]);
+  return { ...fact, output: withoutSealed(hidden) };
+}
 
 /** Returns an undo plan without the secrets of the order and of its outputs. */
 export function redactedPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {

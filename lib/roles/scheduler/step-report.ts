@@ -5,7 +5,8 @@ import { type Activity, isRemote } from '#core/definition/definition';
 import { type Program, wakeAtOf } from '#core/definition/program';
 import { isFollowed, pauseOf, questionIn, type Wait, waitOf } from '#core/views/waits';
 import type { Page } from '#ports/store';
-import type { JournalEntry } from './instance.ts';
+import type { JournalEntry, StoredEntry } from './instance.ts';
+import { shownLine } from './recorded-events.ts';
 
 /** The progress of one activity. Times are milliseconds since 1970. */
 interface Progress {
@@ -42,11 +43,15 @@ export interface ActivityReport extends Progress {
   readonly waitsFor: Wait | null;
 }
 
-/** Returns the whole journal, oldest first. A page may repeat entries of another page or of the tail. */
-export function wholeJournal(pages: readonly Page[], tail: readonly JournalEntry[]): readonly JournalEntry[] {
+/** Returns the whole journal as it is shown, oldest first. */
+export const wholeJournal = (pages: readonly Page[], tail: readonly StoredEntry[]): readonly JournalEntry[] =>
+  storedJournal(pages, tail).map(shownLine) as readonly JournalEntry[];
+
+/** Returns the whole journal as it is stored, oldest first. A page may repeat entries of another page or of the tail. */
+export function storedJournal(pages: readonly Page[], tail: readonly StoredEntry[]): readonly StoredEntry[] {
   if (pages.length === 0) return tail;
-  const entries = new Map<number, JournalEntry>();
-  for (const entry of [...(pages.flat() as unknown as JournalEntry[]), ...tail]) entries.set(entry.seq, entry);
+  const entries = new Map<number, StoredEntry>();
+  for (const entry of [...(pages.flat() as unknown as StoredEntry[]), ...tail]) entries.set(entry.seq, entry);
   return [...entries.values()].sort((a, b) => a.seq - b.seq);
 }
 

@@ -9,6 +9,7 @@ import { askAboutTimes, askAboutWrite } from './event-manager.ts';
 import type { Instance } from './instance.ts';
 import { afterStandstill } from './order-lock.ts';
 import { plannedWrite } from './planned-write.ts';
+import { journalVersion } from './recorded-events.ts';
 import { noteRuleTimes } from './rule-times.ts';
 import { blockLikeRecord, requestOverdue, takeNotes, wake } from './supervisor-notes.ts';
 import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
@@ -33,7 +34,7 @@ export type Beginning = 'now' | 'later' | 'never';
 /** Plans a new order: claimed, left Pending, or canceled before it begins. */
 export function newTransition(loaded: Loaded, begin: Beginning, now: number, settings: Settings): PlannedWrite {
   const workflow = workflowRef(loaded.order.workflow);
-  const submitted = addFacts(newDraft(loaded, now, settings), [{ type: 'OrderSubmitted', workflow }]);
+  const submitted = addFacts(newDraft(loaded, now, settings), [{ type: 'OrderSubmitted', workflow, v: journalVersion }]);
   const received = sendStatus(submitted, 'received');
   const begun = begin === 'now' ? claim(received) : received;
   const draft = begin === 'never' ? applyEvent(received, { type: 'canceled', outcome: 'canceled' }) : begun;

@@ -52,6 +52,7 @@ import { poisonMessages } from './poison-messages.ts';
 import { processState } from './process-state.ts';
 import { quarantine } from './quarantine.ts';
 import { rebuiltOrders } from './rebuilt-orders.ts';
+import { recordedEvents } from './recorded-events.ts';
 import { records } from './records.ts';
 import { redaction } from './redaction.ts';
 import { redelivery } from './redelivery.ts';
@@ -178,6 +179,7 @@ const laws: readonly ((setting: Setting) => Law)[] = [
   stepReports,
   damagedOrders,
   rebuiltOrders,
+  () => exceptDamaged(recordedEvents()),
   quarantine,
   endState,
 ];
@@ -197,6 +199,7 @@ const invalidAfterRestore: ReadonlySet<string> = new Set([
   'repeated instructions',
   'retries',
   'rebuilt orders',
+  'recorded events',
   'signals',
 ]);
 /** Laws whose check at the end counts everything since the first write. */

@@ -1,4 +1,5 @@
-import type { JournalEntry } from '#roles/scheduler/instance';
+import type { StoredEntry } from '#roles/scheduler/instance';
+import { shownLine } from '#roles/scheduler/recorded-events';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on, writerOf } from './law.ts';
@@ -75,8 +76,9 @@ function wrongIn(
     : `order ${orderId} was readable to line ${last}, but the rebuild continued with line ${rebuilt.seq}`;
 }
 
-/** Returns the line as text, with sorted fields. */
-const textOf = (line: JournalEntry): string => JSON.stringify(Object.entries(line).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+/** Returns the line as it is shown, as text with sorted fields. */
+const textOf = (line: StoredEntry): string =>
+  JSON.stringify(Object.entries(shownLine(line)).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 /** Returns the readable lines. The journal stands first in the blob, so all entries before the damage are readable. */
 function readableIn({ state: { blob, epoch }, instance, journal }: Tracked, at: number): Readable {

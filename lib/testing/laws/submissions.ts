@@ -11,7 +11,7 @@ export function submissions({ claimsOnSubmit }: Setting): Law {
   return {
     name: 'submissions',
     after: on(['written', 'submitted'], (observation, history) => {
-      if (observation.type === 'written' && !observation.before && observation.caller === undefined) {
+      if (observation.type === 'written' && !observation.before && observation.order?.caller === undefined) {
         const { orderId: id, processState } = observation.after;
         return (processState === 'Pending') === claimsOnSubmit ? `order ${id} was created as ${processState}` : undefined;
       }

@@ -2,15 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Program } from '#core/definition/program';
 import { failingUndos } from '#core/engine/compensation';
 import type { Definitions } from '#ports/definitions';
-import { announcedAs, type StateRecord } from '#ports/records';
+import { announcedAs, type OrderRecord, type StateRecord } from '#ports/records';
 import type { Page } from '#ports/store';
-import { decodeInstance, type Instance, type JournalEntry } from '#roles/scheduler/instance';
+import { decodeInstance, type Instance, type JournalEntry, type StoredEntry } from '#roles/scheduler/instance';
+import { shownLine } from '#roles/scheduler/recorded-events';
 import type { Observation } from '#testing/world/observation';
 import { type Effect, stepOf } from './effects.ts';
 
 /** Everything observed of one order. */
 export interface Tracked {
   readonly orderId: string;
+  /** Undefined if its creation was not observed. */
+  readonly order: OrderRecord | undefined;
   readonly caller: string | undefined;
   readonly callerPath: string | undefined;
   state: StateRecord;
@@ -20,10 +23,10 @@ export interface Tracked {
   instance: Instance;
   /** The instance before the last write. */
   before: Instance | undefined;
-  /** The facts that the last write added to the journal. */
+  /** The facts that the last write added to the journal, as they are shown. */
   newFacts: readonly JournalEntry[];
-  /** The whole journal, oldest first. */
-  readonly journal: JournalEntry[];
+  /** The whole journal as it is stored, oldest first. */
+  readonly journal: StoredEntry[];
   accepted: boolean;
   /** The number of writes before its record was damaged; undefined if it never was. The content of a damaged record proves nothing. */
   damagedAt: number | undefined;
@@ -112,15 +115,17 @@ export class History {
     this.keys.set(orderId, [...(this.keys.get(orderId) ?? []), key]);
   }
 
-  private recordWrite({ after, caller, callerPath }: Extract<Observation, { type: 'written' }>): void {
+  private recordWrite({ after, order: created }: Extract<Observation, { type: 'written' }>): void {
     const known = this.orders.get(after.orderId);
+    const caller = created?.caller?.orderId;
     // If the store sends messages within a write, the first status message is observed before the order.
     const statuses = this.earlyStatuses.get(after.orderId) ?? [];
     const instance = known?.state.blob === after.blob ? known.instance : decodeInstance(after);
     const order = known ?? {
       orderId: after.orderId,
+      order: created,
       caller,
-      callerPath,
+      callerPath: created?.caller?.path,
       state: after,
       program: undefined,
       instance,
@@ -141,8 +146,9 @@ export class History {
     order.writes += 1;
     if (!known) this.orders.set(after.orderId, order);
     if (!known && caller !== undefined) this.called.set(caller, [...(this.called.get(caller) ?? []), after.orderId]);
-    order.newFacts = instance.tail.filter(({ seq }) => seq > lastBefore(instance, known?.before));
-    order.journal.push(...order.newFacts);
+    const added = instance.tail.filter(({ seq }) => seq > lastBefore(instance, known?.before));
+    order.newFacts = added.map(shownLine) as readonly JournalEntry[];
+    order.journal.push(...added);
   }
 
   private recordSignal({ orderId, key, answer }: Extract<Observation, { type: 'signal' }>): void {

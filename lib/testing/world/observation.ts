@@ -1,7 +1,7 @@
 import type { UndoPlan } from '#core/views/undo-plan';
 import type { Document } from '#ports/documents';
 import type { Announcement } from '#ports/event-bus';
-import type { StateRecord } from '#ports/records';
+import type { OrderRecord, StateRecord } from '#ports/records';
 import type { DeadLetter } from '#roles/dead-letters/dead-letter';
 import type { InstructionPlan } from '#roles/operator/feasibility';
 import type { Instructed } from '#roles/operator/instruct';
@@ -18,9 +18,8 @@ export type Observation =
       readonly type: 'written';
       readonly before: StateRecord | undefined;
       readonly after: StateRecord;
-      readonly caller?: string | undefined;
-      /** The path of the step that called it. */
-      readonly callerPath?: string | undefined;
+      /** The order, if this write created it. */
+      readonly order?: OrderRecord | undefined;
       /** Documents that were written in the same transaction. */
       readonly documents?: readonly Document[];
     }

@@ -2,7 +2,7 @@ import type { LocalKeys } from '#adapters/sqlite/keys';
 import { collections, type Document } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
 import type { Queues, Received } from '#ports/queues';
-import type { CallerRef, StateRecord } from '#ports/records';
+import type { OrderRecord, StateRecord } from '#ports/records';
 import type { SentWithWrite, Store } from '#ports/store';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
 import { openedLetterNow } from '#roles/dead-letters/kept-body';
@@ -63,7 +63,7 @@ export class PortObserver {
     }
   }
 
-  private written({ state, along, caller }: Stored): void {
+  private written({ state, along, order }: Stored): void {
     // The messages are visible as soon as the write is.
     if (along && this.world.writesAndSendsAtomically) {
       this.published(along.announcements);
@@ -75,8 +75,7 @@ export class PortObserver {
       type: 'written',
       before,
       after: state,
-      caller: caller?.orderId,
-      callerPath: caller?.path,
+      order,
       documents: along?.documents ?? [],
     });
   }
@@ -111,7 +110,8 @@ export class PortObserver {
 export interface Stored {
   readonly state: StateRecord;
   readonly along?: SentWithWrite;
-  readonly caller?: CallerRef | undefined;
+  /** The order, if the call created it. */
+  readonly order?: OrderRecord;
 }
 
 /** Returns the state that a call has stored; undefined if it stored none. A patch keeps the blob of the order. */
@@ -119,7 +119,7 @@ export function storedBy({ site, args }: PortCall, answer: unknown, blobOf: (ord
   if (!isWritten(answer)) return undefined;
   if (site === 'store.create') {
     const [order, state, along] = args as unknown as Parameters<Store['create']>;
-    return { state, along, caller: order.caller };
+    return { state, along, order };
   }
   if (site === 'store.update') {
     const [state, , along] = args as unknown as Parameters<Store['update']>;

@@ -1,0 +1,254 @@
+import { isDeepStrictEqual } from 'node:util';
+import { advance } from '#core/advance';
+import type { Event, EventContent } from '#core/data/event';
+import type { CoreFact } from '#core/data/journal';
+import { initialState, type State } from '#core/data/state';
+import { mask } from '#core/definition/secrets';
+import { impliedEvent, type Known } from '#core/engine/implied-event';
+import { mostLate } from '#core/engine/lateness';
+import type { Transition } from '#core/engine/transition';
+import { subjectOf } from '#ports/records';
+import { withKey } from '#roles/operator/idempotency';
+import { timesOf } from '#roles/scheduler/deadlines';
+import { type Instance, newInstance, type OrderFact, type StoredEntry } from '#roles/scheduler/instance';
+import { journalVersion, knownOf, type RecordedEvent, shownLine } from '#roles/scheduler/recorded-events';
+import { redactedFact, secretsOf } from '#roles/scheduler/redaction';
+import type { Loaded } from '#roles/scheduler/types';
+
+type Order = Omit<Loaded, 'instance'>;
+
+/** `reason`: a sentence about the first line that the events do not explain. */
+export type Folded = { readonly ok: true; readonly instance: Instance } | { readonly ok: false; readonly reason: string };
+
+/**
+ * Rebuilds an instance exactly: applies the events of a whole journal one after the other, and compares what follows from each with the
+ * recorded facts. Pure. `lines`: as stored, from the first to the last.
+ */
+export function folded(order: Order, lines: readonly StoredEntry[]): Folded {
+  try {
+    const state = foldedState(order, lines);
+    const wrong = differenceFrom(order, state.state);
+    return wrong === undefined ? { ok: true, instance: state } : { ok: false, reason: wrong };
+  } catch (error) {
+    if (error instanceof Unexplained) return { ok: false, reason: error.message };
+    return { ok: false, reason: `The events of the journal do not fit the workflow (${(error as Error).message}).` };
+  }
+}
+
+/** The journal does not tell the state. */
+class Unexplained extends Error {}
+
+const refuse = (line: StoredEntry | undefined, what: string): never => {
+  throw new Unexplained(line ? `Line ${line.seq} of the journal (${line.type}) ${what}` : `The journal ${what}`);
+};
+
+function foldedState(order: Order, lines: readonly StoredEntry[]): Instance {
+  const fold = new Fold(order, lines);
+  while (fold.at < lines.length) fold.next();
+  const seq = lines.at(-1)?.seq ?? 0;
+  return { ...fold.instance(), seq, lastRequested: lastRequested(lines) };
+}
+
+/** Returns the paths that the last write requested: all its lines have the same time. */
+function lastRequested(lines: readonly StoredEntry[]): readonly string[] {
+  const { at } = lines.at(-1) ?? {};
+  return lines.flatMap((line) => (line.type === 'StepRequested' && line.at === at ? [line.path] : []));
+}
+
+class Fold {
+  /** The index of the next line. */
+  at = 0;
+  private state: State = initialState;
+  private epoch = 0;
+  private beside: Omit<Instance, 'state' | 'tail' | 'seq' | 'lastRequested'> = {};
+  private readonly order: Order;
+  private readonly lines: readonly StoredEntry[];
+  private readonly known: Known;
+  /** Whether an older program began the journal. It did not keep events. */
+  private readonly isOld: boolean;
+
+  constructor(order: Order, lines: readonly StoredEntry[]) {
+    this.order = order;
+    this.lines = lines;
+    this.known = knownOf(order);
+    const [first] = lines;
+    if (first?.type !== 'OrderSubmitted') refuse(first, 'is not its beginning.');
+    this.isOld = first?.type === 'OrderSubmitted' && first.v !== journalVersion;
+  }
+
+  instance(): Instance {
+    return JSON.parse(JSON.stringify({ ...newInstance, ...this.beside, state: this.state })) as Instance;
+  }
+
+  /** Applies the next line, and the others that follow from the same event. */
+  next(): void {
+    const line = this.lines[this.at] as StoredEntry;
+    this.refuseUntold(line);
+    const passed = isCore(line) ? this.explain(line) : this.pass(line);
+    this.at += passed;
+    for (const each of this.lines.slice(this.at - passed, this.at)) this.applyRest(each);
+  }
+
+  private pass(line: StoredEntry): number {
+    if (line.type === 'OrderClaimed') this.epoch = line.epoch;
+    if (line.type === 'OrderReset') this.epoch += 1;
+    if (line.type === 'InstanceRebuilt' && !line.exact) refuse(line, 'replaced the state by one that can only be undone.');
+    if (this.isOld && isExpiry(line) && !this.isKept(line))
+      this.apply({ type: 'counted', ...(line.path === undefined ? {} : { path: line.path }) }, line.at);
+    return 1;
+  }
+
+  /** Whether the run of notes that contains this line has its events. */
+  private isKept(line: StoredEntry): boolean {
+    const end = this.lines.findIndex((each, index) => index >= this.at && !isExpiry(each));
+    const run = this.lines.slice(this.at, end < 0 ? undefined : end);
+    return line.further !== undefined || run.some(({ further }) => further !== undefined);
+  }
+
+  /** An older program did not keep what these lines leave out. */
+  private refuseUntold(line: StoredEntry): void {
+    const isUntold = untold.has(line.type) && line.event === undefined && line.further === undefined;
+    if (this.isOld && isUntold) refuse(line, 'was written by an older program, which did not keep what it leaves out.');
+  }
+
+  /** Applies the event whose first fact a line is. Returns the number of its facts. */
+  private explain(line: StoredEntry & CoreFact): number {
+    const implied = impliedEvent(this.known, this.state, line);
+    const others: readonly EventContent[] = this.isOld ? [{ type: 'woken' }, { type: 'expired' }, { type: 'reclaimed' }] : [];
+    const wrong: string[] = [];
+    for (const event of line.event ? [line.event] : [implied, ...others]) {
+      if (line.event === undefined && isHidden(event)) refuse(line, 'hides a secret, and its event was not kept.');
+      for (const epoch of this.epochsFrom(line)) {
+        const result = this.advanced(event, line.at, epoch);
+        const difference = this.differenceIn(result);
+        if (difference !== undefined) {
+          wrong.push(difference);
+          continue;
+        }
+        this.state = result.state;
+        this.epoch = epoch;
+        return result.facts.length;
+      }
+    }
+    return refuse(line, `does not follow from the lines before it. ${wrong[0]}`);
+  }
+
+  /** After a restore from a backup, a request is the first to tell the order's new epoch. */
+  private epochsFrom({ seq, at }: StoredEntry): readonly number[] {
+    const request = this.lines.find((each) => each.type === 'StepRequested' && each.seq >= seq && each.at === at);
+    const epoch = request?.type === 'StepRequested' ? Number(/#(\d+)\./.exec(request.attemptId)?.[1]) : this.epoch;
+    return epoch === this.epoch ? [epoch] : [this.epoch, epoch];
+  }
+
+  private advanced(recorded: RecordedEvent, at: number, epoch: number): Transition {
+    const { budget, at: own = at, ...event } = recorded;
+    const happened = { ...event, at: own, epoch } as Event;
+    const inputs = budget ? { byteBudget: budget } : {};
+    return advance(this.known.program, subjectOf(this.order.order), this.state, happened, inputs);
+  }
+
+  private apply(event: RecordedEvent, at: number): void {
+    const { state, facts } = this.advanced(event, at, this.epoch);
+    const line = this.lines[this.at];
+    if (facts.length > 0) refuse(line, `does not tell that ${event.type} had the fact ${facts[0]?.type}.`);
+    this.state = state;
+  }
+
+  private applyRest({ further = [], also = {}, at }: StoredEntry): void {
+    for (const event of further) this.apply(event, at);
+    for (const [field, value] of Object.entries(also)) {
+      if (field === 'keys') for (const key of value as string[]) this.addKey(key);
+      else this.beside = { ...this.beside, [field]: value ?? undefined };
+    }
+  }
+
+  private addKey(key: string): void {
+    const { keys = [], pagedKeys } = withKey({ ...newInstance, ...this.beside }, key);
+    this.beside = { ...this.beside, keys, ...(pagedKeys ? { pagedKeys } : {}) };
+  }
+
+  /** Returns how the facts of a transition differ from the lines; undefined if they are the same. */
+  private differenceIn({ facts, state }: Transition): string | undefined {
+    const secrets = facts.length === 0 ? [] : secretsOf({ ...this.order, instance: { ...newInstance, state } });
+    const expected = facts.map((fact) => redactedFact(this.known.program, fact, secrets));
+    if (expected.length === 0) return 'Its event changes nothing.';
+    for (const [index, fact] of expected.entries()) {
+      const line = this.lines[this.at + index];
+      const { seq: _, at: __, ...recorded } = line ? shownLine(line) : { seq: 0, at: 0, type: 'nothing' };
+      if (!isDeepStrictEqual(JSON.parse(JSON.stringify(fact)), recorded))
+        return `Expected ${JSON.stringify(fact)}, found ${JSON.stringify(recorded)}.`;
+    }
+    return undefined;
+  }
+}
+
+/** Whether an older program has hidden a secret in the only place where it kept the reply. */
+const isHidden = (event: EventContent): boolean =>
+  event.type === 'replied' && event.reply.status === 'succeeded' && JSON.stringify(event.reply.output).includes(mask);
+
+/** The lines that the core writes. */
+const coreTypes: { readonly [type in CoreFact['type']]: true } = {
+  ActivityStarted: true,
+  StepRequested: true,
+  StepExtended: true,
+  AttemptFailed: true,
+  ReplyRecorded: true,
+  ActivityClosed: true,
+  FaultRaised: true,
+  ActivityFaulting: true,
+  CleanUpStarted: true,
+  FaultHandled: true,
+  RunFailed: true,
+  CancelRequested: true,
+  LateResult: true,
+  OutcomeUnknown: true,
+  UndoFailed: true,
+  SignalReceived: true,
+  MarkedCompensated: true,
+  ActivitySkipped: true,
+  OrderBlocked: true,
+  OrderUnblocked: true,
+};
+
+const isCore = (line: StoredEntry): line is StoredEntry & CoreFact => line.type in coreTypes;
+
+const untold: ReadonlySet<OrderFact['type']> = new Set([
+  'InstructionGiven',
+  'SignalReceived',
+  'ReplyRecorded',
+  'OrderLocked',
+  'OrderUnlocked',
+  'ExceptionHandled',
+  'RuleActed',
+  'ThresholdExceeded',
+]);
+
+type Expiry = Extract<StoredEntry, { type: 'DeadlineExpired' | 'OrderReset' }> & { readonly path?: string };
+const isExpiry = (line: StoredEntry): line is Expiry => line.type === 'DeadlineExpired' || line.type === 'OrderReset';
+
+/** Returns how a state differs from the attributes of its record; undefined if they agree. Notes of the supervisor are not in the state yet. */
+function differenceFrom({ program, record }: Order, state: State): string | undefined {
+  const expected = { ...timesOf(program, state), failureCount: mostLate(program, state) };
+  const { completeBy, remainingMs, failureCount, notes } = record;
+  if (!record.notes.some(isNoteOfExpiry) && !isDeepStrictEqual(expected, { completeBy, remainingMs, failureCount }))
+    return `The state has ${JSON.stringify(expected)}, and the record ${JSON.stringify({ completeBy, remainingMs, failureCount })}.`;
+  const isAlike = statesOf(state).includes(record.processState) || (record.processState === 'Error' && state.phase !== 'closed');
+  return isAlike ? undefined : `The state is ${state.phase}, and the record ${record.processState} with ${notes.length} notes.`;
+}
+
+const isNoteOfExpiry = ({ type }: Order['record']['notes'][number]): boolean =>
+  type === 'DeadlineExpired' || type === 'OrderReset' || type === 'ThresholdExceeded' || type === 'DeadlineMoved';
+
+function statesOf({ phase }: State): readonly string[] {
+  switch (phase) {
+    case 'initialized':
+      return ['Pending'];
+    case 'blocked':
+      return ['Error'];
+    case 'closed':
+      return ['Processed'];
+    case 'running':
+    case 'suspended':
+      return ['Pending', 'Processing'];
+  }
+}
