@@ -52,7 +52,7 @@ for (const writesAndSendsAtomically of [true, false])
       const { heldBy, heldUntil } = await desk.state(orderId);
       assert.deepEqual([heldBy, heldUntil], [null, null]);
       const noted = (await typesIn(desk, orderId)).filter((type) => type !== 'StepExtended');
-      assert.deepEqual(noted.slice(-4), ['OrderLocked', 'OrderUnlocked', 'ActivityClosed', 'StepRequested']);
+      assert.deepEqual(noted.slice(-5), ['OrderLocked', 'OrderUnlocked', 'StateChanged', 'ActivityClosed', 'StepRequested']);
     });
 
     test('F-22 a lock whose person went away ends by time, and the order goes on with what came meanwhile', async (context) => {

@@ -31,8 +31,8 @@ export interface Run {
   wasEnded: boolean;
   /** All requests, oldest first. */
   readonly requests: RequestCommand[];
-  /** The facts of each event. */
-  readonly turns: { readonly at: number; readonly facts: readonly CoreFact[] }[];
+  /** Each event, with its facts. */
+  readonly turns: { readonly at: number; readonly event: Event; readonly facts: readonly CoreFact[] }[];
   happen(happening: EventContent): Transition;
   /** Returns the newest request of a step. */
   latestRequest(path: string): RequestCommand;
@@ -89,7 +89,7 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
       run.state = pagedOut(before, transition.state);
       run.wasEnded = run.state.phase === 'closed' ? run.wasEnded && run.state.outcome !== 'terminated' : run.state.ending !== undefined;
       run.requests.push(...requestsIn(transition.commands));
-      run.turns.push({ at: run.now, facts: transition.facts });
+      run.turns.push({ at: run.now, event, facts: transition.facts });
       return transition;
     },
     latestRequest(path) {
