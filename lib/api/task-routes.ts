@@ -1,6 +1,7 @@
+import { resolveTask } from './resolve.ts';
 import { type Route, route } from './route.ts';
 import { pageOf } from './schemas/common.ts';
-import { KeyHeaders } from './schemas/instructions.ts';
+import { Instructed, InstructionCheck, InstructionHeaders, KeyHeaders } from './schemas/instructions.ts';
 import * as tasks from './schemas/tasks.ts';
 import { assignTask, claimTask, commentOnTask, listAllTasks, releaseTask, showTask } from './tasks.ts';
 
@@ -67,5 +68,19 @@ export const taskRoutes: readonly Route[] = [
     body: tasks.CommentBody,
     ...acted,
     handle: commentOnTask,
+  }),
+  route({
+    method: 'POST',
+    path: '/tasks/{id}/resolve',
+    roles: ['operator'],
+    summary: 'Resolve a task with an instruction to its order',
+    headers: InstructionHeaders,
+    body: tasks.ResolveBody,
+    answers: {
+      200: { description: 'With dryRun: the check of the instruction. Nothing was changed.', schema: InstructionCheck },
+      202: { description: 'The instruction is carried out, and its write resolves the task.', schema: Instructed },
+    },
+    refusals: ['not-found', 'infeasible', 'conflict', 'locked', 'stale', 'precondition-required', 'idempotency-key-reused'],
+    handle: resolveTask,
   }),
 ];

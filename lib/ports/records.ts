@@ -3,8 +3,7 @@ import type { Json, JsonObject } from '#core/data/json';
 import type { ProcessState } from '#core/data/state';
 import type { OnExhausted } from '#core/definition/definition';
 import type { Subject } from '#core/engine/transition';
-import type { ExceptionRecord, Handling } from '#core/exceptions/exception';
-import type { TaskRecord } from './tasks.ts';
+import type { CauseContent } from './cause-entries.ts';
 
 export type { ProcessState } from '#core/data/state';
 
@@ -116,22 +115,7 @@ export type OutboxEntry = {
 } & (
   | { readonly kind: 'announcement'; readonly detailType: DetailType; readonly detail: JsonObject }
   | { readonly kind: 'status'; readonly channel: string; readonly message: JsonObject }
-  /** A cause has come up: its exception and its task are to be stored, and announced. A rule has handled an exception without a task. */
-  | { readonly kind: 'opened'; readonly exception?: ExceptionRecord; readonly task?: Omit<TaskRecord, 'rev'> }
-  /** A cause is gone: its exception is handled, and its task resolved. */
-  | {
-      readonly kind: 'closed';
-      readonly orderId: string;
-      /** As in `TaskRecord`. Absent in entries of an older program. */
-      readonly submittedAt?: number;
-      readonly seq: number;
-      readonly hasException: boolean;
-      readonly hasNoTask?: true;
-      readonly handling: Handling;
-      readonly reason: string | null;
-      /** The instruction that ended the cause, without secrets. */
-      readonly instruction?: JsonObject;
-    }
+  | CauseContent
 );
 
 export const detailTypes = [

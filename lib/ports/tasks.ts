@@ -21,6 +21,10 @@ export interface TaskResolution {
   readonly instruction?: JsonObject;
 }
 
+/** Whether the instruction that resolved a task has helped. `void`: somebody ended the order otherwise first. */
+export const verdicts = ['running', 'passed', 'failed-again', 'failed-otherwise', 'void'] as const;
+export type TaskVerdict = (typeof verdicts)[number];
+
 export interface TaskComment {
   readonly by: string;
   readonly at: number;
@@ -79,6 +83,11 @@ export interface TaskRecord {
   /** Rules about such an exception that did not act (F-144). */
   readonly candidates?: readonly CandidateRule[];
   readonly resolution?: TaskResolution;
+  /** Absent if the kind of the instruction is not verified. */
+  readonly verified?: TaskVerdict;
+  /** The task whose instruction has failed again, and the one that came of it. */
+  readonly previousTaskId?: string;
+  readonly nextTaskId?: string;
 }
 
 export const taskLimits = {

@@ -48,6 +48,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /bulk/{id}/stop': { body: { reason: 'matrix' } },
   'POST /tasks/{id}/assign': { body: { group: 'matrix' } },
   'POST /tasks/{id}/comment': { body: { text: 'matrix' } },
+  'POST /tasks/{id}/resolve': { body: { instruction: { kind: 'resubmit' }, reason: 'matrix' } },
   'PUT /groups/{name}': { body: { members: [], notify: [] } },
   'PATCH /exceptions/groups/{id}': { body: { note: 'matrix' } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [], reason: 'a test' } },

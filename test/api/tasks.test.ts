@@ -192,3 +192,56 @@ describe('the tasks of people', () => {
     assert.equal((await ask('GET', path, operator)).json.rev, 1);
   });
 });
+
+describe('a task is resolved', () => {
+  const resubmit = { instruction: { kind: 'resubmit' }, reason: 'the bank is back' };
+
+  test('with an instruction to its order, in one write; a second person is refused', async () => {
+    const system = startApi();
+    const { ask, answer } = system;
+    const { path, orderId, etag } = await taskIn(system);
+    await ask('POST', `${path}/claim`, operator);
+    const match = { 'if-match': etag };
+    const others = await ask('POST', `${path}/resolve`, { token: otto, headers: match, body: resubmit });
+    assert.deepEqual([others.status, others.json.code], [409, 'conflict']);
+    assert.match(others.json.errors[0].detail, /^olga has claimed the task/);
+    const resolved = await ask('POST', `${path}/resolve`, { ...operator, headers: match, body: resubmit });
+    assert.partialDeepStrictEqual([resolved.status, resolved.json], [202, { orderId, processState: 'Processing' }]);
+    assert.partialDeepStrictEqual((await ask('GET', path, operator)).json, {
+      state: 'resolved',
+      verified: 'running',
+      resolution: { by: 'olga', reason: 'the bank is back', instruction: { kind: 'resubmit' } },
+    });
+    const again = await ask('POST', `${path}/resolve`, { ...operator, headers: match, body: resubmit });
+    assert.deepEqual([again.status, again.json.errors[0].detail], [409, 'olga has resolved the task, so it needs nobody any more.']);
+    await answer('payment', { status: 'succeeded', output: { chargeId: 'c-1', token: 't' } });
+    assert.equal((await ask('GET', path, operator)).json.verified, 'passed');
+  });
+
+  test('only if the instruction is carried out: a refusal, an old ETag or a dry run changes nothing', async () => {
+    const system = startApi();
+    const { ask, stored } = system;
+    const { path, etag } = await taskIn(system);
+    const before = await stored();
+    const checked = await ask('POST', `${path}/resolve`, { token: otto, body: { ...resubmit, dryRun: true } });
+    assert.partialDeepStrictEqual(
+      [checked.status, checked.json],
+      [200, { feasible: true, effects: { requests: [{ path: 'order/charge' }] } }],
+    );
+    const infeasible = { instruction: { kind: 'resume-at', path: 'order/none', undoBetween: true }, reason: 'r' };
+    for (const [headers, body, status, code] of [
+      [{}, resubmit, 428, 'precondition-required'],
+      [{ 'if-match': '"0"' }, resubmit, 412, 'stale'],
+      [{ 'if-match': '7' }, resubmit, 400, 'bad-parameter'],
+      [{ 'if-match': etag }, infeasible, 409, 'infeasible'],
+      [{ 'if-match': etag }, { instruction: { kind: 'resubmit' } }, 422, 'invalid'],
+      [{ 'if-match': etag }, { instruction: { kind: 'odd' }, reason: 'r' }, 422, 'invalid'],
+      [{ 'if-match': etag }, { instruction: { kind: 'resubmit', reason: 'r' }, reason: 'r' }, 422, 'invalid'],
+    ] as const) {
+      const refused = await ask('POST', `${path}/resolve`, { ...operator, headers, body });
+      assert.deepEqual([refused.status, refused.json.code], [status, code], JSON.stringify(body));
+    }
+    assert.equal(await stored(), before);
+    assert.equal((await ask('GET', path, operator)).json.state, 'open');
+  });
+});

@@ -1,20 +1,11 @@
 import * as z from 'zod';
 import { bulkStates, outcomes } from '#roles/bulk/run';
 import { cursor, keyPattern, limit, optionalOneOf, processState, reason, time } from './common.ts';
-import { InstructionBody } from './instructions.ts';
+import { InstructionAlone } from './instructions.ts';
 
 const keyHelp = 'expected an Idempotency-Key of 1 to 255 printable ASCII characters: the same key again leads to the same bulk run';
 const text = z.string().min(1).max(1024).exactOptional();
 const moment = z.iso.datetime({ offset: true, error: 'expected a date and time that exist, such as 2026-01-31T12:00:00Z' }).exactOptional();
-/** An instruction as for one order, without what a bulk run says for all of them. */
-const Instruction = z.looseObject({ kind: z.string() }).superRefine((given, context) => {
-  for (const field of ['reason', 'dryRun'])
-    if (field in given) context.addIssue({ code: 'unrecognized_keys', keys: [field], input: given });
-  const { reason: _, dryRun: __, ...instruction } = given;
-  const { error } = InstructionBody.safeParse({ ...instruction, reason: 'a bulk run' });
-  for (const issue of error?.issues ?? []) context.addIssue({ ...issue, input: given } as never);
-});
-
 const itemOutcomes = [...outcomes, 'left'] as const;
 
 /** Most orders that a filter names. */
@@ -34,7 +25,7 @@ export const BulkBody = z.strictObject({
       ids: z.array(z.string().min(1).max(128)).min(1).max(idsMax).exactOptional(),
     })
     .refine((filter) => Object.keys(filter).length > 0, 'Expected at least one field: an empty filter would mean every order.'),
-  instruction: Instruction.describe(
+  instruction: InstructionAlone.describe(
     'as for one order; a value may be {"$cel": "…"} over order, exception, outputs and variables of each order',
   ),
   reason,

@@ -96,6 +96,15 @@ export const InstructionBody = z.discriminatedUnion('kind', [
   instruction('terminate', {}),
 ]);
 
+/** An instruction as for one order, without what the call around it says: its reason, and whether it is a dry run. */
+export const InstructionAlone = z.looseObject({ kind: z.string() }).superRefine((given, context) => {
+  for (const field of ['reason', 'dryRun'])
+    if (field in given) context.addIssue({ code: 'unrecognized_keys', keys: [field], input: given });
+  const { reason: _, dryRun: __, ...instruction } = given;
+  const { error } = InstructionBody.safeParse({ ...instruction, reason: 'a reason' });
+  for (const issue of error?.issues ?? []) context.addIssue({ ...issue, input: given } as never);
+});
+
 export const Instructed = z.strictObject({
   orderId: z.string(),
   rev: z.int(),

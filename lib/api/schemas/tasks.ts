@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { faultClasses } from '#core/data/fault';
-import { taskKinds, taskLimits, taskStates } from '#ports/tasks';
-import { anyJson, cursor, limit, optionalOneOf, time, timeOrNull } from './common.ts';
+import { taskKinds, taskLimits, taskStates, verdicts } from '#ports/tasks';
+import { anyJson, cursor, dryRun, limit, optionalOneOf, reason, time, timeOrNull } from './common.ts';
+import { InstructionAlone } from './instructions.ts';
 
 const text = z.string().min(1).max(1024).exactOptional();
 const nameText = `expected 1 to ${taskLimits.nameCharactersMax} characters, not only spaces`;
@@ -26,6 +27,12 @@ export const AssignBody = z
 
 export const CommentBody = z.strictObject({
   text: z.string().min(1).max(taskLimits.commentCharactersMax).regex(/\S/, 'Expected a text.'),
+});
+
+export const ResolveBody = z.strictObject({
+  instruction: InstructionAlone.describe('as in POST /orders/{id}/instructions, without its reason'),
+  reason,
+  dryRun,
 });
 
 const task = {
@@ -63,6 +70,9 @@ const task = {
   text: z.string().optional().describe('what a rule tells the people'),
   candidates: z.array(anyJson).optional().describe('rules about such an exception that did not act'),
   comments: z.array(z.strictObject({ by: z.string(), at: time, text: z.string() })),
+  verified: z.enum(verdicts).optional().describe('whether the instruction has helped; absent if instructions of its kind are not verified'),
+  previousTaskId: z.string().optional().describe('the task whose instruction has failed again'),
+  nextTaskId: z.string().optional(),
   resolution: z
     .strictObject({
       by: z.string(),

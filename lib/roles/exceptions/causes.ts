@@ -4,6 +4,7 @@ import { fits, type Json, type JsonObject } from '#core/data/json';
 import type { People } from '#core/definition/people';
 import { type Condition, type ExceptionRecord, exceptionLimits, type Handling } from '#core/exceptions/exception';
 import { exceptionFingerprint } from '#core/exceptions/fingerprint';
+import { isJudged } from '#core/exceptions/verdict';
 import { announcedAs, type FaultSummary, type OpenCause, type OutboxEntry, openCausesMax, type StateHead } from '#ports/records';
 import type { TaskKind, TaskRecord } from '#ports/tasks';
 import { shortened } from '#ports/util/text';
@@ -114,7 +115,7 @@ export interface PersonsDecision {
   readonly by: string;
   readonly reason: string;
   /** The instruction, without secrets. */
-  readonly instruction: JsonObject;
+  readonly instruction: JsonObject & { readonly kind: string };
   /** What rules and the monitor have asked of people stays open. */
   readonly leavesTasks?: true;
 }
@@ -140,6 +141,7 @@ export function closed(
       handling,
       reason: decision?.reason ?? null,
       ...(decision ? { instruction: decision.instruction } : {}),
+      ...(decision && isJudged(decision.instruction.kind) ? { isVerified: true as const } : {}),
     },
   };
 }
@@ -172,13 +174,17 @@ export function exceptionFor(
     after,
     attempt,
     at,
-    fingerprint: exceptionFingerprint({ workflow: workflow.name, path, fault }),
+    fingerprint: exceptionFingerprintOf({ workflow }, { fault }),
     ...(fault.groupBy ? { groupBy: fault.groupBy } : {}),
     handling: null,
     ...(causedBy === undefined ? {} : { causedBy }),
     taskId: taskIdOf(orderId, seq),
   };
 }
+
+/** Returns the fingerprint of a cause, before the limit of fingerprints. */
+export const exceptionFingerprintOf = ({ workflow }: Pick<Head, 'workflow'>, { fault }: Pick<Cause, 'fault'>): string =>
+  exceptionFingerprint({ workflow: workflow.name, path: fault.source ?? null, fault });
 
 const fitsException = (data: Json | undefined): data is Json => data !== undefined && fits(data, exceptionLimits.dataBytesMax);
 

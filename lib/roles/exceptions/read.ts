@@ -5,7 +5,7 @@ import type { TaskRecord } from '#ports/tasks';
 import { readableHead } from '#roles/scheduler/load';
 import { exceptionPlaceOf, taskPlaceOf } from './ids.ts';
 import { exceptionIn, exceptionKey, isTombstone, taskIn, taskKey } from './records.ts';
-import { type CauseEntry, isCauseEntry, resolutionOf } from './store.ts';
+import { type CauseEntry, isCauseEntry, resolvedBy } from './store.ts';
 
 type Ports = Pick<Documents, 'document'> & Pick<Store, 'head'>;
 type Opened = Extract<CauseEntry, { kind: 'opened' }>;
@@ -33,7 +33,7 @@ export async function taskOf(id: string, store: Ports): Promise<TaskRecord | und
   if (stored?.resolution) return stored;
   const { opened, closed } = await unsent(place, store);
   const task = stored ?? (opened?.task && { ...opened.task, rev: 1 });
-  return task && closed ? { ...task, state: 'resolved', resolution: resolutionOf(closed) } : task;
+  return task && closed ? { ...task, ...resolvedBy(closed) } : task;
 }
 
 interface Unsent {

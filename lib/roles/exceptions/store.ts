@@ -22,9 +22,10 @@ import {
 } from './records.ts';
 
 type Store = Documents & Tallies;
-export type CauseEntry = Extract<OutboxEntry, { kind: 'opened' | 'closed' }>;
+export type CauseEntry = Extract<OutboxEntry, { kind: 'opened' | 'closed' | 'verified' }>;
 
-export const isCauseEntry = (entry: OutboxEntry): entry is CauseEntry => entry.kind === 'opened' || entry.kind === 'closed';
+export const isCauseEntry = (entry: OutboxEntry): entry is CauseEntry =>
+  entry.kind === 'opened' || entry.kind === 'closed' || entry.kind === 'verified';
 
 /** Most fingerprints of a workflow and day that count messages. Clients choose texts that messages quote, and could make a million groups. */
 export const fingerprintsMax = 500;
@@ -51,14 +52,23 @@ export async function storeCause(entry: CauseEntry, store: Store): Promise<void>
 export async function causeWrites(entries: readonly CauseEntry[], store: Store): Promise<readonly RecordWrite[]> {
   /** Records as they are after the writes so far. */
   const written = new Map<string, Document>();
-  const read = async ({ collection, id }: Place): Promise<Document | undefined> => written.get(id) ?? store.document(collection, id);
+  const read = async ({ collection, id }: Place): Promise<Document | undefined> =>
+    written.get(keyText({ collection, id })) ?? store.document(collection, id);
   const writes: RecordWrite[] = [];
   for (const entry of entries) {
-    const more = entry.kind === 'opened' ? await openingOf(entry, store, read) : await closingOf(entry, read);
-    for (const { document } of more) written.set(document.id, document);
+    const more = await writesOf(entry, store, read);
+    for (const { document } of more) written.set(keyText(document), document);
     writes.push(...more);
   }
   return writes;
+}
+
+/** An entry of an order may be about the task of another one. */
+const keyText = ({ collection, id }: Place): string => `${collection} ${id}`;
+
+function writesOf(entry: CauseEntry, store: Store, read: Read): Promise<readonly RecordWrite[]> {
+  if (entry.kind === 'opened') return openingOf(entry, store, read);
+  return entry.kind === 'closed' ? closingOf(entry, read) : verdictOf(entry, read);
 }
 
 type Place = Pick<Document, 'collection' | 'id'>;
@@ -125,14 +135,34 @@ async function closingOf(entry: Closing, read: Read): Promise<readonly RecordWri
   }
   if (hasNoTask) return writes;
   const { current, isOpened } = await openedRecord(taskKey(orderId, seq), entry, read);
-  const resolved = { state: 'resolved', resolution: resolutionOf(entry) } as const;
+  const resolved = resolvedBy(entry);
   if (!isOpened) writes.push(...tombstoneFor(taskKey(orderId, seq), entry, resolved as unknown as JsonObject, current));
   else if (!taskIn(current).resolution)
     writes.push({ document: taskDocument({ ...taskIn(current), ...resolved, rev: current.rev + 1 }), loadedRev: current.rev });
   return writes;
 }
 
-export const resolutionOf = ({ handling: { id, by, at }, reason, instruction }: Closing): TaskResolution => ({
+/** Returns the write of a verdict. The first one counts. */
+async function verdictOf(
+  { orderId, submittedAt, seq, verdict, nextTaskId }: Extract<CauseEntry, { kind: 'verified' }>,
+  read: Read,
+): Promise<readonly RecordWrite[]> {
+  const current = await read(taskKey(orderId, seq));
+  if (!current || isTombstone(current) || current.content['submittedAt'] !== submittedAt) return [];
+  const task = taskIn(current);
+  if (task.verified !== undefined && task.verified !== 'running') return [];
+  const verified = { ...task, verified: verdict, ...(nextTaskId === undefined ? {} : { nextTaskId }), rev: current.rev + 1 };
+  return [{ document: taskDocument(verified), loadedRev: current.rev }];
+}
+
+/** Returns what the closing of a cause says about its task. */
+export const resolvedBy = (entry: Closing): Pick<TaskRecord, 'state' | 'resolution' | 'verified'> => ({
+  state: 'resolved',
+  resolution: resolutionOf(entry),
+  ...(entry.isVerified ? { verified: 'running' as const } : {}),
+});
+
+const resolutionOf = ({ handling: { id, by, at }, reason, instruction }: Closing): TaskResolution => ({
   by: id ?? by,
   at,
   reason,

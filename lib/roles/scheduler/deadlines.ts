@@ -73,6 +73,8 @@ function sinceOf(entry: OutboxEntry): number {
       return entry.exception?.at ?? entry.task?.openedAt ?? Number.NaN;
     case 'closed':
       return entry.handling.at;
+    case 'verified':
+      return entry.at;
   }
 }
 

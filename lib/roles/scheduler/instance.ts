@@ -16,6 +16,7 @@ import type { Standing } from './given-instructions.ts';
 import type { Recorded } from './recorded-events.ts';
 import type { RuleWatch } from './rule-watches.ts';
 import { lengthened, shortened } from './short-form.ts';
+import type { TaskWatch } from './task-watches.ts';
 
 /** A journal entry's content: a fact of the core, or of the order as a whole. */
 export type OrderFact =
@@ -86,6 +87,8 @@ export interface Instance {
   readonly restart?: { readonly order?: Json; readonly version?: number };
   /** Set as soon as older keys are stored outside of the state: see `CallKeys`. */
   readonly pagedKeys?: true;
+  /** Instructions that have resolved tasks, and whose effect is not known yet. Absent: none. */
+  readonly watches?: readonly TaskWatch[];
   /** The knowledge of rules about the order; absent as long as no rule is about it. */
   readonly rules?: OrderRules;
 }

@@ -4,17 +4,24 @@ import type { OrderRecord } from '#ports/records';
 import { hashOf } from '#roles/definitions/pinning';
 import { decodeInstance, newRecord, type Pinned } from './instance.ts';
 import { byteBudgetOf, fitted } from './size-limit.ts';
+import type { TaskWatch } from './task-watches.ts';
 import { type Beginning, newTransition } from './transition.ts';
 import type { Loaded, PlannedWrite, Settings } from './types.ts';
 
+/** The part of an order that the one which replaces it takes over. */
+export interface Inherited {
+  readonly watches?: readonly TaskWatch[];
+}
+
 /** Returns a new order with its record and its instance. Its workflow must be part of the app. */
-export function newOrder(definitions: Definitions, order: OrderRecord, pinned: Pinned): Loaded {
+export function newOrder(definitions: Definitions, order: OrderRecord, { watches = [], ...pinned }: Pinned & Inherited): Loaded {
   const { name, version } = order.workflow;
   const program = definitions.program(name, version);
   if (!program)
     throw new Error(`The workflow ${workflowRef(order.workflow)} is not part of this app. Add it to the workflows of defineApp.`);
   const record = newRecord(order, program.definition, { ...pinned, hash: hashOf(program.definition) });
-  return { program, order, record, instance: decodeInstance(record) };
+  const instance = decodeInstance(record);
+  return { program, order, record, instance: watches.length > 0 ? { ...instance, watches } : instance };
 }
 
 /** Plans the first write of an order; plans it again within a byte budget if it is too large. */

@@ -57,7 +57,7 @@ async function storeCauses(entries: readonly OutboxEntry[], store: Documents & T
 /** Publishes the announcements of entries; resolves to the entries of which the event bus has all. */
 async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher): Promise<ReadonlySet<string>> {
   const announcements = entriesAsSent(entries).announcements;
-  if (announcements.length === 0) return new Set();
+  if (announcements.length === 0) return new Set(entries.map(({ id }) => id));
   try {
     const { failed } = await publisher.publish(announcements);
     const isPublished = (entry: OutboxEntry): boolean => announcedBy(entry).every(({ id }) => !failed.includes(id));

@@ -14,11 +14,13 @@ import { recordCauses } from './record-causes.ts';
 import { recordFields } from './recorded-events.ts';
 import { restartOf } from './restarts.ts';
 import { judgeWatches } from './rule-watches.ts';
+import { judgeInstructions } from './task-watches.ts';
 import type { PlannedWrite } from './types.ts';
 
 /** Turns a draft into one write: copies the core's phase to the record, and collects the messages that follow. */
 export function plannedWrite(draft: Draft): PlannedWrite {
-  const recorded = recordFields(judgeWatches(recordCauses(recordBlocked(recordClosed(draft)))));
+  const judged = judgeWatches(judgeInstructions(recordCauses(recordBlocked(recordClosed(draft)))));
+  const recorded = recordFields(judged);
   refuseViolations(recorded);
   const { loaded, record, commands, outbox, taken, wakeUps } = recorded;
   const requests = commands.filter((command): command is RequestCommand => command.type === 'request' && isOutstanding(recorded, command));

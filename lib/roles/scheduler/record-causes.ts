@@ -9,10 +9,11 @@ import type { AskedRule } from '#core/rules/situation';
 import type { OpenCause } from '#ports/records';
 import { type Cause, closed, exceptionFor, isReport, opened } from '#roles/exceptions/causes';
 import { exceptionIdOf } from '#roles/exceptions/ids';
-import { addFacts, addToOutbox, current, type Draft, failureCountOf, patchRecord } from './draft.ts';
+import { addFacts, addToOutbox, current, type Draft, failureCountOf, newDraft, patchRecord } from './draft.ts';
 import type { OrderFact } from './instance.ts';
 import { secretsOf } from './redaction.ts';
 import { withoutSecrets } from './replies.ts';
+import { watchInstruction } from './task-watches.ts';
 
 /**
  * Opens an exception and a task for each cause that has come up, and closes those of the causes that are gone. Comparing states, rather
@@ -52,9 +53,14 @@ function close(draft: Draft, cause: OpenCause): Draft {
 /** Closes a cause: its exception is handled, and its task resolved. */
 export function closeCause(draft: Draft, cause: OpenCause, handling: Handling): Draft {
   const { change, entry } = closed(draft.record, cause, handling, draft.decidedBy);
-  const next = addToOutbox(patchRecord(draft, change), [entry]);
+  const next = watchInstruction(addToOutbox(patchRecord(draft, change), [entry]), cause, causeBefore(draft, cause));
   if (cause.isQuestion) return next;
   return addFacts(next, [{ type: 'ExceptionHandled', exceptionId: exceptionIdOf(draft.record.orderId, cause.seq), handling }]);
+}
+
+/** Returns an open cause as it was before this transition. */
+function causeBefore({ loaded, now, settings }: Draft, { cause }: OpenCause): Cause | undefined {
+  return causesOf(newDraft(loaded, now, settings)).find(({ name }) => name === cause);
 }
 
 /** Returns the facts of the first two phases of an exception. */

@@ -13,7 +13,7 @@ import type { Rules } from '#roles/rules/rules';
 import { type Accept, createAccept } from './accept.ts';
 import type { Pinned } from './instance.ts';
 import type { LockPolicy } from './lease.ts';
-import { newOrder, plannedStart } from './new-order.ts';
+import { type Inherited, newOrder, plannedStart } from './new-order.ts';
 import { createOrders } from './orders.ts';
 import type { Loaded, RuledOrder, RuleUse, Settings } from './types.ts';
 import { createWriter } from './writer.ts';
@@ -55,7 +55,10 @@ export interface SchedulerRules extends Pick<Rules, 'current'> {
 export interface Scheduler {
   readonly accept: Accept;
   /** Creates an order in one write. `claim`: that write claims it. `preventStart`: that write cancels it before it begins. */
-  create(order: OrderRecord, options: { readonly claim: boolean; readonly preventStart?: true } & Pinned): ReturnType<Store['create']>;
+  create(
+    order: OrderRecord,
+    options: { readonly claim: boolean; readonly preventStart?: true } & Pinned & Inherited,
+  ): ReturnType<Store['create']>;
   readonly instruct: Instruct;
   readonly locking: Locking;
 }

@@ -5,6 +5,7 @@ import type { OrderRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { decodeInstance } from '#roles/scheduler/instance';
 import type { Scheduler } from '#roles/scheduler/scheduler';
+import { inheritedWatches } from '#roles/scheduler/task-watches';
 import { inherited } from '#roles/secrets/order-key';
 
 /** Settings of the system that an order keeps from its creation. */
@@ -27,7 +28,7 @@ export async function beginRestarted(orderId: string, { store, clock, scheduler,
   const ended = await store.load(orderId);
   if (ended?.state.restartedAs === undefined || ended.state.outcome === null) return;
   const { order, state } = ended;
-  const { restart = {} } = decodeInstance(state);
+  const { restart = {}, watches } = decodeInstance(state);
   const body = restart.order ?? order.body;
   const submittedAt = clock.now();
   const processState = config.claimOnSubmit ? 'Processing' : 'Pending';
@@ -49,5 +50,5 @@ export async function beginRestarted(orderId: string, { store, clock, scheduler,
     answer: JSON.stringify({ orderId: state.restartedAs, processState, submittedAt: timeText(submittedAt) }),
   };
   const { claimOnSubmit: claim, ...pinned } = config;
-  await scheduler.create(next, { claim, ...pinned });
+  await scheduler.create(next, { claim, ...pinned, watches: inheritedWatches(watches) });
 }

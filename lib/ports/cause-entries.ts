@@ -1,0 +1,36 @@
+import type { JsonObject } from '#core/data/json';
+import type { ExceptionRecord, Handling } from '#core/exceptions/exception';
+import type { Verdict } from '#core/exceptions/verdict';
+import type { TaskRecord } from './tasks.ts';
+
+/** What an outbox entry says about a cause. */
+export type CauseContent =
+  /** A cause has come up: its exception and its task are to be stored, and announced. A rule has handled an exception without a task. */
+  | { readonly kind: 'opened'; readonly exception?: ExceptionRecord; readonly task?: Omit<TaskRecord, 'rev'> }
+  /** A cause is gone: its exception is handled, and its task resolved. */
+  | {
+      readonly kind: 'closed';
+      readonly orderId: string;
+      /** As in `TaskRecord`. Absent in entries of an older program. */
+      readonly submittedAt?: number;
+      readonly seq: number;
+      readonly hasException: boolean;
+      readonly hasNoTask?: true;
+      readonly handling: Handling;
+      readonly reason: string | null;
+      /** The instruction that ended the cause, without secrets. */
+      readonly instruction?: JsonObject;
+      /** The order watches whether the instruction helps. */
+      readonly isVerified?: true;
+    }
+  /** Whether the instruction that resolved a task has helped. The order may be one that replaces that of the task. */
+  | {
+      readonly kind: 'verified';
+      readonly orderId: string;
+      readonly submittedAt: number;
+      readonly seq: number;
+      readonly at: number;
+      readonly verdict: Verdict;
+      /** The task that came of it. */
+      readonly nextTaskId?: string;
+    };
