@@ -135,7 +135,8 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     lockPolicy: config.lockPolicy,
     onTerminated: (orderId, record) => emit('workflowTerminated', { orderId, record }),
     ...(onRest ? { onRest: restOf(onRest) } : {}),
-    ...(ports.store.addFinished ? { finished: createFinishedCounter(ports) } : {}),
+    // Without the figures of the whole system, nobody reads the counts.
+    ...(ports.store.addFinished && config.overviewPeriodMs !== undefined ? { finished: createFinishedCounter(ports) } : {}),
     onServiceException: (orderId, error) => emit('servicesExceptionNotHandled', { service: 'store', orderId, error }),
   });
   const { stepMs, maxFailures, longWaitMs, claimOnSubmit, defaultWorkflow } = config;
