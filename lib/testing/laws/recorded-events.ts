@@ -28,12 +28,14 @@ function wrongIn({ order, program, state: record, instance, journal }: Tracked):
   const result = folded({ program, order, record }, journal);
   if (!result.ok) return `it cannot be rebuilt. ${result.reason}`;
   const [expected, found] = [comparable(instance), comparable(result.instance)];
+  // If all entries lie in pages, the stored state does not name the newest.
+  if (expected['newest'] === undefined && expected['entries'] === found['entries']) delete found['newest'];
   const field = Object.keys({ ...expected, ...found }).find((name) => !isDeepStrictEqual(expected[name], found[name]));
   return field && `the rebuilt ${field} is ${JSON.stringify(found[field])}, expected ${JSON.stringify(expected[field])}`;
 }
 
 /** Returns the parts of an instance that a rebuild restores. Where undo entries lie in pages, it restores them in the state. */
-function comparable({ state, tail: _, lastRequested: __, ...beside }: Instance): { readonly [field: string]: unknown } {
+function comparable({ state, tail: _, lastRequested: __, ...beside }: Instance): { [field: string]: unknown } {
   const { undo = [], pagedUndo, activities, ...others } = state;
   const unpaged = Object.entries(activities).map(([path, { above: ___, ...activity }]) => [path, activity] as const);
   const entries = undo.length + (pagedUndo?.entries ?? 0);
