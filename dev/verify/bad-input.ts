@@ -12,7 +12,7 @@ import { prepare } from './bad-input/surroundings.ts';
 import { type Figure, measured } from './figure.ts';
 import { withCleanup } from './live/cleanup.ts';
 
-const forms = { full: { requests: 50_000, messages: 5_000 }, short: { requests: 2_500, messages: 250 } } as const;
+const forms = { full: { requests: 50_000, messages: 5_000 }, short: { requests: 4_000, messages: 250 } } as const;
 const connections = 8;
 /** Requests are made in portions, so that the memory of this process stays small. */
 const portion = 2_500;
@@ -28,7 +28,7 @@ export const figure: Figure = {
     withCleanup(async (ending) => {
       const { requests, messages } = forms[form];
       const place = site(ending);
-      const host = await startLocal(ending, { ...place.variables, LOG_LEVEL: 'error' });
+      const host = await startLocal(ending, { ...place.variables, LOG_LEVEL: 'error', OVERVIEW_PERIOD_SECONDS: '0' });
       const agent = openAgent(connections);
       const { document, around, submitGood } = await prepare(agent, host.url, place);
       const operations = operationsOf(document);

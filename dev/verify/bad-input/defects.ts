@@ -51,6 +51,7 @@ const routes: { readonly [kind: string]: Defect } = {
     return ['not-found'];
   },
   'an unknown method': (draft, draw) => {
+    if (isOfGroup(draft)) return undefined;
     draft.method = oneOf(draw, ['PATCH', 'OPTIONS', 'PROPFIND', 'TRACE', 'M-SEARCH']);
     return ['method-not-allowed'];
   },
@@ -120,7 +121,7 @@ const headers: { readonly [kind: string]: Defect } = {
     const required = draft.operation.parameters.find((each) => each.in === 'header' && each.required);
     const name = required?.name ?? ('if-match' in draft.headers ? 'if-match' : undefined);
     if (name === undefined) return undefined;
-    if (isOfNoRule(draft) && !required) return undefined;
+    if ((isOfNoRule(draft) || isOfGroup(draft)) && !required) return undefined;
     delete draft.headers[name];
     return [required ? 'bad-parameter' : 'precondition-required'];
   },
@@ -156,6 +157,9 @@ export const defects: { readonly [kind: string]: Defect } = { ...callers, ...rou
 
 /** No rule is stored here: a call that changes one finds none before it looks at the header. */
 const isOfNoRule = ({ operation }: Draft): boolean => operation.path.startsWith('/rules');
+
+/** A group needs no header to be written for the first time, and a group of exceptions knows PATCH. */
+const isOfGroup = ({ operation }: Draft): boolean => /^\/(groups|exceptions\/groups)\//.test(operation.path);
 
 /** The largest number that `fc.integer` draws. */
 const largestInteger = 0x7fff_ffff;

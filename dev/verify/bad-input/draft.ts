@@ -30,6 +30,8 @@ export interface Surroundings {
   /** A blocked order of `acme`, and a finished one of another client. */
   readonly own: { readonly orderId: string; readonly etag: string };
   readonly foreign: string;
+  /** The task of the blocked order. */
+  readonly task: string;
   /** An idempotency key that `acme` has used. */
   readonly usedKey: string;
   /** A channel with a dead letter, and its id. */
@@ -44,7 +46,8 @@ export interface Surroundings {
 /** Makes a request that the system would accept. */
 export function rightDraft(operation: Operation, around: Surroundings, body: unknown, number: number): Draft {
   const { method, path, parameters, roles } = operation;
-  const id = path.startsWith('/orders') ? around.own.orderId : path.startsWith('/clients') ? around.client.id : around.deadLetter;
+  const ids = { orders: around.own.orderId, clients: around.client.id, tasks: around.task };
+  const id = Object.entries(ids).find(([part]) => path.startsWith(`/${part}`))?.[1] ?? around.deadLetter;
   const token = around.tokens[roles.find((role) => around.tokens[role]) ?? ''];
   const has = (name: string): boolean => parameters.some((each) => each.in === 'header' && each.name === name);
   return {

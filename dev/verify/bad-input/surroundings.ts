@@ -3,6 +3,7 @@ import type { Agent } from 'node:http';
 import type { Role } from '#api/authentication';
 import { openLocalIssuer } from '#api/local-issuer';
 import { queueNames } from '#ports/messages';
+import { taskIdOf } from '#roles/exceptions/ids';
 import { root, type Site, until } from '../../../test/processes/support.ts';
 import type { OpenApiDocument } from './document.ts';
 import type { Surroundings } from './draft.ts';
@@ -62,6 +63,7 @@ export async function prepare(agent: Agent, url: string, { data, open }: Site): 
     tokens,
     own: { orderId: own, etag: (await call(agent, url, `GET /orders/${own}`, { token: tokens.client })).etag },
     foreign,
+    task: taskIdOf(own, 1),
     usedKey: 'used',
     channel: 'submissions',
     deadLetter: letters[0]?.id ?? '',

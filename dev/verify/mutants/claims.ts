@@ -2,7 +2,6 @@ import type { Mutant } from './mutant.ts';
 
 const sqlite = 'lib/adapters/sqlite/order-writes.ts';
 const draft = 'lib/roles/scheduler/draft.ts';
-const applyMessage = 'lib/roles/scheduler/apply-message.ts';
 const writer = 'lib/roles/scheduler/writer.ts';
 
 /** Mistakes about the right to write: claims, fences, leases. */
@@ -10,7 +9,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim without attribute_not_exists/lockedBy=null',
     why: 'a host claims an order although another host has claimed it',
-    file: applyMessage,
+    file: 'lib/roles/scheduler/claiming.ts',
     find: "processState === 'Pending' && lockedBy === null && !suspended;",
     replace: "processState !== 'Processed' && !suspended;",
   },

@@ -96,8 +96,10 @@ export const InstructionBody = z.discriminatedUnion('kind', [
   instruction('terminate', {}),
 ]);
 
+const kinds = InstructionBody.options.flatMap(({ shape }) => [...shape.kind.values]);
+
 /** An instruction as for one order, without what the call around it says: its reason, and whether it is a dry run. */
-export const InstructionAlone = z.looseObject({ kind: z.string() }).superRefine((given, context) => {
+export const InstructionAlone = z.looseObject({ kind: z.string().meta({ enum: kinds }) }).superRefine((given, context) => {
   for (const field of ['reason', 'dryRun'])
     if (field in given) context.addIssue({ code: 'unrecognized_keys', keys: [field], input: given });
   const { reason: _, dryRun: __, ...instruction } = given;

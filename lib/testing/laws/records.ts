@@ -98,7 +98,8 @@ function wrongInWhole(
   if (processState === 'Processed' && fault?.type !== cause) return `ended with the fault ${fault?.type}, but its cause is ${cause}`;
   const tailBytes = JSON.stringify(instance.tail).length;
   // Long older entries are paged out, but one write may add entries of any length.
-  if (tailBytes > tailBytesMax && tailBytes - JSON.stringify(newFacts).length > tailBytesMax) return 'a long journal is not paged out';
+  if (tailBytes > tailBytesMax && tailBytes - JSON.stringify(instance.tail.slice(-newFacts.length)).length > tailBytesMax)
+    return 'a long journal is not paged out';
   const isShort = before === undefined || before.blob.length <= pageBytes;
   const wrong = (previous && !isShort ? wrongInTail(previous, instance) : undefined) ?? wrongInFault(state, instance);
   if (wrong) return wrong;
