@@ -70,8 +70,8 @@ export const moreSupervision: readonly Mutant[] = [
     name: 'failure counter not cleared',
     why: "the failure count is not cleared after an operator's instruction, so the next delay exceeds the threshold",
     file: 'lib/core/engine/lateness.ts',
-    find: 'if (late !== undefined || waitsUntil !== undefined) builder.put(path, rest);',
-    replace: 'void [path, rest];',
+    find: 'builder.put(path, hasFailed ? { ...rest, waitsUntil: Math.min(waitsUntil, builder.event.at) } : rest);',
+    replace: 'void [path, rest, hasFailed];',
   },
   {
     name: 'poison message dropped, and not kept',
