@@ -1,6 +1,7 @@
 /** `npm run bench [-- NAME]` prints figures, one JSON object per line. */
 const benches: { readonly [name: string]: () => Promise<unknown> } = {
   advance: () => import('./advance.ts'),
+  'back-test': () => import('./back-test.ts'),
   lists: () => import('./lists.ts'),
   orders: () => import('./orders.ts'),
   requests: () => import('./requests.ts'),

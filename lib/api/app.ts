@@ -37,13 +37,15 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
   const serve = createServing(options);
 
   const app = new Hono();
-  for (const [path, rows] of Map.groupBy(routes, ({ path }) => path)) {
+  for (const [path, rows] of byPath(routes)) {
     const byMethod = new Map(rows.map((row) => [row.method as string, row]));
     const allow = [...byMethod.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
-    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), (context) => {
+    const alsoMatches = routes.some((other) => other.path !== path && isMatched(path, other.path));
+    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), (context, next) => {
       const { method, raw: request } = context.req;
       // Hono answers HEAD with the head of what GET would answer.
       const row = byMethod.get(method === 'HEAD' ? 'GET' : method);
+      if (!row && alsoMatches) return next();
       const ids = { id: context.req.param('id') ?? context.req.param('version') ?? '', name: context.req.param('name') ?? '' };
       return serve(context, row, (requestId) =>
         row ? handle({ row, request, requestId, ...ids }) : refuse('method-not-allowed', { headers: { allow } }),
@@ -53,6 +55,16 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
   app.notFound((context) => serve(context, undefined, () => refuse('not-found')));
   return app;
 }
+
+/** Returns the rows of each path. A path without a parameter comes first: `/rules/back-test` before `/rules/{id}`. */
+function byPath(routes: readonly Route[]): readonly (readonly [string, readonly Route[]])[] {
+  const hasParameter = ([path]: readonly [string, unknown]): number => Number(path.includes('{'));
+  return [...Map.groupBy(routes, ({ path }) => path)].toSorted((one, other) => hasParameter(one) - hasParameter(other));
+}
+
+/** Whether a path without a parameter is also one that a pattern describes: `/rules/back-test` is a `/rules/{id}`. */
+const isMatched = (path: string, pattern: string): boolean =>
+  !path.includes('{') && pattern.includes('{') && new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
 
 /** Creates the function that turns the outcome of a request into a response, and logs and counts it. */
 function createServing({ clock, telemetry }: ApiOptions) {

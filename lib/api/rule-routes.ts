@@ -1,7 +1,8 @@
+import { backTestRule } from './back-test.ts';
 import { type Route, route } from './route.ts';
 import { deleteRule, listRules, listRuleVersions, putRule, showRule } from './rules.ts';
 import { PageQuery, pageOf } from './schemas/common.ts';
-import { Rule, RuleBody, RuleDeleted, RuleDeletion, RuleHeaders, RuleQuery, RuleVersion } from './schemas/rules.ts';
+import { BackTest, BackTestBody, Rule, RuleBody, RuleDeleted, RuleDeletion, RuleHeaders, RuleQuery, RuleVersion } from './schemas/rules.ts';
 
 /** The calls about rules. An admin writes them. */
 export const ruleRoutes: readonly Route[] = [
@@ -48,6 +49,16 @@ export const ruleRoutes: readonly Route[] = [
     },
     refusals: ['stale', 'precondition-required'],
     handle: putRule,
+  }),
+  route({
+    method: 'POST',
+    path: '/rules/back-test',
+    roles: ['operator'],
+    summary: 'Compare what a rule would have done about past exceptions with what happened; nothing is changed',
+    body: BackTestBody,
+    answers: { 200: { description: 'The figures of one page, newest exceptions first', schema: BackTest } },
+    refusals: [],
+    handle: backTestRule,
   }),
   route({
     method: 'DELETE',

@@ -78,13 +78,17 @@ export async function putRule(call: Put): Promise<Answer | Refusal> {
   return answered(written.isNew ? 201 : 200, written.rule, (await ruleCounts(api.store))(id));
 }
 
-const peopleProblems = (draft: Omit<Rule, 'version'>, { definitions }: Pick<Call['api'], 'definitions'>): readonly ProblemError[] => {
+const peopleProblems = (draft: Omit<Rule, 'version'>, api: Pick<Call['api'], 'definitions'>): readonly ProblemError[] => {
   const wrong =
     draft.origin === 'app' ? [{ pointer: '/origin', code: 'not-declared', detail: 'The app declares no rule of this id.' }] : [];
-  const rule = { ...draft, version: 1 };
-  const errors = [...wrong, ...checkRule(rule, definitions)];
-  return errors.length > 0 ? errors : literalProblems(literalOf(rule, definitions));
+  return [...wrong, ...ruleProblems({ ...draft, version: 1 }, api)];
 };
+
+/** Returns why a rule does not fit the app. */
+export function ruleProblems(rule: Rule, { definitions }: Pick<Call['api'], 'definitions'>): readonly ProblemError[] {
+  const errors = checkRule(rule, definitions);
+  return errors.length > 0 ? errors : literalProblems(literalOf(rule, definitions));
+}
 
 /** Returns why no version of the workflow takes the value of an action. */
 function literalProblems(literal: RuleLiteral | undefined): readonly ProblemError[] {

@@ -38,6 +38,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'DELETE /channels/{name}/dead-letters/{id}': { body: { reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/dead-letters/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
   'PUT /rules/{id}': { body: { event: { kind: 'step-late' }, action: { kind: 'suspend' }, reason: 'r' } },
+  'POST /rules/back-test': { body: { rule: { event: { kind: 'exception' }, action: { kind: 'suspend' } }, days: 1 } },
   'POST /bulk': {
     headers: { 'idempotency-key': 'matrix' },
     body: { filter: { ids: ['ord_none'] }, instruction: { kind: 'resubmit' }, reason: 'matrix', ratePerSecond: 1 },

@@ -97,3 +97,10 @@ test('a rule is checked against an app without a system, and decides about a sit
   assert.deepEqual((await decided('EUR')).decisions[0].action, { kind: 'retry', afterSeconds: 60 });
   assert.deepEqual((await decided('USD')).candidates[0].why, 'condition-false');
 });
+
+test('a rule is compared with the exceptions of the past, with the figures so far after each page', async () => {
+  const file = fileWith('tested.json', declined);
+  const { exitCode, json } = await run('rule', 'back-test', file, '--days', '1');
+  assert.deepEqual([exitCode, json], [0, { examined: 0, matched: 0, sameOutcome: 0, differs: 0, items: [] }]);
+  assert.match((await system.redress(['rule', 'back-test', file])).err, /0 examined, 0 matched: 0 with the same outcome, 0 differ\./);
+});

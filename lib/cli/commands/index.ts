@@ -47,6 +47,7 @@ import { channelStatus } from './queue-list.ts';
 import { channelReceive } from './queue-receive.ts';
 import { reset } from './reset.ts';
 import { restore } from './restore.ts';
+import { ruleBackTest } from './rule-back-test.ts';
 import { ruleList } from './rule-list.ts';
 import { ruleDiff, rulePut } from './rule-put.ts';
 import { ruleHistory, ruleShow } from './rule-show.ts';
@@ -138,6 +139,7 @@ export const commands: readonly CliCommand[] = [
   rulePush,
   rulePull,
   ruleTest,
+  ruleBackTest,
   ruleHistory,
   groupPut,
   groupList,

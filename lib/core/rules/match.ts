@@ -56,19 +56,20 @@ export function combine(
 
 /** Assigns events to patterns by augmenting paths. The first event is assigned first, and stays assigned. */
 function assign(patterns: readonly EventPattern[], events: readonly KeptEvent[]) {
-  const takenBy = new Map<EventPattern, KeptEvent>();
-  const place = (event: KeptEvent, tried: Set<EventPattern>): boolean =>
-    patterns.some((pattern) => {
-      if (tried.has(pattern) || !isOfPattern(event, pattern)) return false;
-      tried.add(pattern);
-      const before = takenBy.get(pattern);
+  // By index: two entries of a list may be the same object.
+  const takenBy = new Map<number, KeptEvent>();
+  const place = (event: KeptEvent, tried: Set<number>): boolean =>
+    patterns.some((pattern, index) => {
+      if (tried.has(index) || !isOfPattern(event, pattern)) return false;
+      tried.add(index);
+      const before = takenBy.get(index);
       if (before && !place(before, tried)) return false;
-      takenBy.set(pattern, event);
+      takenBy.set(index, event);
       return true;
     });
   for (const event of events) if (takenBy.size < patterns.length) place(event, new Set());
   return {
     events: new Set([...takenBy.values()].map(({ id }) => id)),
-    missing: patterns.filter((pattern) => !takenBy.has(pattern)),
+    missing: patterns.filter((_, index) => !takenBy.has(index)),
   };
 }

@@ -8,6 +8,7 @@ import type { Situation } from '#core/rules/situation';
 import { timeText } from '#ports/messages';
 import { subjectOf } from '#ports/records';
 import type { Draft } from './draft.ts';
+import type { JournalEntry } from './instance.ts';
 import { wholeJournal } from './step-report.ts';
 
 /** Returns what the expressions of rules may read about an event at this path. */
@@ -31,16 +32,18 @@ export function valuesAt(
 }
 
 /** Returns the outputs in the journal, by the names of their activities: the newest, if an activity has several. */
-function journaledOutputs({ loaded: { pages }, instance }: Pick<Draft, 'loaded' | 'instance'>): { readonly [name: string]: Json } {
-  if (!pages) return {};
-  return Object.fromEntries(
-    wholeJournal(pages, instance.tail).flatMap((entry) =>
+const journaledOutputs = ({ loaded: { pages }, instance }: Pick<Draft, 'loaded' | 'instance'>): { readonly [name: string]: Json } =>
+  pages ? outputsIn(wholeJournal(pages, instance.tail)) : {};
+
+/** Returns the outputs that lines of a journal have, by the names of their activities. */
+export const outputsIn = (journal: readonly JournalEntry[]): { readonly [name: string]: Json } =>
+  Object.fromEntries(
+    journal.flatMap((entry) =>
       entry.type === 'ActivityClosed' && entry.output !== undefined
         ? [[entry.path.slice(entry.path.lastIndexOf('/') + 1), entry.output] as const]
         : [],
     ),
   );
-}
 
 /** Returns an exception as the HTTP API shows it. */
 function exceptionValue({ seq: _, submittedAt: __, groupBy: ___, handling: ____, taskId: _____, ...exception }: ExceptionRecord): Json {
