@@ -9,6 +9,8 @@ export default {
   testTimeout: 120_000,
   maxWorkers: 2,
   watchman: false,
+  // A suite that fails before its tests does not end its emulators.
+  forceExit: true,
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   // Durations of test files depend on the machine.
   slowTestThreshold: 3600,

@@ -19,7 +19,7 @@ export const agenda = collections.agenda(every);
 export const fingerprints = collections.fingerprints(every);
 export const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
 
-/** The supervisor wakes orders that do not know the times of rules yet. */
+/** The sweeper wakes orders that do not know the times of rules yet. */
 export const readsRules: readonly TableRights[] = [
   { actions: ['GetItem'], partitions: [collections.rules] },
   { actions: ['Query'], partitions: [collections.ruleSet(every)] },

@@ -113,13 +113,16 @@ async function ordersByMessage(roles: Roles): Promise<void> {
   await roles.settle();
 }
 
-/** Puts one order in Error, where an operator acts before the scheduler announces it, and leaves one to the sweeper. */
+/** Puts one order in Error, where an operator resubmits it, and leaves one to the sweeper. */
 async function stuckOrders(roles: Roles): Promise<void> {
   const id = await submit(roles, 'both');
   await roles.lose('stock-requests');
-  roles.pass(stepMs);
-  await roles.supervise('supervisor');
-  await roles.lose(queueNames.wakeUps);
+  // The rule about late steps comes first, then the threshold.
+  for (let time = 1; time <= 2; time++) {
+    roles.pass(stepMs);
+    await roles.supervise('supervisor');
+    await roles.settle();
+  }
   const { headers } = await roles.call('GET', `/orders/${id}`, operator);
   const body = { kind: 'resubmit', reason: 'the agent is back' };
   const instructed = await roles.call('POST', `/orders/${id}/instructions`, {

@@ -169,7 +169,7 @@ describe('C: a canary', () => {
     const started = ofType(stack, 'Events::Rule').filter(([, { Properties }]) => Properties['ScheduleExpression'] !== undefined);
     for (const [id, { Properties }] of started) assert.ok(aliasOf(Properties['Targets']), id);
     for (const [id, { Properties }] of ofType(stack, 'ApiGateway::Method')) assert.ok(aliasOf(Properties['Integration']), id);
-    assert.equal(started.length, 3);
+    assert.equal(started.length, 4);
   });
 
   test('a tenth of the runs of each function use the new version for ten minutes, and its alarm on errors rolls it back', () => {

@@ -81,13 +81,13 @@ describe('the queues of a deployment', () => {
   test('all queues together use at most half of an account with 1,000 instances, except for dead letters', () => {
     const input = z.object({ a: z.string() });
     const work = operation({ input, output: input, run: (given) => given });
-    const agents = Array.from({ length: 15 }, (_, index) => defineAgent(`agent-${index}`, { work }));
+    const agents = Array.from({ length: 14 }, (_, index) => defineAgent(`agent-${index}`, { work }));
     const scaling = ofType(synthesize({ props: { app: defineApp({ workflows: [], agents }) } }), 'Lambda::EventSourceMapping').map(
       ([, { Properties }]) => (Properties['ScalingConfig'] as { MaximumConcurrency: number }).MaximumConcurrency,
     );
-    assert.equal(scaling.length, 64);
-    assert.deepEqual([...new Set(scaling)].toSorted(), [15, 2]);
-    assert.ok(scaling.reduce((sum, each) => sum + each, 0) <= 500 + 64);
+    assert.equal(scaling.length, 60);
+    assert.deepEqual([...new Set(scaling)].toSorted(), [16, 2]);
+    assert.ok(scaling.reduce((sum, each) => sum + each, 0) <= 500 + 60);
   });
 
   test('every queue keeps its messages for two weeks, is encrypted with the key of the stack, and accepts TLS only', () => {
@@ -123,8 +123,8 @@ describe('the queues of a deployment', () => {
         isLimited: Condition !== undefined,
       }));
     });
-    // The bus, its two rules, and three schedules.
-    assert.deepEqual(senders, Array(6).fill({ to: 'undelivered', from: 'events.amazonaws.com', isLimited: true }));
+    // The bus, its two rules, and four schedules.
+    assert.deepEqual(senders, Array(7).fill({ to: 'undelivered', from: 'events.amazonaws.com', isLimited: true }));
   });
 });
 

@@ -55,6 +55,7 @@ describe('the supervisor runs periodically', () => {
       ['Redress: supervisor', 60, 0],
       ['Redress: sweeper', 60, 0],
       ['Redress: bulk', 60, 0],
+      ['Redress: notifier', 60, 0],
     ]);
     const started = ofType(stack, 'Events::Rule').filter(([, { Properties }]) => Properties['ScheduleExpression'] !== undefined);
     for (const [, { Properties }] of started)
