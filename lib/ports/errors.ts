@@ -41,6 +41,10 @@ export class UnreadableRecordError extends Error {
   }
 }
 
+/** Whether a record is damaged. A record of another program version is not: that version may return at any time. */
+export const isDamage = (error: unknown): error is UnreadableRecordError =>
+  error instanceof UnreadableRecordError && error.newerUntil === undefined;
+
 /** Returns the state of this order, as `read` decodes it. Adds the order to an UnreadableRecordError. */
 export function decodeStateOf<T>(order: OrderRecord, read: () => T): T {
   try {

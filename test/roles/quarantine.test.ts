@@ -29,6 +29,8 @@ const modes = [
   { writesAndSendsAtomically: false, how: 'write, then send' },
 ];
 
+const lost = 'its instance is damaged and cannot be rebuilt: No line of the journal can be read';
+
 const rowOf = ({ database }: Pick<Desk, 'database'>, orderId: string) =>
   database.prepare('SELECT head, blob FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)').get(orderId) as {
     head: string;
@@ -57,10 +59,7 @@ describe('an order whose record cannot be read', () => {
       assert.equal(await wake(desk, orderId), 0, 'its message is not redelivered');
 
       const { processState, fault } = await stateIn(desk.store, orderId);
-      assert.deepEqual(
-        [processState, fault?.type, fault?.class, fault?.message],
-        ['Error', 'RecordUnreadable', 'basic-failure', 'its instance is damaged'],
-      );
+      assert.deepEqual([processState, fault?.type, fault?.class, fault?.message], ['Error', 'RecordUnreadable', 'basic-failure', lost]);
       assert.equal(rowOf(desk, orderId).blob, '{"state":{"pha');
       const { head } = rowOf(desk, orderId);
       for (let pass = 0; pass < 3; pass++) {
@@ -175,7 +174,7 @@ describe('an order whose record cannot be read', () => {
     assert.deepEqual(typesOf(desk.announced()), ['Service Exception']);
   });
 
-  test('F-63 with damage anywhere in its instance stops no queue: it continues, or is put into Error', async (context) => {
+  test('F-63, F-160 with damage anywhere in its instance stops no queue: it continues, or is put into Error', async (context) => {
     const outcomes = new Map<string, number>();
     for (let at = 0; at < 600; at += 3) {
       const desk = openDesk(context, line);
@@ -192,7 +191,7 @@ describe('an order whose record cannot be read', () => {
       const { processState } = await stateIn(desk.store, orderId);
       outcomes.set(processState, (outcomes.get(processState) ?? 0) + 1);
     }
-    assert.ok((outcomes.get('Error') ?? 0) > 50 && (outcomes.get('Processing') ?? 0) > 10, JSON.stringify([...outcomes]));
+    assert.ok((outcomes.get('Error') ?? 0) > 30 && (outcomes.get('Processing') ?? 0) > 10, JSON.stringify([...outcomes]));
   });
 });
 
@@ -308,7 +307,7 @@ describe('an order whose record can be read again', () => {
     write(desk, orderId, 'blob', blob);
     await desk.answer(request);
     const { processState, fault } = await desk.state(orderId);
-    assert.deepEqual([processState, fault?.type, fault?.message], ['Error', 'RecordUnreadable', 'its instance is damaged']);
+    assert.deepEqual([processState, fault?.type, fault?.message], ['Error', 'RecordUnreadable', lost]);
 
     await resubmit(desk, orderId);
     assert.equal((await desk.request()).path, 'order/pack', 'the reply was kept');

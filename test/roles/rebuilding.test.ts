@@ -41,15 +41,25 @@ const instruct = (desk: Desk, orderId: string, kind: 'compensate' | 'terminate',
     desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'lost' }, { id: `i-${desk.clock.now()}`, dryRun }),
   );
 
-/** An order that has reserved and charged, and requested shipping, before its instance is damaged and that is discovered. */
-async function damaged(desk: Desk, change: (blob: string) => string): Promise<{ orderId: string; ship: Request }> {
+const withoutState = (blob: string): string => blob.replace(/"state":.*/, '"state":{"ph');
+async function wake(desk: Desk, orderId: string): Promise<void> {
+  await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
+  await desk.deliver('wake-ups');
+}
+
+/** An order that has reserved and charged, and requested shipping. */
+async function shipping(desk: Desk): Promise<{ orderId: string; ship: Request }> {
   const orderId = await submitted(desk);
   await desk.answer(await desk.request(), ok({ id: 'R-1' }));
   await desk.answer(await desk.request(), ok({ id: 'C-secret-1' }));
-  const ship = await desk.request();
+  return { orderId, ship: await desk.request() };
+}
+
+/** Such an order whose instance is damaged beyond a rebuild, after that was discovered. */
+async function damaged(desk: Desk, change: (blob: string) => string): Promise<{ orderId: string; ship: Request }> {
+  const { orderId, ship } = await shipping(desk);
   damage(desk, change);
-  await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
-  await desk.deliver('wake-ups');
+  await wake(desk, orderId);
   assert.equal((await desk.state(orderId)).processState, 'Error');
   assert.deepEqual(typesOf(desk.announced()), ['Service Exception', 'Order In Error']);
   return { orderId, ship };
@@ -75,9 +85,33 @@ const confirmedAndUndone = (path: string, input: unknown): readonly (readonly [s
 
 describe('an order with an unreadable instance can still be compensated', () => {
   for (const { writesAndSendsAtomically, how } of modes) {
-    test(`F-29 when its state is lost, its journal says what to undo, and unknown outcomes are confirmed first (${how})`, async (context) => {
+    test(`F-160, F-29 when its state is lost but its journal is not, it continues as if nothing had happened (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
-      const { orderId, ship } = await damaged(desk, (blob) => blob.replace(/"state":.*/, '"state":{"ph'));
+      const { orderId, ship } = await shipping(desk);
+      damage(desk, withoutState);
+      await desk.answer(ship, ok());
+      const { processState, outcome, epoch } = await desk.state(orderId);
+      assert.deepEqual([processState, outcome, epoch, desk.announced()], ['Processed', 'completed', 1, []]);
+      const journal = await journalOf(desk, orderId);
+      assert.ok(journal.some((entry) => entry.type === 'InstanceRebuilt' && entry.whole && entry.exact));
+      assert.equal(journal.filter(({ type }) => type === 'StepRequested').length, 3, 'nothing is requested again');
+    });
+
+    test(`F-160 where its journal and what follows from its events differ, a person decides, and sees where (${how})`, async (context) => {
+      const desk = openDesk(context, app, { writesAndSendsAtomically });
+      const { orderId } = await damaged(desk, (blob) => withoutState(blob).replace(/"completeBy":\d+/, '"completeBy":1'));
+      const { fault, open } = await desk.state(orderId);
+      assert.match(fault?.message ?? '', /cannot be rebuilt: Line 4 of the journal \(StepRequested\)|Line 3 of the journal/);
+      assert.deepEqual(
+        open?.map(({ cause }) => cause),
+        ['error/1'],
+        'a task is open',
+      );
+    });
+
+    test(`F-29 when its state is lost, and the events of its journal do not fit, its facts say what to undo, and unknown outcomes are confirmed first (${how})`, async (context) => {
+      const desk = openDesk(context, app, { writesAndSendsAtomically });
+      const { orderId, ship } = await damaged(desk, (blob) => withoutState(blob).replace(/"completeBy":\d+/, '"completeBy":1'));
       assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
       assert.equal((await desk.state(orderId)).epoch, 2, 'a new claim');
       await desk.answer(ship, ok());
@@ -144,12 +178,13 @@ describe('an order with an unreadable instance can still be compensated', () => 
     assert.ok((await journalOf(desk, orderId)).every(({ type }) => type !== 'InstanceRebuilt'));
   });
 
-  test('F-29 when its record is readable but inconsistent, it is handled the same way', async (context) => {
+  test('F-160 when its record is readable but inconsistent, it is rebuilt the same way', async (context) => {
     const desk = openDesk(context, app);
-    const { orderId } = await damaged(desk, (blob) => blob.replace('"order/ship":[', '"order/nowhere":['));
-    assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
-    assert.equal((await carriedOut(desk)).at(-1)?.[0], 'order/reserve/undo');
-    assert.equal((await desk.state(orderId)).outcome, 'compensated');
+    const { orderId, ship } = await shipping(desk);
+    damage(desk, (blob) => blob.replace('"order/ship":[', '"order/nowhere":['));
+    await desk.answer(ship, ok());
+    const { outcome, fault } = await desk.state(orderId);
+    assert.deepEqual([outcome, fault, desk.announced()], ['completed', null, []]);
   });
 
   test('F-29 when it was in Error before the damage, but not if it was resubmitted, because those idempotency keys may be unknown', async (context) => {
@@ -159,20 +194,19 @@ describe('an order with an unreadable instance can still be compensated', () => 
       await desk.answer(await desk.request(), failed('Refused'));
       return orderId;
     };
-    const wake = async (orderId: string): Promise<void> => {
+    const loses = async (orderId: string): Promise<void> => {
       damage(desk, () => '{"half');
-      await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
-      await desk.deliver('wake-ups');
+      await wake(desk, orderId);
       assert.equal((await desk.state(orderId)).fault?.type, 'RecordUnreadable');
     };
     const first = await blockedOrder();
-    await wake(first);
+    await loses(first);
     assert.equal((await instruct(desk, first, 'compensate', true)).outcome, 'planned');
     await instruct(desk, first, 'terminate');
 
     const second = await blockedOrder();
     await timePasses(desk.clock, desk.system.scheduler.instruct(second, { kind: 'resubmit', by: 'olga', reason: 'r' }, { id: 'again' }));
-    await wake(second);
+    await loses(second);
     const refused = await instruct(desk, second, 'compensate');
     assert.equal(refused.outcome, 'infeasible');
     assert.match(

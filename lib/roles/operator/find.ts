@@ -1,4 +1,4 @@
-import { InvariantError, UnreadableRecordError } from '#ports/errors';
+import { InvariantError, isDamage } from '#ports/errors';
 import type { Found, Orders } from '#roles/scheduler/orders';
 import type { Given } from './instruction.ts';
 
@@ -6,34 +6,35 @@ import type { Given } from './instruction.ts';
 export type Find = (orderId: string) => Promise<Found | undefined>;
 
 /**
- * Runs `decide` on the order as it is stored. To undo or terminate an order, a damaged or inconsistent instance is rebuilt if
- * necessary: `decide` then runs again with another way to find the order.
+ * Runs `decide` on the order as it is stored. If its instance is damaged or inconsistent, `decide` runs again on the instance that the
+ * journal tells exactly. If it tells none, `decide` runs on one that can be undone or ended, for decisions that do so.
  */
 export async function onOrder<T>({ kind }: Given, orders: Orders, decide: (find: Find) => Promise<T>): Promise<T> {
-  const stored: Find = async (orderId) => {
-    const loaded = await orders.load(orderId);
+  const found = (read: Orders['load']) => async (orderId: string) => {
+    const loaded = await read(orderId);
     return loaded && { loaded, losses: [] };
   };
-  if (kind !== 'compensate' && kind !== 'terminate') return decide(stored);
-
-  /** Rebuilds the order unless it can be read by now: another host may have rebuilt it, and its writes must not be lost. */
-  const storedOrRebuilt: Find = async (orderId) => {
-    try {
-      return await stored(orderId);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      return orders.rebuild(orderId);
-    }
-  };
-  for (const find of [stored, storedOrRebuilt]) {
+  const stored: Find = found(orders.load);
+  /** Reads what is stored, if it can be read by now: another host may have rebuilt it, and its writes must not be lost. */
+  const storedOr =
+    (read: Find): Find =>
+    (orderId) =>
+      stored(orderId).catch((error) => {
+        if (!isDamage(error)) throw error;
+        return read(orderId);
+      });
+  const refolded: Find = found(orders.refold);
+  const ends = kind === 'compensate' || kind === 'terminate';
+  const ways = [stored, storedOr(refolded), refolded, ...(ends ? [storedOr(orders.rebuild), orders.rebuild] : [])];
+  let shown: unknown;
+  for (const find of ways) {
     try {
       return await decide(find);
     } catch (error) {
       if (!(isDamage(error) || error instanceof InvariantError)) throw error;
+      // The reason of a refused rebuild explains damage, but not an invariant.
+      shown = shown instanceof InvariantError ? shown : error;
     }
   }
-  return decide((orderId) => orders.rebuild(orderId));
+  throw shown;
 }
-
-/** Whether the record is damaged. A record of another program version is not: that version may return at any time. */
-const isDamage = (error: unknown): boolean => error instanceof UnreadableRecordError && error.newerUntil === undefined;

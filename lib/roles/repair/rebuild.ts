@@ -10,11 +10,14 @@ import { type Instance, type JournalEntry, journal, type SalvagedTail, type Stor
 import { storedJournal } from '#roles/scheduler/step-report';
 import type { Loaded } from '#roles/scheduler/types';
 
-/** Returns the journal of an order whose instance cannot be read: its pages, and the readable entries of the tail. */
+/**
+ * Returns the journal of an order whose instance cannot be read: its pages, and the readable entries of the tail. `last`: the number of the
+ * newest line, if the instance still tells it.
+ */
 export function salvagedJournal(
   { blob }: Pick<StateRecord, 'blob'>,
   pages: readonly Page[],
-): { readonly entries: readonly StoredEntry[]; readonly whole: boolean } {
+): { readonly entries: readonly StoredEntry[]; readonly whole: boolean; readonly last: number | undefined } {
   const paged = storedJournal(pages, []);
   const tail = salvagedTail(blob);
   const first = numberOfFirst(tail, paged);
@@ -22,7 +25,7 @@ export function salvagedJournal(
     [paged as unknown as Page],
     tail.entries.map((entry, index): StoredEntry => ({ ...entry, seq: first + index })),
   );
-  return { entries, whole: tail.whole && entries.every(({ seq }, index) => seq === index + 1) };
+  return { entries, whole: tail.whole && entries.every(({ seq }, index) => seq === index + 1), last: tail.seq };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '#ports/errors';
+import { InvariantError, isDamage, StoreUnavailableError } from '#ports/errors';
 import { delayMaxMs, type Outgoing } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
 import { keepWhileLocked } from './inbox.ts';
@@ -37,8 +37,20 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
   const { queues, clock, telemetry } = options;
   const { hostId } = settings;
 
-  async function acceptOnce(...[orderId, incoming, again]: Parameters<Accept>): Promise<Accepted> {
-    const loaded = await orders.load(orderId);
+  /** Accepts the messages. If the instance cannot be read or is inconsistent, it is rebuilt from the journal first (F-160). */
+  async function acceptOnce(...accepted: Parameters<Accept>): Promise<Accepted> {
+    try {
+      return await acceptFor(orders.load, ...accepted);
+    } catch (error) {
+      if (!isDamage(error) && !(error instanceof InvariantError)) throw error;
+      return await acceptFor(orders.refold, ...accepted).catch((second) => {
+        throw error instanceof InvariantError && isDamage(second) ? error : second;
+      });
+    }
+  }
+
+  async function acceptFor(read: Orders['load'], ...[orderId, incoming, again]: Parameters<Accept>): Promise<Accepted> {
+    const loaded = await read(orderId);
     if (!loaded) {
       telemetry.count('unknownOrder', incoming.length);
       return { outcome: 'written' };
@@ -53,7 +65,9 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
       await requeue(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
       return { outcome: 'written' };
     }
-    if (isUnsent(loaded.record)) await writer.sendAgain?.(loaded);
+    // The write of a rebuilt instance names other messages as its cause, so a redelivered one is answered before it.
+    const isSentFirst = isUnsent(loaded.record) || (loaded.rebuilt === true && isLastWrite(loaded, incoming));
+    if (isSentFirst) await writer.sendAgain?.(loaded);
     const planned = await orders.planOf(loaded, incoming, now);
     countIgnored(telemetry, orderId, incoming, planned);
     const alive = Object.keys(loaded.instance.state.activities).length;
@@ -73,9 +87,7 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
   ): Promise<'written' | 'lost'> {
     const { record } = loaded;
     if (planned) return writer.save(loaded, planned, { replan: (byteBudget) => orders.planOf(loaded, incoming, now, byteBudget) });
-    // The last write applied one of these messages, and its host may have crashed before it sent the requests.
-    const isLastWrite = writer.sendAgain !== undefined && incoming.some(({ id }) => record.lastBy.includes(id));
-    if (isLastWrite) await writer.sendAgain?.(loaded);
+    if (writer.sendAgain && isLastWrite(loaded, incoming)) await writer.sendAgain(loaded);
     else if (isUnsent(record)) return writer.restoreDeadline(loaded, now);
     else if (record.outbox.length > 0) return writer.save(loaded, unchanged(loaded, now, settings));
     return 'written';
@@ -97,6 +109,9 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
     }
   };
 }
+
+/** Whether the last write applied one of these messages. Its host may have crashed before it sent the requests. */
+const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean => incoming.some(({ id }) => record.lastBy.includes(id));
 
 function countIgnored(telemetry: Telemetry, orderId: string, incoming: readonly Incoming[], planned: PlannedWrite | undefined): void {
   for (const each of incoming) {

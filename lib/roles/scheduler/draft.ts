@@ -32,7 +32,7 @@ export interface Draft {
   readonly wakeUps: readonly string[];
   /** The person whose decision this transition carries out. */
   readonly decidedBy?: PersonsDecision;
-  /** Whether the order must be written. */
+  /** Whether the order must be written. A rebuilt instance is, even if the messages change nothing. */
   readonly changed: boolean;
   /** The page that must be read before the next event can be applied. */
   readonly needs?: NeedsPage['needs'];
@@ -60,8 +60,8 @@ export interface Diagnosis {
 }
 
 export const newDraft = (loaded: Loaded, now: number, settings: Settings): Draft => {
-  const { record, instance } = loaded;
-  return { loaded, now, settings, record, instance, commands: [], outbox: [], taken: [], wakeUps: [], changed: false };
+  const { record, instance, rebuilt: changed = false } = loaded;
+  return { loaded, now, settings, record, instance, commands: [], outbox: [], taken: [], wakeUps: [], changed };
 };
 
 /** Changes attributes of the record. */

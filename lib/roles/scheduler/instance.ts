@@ -61,9 +61,9 @@ export type OrderFact =
   | Extract<RuleFact, { type: 'RuleEventForgotten' }>
   /**
    * An unreadable instance was rebuilt from the journal. `whole`: the journal was complete. `exact`: the order goes on as if nothing had
-   * happened; else it can be undone or ended.
+   * happened; else it can be undone or ended. `by`: the person who asked for it, and why.
    */
-  | { readonly type: 'InstanceRebuilt'; readonly whole: boolean; readonly exact?: true }
+  | { readonly type: 'InstanceRebuilt'; readonly whole: boolean; readonly exact?: true; readonly by?: string; readonly reason?: string }
   /** A write changed the instance without any other line. */
   | { readonly type: 'StateChanged' };
 

@@ -7,6 +7,7 @@ import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { InvariantError, UnreadableRecordError } from '#ports/errors';
 import type { Store } from '#ports/store';
+import { refolded, withRebuilt } from '#roles/repair/exact';
 import { rebuild } from '#roles/repair/rebuild';
 import { loadOrder, programFor } from './load.ts';
 import { undoPageOf } from './paging.ts';
@@ -33,6 +34,11 @@ export interface Found {
 export interface Orders {
   /** Resolves to undefined if the order does not exist. Rejects with UnreadableRecordError. */
   load(orderId: string): Promise<Loaded | undefined>;
+  /**
+   * Rebuilds an order exactly from its journal, if the instance cannot be read. Rejects with UnreadableRecordError if the journal does not
+   * tell how the order stood. `asked`: the person who wants it.
+   */
+  refold(orderId: string, asked?: { readonly by: string; readonly reason: string }): Promise<Loaded | undefined>;
   /** Rebuilds an order from its journal, so that it can be undone although its instance cannot be read. */
   rebuild(orderId: string): Promise<Found | undefined>;
   /** Returns the constraints of the app and of people that a plan would violate. */
@@ -42,14 +48,29 @@ export interface Orders {
 }
 
 export function createOrders({ store, clock, definitions, settings, rules }: OrdersOptions): Orders {
+  async function withPages(orderId: string) {
+    const found = await store.load(orderId);
+    if (!found) return undefined;
+    const { order, state: record } = found;
+    return { known: { program: programFor(orderId, record, definitions), order, record }, pages: await store.pages(orderId) };
+  }
+
   return {
     load: (orderId) => loadOrder(orderId, { store, definitions }),
-    async rebuild(orderId) {
-      const found = await store.load(orderId);
+    async refold(orderId, asked = undefined) {
+      const found = await withPages(orderId);
       if (!found) return undefined;
-      const { order, state } = found;
-      const program = programFor(orderId, state, definitions);
-      const { instance, problems: losses } = rebuild({ program, order, record: state }, await store.pages(orderId), clock.now());
+      const { known, pages } = found;
+      const result = known.record.processState === 'Processed' ? finished : refolded(known, pages);
+      if (!result.ok) throw new UnreadableRecordError(orderId, damaged(result.reason));
+      return { ...known, instance: withRebuilt(result.instance, asked ?? {}, clock.now()), rebuilt: true };
+    },
+    async rebuild(orderId) {
+      const found = await withPages(orderId);
+      if (!found) return undefined;
+      const { known, pages } = found;
+      const { program, order, record: state } = known;
+      const { instance, problems: losses } = rebuild(known, pages, clock.now());
       // Forces a new claim, so that replies to earlier requests do not count.
       const processState = state.processState === 'Processed' ? state.processState : 'Error';
       return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance, rebuilt: true }, losses };
@@ -75,6 +96,14 @@ export function createOrders({ store, clock, definitions, settings, rules }: Ord
     },
   };
 }
+
+const reasonCharactersMax = 500;
+
+/** Returns the reason of an error about an instance that its journal does not tell. */
+const damaged = (reason: string): string =>
+  `its instance is damaged and cannot be rebuilt: ${reason.slice(0, reasonCharactersMax).replace(/\.$/, '')}`;
+
+const finished = { ok: false, reason: 'The order is finished, so it is not rebuilt.' } as const;
 
 /** Plans one transition. Planning is pure, so any other error means that this order's instance is inconsistent. */
 function planWith(...[loaded, incoming, now, settings]: Parameters<typeof transition>): ReturnType<typeof transition> {
