@@ -97,7 +97,7 @@ describe('an order with an unreadable instance can still be compensated', () => 
       assert.equal(journal.filter(({ type }) => type === 'StepRequested').length, 3, 'nothing is requested again');
     });
 
-    test(`F-160 where its journal and what follows from its events differ, a person decides, and sees where (${how})`, async (context) => {
+    test(`F-160 when its events do not lead to what its journal recorded, a person decides, and sees the line (${how})`, async (context) => {
       const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId } = await damaged(desk, (blob) => withoutState(blob).replace(/"completeBy":\d+/, '"completeBy":1'));
       const { fault, open } = await desk.state(orderId);
@@ -176,6 +176,19 @@ describe('an order with an unreadable instance can still be compensated', () => 
     await assert.rejects(instruct(desk, orderId, 'compensate'), UnreadableRecordError);
     assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
     assert.ok((await journalOf(desk, orderId)).every(({ type }) => type !== 'InstanceRebuilt'));
+  });
+
+  test('F-160 when a message finds it lost and changes nothing, the rebuilt state is stored all the same', async (context) => {
+    const desk = openDesk(context, app);
+    const { orderId } = await shipping(desk);
+    const before = decodeInstance(await desk.state(orderId));
+    damage(desk, withoutState);
+    await wake(desk, orderId);
+    const { state, seq, tail } = decodeInstance(await desk.state(orderId));
+    assert.deepEqual(state, before.state);
+    assert.deepEqual([seq, tail.at(-1)?.type], [before.seq + 1, 'InstanceRebuilt']);
+    await wake(desk, orderId);
+    assert.equal(decodeInstance(await desk.state(orderId)).seq, seq, 'once');
   });
 
   test('F-160 when its record is readable but inconsistent, it is rebuilt the same way', async (context) => {

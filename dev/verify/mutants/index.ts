@@ -3,6 +3,7 @@ import { claims, moreClaims } from './claims.ts';
 import { entrance } from './entrance.ts';
 import { limits } from './limits.ts';
 import type { Mutant } from './mutant.ts';
+import { rebuilding } from './rebuilding.ts';
 import { moreReplies, replies } from './replies.ts';
 import { retention } from './retention.ts';
 import { moreSending, sending } from './sending.ts';
@@ -22,4 +23,5 @@ export const further: readonly Mutant[] = [
   ...moreCompensation,
   ...limits,
   ...retention,
+  ...rebuilding,
 ];

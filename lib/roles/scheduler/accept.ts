@@ -37,19 +37,7 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
   const { queues, clock, telemetry } = options;
   const { hostId } = settings;
 
-  /** Accepts the messages. If the instance cannot be read or is inconsistent, it is rebuilt from the journal first (F-160). */
-  async function acceptOnce(...accepted: Parameters<Accept>): Promise<Accepted> {
-    try {
-      return await acceptFor(orders.load, ...accepted);
-    } catch (error) {
-      if (!isDamage(error) && !(error instanceof InvariantError)) throw error;
-      return await acceptFor(orders.refold, ...accepted).catch((second) => {
-        throw error instanceof InvariantError && isDamage(second) ? error : second;
-      });
-    }
-  }
-
-  async function acceptFor(read: Orders['load'], ...[orderId, incoming, again]: Parameters<Accept>): Promise<Accepted> {
+  async function acceptOnce(read: Orders['load'], ...[orderId, incoming, again]: Parameters<Accept>): Promise<Accepted> {
     const loaded = await read(orderId);
     if (!loaded) {
       telemetry.count('unknownOrder', incoming.length);
@@ -101,13 +89,28 @@ export function createAccept(options: AcceptOptions, { orders, writer, settings 
   return async (orderId, incoming, again) => {
     for (let attempt = 1; ; attempt++) {
       if (attempt > 1) await clock.sleep(pauseMs(`${hostId}/${orderId}`, attempt));
-      const accepted = await acceptOnce(orderId, incoming, again).catch((error) => quarantineUnworkable(orderId, incoming, error, options));
+      const accepted = await onReadable(orders, (read) => acceptOnce(read, orderId, incoming, again)).catch((error) =>
+        quarantineUnworkable(orderId, incoming, error, options),
+      );
       if (accepted.outcome === 'written') return;
       const { outcome, alive } = accepted;
       if (outcome === 'throttled' || attempt === attemptsMax)
         return await requeue(again, postponedMs(`${hostId}/${orderId}/${clock.now()}`, alive));
     }
   };
+}
+
+/** Works on the order as it is stored. If it cannot be read or is inconsistent, works on the instance that its journal tells (F-160). */
+async function onReadable<T>({ load, refold }: Orders, work: (read: Orders['load']) => Promise<T>): Promise<T> {
+  try {
+    return await work(load);
+  } catch (error) {
+    if (!isDamage(error) && !(error instanceof InvariantError)) throw error;
+    return await work(refold).catch((second) => {
+      // The reason of a refused rebuild explains damage, but not an invariant.
+      throw error instanceof InvariantError && isDamage(second) ? error : second;
+    });
+  }
 }
 
 /** Whether the last write applied one of these messages. Its host may have crashed before it sent the requests. */

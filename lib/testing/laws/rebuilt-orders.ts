@@ -20,9 +20,14 @@ interface Readable {
   readonly isBegun: boolean;
   /** Whether its caller compensates it. */
   readonly isCompensatedByCaller: boolean;
+  /** Whether an earlier rebuild lost events, so that the order can be undone or ended, but not continue. */
+  readonly wasUndoneOnly: boolean;
 }
 
-/** A rebuilt order keeps each readable journal line, and records correctly whether lines were lost (X-48). */
+/**
+ * A rebuilt order keeps each readable journal line, and records correctly whether lines were lost (X-48). It continues if none was (F-160),
+ * and else does not.
+ */
 export function rebuiltOrders(): Law {
   const damaged = new Map<string, Readable>();
   return {
@@ -58,13 +63,17 @@ export function rebuiltOrders(): Law {
 
 function wrongIn(
   { orderId, caller, instance: { tail, state } }: Tracked,
-  { lines, last, whole, isFenced, isBegun, isCompensatedByCaller }: Readable,
+  { lines, last, whole, isFenced, isBegun, isCompensatedByCaller, wasUndoneOnly }: Readable,
 ): string | undefined {
   const rebuilt = tail.find((entry) => entry.type === 'InstanceRebuilt');
   // A process that had read the record before the damage wrote it whole.
   if (!rebuilt) return isFenced ? `order ${orderId} was damaged but continued without a rebuild` : undefined;
   if (rebuilt.whole !== whole)
     return `order ${orderId}: the rebuild recorded ${rebuilt.whole ? 'a whole' : 'an incomplete'} journal, which is wrong`;
+  // Until an inexact rebuild, the journal has every event of the order.
+  const isExact = rebuilt.exact === true;
+  if (isExact !== (whole && !wasUndoneOnly))
+    return `order ${orderId} has ${whole ? 'a whole' : 'an incomplete'} journal and was rebuilt ${isExact ? '' : 'in'}exactly`;
   const other = tail.find((line) => line.seq < rebuilt.seq && lines.get(line.seq) !== textOf(line));
   if (whole && isBegun && (state.called === true) !== (caller !== undefined)) return `order ${orderId}: the rebuild lost its caller`;
   if (whole && (state.compensatedByCaller === true) !== isCompensatedByCaller)
@@ -96,6 +105,7 @@ function readableIn({ state: { blob, epoch }, instance, journal }: Tracked, at: 
   const whole = at > end && entries === tail.length && at >= begin;
   const last = instance.seq - tail.length + entries;
   const lines = new Map(journal.map((line) => [line.seq, textOf(line)] as const));
-  const before = { isBegun: epoch > 0, isCompensatedByCaller: instance.state.compensatedByCaller === true };
+  const wasUndoneOnly = journal.some((line) => line.type === 'InstanceRebuilt' && line.exact !== true);
+  const before = { isBegun: epoch > 0, isCompensatedByCaller: instance.state.compensatedByCaller === true, wasUndoneOnly };
   return { lines, last, whole, isFenced: false, isRebuilt: false, ...before };
 }
