@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { withRuledUndos } from '#core/definition/ruled-undos';
 import { scopeNamed, type UndoPlan, undoPlan } from '#core/views/undo-plan';
 import { type StateRecord, subjectOf } from '#ports/records';
 import { rebuild } from '#roles/repair/rebuild';
@@ -24,14 +25,17 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
   const found = await visibleOrder(call);
   if (!found) return refuse('not-found');
   const { order, state: record } = found;
-  const program = api.definitions.programOf(record);
-  if (!program) return unknownVersion(record);
-  const path = scopeNamed(program, scope);
+  const defined = api.definitions.programOf(record);
+  if (!defined) return unknownVersion(record);
+  const path = scopeNamed(defined, scope);
   if (path === undefined) return noScope;
 
   await auditedRead(call, order.orderId);
-  const { journal, instance = rebuild({ program, order, record }, await api.store.pages(order.orderId), api.clock.now()).instance } =
-    await readJournal(api.store, record);
+  const {
+    journal,
+    instance = rebuild({ program: defined, order, record }, await api.store.pages(order.orderId), api.clock.now()).instance,
+  } = await readJournal(api.store, record);
+  const program = withRuledUndos(defined, instance.state);
   const done = stepsOf(program, journal, instance.state).filter(({ result }) => result === 'Succeeded');
   const plan = undoPlan(
     program,

@@ -2,6 +2,7 @@ import { definitionPath, idempotencyKeyOf } from '#core/data/ids';
 import type { Json } from '#core/data/json';
 import type { Amended } from '#core/data/state';
 import type { Program } from '#core/definition/program';
+import { withRuledUndos } from '#core/definition/ruled-undos';
 import { withoutSealed } from '#core/definition/sealed';
 import { withoutTexts } from '#core/definition/secrets';
 import { workflowRef } from '#core/definition/workflow-ref';
@@ -24,8 +25,9 @@ export async function readOrder(
   { order, state }: { readonly order: OrderRecord; readonly state: StateRecord },
   isForOperators: boolean,
 ): Promise<ReadOrder> {
-  const program = api.definitions.programOf(state);
+  const defined = api.definitions.programOf(state);
   const { journal, instance } = await readJournal(api.store, state);
+  const program = defined && instance ? withRuledUndos(defined, instance.state) : defined;
   const endBy = instance?.state.endBy;
   if (!program) return { program, endBy, followed: [], explanation: isForOperators ? missingText(state) : null, output: undefined };
 

@@ -2,6 +2,7 @@ import type { Event } from '#core/data/event';
 import type { State } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
 import type { Program } from '#core/definition/program';
+import { withRuledUndos } from '#core/definition/ruled-undos';
 import { blockForReport, blockOrContinue, exhaust, overdue } from '#core/engine/blocking';
 import { markCompensated } from '#core/engine/compensation';
 import { carryOutAt, carryOutDecision } from '#core/engine/decisions';
@@ -12,6 +13,7 @@ import { countLate, forgetLate } from '#core/engine/lateness';
 import { reclaim, repeatWhere, wakeAll } from '#core/engine/repetition';
 import { extend, reply } from '#core/engine/reply';
 import { endFromOutside, resubmit, resume } from '#core/engine/resumption';
+import { ruleUndos } from '#core/engine/ruled-undos';
 import { signal } from '#core/engine/signal';
 import { beginStandstill, endStandstill, restoreTimes, suspend } from '#core/engine/suspension';
 import type { Inputs, Subject, Transition } from '#core/engine/transition';
@@ -26,7 +28,7 @@ export type { Inputs, Subject, Transition } from '#core/engine/transition';
  * fault. A repeated or late event returns the same state object, without commands or facts.
  */
 export function advance(program: Program, subject: Subject, state: State, event: Event, inputs: Inputs = {}): Transition {
-  const builder = new TransitionBuilder(program, subject, state, event, inputs);
+  const builder = new TransitionBuilder(withRuledUndos(program, state), subject, state, event, inputs);
   applyEvent(builder, event);
   runJobs(builder);
   if (builder.blockingPath() !== undefined) blockOrContinue(builder);
@@ -75,6 +77,8 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
       return state.phase === 'closed' ? undefined : terminate(builder);
     case 'handlerEnded':
       return isOpen(state) ? afterHandler(builder, event) : undefined;
+    case 'undosRuled':
+      return state.phase === 'closed' ? undefined : ruleUndos(builder, event.undos);
     case 'decided':
       return decided(builder, event);
     case 'suspended':

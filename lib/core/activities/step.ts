@@ -1,6 +1,7 @@
 import { problems } from '#core/checks/step-problems';
 import { engineFault, engineFaults, type Fault, type FaultDetails } from '#core/data/fault';
 import type { Json } from '#core/data/json';
+import type { RuledUndo } from '#core/data/state';
 import { awaitsReply, type StepMemo, type StepState } from '#core/data/step-state';
 import type { ActivityBase, Template } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
@@ -48,6 +49,8 @@ export interface Expectation {
 }
 
 export interface Step extends RemoteStep {
+  /** A rule has given this undo to its step: the rule's condition and input are evaluated instead of `input`. No definition has it. */
+  readonly ruled?: RuledUndo;
   readonly activity: 'step';
 }
 

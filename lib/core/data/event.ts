@@ -2,6 +2,7 @@ import type { OrderInstruction } from '#core/instructions/index';
 import type { PastActivity } from '#core/instructions/past';
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
+import type { State } from './state.ts';
 
 /** The reply of an agent to one attempt. */
 export type StepReply =
@@ -82,6 +83,8 @@ export type Event = EventBase &
     | { readonly type: 'compensatedByCaller' }
     /** The order that handles an exception has ended, and a rule has said how this one goes on then. */
     | { readonly type: 'handlerEnded'; readonly place: string; readonly next: AfterHandler }
+    /** The rules of compensation for the order have changed. */
+    | { readonly type: 'undosRuled'; readonly undos: NonNullable<State['ruledUndos']> }
     /**
      * A rule decided about the order. The decision is complete, so that a replay needs no rules. `path`: the step of an event that is no
      * exception.

@@ -72,6 +72,17 @@ export interface UndoEntry {
   readonly from?: number;
 }
 
+/** A rule of compensation: it gives an undo to a step that has none in the definition (F-104). */
+export interface RuledUndo {
+  readonly rule: { readonly id: string; readonly version: number };
+  /** An expression of the rule. If it is false when the step closes, the step has no undo. */
+  readonly condition?: string;
+  readonly agent: string;
+  readonly operation: string;
+  /** A template of the rule. It is filled when the step closes. */
+  readonly input: Json;
+}
+
 /** The part of the undo list outside of the state. Pages have rising numbers, and each page names the next older one. */
 export interface PagedUndo {
   /** The newest page. */
@@ -180,6 +191,8 @@ export interface State {
   readonly pagedUndo?: PagedUndo;
   /** The results of steps inside a running retry, by path. */
   readonly memos?: { readonly [path: string]: StepMemo };
+  /** The undos that rules give to steps, by the path in the definition. They are part of the state, so that a replay needs no rules. */
+  readonly ruledUndos?: { readonly [step: string]: RuledUndo };
   /** The activities that are closed as soon as it is their turn, by path. */
   readonly skips?: { readonly [path: string]: Skip };
   /** The inputs that a person gave in place of those of the definition, by the path of the step. */

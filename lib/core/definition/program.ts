@@ -1,6 +1,6 @@
 import { type ActivityType, answersLater, behaviorOf, localOf, stepOf } from '#core/activities/index';
 import { engineFault, engineFaults, shortType } from '#core/data/fault';
-import { definitionPath, undoPathOf } from '#core/data/ids';
+import { definitionPath, isUndoPath, undonePath, undoPathOf } from '#core/data/ids';
 import { isObject, type Json } from '#core/data/json';
 import type { ActivityState, State } from '#core/data/state';
 import type { StepState } from '#core/data/step-state';
@@ -95,9 +95,17 @@ export const assignedIn = (node: Activity): readonly string[] => [
 
 /** Returns the node at a path of an instance, in which loops have an index: `order/items[3]/pack`. */
 export const nodeAt = (program: Program, path: string): Activity => {
-  const node = program.nodes.get(definitionPath(path));
+  const node = program.nodes.get(definitionPath(path)) ?? ruledUndoAt(program, path);
   if (!node) throw new Error(`The workflow ${program.definition.name} has no activity at ${path}.`);
   return node;
+};
+
+/** Stands for the undo that a rule has given to a step of one order, for readers that know the definition alone. */
+const someRuledUndo = { activity: 'step', name: 'undo', agent: '', operation: '', input: null } as const;
+
+const ruledUndoAt = ({ nodes }: Program, path: string): Activity | undefined => {
+  const step = isUndoPath(path) ? nodes.get(definitionPath(undonePath(path))) : undefined;
+  return step && isRemote(step) ? someRuledUndo : undefined;
 };
 
 /** Returns the local state of the open step or call at a path. Undefined if there is none, or if it failed before it could start. */

@@ -164,9 +164,11 @@ export function restartedAfterReplacing(builder: TransitionBuilder, path: string
 /** Undoes a step that turned out to be done after its cancellation. The step stays open until it is undone. */
 export function undoLate(builder: TransitionBuilder, path: string, local: StepState, output: Json): void {
   noteDone(builder, path, local, output);
-  builder.setStep(path, { ...local, mode: 'cancel', phase: 'undoing' });
   const entry = builder.state.undo?.find((each) => each.path === path);
-  if (entry) undo(builder, entry, path);
+  // The rule that would have undone the step does not want to.
+  if (!entry) return restartedAfterReplacing(builder, path) ? undefined : close(builder, path, { result: 'Canceled' });
+  builder.setStep(path, { ...local, mode: 'cancel', phase: 'undoing' });
+  undo(builder, entry, path);
 }
 
 /** Returns the steps whose undo keeps failing, or whose outcome cannot be confirmed. */

@@ -1,10 +1,14 @@
+import { outputVariable } from '#core/data/child-order';
 import { firstGenerationOf, undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
-import type { UndoEntry } from '#core/data/state';
+import type { RuledUndo, UndoEntry } from '#core/data/state';
 import type { StepMemo, StepState } from '#core/data/step-state';
-import { isRemote } from '#core/definition/definition';
+import { type Activity, isRemote } from '#core/definition/definition';
+import type { Scope } from '#core/definition/expression';
 import { fingerprint } from '#core/definition/fingerprint';
 import { fill, inputOf, partRead, scopeOf } from '#core/definition/program';
+import type { RuleScope } from '#core/rules/language';
+import { ruledInput } from '#core/rules/ruled-undo';
 import { possibleUntil } from './confirmation.ts';
 import { isRetried, withMemo } from './memory.ts';
 import type { TransitionBuilder } from './transition-builder.ts';
@@ -18,9 +22,15 @@ export function noteDone(builder: TransitionBuilder, path: string, { generation,
     recordMemo(builder, path, { generation, attempt, outcome: 'done', ...inputHash, ...(output === undefined ? {} : { output }) });
   }
   const input = undoInput(builder, path, output ?? null);
-  if (input === undefined) return;
+  if (input === undefined) return forget(builder, path);
   const others = (builder.state.undo ?? []).filter((entry) => entry.path !== path);
   builder.set({ undo: [...others, { path, generation, ...input }] });
+}
+
+/** A rule gives the step no undo after all: its outcome need not be confirmed. */
+function forget(builder: TransitionBuilder, path: string): void {
+  const { undo = [] } = builder.state;
+  if (undo.some((entry) => entry.path === path)) builder.set({ undo: undo.filter((entry) => entry.path !== path) });
 }
 
 /** Records a composite that has an undo. It is undone as a whole, so the undo entries of its parts are dropped. */
@@ -55,8 +65,7 @@ export function noteUnknown(builder: TransitionBuilder, path: string, local: Ste
 /** Records that the step was definitely not done. A later run of it is a new effect. */
 export function noteRefused(builder: TransitionBuilder, path: string, { generation, attempt }: StepState): void {
   recordMemo(builder, path, { generation, attempt, outcome: 'refused' });
-  const { undo = [] } = builder.state;
-  if (undo.some((entry) => entry.path === path)) builder.set({ undo: undo.filter((entry) => entry.path !== path) });
+  forget(builder, path);
 }
 
 const recordMemo = (builder: TransitionBuilder, path: string, memo: StepMemo): void =>
@@ -75,8 +84,28 @@ export function undoInput(builder: TransitionBuilder, path: string, output: Json
     ...scopeOf(builder.program, builder.subject, builder.state, path),
     ...builder.state.undo?.find((each) => each.path === path)?.reads,
   };
+  const ruled = ruledUndoOf(node);
+  if (ruled) return ruledInput(ruled, ruleScope(builder, path, scope, output));
   const filled = fill(node.undo.input, { ...scope, steps: { ...scope.steps, [node.name]: output } });
   return filled.ok ? { input: filled.value } : { fault: filled.fault };
+}
+
+/** Returns the rule that has given an activity its undo; undefined if the definition has. */
+const ruledUndoOf = ({ undo }: Activity): RuledUndo | undefined => (undo?.activity === 'step' ? undo.ruled : undefined);
+
+/** Returns what the rule of an undo may read: the step and its output, and what the definition keeps. */
+function ruleScope(builder: TransitionBuilder, path: string, { order, steps, vars = {} }: Scope, output: Json): RuleScope {
+  const node = builder.node(path);
+  const { [outputVariable]: _, ...variables } = vars;
+  const { agent, operation } = isRemote(node) ? node : { agent: '', operation: '' };
+  const attempts = builder.stepAt(path)?.attempt ?? 0;
+  return {
+    order,
+    outputs: { ...steps, [node.name]: output },
+    variables,
+    step: { path, name: node.name, agent, operation, status: 'Compensating', attempts, output },
+    at: new Date(builder.event.at).toISOString(),
+  };
 }
 
 /** Returns the values of other activities that an undo reads. When the outcome is known, they may have changed or be gone. */

@@ -77,7 +77,8 @@ class Deciding {
   }
 
   private isAbout({ rule, patterns }: CompiledRule): boolean {
-    const { event } = this.situation;
+    const { event, undosAreRuled } = this.situation;
+    if (undosAreRuled && rule.action.kind === 'compensate-with') return false;
     return isOrderOf(this.situation, rule) && isOfObject(event, rule) && patterns.some((pattern) => isOfPattern(event, pattern));
   }
 

@@ -30,6 +30,8 @@ export interface Situation {
   readonly workflow: { readonly name: string; readonly version: number };
   readonly event: RuleEvent;
   readonly values: Omit<RuleScope, 'at'>;
+  /** The rules of compensation in force have been asked when their steps closed. */
+  readonly undosAreRuled?: true;
 }
 
 /** An action with its values. It is plain JSON, so that the journal keeps it and a replay needs no rules. */

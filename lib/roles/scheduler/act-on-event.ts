@@ -13,9 +13,7 @@ export function actOnEvent(draft: Draft, { event, path }: Happened, decision: De
   const { ruleId, version, action } = decision;
   const place = action.kind === 'replace-input' ? action.path : path;
   const refusal =
-    action.kind === 'handle' || action.kind === 'compensate-with'
-      ? `${action.kind} needs an exception, and this event is none.`
-      : refusalOf(draft, asReported(place), action);
+    action.kind === 'handle' ? `${action.kind} needs an exception, and this event is none.` : refusalOf(draft, asReported(place), action);
   if (refusal !== undefined) return acted(draft, { decision, path, eventId: event.id, action: failing(ruleId, refusal) });
   const noted = addFacts(draft, [{ type: 'RuleActed', ruleId, version, action }]);
   const watched = watch(noted, decision, place === undefined ? {} : { path: place });

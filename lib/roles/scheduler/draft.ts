@@ -4,6 +4,7 @@ import type { Event, EventContent } from '#core/data/event';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { type Json, type JsonObject, utf8Bytes } from '#core/data/json';
 import type { Blocked } from '#core/data/state';
+import { withRuledUndos } from '#core/definition/ruled-undos';
 import { mostLate } from '#core/engine/lateness';
 import type { ByteBudget } from '#core/engine/transition';
 import type { StatusKind } from '#ports/messages';
@@ -110,7 +111,9 @@ export function applyEvent(draft: Draft, event: EventContent): Draft {
   const { state, commands, facts, needs } = advance(program, subjectOf(order), before, happened, { pages, byteBudget });
   if (needs !== undefined) return { ...draft, needs };
   if (state === before && facts.length === 0) return draft;
-  const advanced: Draft = { ...draft, instance: { ...draft.instance, state }, changed: true };
+  // The rules of compensation belong to the program of the order.
+  const loaded = state.ruledUndos === before.ruledUndos ? draft.loaded : { ...draft.loaded, program: withRuledUndos(program, state) };
+  const advanced: Draft = { ...draft, loaded, instance: { ...draft.instance, state }, changed: true };
   const secrets = secretsOf(current(advanced));
   const shown = facts.map((fact) => redactedFact(program, fact, secrets));
   const journaled = recordEvent(addFacts(advanced, shown), { event, before, facts: shown, budget: byteBudget });

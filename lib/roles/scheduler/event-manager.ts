@@ -8,6 +8,7 @@ import { noteDecided } from './note-decided.ts';
 import { type AskedSoFar, eventsOf, type Happened, isAnyRuleAboutWrites, orderStateOf } from './rule-events.ts';
 import { asksAboutTimes, dueEvents, noteLate } from './rule-times.ts';
 import { valuesAt } from './rule-values.ts';
+import { noteDryUndos, noteRuledUndo } from './ruled-undos.ts';
 
 /** Most times that one write asks the rules about what the rules did in it. */
 const turnsMax = 12;
@@ -24,7 +25,7 @@ export function askAboutTimes(draft: Draft): Draft {
  * again.
  */
 export function askAboutWrite(draft: Draft): Draft {
-  let next = askRules(withoutTasksOfRules(draft));
+  let next = noteDryUndos(askRules(withoutTasksOfRules(draft)));
   const { rules } = next.settings;
   if (!rules || !isAnyRuleAboutWrites(rules, next.record.workflow.name)) return next;
   const { loaded } = draft;
@@ -56,8 +57,9 @@ function ask(draft: Draft, happened: Happened): Draft {
   if (needsJournal(draft, event.kind)) return { ...draft, needs: 'journal' };
   const ruled = draft.rulesRound === undefined ? event : { ...event, round: draft.rulesRound };
   const before = draft.instance.rules?.memory ?? {};
-  const decided = decide(rules, { orderId, workflow, event: ruled, values: valuesAt(draft, path) }, before);
-  const noted = noteDecided(draft, decided, event.id);
+  const situation = { orderId, workflow, event: ruled, values: valuesAt(draft, path), undosAreRuled: true } as const;
+  const decided = decide(rules, situation, before);
+  const noted = noteDecided(noteRuledUndo(draft, happened), decided, event.id);
   const main = decided.decisions.find(({ mode, action }) => mode === 'enforce' && action.kind !== 'announce');
   return main ? actOnEvent(noted, happened, main) : noted;
 }

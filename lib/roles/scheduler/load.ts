@@ -1,4 +1,5 @@
 import type { Program } from '#core/definition/program';
+import { withRuledUndos } from '#core/definition/ruled-undos';
 import { workflowRef } from '#core/definition/workflow-ref';
 import type { Definitions } from '#ports/definitions';
 import { rolloutMs, UnreadableRecordError } from '#ports/errors';
@@ -17,8 +18,9 @@ export interface LoadPorts {
 export async function loadOrder(orderId: string, { store, definitions }: LoadPorts): Promise<Loaded | undefined> {
   const found = await store.load(orderId);
   if (!found) return undefined;
-  const program = programFor(orderId, found.state, definitions);
-  return { program, order: found.order, record: found.state, instance: decodeInstance(found.state) };
+  const instance = decodeInstance(found.state);
+  const program = withRuledUndos(programFor(orderId, found.state, definitions), instance.state);
+  return { program, order: found.order, record: found.state, instance };
 }
 
 /** Returns the program of an order; throws UnreadableRecordError if the app lacks it, or has another one under its version. */

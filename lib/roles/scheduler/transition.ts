@@ -11,6 +11,7 @@ import { afterStandstill } from './order-lock.ts';
 import { plannedWrite } from './planned-write.ts';
 import { journalVersion } from './recorded-events.ts';
 import { noteRuleTimes } from './rule-times.ts';
+import { ruleUndos } from './ruled-undos.ts';
 import { blockLikeRecord, requestOverdue, takeNotes, wake } from './supervisor-notes.ts';
 import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
 
@@ -21,7 +22,7 @@ export function transition(
   now: number,
   settings: Settings,
 ): PlannedWrite | NeedsPage | undefined {
-  const upToDate = blockLikeRecord(takeNotes(afterStandstill(newDraft(loaded, now, settings))));
+  const upToDate = ruleUndos(blockLikeRecord(takeNotes(afterStandstill(newDraft(loaded, now, settings)))));
   const applied = askAboutTimes(incoming.reduce(applyMessage, upToDate));
   const draft = noteRuleTimes(askAboutWrite(wake(requestOverdue(applied))));
   if (draft.needs !== undefined) return { needs: draft.needs };
@@ -35,7 +36,7 @@ export type Beginning = 'now' | 'later' | 'never';
 export function newTransition(loaded: Loaded, begin: Beginning, now: number, settings: Settings): PlannedWrite {
   const workflow = workflowRef(loaded.order.workflow);
   const submitted = addFacts(newDraft(loaded, now, settings), [{ type: 'OrderSubmitted', workflow, v: journalVersion }]);
-  const received = sendStatus(submitted, 'received');
+  const received = ruleUndos(sendStatus(submitted, 'received'));
   const begun = begin === 'now' ? claim(received) : received;
   const draft = begin === 'never' ? applyEvent(received, { type: 'canceled', outcome: 'canceled' }) : begun;
   return plannedWrite(noteRuleTimes(askAboutWrite(draft)));
