@@ -268,4 +268,27 @@ describe('another order handles an exception', () => {
     await play.ok('handler order/rescue');
     assert.partialDeepStrictEqual(await desk.state(orderId), { processState: 'Processing', suspended: false });
   });
+
+  test('F-125: an event that is no exception becomes one, and another order handles it', async (context) => {
+    const desk = openDesk(context, app);
+    const action = { kind: 'handle', workflow: 'rescue', control: 'ready' } as const;
+    const late = rule({ id: 'late', event: { kind: 'step-late' }, object: { workflow: 'buy' }, action });
+    await desk.system.rules.put(late, { by: 'ada', reason: 'a test', expected: undefined });
+    const orderId = await submitted(desk);
+    const play = new Play(desk, orderId);
+    await play.requests();
+    await play.ok('order/reserve');
+    await desk.clock.advance(31_000);
+    await timePasses(desk.clock, desk.supervisor.pass());
+    await desk.deliver('wake-ups');
+    await play.requests();
+    assert.equal((await desk.state(orderId)).suspended, true);
+    assert.partialDeepStrictEqual(await exceptionOf(exceptionIdOf(orderId, 1), desk.store), {
+      type: 'EventHandled',
+      step: 'order/charge',
+      handling: { by: 'rule', id: 'late', control: 'ready' },
+    });
+    await play.ok('handler order/rescue');
+    assert.deepEqual(play.lines.slice(-2), ['-> order/charge attempt 2', '== Processing']);
+  });
 });

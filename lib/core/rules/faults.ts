@@ -8,6 +8,8 @@ export const ruleFaults = {
   stopped: 'Engine/RuleStopped',
   /** A rule asks for a task, although nothing has failed. */
   asked: 'Engine/RuleAsked',
+  /** A rule has another order handle an event that is no exception: a late step, the age of the order, a signal. */
+  handed: 'Engine/EventHandled',
 } as const;
 
 /** Returns the fault of a rule whose condition or value cannot be evaluated (F-141). */
@@ -15,6 +17,17 @@ export const ruleFailed = (ruleId: string, reason: string): Fault => engineFault
 
 export const ruleStopped = (ruleId: string, reason: string): Fault =>
   engineFault(ruleFaults.stopped, `The rule ${ruleId} acts no more on this order: ${reason}`);
+
+/** Returns the exception that an event becomes when a rule has another order handle it. */
+export const handedFault = (ruleId: string, kind: string, type: string | undefined, source: string | undefined): Fault =>
+  engineFault(
+    ruleFaults.handed,
+    `The rule ${ruleId} has another order handle this event: ${type === undefined ? kind : `${kind} ${type}`}.`,
+    {
+      class: kind === 'signal' ? 'expected' : 'basic-failure',
+      ...(source === undefined ? {} : { source }),
+    },
+  );
 
 /** Returns the fault that the action `raise` of a rule gives an order. The rule declares it. */
 export const raisedFault = (type: string, message: string): Fault => ({ type, class: 'expected', permanent: true, message });

@@ -1,23 +1,38 @@
 import type { Fault } from '#core/data/fault';
 import type { Blocked } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
-import { ruleFailed } from '#core/rules/faults';
+import { handedFault, ruleFailed } from '#core/rules/faults';
 import type { DecidedAction, Decision } from '#core/rules/situation';
 import { instructed, refusalOf, wishesOf, withTask } from './act-on-exception.ts';
 import { addFacts, applyEvent, type Draft, lock, patchRecord } from './draft.ts';
+import { handleByRule } from './exception-manager.ts';
+import { handlerRefusal } from './handlers.ts';
 import type { Happened } from './rule-events.ts';
 import { watch } from './rule-watches.ts';
 
 /** Carries out the decision of a rule about an event that is no exception. */
 export function actOnEvent(draft: Draft, { event, path }: Happened, decision: Decision): Draft {
   const { ruleId, version, action } = decision;
+  if (action.kind === 'handle') return handed(draft, { event, ...(path === undefined ? {} : { path }) }, decision);
   const place = action.kind === 'replace-input' ? action.path : path;
-  const refusal =
-    action.kind === 'handle' ? `${action.kind} needs an exception, and this event is none.` : refusalOf(draft, asReported(place), action);
+  const refusal = refusalOf(draft, asReported(place), action);
   if (refusal !== undefined) return acted(draft, { decision, path, eventId: event.id, action: failing(ruleId, refusal) });
   const noted = addFacts(draft, [{ type: 'RuleActed', ruleId, version, action }]);
   const watched = watch(noted, decision, place === undefined ? {} : { path: place });
   return acted(watched, { decision, path: place, eventId: event.id, action });
+}
+
+/** Has another order handle the event: it becomes an exception of this order, which the rule handles at once. */
+function handed(draft: Draft, { event, path }: Happened, decision: Decision): Draft {
+  const { phase, ending } = draft.instance.state;
+  const fails = (why: string): Draft => acted(draft, { decision, path, eventId: event.id, action: failing(decision.ruleId, why) });
+  if (phase === 'closed' || ending) return draft;
+  if (phase !== 'running' || draft.record.suspended)
+    return fails('it cannot have another order handle an event of an order that is stopped.');
+  const refusal = handlerRefusal(draft);
+  if (refusal !== undefined) return fails(refusal);
+  const fault = handedFault(decision.ruleId, event.kind, event.type, path);
+  return handleByRule(applyEvent(draft, { type: 'reported', fault }), decision);
 }
 
 /** An action about a step that has not failed is checked like one about an exception from outside. */

@@ -7,7 +7,7 @@ import type { ExceptionRecord, Handling } from '#core/exceptions/exception';
 import { type Decided, decide } from '#core/rules/decide';
 import { ruleFaults } from '#core/rules/faults';
 import { isAnyOutputRead, isAnyRuleAbout } from '#core/rules/rule-set';
-import type { RuleEvent } from '#core/rules/situation';
+import type { Decision, RuleEvent } from '#core/rules/situation';
 import type { OpenCause } from '#ports/records';
 import { type Cause, exceptionFor, handledAtOnce, type TaskWishes } from '#roles/exceptions/causes';
 import { exceptionIdOf } from '#roles/exceptions/ids';
@@ -39,6 +39,18 @@ export function askRules(draft: Draft): Draft {
     origin = { round: managed.round, causedBy: found.exception.id };
   }
   return next;
+}
+
+/** Has the exception that stops the order handled as a rule has decided. No other rule is asked. */
+export function handleByRule(draft: Draft, decision: Decision): Draft {
+  const { blocked } = draft.instance.state;
+  if (!blocked) return draft;
+  const found = detect(draft, blocked, { round: 0 });
+  const { seq, fingerprint } = found.exception;
+  const asked = [{ id: decision.ruleId, version: decision.version, matched: true }];
+  const acted = actOnException(addFacts(draft, detectionOf(draft, found.cause, seq, asked)), { blocked, seq, fingerprint }, decision);
+  if (acted.how !== 'acted') return draft;
+  return handled(acted.draft, found, { by: 'rule', id: decision.ruleId, control: acted.control, at: draft.now });
 }
 
 /** The exception from which a rule raised the present one, and the number of such steps in a row. */

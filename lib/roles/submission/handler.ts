@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Json, JsonObject } from '#core/data/json';
+import type { JsonObject } from '#core/data/json';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { StateTooLargeError } from '#ports/errors';
@@ -12,6 +12,7 @@ import { exceptionIdOf } from '#roles/exceptions/ids';
 import { exceptionOf } from '#roles/exceptions/read';
 import { handledMessage } from '#roles/scheduler/handlers';
 import { decodeInstance, type RunningHandler } from '#roles/scheduler/instance';
+import { outputsIn } from '#roles/scheduler/rule-values';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import { inherited } from '#roles/secrets/order-key';
@@ -63,16 +64,6 @@ export async function beginHandlerOrder(orderId: string, seq: number, ports: Han
     await notBegun({ handler, order: parent.order }, error.message, ports);
   }
 }
-
-/** The newest output of each activity, by its name. */
-const outputsIn = (journal: ReturnType<typeof wholeJournal>): { readonly [name: string]: Json } =>
-  Object.fromEntries(
-    journal.flatMap((entry) =>
-      entry.type === 'ActivityClosed' && entry.output !== undefined
-        ? [[entry.path.slice(entry.path.lastIndexOf('/') + 1), entry.output] as const]
-        : [],
-    ),
-  );
 
 const versionOf = ({ handler: { workflow } }: Handled, { definitions }: HandlerPorts): number | undefined =>
   workflow.version ?? definitions.newest(workflow.name)?.definition.version;
