@@ -1,12 +1,11 @@
 import type { Fault } from '#core/data/fault';
 import { shortType } from '#core/data/fault';
 import { requestIdFrom } from '#core/data/ids';
-import { UnreadableRecordError } from '#ports/errors';
 import { timeText } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { salvagedJournal } from '#roles/repair/rebuild';
-import { decodeInstance, type Instance, type JournalEntry } from '#roles/scheduler/instance';
+import { type Instance, type JournalEntry, readableInstance } from '#roles/scheduler/instance';
 import { shownLine } from '#roles/scheduler/recorded-events';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Caller } from './authentication.ts';
@@ -33,15 +32,6 @@ export async function readJournal(
  */
 const withNotes = (journal: readonly JournalEntry[], { notes }: StateRecord): readonly JournalEntry[] =>
   notes.length === 0 ? journal : [...journal, ...notes.map((note, index) => ({ seq: (journal.at(-1)?.seq ?? 0) + index + 1, ...note }))];
-
-function readableInstance(state: StateRecord): Instance | undefined {
-  try {
-    return decodeInstance(state);
-  } catch (error) {
-    if (error instanceof UnreadableRecordError) return undefined;
-    throw error;
-  }
-}
 
 /** Returns one history entry with the fields that the caller's role may see. Its request id also occurs in messages and logs. */
 export function entryView(orderId: string, entry: JournalEntry, caller: Caller): { readonly [field: string]: unknown } {

@@ -71,7 +71,8 @@ const lockView = (head: StateHead) => ({
 const refusalOf = ({ outcome }: Locked): Refusal =>
   outcome === 'not-found' ? refuse('not-found') : conflict(['The order is finished: there is nothing to lock.']);
 
-async function orRefusal(call: Call<unknown, unknown, unknown>, work: () => Promise<Answer | Refusal>): Promise<Answer | Refusal> {
+/** Carries out a call that needs the order for itself. */
+export async function orRefusal(call: Call<unknown, unknown, unknown>, work: () => Promise<Answer | Refusal>): Promise<Answer | Refusal> {
   try {
     return await work();
   } catch (error) {

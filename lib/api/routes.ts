@@ -13,6 +13,7 @@ import { lockRoutes } from './lock-routes.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { overviewRoutes } from './overview-routes.ts';
 import { showPlan } from './plan.ts';
+import { rebuildRoute } from './rebuild.ts';
 import { json, type Route, route } from './route.ts';
 import { ruleRoutes } from './rule-routes.ts';
 import * as channels from './schemas/channels.ts';
@@ -256,6 +257,7 @@ export const routes: readonly Route[] = [
   }),
   ...clientRoutes,
   ...lockRoutes,
+  rebuildRoute,
   ...exceptionRoutes,
   ...taskRoutes,
   ...groupRoutes,

@@ -32,6 +32,7 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'POST /orders/{id}/cancel': { body: { reason: 'matrix' } },
   'POST /orders/{id}/signals/{name}': { body: {} },
   'POST /orders/{id}/exceptions': { headers: { 'idempotency-key': 'matrix' }, body: { type: 'Damaged', message: 'm' } },
+  'POST /orders/{id}/rebuild': { body: { reason: 'matrix', dryRun: true } },
   'POST /orders/{id}/erase': { body: { reason: 'matrix' } },
   'POST /orders/{id}/instructions': { body: { kind: 'resubmit', reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/dead-letters/bulk': { body: { filter: {}, action: 'discard', reason: 'matrix', dryRun: true } },

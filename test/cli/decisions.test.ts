@@ -46,6 +46,15 @@ describe('instructions at the command line', () => {
     }
   };
 
+  test('a rebuild without damage is refused, and its dry run compares the order with its journal (F-160)', async () => {
+    const orderId = await submitted();
+    await until(orderId, ({ steps }) => steps[1].result === 'Succeeded');
+    const looked = await system.redress(['order', 'rebuild', orderId, '--reason', 'a look', '--dry-run']);
+    assert.match(looked.out, /has \d+ journal lines\. The state can be read\. The journal tells the state\. Nothing was changed\./);
+    const refused = await system.redress(['order', 'rebuild', orderId, '--reason', 'a look']);
+    assert.deepEqual([refused.exitCode, refused.err.includes('there is nothing to rebuild')], [1, true], refused.err);
+  });
+
   test('a signal is typed or read from a file and sent once per key; then a question is answered', async () => {
     const orderId = await submitted();
     const file = join(system.folder, 'visa.json');

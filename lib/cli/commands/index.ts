@@ -37,6 +37,7 @@ import {
 import { orderList } from './order-list.ts';
 import { orderLock, orderUnlock } from './order-lock.ts';
 import { orderPlan } from './order-plan.ts';
+import { orderRebuild } from './order-rebuild.ts';
 import { orderResubmit } from './order-resubmit.ts';
 import { orderSignal } from './order-signal.ts';
 import { orderSubmit } from './order-submit.ts';
@@ -94,6 +95,7 @@ export const commands: readonly CliCommand[] = [
   orderSuspend,
   orderResume,
   orderLock,
+  orderRebuild,
   orderUnlock,
   workflowGraph,
   workflowFaults,

@@ -20,6 +20,10 @@ interface Ports {
   readonly peopleFor?: PeopleFor;
 }
 
+const types = ['RecordUnreadable', 'InvariantViolated', 'StateTooLarge'] as const;
+/** The faults of quarantined orders. */
+export const quarantineTypes: ReadonlySet<string> = new Set(types);
+
 /**
  * Moves one order to Error because it cannot be processed: its record is unreadable, or would become inconsistent. The
  * instance stays as it is, for inspection; other orders continue. Resolves to the order's state; to undefined when that
@@ -27,7 +31,7 @@ interface Ports {
  */
 export async function quarantine(
   orderId: string,
-  type: 'RecordUnreadable' | 'InvariantViolated' | 'StateTooLarge',
+  type: (typeof types)[number],
   reason: string,
   ports: Ports,
 ): Promise<ProcessState | 'lost' | undefined> {

@@ -195,6 +195,16 @@ export function decodeInstance(record: StateRecord): Instance {
   throw new UnreadableRecordError(record.orderId, 'its instance is damaged');
 }
 
+/** Returns the instance of a record; undefined if it is damaged. */
+export function readableInstance(record: StateRecord): Instance | undefined {
+  try {
+    return decodeInstance(record);
+  } catch (error) {
+    if (error instanceof UnreadableRecordError) return undefined;
+    throw error;
+  }
+}
+
 /** Numbers facts and appends them to the journal. */
 export function journal(instance: Instance, facts: readonly OrderFact[], at: number): Instance {
   if (facts.length === 0) return instance;

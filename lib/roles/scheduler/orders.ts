@@ -6,9 +6,12 @@ import { isAnyRuleAbout, type RuleSet } from '#core/rules/rule-set';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { InvariantError, UnreadableRecordError } from '#ports/errors';
+import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
-import { refolded, withRebuilt } from '#roles/repair/exact';
+import { type Refolded, refolded, withRebuilt } from '#roles/repair/exact';
+import { quarantineTypes } from '#roles/repair/quarantine';
 import { rebuild } from '#roles/repair/rebuild';
+import { type Instance, readableInstance } from './instance.ts';
 import { loadOrder, programFor } from './load.ts';
 import { undoPageOf } from './paging.ts';
 import { valuesAt } from './rule-values.ts';
@@ -30,15 +33,24 @@ export interface Found {
   readonly losses: readonly string[];
 }
 
+/** An order with what its journal tells. `stored`: its instance; undefined if it cannot be read. */
+export interface Examined {
+  readonly known: Omit<Loaded, 'instance'>;
+  readonly stored: Instance | undefined;
+  readonly refolded: Refolded;
+}
+
 /** Reads orders and plans their transitions. It writes nothing. */
 export interface Orders {
   /** Resolves to undefined if the order does not exist. Rejects with UnreadableRecordError. */
   load(orderId: string): Promise<Loaded | undefined>;
   /**
    * Rebuilds an order exactly from its journal, if the instance cannot be read. Rejects with UnreadableRecordError if the journal does not
-   * tell how the order stood. `asked`: the person who wants it.
+   * tell how the order stood. `asked`: the person who wants it. An order that is in Error only because it could not be read then goes on.
    */
   refold(orderId: string, asked?: { readonly by: string; readonly reason: string }): Promise<Loaded | undefined>;
+  /** Reads an order and folds its journal, whether its instance can be read or not. */
+  examine(orderId: string): Promise<Examined | undefined>;
   /** Rebuilds an order from its journal, so that it can be undone although its instance cannot be read. */
   rebuild(orderId: string): Promise<Found | undefined>;
   /** Returns the constraints of the app and of people that a plan would violate. */
@@ -63,7 +75,12 @@ export function createOrders({ store, clock, definitions, settings, rules }: Ord
       const { known, pages } = found;
       const result = known.record.processState === 'Processed' ? finished : refolded(known, pages);
       if (!result.ok) throw new UnreadableRecordError(orderId, damaged(result.reason));
-      return { ...known, instance: withRebuilt(result.instance, asked ?? {}, clock.now()), rebuilt: true };
+      const instance = withRebuilt(result.instance, asked ?? {}, clock.now());
+      return { ...known, record: asked ? freed(known.record, instance) : known.record, instance, rebuilt: true };
+    },
+    async examine(orderId) {
+      const found = await withPages(orderId);
+      return found && { known: found.known, stored: readableInstance(found.known.record), refolded: refolded(found.known, found.pages) };
     },
     async rebuild(orderId) {
       const found = await withPages(orderId);
@@ -95,6 +112,13 @@ export function createOrders({ store, clock, definitions, settings, rules }: Ord
       }
     },
   };
+}
+
+/** Returns the record of an order that can be read again: it is in Error no more if a quarantine was the only reason. */
+function freed(record: StateRecord, { state: { phase } }: Instance): StateRecord {
+  const wasQuarantined = record.processState === 'Error' && quarantineTypes.has(record.fault?.type ?? '');
+  if (!wasQuarantined || phase === 'blocked' || phase === 'closed') return record;
+  return { ...record, processState: record.lockedBy === null ? 'Pending' : 'Processing', fault: null };
 }
 
 const reasonCharactersMax = 500;

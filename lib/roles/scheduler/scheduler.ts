@@ -9,6 +9,7 @@ import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { createInstructing, type Instruct } from '#roles/operator/instruct';
 import { createLocking, type Locking } from '#roles/operator/locking';
+import { createRebuilding, type Rebuilding } from '#roles/operator/rebuilding';
 import type { Rules } from '#roles/rules/rules';
 import { type Accept, createAccept } from './accept.ts';
 import type { Pinned } from './instance.ts';
@@ -61,6 +62,7 @@ export interface Scheduler {
   ): ReturnType<Store['create']>;
   readonly instruct: Instruct;
   readonly locking: Locking;
+  readonly rebuild: Rebuilding;
 }
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
@@ -75,6 +77,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     accept: createAccept(options, { orders, writer, settings }),
     instruct: createInstructing(options, orders, writer),
     locking: createLocking(options, orders, writer),
+    rebuild: createRebuilding(options, orders, writer),
     async create(order, { claim, preventStart, ...pinned }) {
       const now = clock.now();
       const loaded = newOrder(definitions, order, pinned);

@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { State } from '#core/data/state';
 import type { StateRecord } from '#ports/records';
+import { differenceBetween } from '#roles/repair/compare';
 import { folded } from '#roles/repair/fold';
-import type { Instance } from '#roles/scheduler/instance';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on } from './law.ts';
 
@@ -27,17 +25,8 @@ function wrongIn({ order, program, state: record, instance, journal }: Tracked):
   if (!order || !program) return undefined;
   const result = folded({ program, order, record }, journal);
   if (!result.ok) return `it cannot be rebuilt. ${result.reason}`;
-  const [expected, found] = [comparable(instance), comparable(result.instance)];
-  // If all entries lie in pages, the stored state does not name the newest.
-  if (expected['newest'] === undefined && expected['entries'] === found['entries']) delete found['newest'];
-  const field = Object.keys({ ...expected, ...found }).find((name) => !isDeepStrictEqual(expected[name], found[name]));
-  return field && `the rebuilt ${field} is ${JSON.stringify(found[field])}, expected ${JSON.stringify(expected[field])}`;
-}
-
-/** Returns the parts of an instance that a rebuild restores. Where undo entries lie in pages, it restores them in the state. */
-function comparable({ state, tail: _, lastRequested: __, ...beside }: Instance): { [field: string]: unknown } {
-  const { undo = [], pagedUndo, activities, ...others } = state;
-  const unpaged = Object.entries(activities).map(([path, { above: ___, ...activity }]) => [path, activity] as const);
-  const entries = undo.length + (pagedUndo?.entries ?? 0);
-  return { ...beside, ...(others satisfies Partial<State>), activities: unpaged, entries, newest: undo.at(-1)?.path };
+  const difference = differenceBetween(instance, result.instance);
+  if (!difference) return undefined;
+  const { field, stored, rebuilt } = difference;
+  return `the rebuilt ${field} is ${JSON.stringify(rebuilt)}, expected ${JSON.stringify(stored)}`;
 }
