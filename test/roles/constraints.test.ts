@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Rule } from '#core/rules/rule';
 import type { Given } from '#roles/operator/instruction';
 import { rule } from '../support/rules.ts';
-import { journalOf, openDesk, submitted, timePasses } from './support.ts';
+import { failed, journalOf, openDesk, submitted, timePasses } from './support.ts';
 
 const vars = variables<{ total: number }>();
 const worker = defineAgent('worker', { pay: operation({ input: z.object({ total: z.number() }), output: z.unknown(), run: () => ({}) }) });
@@ -64,5 +64,21 @@ describe('an instruction that violates a constraint', () => {
       const { give, answer } = await assessed(context, more);
       assert.equal((await give(answer(101))).outcome, 'done');
     }
+  });
+
+  test('F-142, F-178: a constraint about a step reads its input, so a replaced input is refused, too', async (context) => {
+    const { desk, orderId, give, answer } = await assessed(context, {
+      object: { workflow: 'claim', step: 'order/pay' },
+      condition: 'step.input != null && step.input.total > 100.0',
+    });
+    const replace = { kind: 'replace-input', by: 'olga', reason: 'typo', path: 'order/pay' } as const;
+    const isRefused = async (total: number) =>
+      assert.partialDeepStrictEqual(await give({ ...replace, input: { total } }), { refusals: [{ code: 'constraint' }] });
+    await isRefused(101);
+    assert.equal((await give(answer(50))).outcome, 'done');
+    await desk.answer(await desk.request(), failed('Closed'));
+    await isRefused(102);
+    assert.equal((await desk.state(orderId)).processState, 'Error');
+    assert.equal((await give({ ...replace, input: { total: 90 } })).outcome, 'done');
   });
 });

@@ -103,7 +103,7 @@ function readableNames(rule: Rule): readonly string[] {
   const kinds = patternsOf(rule).map(({ kind }) => kind);
   return [
     ...(kinds.every((kind) => kind === 'exception') ? ['exception'] : []),
-    ...(kinds.every((kind) => stepKinds.has(kind)) ? ['step'] : []),
+    ...(kinds.every((kind) => stepKinds.has(kind) || (kind === 'data' && rule.object?.step !== undefined)) ? ['step'] : []),
     'at',
     ...(rule.object?.workflow === undefined ? ['has(order.…)'] : ['order', 'outputs', 'variables']),
   ];
@@ -206,6 +206,8 @@ const step = objectOf({
   status: { kind: 'string', among: ['Initialized', 'Executing', 'Canceling', 'Faulting', 'Compensating', 'Closed'] },
   attempts: { kind: 'number', whole: false },
   output: unknown,
+  /** Of a constraint: the input of the step, as the order has it now. */
+  input: unknown,
 });
 
 /** Returns the types of what a rule reads. Without a workflow the order's fields have any type. */

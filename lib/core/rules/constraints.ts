@@ -1,3 +1,4 @@
+import { withStep } from './decide.ts';
 import type { RuleScope } from './language.ts';
 import { isOrderOf } from './match.ts';
 import type { Rule } from './rule.ts';
@@ -17,13 +18,16 @@ interface Change {
 
 /** Returns the constraints in force that a change would violate, although the order did not violate them before (F-142, F-178). */
 export function violatedBy(set: RuleSet, order: Pick<Situation, 'orderId' | 'workflow'>, { before, after, at }: Change): readonly Rule[] {
-  const scopes = [before, after].map((values): RuleScope => ({ ...values, at: new Date(at).toISOString() }));
+  const scopesOf = (rule: Rule): readonly RuleScope[] =>
+    [before, after].map(({ steps, ...values }) =>
+      withStep({ ...values, at: new Date(at).toISOString() }, { ...values, ...(steps ? { steps } : {}) }, rule),
+    );
   return rulesAbout(set, 'data', order.workflow.name)
     .filter(({ rule }) => rule.mode === 'enforce' && forbidding.has(rule.action.kind))
     .filter((each) => isOrderOf({ ...order } as Situation, each.rule) && isFit(set, each, order.workflow))
-    .filter(({ condition }) => {
+    .filter(({ condition, rule }) => {
       if (!condition?.ok) return false;
-      const [was, is] = scopes.map((scope) => condition.expression.evaluate(scope));
+      const [was, is] = scopesOf(rule).map((scope) => condition.expression.evaluate(scope));
       return is?.ok === true && is.value === true && !(was?.ok === true && was.value === true);
     })
     .map(({ rule }) => rule);

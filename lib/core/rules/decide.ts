@@ -56,7 +56,8 @@ class Deciding {
     this.set = set;
     this.situation = situation;
     this.memory = memory;
-    this.scope = { ...situation.values, at: new Date(situation.event.at).toISOString() };
+    const { steps: _, ...values } = situation.values;
+    this.scope = { ...values, at: new Date(situation.event.at).toISOString() };
   }
 
   ask(rules: readonly CompiledRule[]): Decided {
@@ -148,7 +149,7 @@ class Deciding {
 
   /** Evaluates the condition. `known`: a constraint that was violated before this write already, or failed then. */
   private holds({ rule, patterns, condition }: CompiledRule): boolean | 'known' | { readonly reason: string } {
-    const value = condition === undefined ? true : this.valueOf(condition);
+    const value = condition === undefined ? true : this.valueOf(condition, rule);
     if (this.situation.event.kind !== 'data' || !patterns.some(({ kind }) => kind === 'data')) return value;
     const key = keyOf(rule.id, rule.version);
     const before = this.memory.holds?.[key];
@@ -157,9 +158,9 @@ class Deciding {
     return now !== undefined && now === before ? 'known' : value;
   }
 
-  private valueOf(condition: CompiledRule['condition'] & {}): boolean | { readonly reason: string } {
+  private valueOf(condition: CompiledRule['condition'] & {}, rule: Rule): boolean | { readonly reason: string } {
     if (!condition.ok) return { reason: condition.message };
-    const result = condition.expression.evaluate(this.scope);
+    const result = condition.expression.evaluate(this.scopeOf(rule));
     if (!result.ok) return { reason: result.fault.message };
     if (typeof result.value === 'boolean') return result.value;
     return { reason: `its condition must be true or false, not ${JSON.stringify(result.value).slice(0, 100)}` };
@@ -179,12 +180,20 @@ class Deciding {
   }
 
   private acting(rule: Rule): Answer {
-    const action = fillAction(rule.action, this.scope, (this.situation.event.round ?? 0) + 1);
+    const action = fillAction(rule.action, this.scopeOf(rule), (this.situation.event.round ?? 0) + 1);
     if (action.ok && rule.mode === 'enforce') this.memory = countAction(this.memory, this.actedKey(rule.id));
     return { is: 'decided', action };
   }
 
+  private readonly scopeOf = (rule: Rule): RuleScope => withStep(this.scope, this.situation.values, rule);
+
   private readonly actedKey = (id: string): string => keyOf(id, this.situation.event.fingerprint ?? this.situation.event.kind);
+}
+
+/** A constraint about a step reads that step as it is now. */
+export function withStep(scope: RuleScope, { steps }: Situation['values'], { object }: Rule): RuleScope {
+  const step = object?.step === undefined ? undefined : steps?.[object.step];
+  return step === undefined ? scope : { ...scope, step };
 }
 
 const onceIn = (kind: Situation['event']['kind']) => (kind === 'order-age' ? 'ages' : kind === 'step-late' ? 'late' : undefined);

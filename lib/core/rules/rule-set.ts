@@ -72,6 +72,11 @@ export const isAnyRuleAbout = (set: RuleSet, kind: RuleEventKind, workflow: stri
 export const isAnyOutputRead = (set: RuleSet, kind: RuleEventKind, workflow: string): boolean =>
   rulesAbout(set, kind, workflow).some(({ rule }) => /\boutputs\b/.test(JSON.stringify([rule.condition, rule.action])));
 
+/** Returns the steps that rules about data name in their objects. */
+export const stepsOfConstraints = (set: RuleSet, workflow: string): readonly string[] => [
+  ...new Set(rulesAbout(set, 'data', workflow).flatMap(({ rule }) => rule.object?.step ?? [])),
+];
+
 /** Whether a rule fits the version of the workflow. Without the app's definitions every rule does. */
 export function isFit(
   { world, fits }: RuleSet,

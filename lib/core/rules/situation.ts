@@ -29,7 +29,8 @@ export interface Situation {
   readonly orderId: string;
   readonly workflow: { readonly name: string; readonly version: number };
   readonly event: RuleEvent;
-  readonly values: Omit<RuleScope, 'at'>;
+  /** `steps`: at an event of data, the steps that rules name in their objects, by path. */
+  readonly values: Omit<RuleScope, 'at'> & { readonly steps?: { readonly [path: string]: Json } };
   /** The rules of compensation in force have been asked when their steps closed. */
   readonly undosAreRuled?: true;
 }

@@ -1,13 +1,13 @@
 import { decide } from '#core/rules/decide';
 import { type RuleEventKind, troubleKinds } from '#core/rules/rule';
-import { isAnyOutputRead, isAnyRuleAbout } from '#core/rules/rule-set';
+import { isAnyOutputRead, isAnyRuleAbout, stepsOfConstraints } from '#core/rules/rule-set';
 import { actOnEvent } from './act-on-event.ts';
 import type { Draft } from './draft.ts';
 import { askRules } from './exception-manager.ts';
 import { noteDecided } from './note-decided.ts';
 import { type AskedSoFar, eventsOf, type Happened, isAnyRuleAboutWrites, orderStateOf } from './rule-events.ts';
 import { asksAboutTimes, dueEvents, noteLate } from './rule-times.ts';
-import { valuesAt } from './rule-values.ts';
+import { stepsAt, valuesAt } from './rule-values.ts';
 import { noteDryUndos, noteRuledUndo } from './ruled-undos.ts';
 
 /** Most times that one write asks the rules about what the rules did in it. */
@@ -57,7 +57,8 @@ function ask(draft: Draft, happened: Happened): Draft {
   if (needsJournal(draft, event.kind)) return { ...draft, needs: 'journal' };
   const ruled = draft.rulesRound === undefined ? event : { ...event, round: draft.rulesRound };
   const before = draft.instance.rules?.memory ?? {};
-  const situation = { orderId, workflow, event: ruled, values: valuesAt(draft, path), undosAreRuled: true } as const;
+  const steps = event.kind === 'data' ? { steps: stepsAt(draft, stepsOfConstraints(rules, workflow.name)) } : {};
+  const situation = { orderId, workflow, event: ruled, values: { ...valuesAt(draft, path), ...steps }, undosAreRuled: true } as const;
   const decided = decide(rules, situation, before);
   const noted = noteDecided(noteRuledUndo(draft, happened), decided, event.id);
   const main = decided.decisions.find(({ mode, action }) => mode === 'enforce' && action.kind !== 'announce');

@@ -2,7 +2,7 @@ import type { UndoPage } from '#core/data/state';
 import type { ByteBudget } from '#core/engine/transition';
 import { violatedBy } from '#core/rules/constraints';
 import type { Rule } from '#core/rules/rule';
-import { isAnyRuleAbout, type RuleSet } from '#core/rules/rule-set';
+import { isAnyRuleAbout, type RuleSet, stepsOfConstraints } from '#core/rules/rule-set';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { InvariantError, UnreadableRecordError } from '#ports/errors';
@@ -14,7 +14,7 @@ import { rebuild } from '#roles/repair/rebuild';
 import { type Instance, readableInstance } from './instance.ts';
 import { loadOrder, programFor } from './load.ts';
 import { undoPageOf } from './paging.ts';
-import { valuesAt } from './rule-values.ts';
+import { stepsAt, valuesAt } from './rule-values.ts';
 import { transition } from './transition.ts';
 import type { Incoming, Loaded, PlannedWrite, Settings } from './types.ts';
 
@@ -96,7 +96,11 @@ export function createOrders({ store, clock, definitions, settings, rules }: Ord
       const set = await rules?.();
       const { orderId, workflow } = loaded.record;
       if (!set || !isAnyRuleAbout(set, 'data', workflow.name)) return [];
-      const [before, after] = [loaded.instance, planned.instance].map((instance) => valuesAt({ loaded, instance }, undefined));
+      const steps = stepsOfConstraints(set, workflow.name);
+      const [before, after] = [loaded.instance, planned.instance].map((instance) => ({
+        ...valuesAt({ loaded, instance }, undefined),
+        steps: stepsAt({ loaded, instance }, steps),
+      }));
       return before && after ? violatedBy(set, { orderId, workflow }, { before, after, at: now }) : [];
     },
     // Reads each page that the plan needs, then plans again from the start.

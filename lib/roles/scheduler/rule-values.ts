@@ -9,6 +9,7 @@ import { timeText } from '#ports/messages';
 import { subjectOf } from '#ports/records';
 import type { Draft } from './draft.ts';
 import type { JournalEntry } from './instance.ts';
+import { redactedInput } from './redaction.ts';
 import { wholeJournal } from './step-report.ts';
 
 /** Returns what the expressions of rules may read about an event at this path. */
@@ -29,6 +30,19 @@ export function valuesAt(
     ...(exception ? { exception: exceptionValue(exception) } : {}),
     ...(step ? { step } : {}),
   };
+}
+
+/** Returns the steps that constraints are about, with the inputs that they have now. A person may have replaced one. */
+export function stepsAt(draft: Pick<Draft, 'loaded' | 'instance'>, paths: readonly string[]): { readonly [path: string]: Json } {
+  const { loaded, instance } = draft;
+  return Object.fromEntries(
+    paths.flatMap((path) => {
+      const step = stepValue(draft, path) as { readonly [field: string]: Json } | undefined;
+      const isThere = instance.state.activities[path] !== undefined || instance.state.inputs?.[path] !== undefined;
+      const input = isThere ? redactedInput({ ...loaded, instance }, path) : undefined;
+      return step ? [[path, { ...step, input: input ?? null }] as const] : [];
+    }),
+  );
 }
 
 /** Returns the outputs in the journal, by the names of their activities: the newest, if an activity has several. */
