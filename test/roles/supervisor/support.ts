@@ -57,7 +57,10 @@ export async function start(t: TestContext, app: App, options: TestSystemOptions
 
 /** Starts a system without running functions: the test does their work itself. */
 export const startStill = (t: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> =>
-  start(t, app, { ...options, without: ['submissions', 'agent-worker', 'scheduler', 'supervisor', 'sweeper', 'dead-letter', 'bulk'] });
+  start(t, app, {
+    ...options,
+    without: ['submissions', 'agent-worker', 'scheduler', 'supervisor', 'sweeper', 'dead-letter', 'bulk', 'notifier'],
+  });
 
 export async function submitted(system: TestSystem, options: Parameters<TestSystem['submit']>[1] = {}): Promise<string> {
   const answer = await system.submit({}, options);
