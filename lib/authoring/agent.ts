@@ -71,8 +71,8 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
    */
   readonly atMostOnce?: true;
   /**
-   * Names of the objects that the operation reads and writes, with fields of its input or output: `stock/{sku}`. At most 16 together. The
-   * definition keeps them; nothing reads them at run time yet.
+   * Names of the objects that the operation reads and writes, with fields of its input or output: `stock/{sku}`. At most 16 together. Two
+   * steps of an order that are at work on an object that both write are an exception, `WritersConflict`.
    */
   readonly reads?: readonly string[];
   readonly writes?: readonly string[];

@@ -21,7 +21,7 @@ test('F-123: each fault of the engine has the class of the part that failed', ()
     'ProgrammingError',
     'RanTwice',
   ]);
-  assert.deepEqual(named('unexpected'), ['RequestRefused']);
+  assert.deepEqual(named('unexpected'), ['RequestRefused', 'WritersConflict']);
   assert.deepEqual(named('expected'), []);
   assert.equal(engineFault(engineFaults.deadlineExceeded, 'late').class, 'basic-failure');
   assert.equal(engineFault(engineFaults.invalidReply, 'no JSON').class, 'application-failure');

@@ -64,6 +64,8 @@ export const engineFaults = {
   /** The message itself could not be processed (Process Manager: error 500). */
   requestRejected: 'Engine/RequestRejected',
   serviceUnavailable: 'Engine/ServiceUnavailable',
+  /** Two steps of an order are at work on an object that both write. */
+  writersConflict: 'Engine/WritersConflict',
 } as const;
 
 /** The ancestor of all declared faults that may be over by the next attempt. */
@@ -94,6 +96,8 @@ const classes: { readonly [type: string]: FaultClass } = {
   [engineFaults.childNotCompleted]: 'application-failure',
   // A refusal that nobody declared.
   [engineFaults.requestRefused]: 'unexpected',
+  // The workflow did not expect it.
+  [engineFaults.writersConflict]: 'unexpected',
 };
 
 /** Returns the class of one of the engine's own faults. */

@@ -7,6 +7,7 @@ import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.t
 import { addFacts, applyEvent, failureCountOf, newDraft, sendStatus } from './draft.ts';
 import { askAboutTimes, askAboutWrite } from './event-manager.ts';
 import type { Instance } from './instance.ts';
+import { monitor } from './monitor.ts';
 import { afterStandstill } from './order-lock.ts';
 import { plannedWrite } from './planned-write.ts';
 import { journalVersion } from './recorded-events.ts';
@@ -24,7 +25,7 @@ export function transition(
 ): PlannedWrite | NeedsPage | undefined {
   const upToDate = ruleUndos(blockLikeRecord(takeNotes(afterStandstill(newDraft(loaded, now, settings)))));
   const applied = askAboutTimes(incoming.reduce(applyMessage, upToDate));
-  const draft = noteRuleTimes(askAboutWrite(wake(requestOverdue(applied))));
+  const draft = noteRuleTimes(askAboutWrite(monitor(wake(requestOverdue(applied)))));
   if (draft.needs !== undefined) return { needs: draft.needs };
   return draft.changed ? plannedWrite(draft) : undefined;
 }
@@ -39,7 +40,7 @@ export function newTransition(loaded: Loaded, begin: Beginning, now: number, set
   const received = ruleUndos(sendStatus(submitted, 'received'));
   const begun = begin === 'now' ? claim(received) : received;
   const draft = begin === 'never' ? applyEvent(received, { type: 'canceled', outcome: 'canceled' }) : begun;
-  return plannedWrite(noteRuleTimes(askAboutWrite(draft)));
+  return plannedWrite(noteRuleTimes(askAboutWrite(monitor(draft))));
 }
 
 /** Returns an otherwise unchanged order with the supervisor's notes. */

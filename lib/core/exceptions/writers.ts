@@ -1,0 +1,50 @@
+import { isObject, type Json } from '#core/data/json';
+import type { State } from '#core/data/state';
+import { awaitsReply } from '#core/data/step-state';
+import { isRemote } from '#core/definition/definition';
+import { inputOf, nodeAt, type Program, stepAt } from '#core/definition/program';
+
+/** Two steps at work that write the same object: `stock/tea`. */
+export interface Conflict {
+  readonly object: string;
+  readonly path: string;
+  readonly other: string;
+}
+
+interface Subject {
+  readonly orderId: string;
+  readonly order: Json;
+}
+
+/** Returns the object that a step begins to write although another step of the order is at work on it (F-125). */
+export function conflictAt(program: Program, subject: Subject, state: State, path: string): Conflict | undefined {
+  const mine = objectsAt(program, subject, state, path);
+  if (mine.length === 0) return undefined;
+  for (const other of Object.keys(state.activities)) {
+    if (other === path) continue;
+    const object = objectsAt(program, subject, state, other).find((each) => mine.includes(each));
+    if (object !== undefined) return { object, path, other };
+  }
+  return undefined;
+}
+
+/** Returns the objects that a step at work writes, as far as its input names them. */
+function objectsAt(program: Program, subject: Subject, state: State, path: string): readonly string[] {
+  const node = nodeAt(program, path);
+  if (!isRemote(node) || !node.writes) return [];
+  const step = stepAt(program, state, path);
+  if (!step || step.mode !== undefined || !awaitsReply(step)) return [];
+  const input = inputOf(program, subject, state, path);
+  return input.ok ? node.writes.flatMap((name) => filled(name, input.value) ?? []) : [];
+}
+
+/** Fills a name with fields of the input; undefined if the input lacks one. */
+function filled(name: string, input: Json): string | undefined {
+  const parts = [...name.matchAll(/\{([^}]+)\}/g)].map(([, path = '']) => fieldOf(input, path.split('.')));
+  if (parts.some((part) => typeof part !== 'string' && typeof part !== 'number')) return undefined;
+  let next = 0;
+  return name.replaceAll(/\{[^}]+\}/g, () => String(parts[next++]));
+}
+
+const fieldOf = (value: Json | undefined, [first, ...rest]: readonly string[]): Json | undefined =>
+  first === undefined ? value : isObject(value) && Object.hasOwn(value, first) ? fieldOf(value[first] as Json, rest) : undefined;
