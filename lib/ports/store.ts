@@ -117,6 +117,13 @@ export interface Store extends IntentLog, Breakers, Documents, Tallies, OrderFig
   ): Promise<{ readonly outcome: 'written' } | { readonly outcome: 'exists'; readonly order: OrderRecord }>;
   /** Returns a consistent view of both records; undefined if the order does not exist. May reject with UnreadableRecordError. */
   load(orderId: string): Promise<{ readonly order: OrderRecord; readonly state: StateRecord } | undefined>;
+  /**
+   * Returns an order whose state is missing, because somebody or something has deleted it; undefined if the order has a state, has expired or
+   * does not exist.
+   */
+  orderWithoutState(orderId: string): Promise<OrderRecord | undefined>;
+  /** Writes the state of an order that has none. Otherwise nothing is written. */
+  putMissingState(state: StateRecord): Promise<void>;
   /** Returns the state without its instance. May reject with UnreadableRecordError. */
   head(orderId: string): Promise<StateHead | undefined>;
   /** Replaces the state if the fence matches. */

@@ -55,7 +55,7 @@ describe('an operator who has an order rebuilt (F-160)', () => {
     const before = await stored();
     const looked = await rebuild(dryRun);
     assert.partialDeepStrictEqual(looked.json, { rebuilt: false, readable: false });
-    assert.match(looked.json.difference, /^The journal is readable up to line \d+\. The damaged state held the lines after it\.$/);
+    assert.match(looked.json.difference, /^The journal is readable up to line \d+\. The lost state held the lines after it\.$/);
     const refused = await rebuild(body);
     assert.deepEqual([refused.status, refused.json.code], [409, 'infeasible']);
     assert.match(refused.json.errors[0].detail, /compensate|terminate/);

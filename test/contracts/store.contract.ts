@@ -27,6 +27,8 @@ export interface OpenStore {
   announced(): readonly string[];
   /** Replaces a stored text, as a broken disk or a newer program would. */
   damage(orderId: string, part: 'order' | 'head', text: string): Promise<void>;
+  /** Deletes the state of an order. */
+  loseState(orderId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -610,5 +612,25 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     await assert.rejects(other.load('o1'), UnreadableRecordError);
     assert.equal((await other.load('o2'))?.order.orderId, 'o2');
     assert.deepEqual(idsOf(await other.list({}, undefined, 10)), ['o2']);
+  });
+
+  it('F-160: a state that is missing is found and replaced, once; other orders, and unknown ones, have nothing to replace', async ({
+    store,
+    other,
+    loseState,
+  }) => {
+    await put(store, 'o1');
+    await put(store, 'o2');
+    await loseState('o1');
+    assert.deepEqual([await other.load('o1'), await other.head('o1')], [undefined, undefined]);
+    assert.deepEqual(await other.orderWithoutState('o1'), orderRecord('o1'));
+    assert.deepEqual([await other.orderWithoutState('o2'), await other.orderWithoutState('o3')], [undefined, undefined]);
+    const found = stateRecord('o1', { rev: 7 });
+    await other.putMissingState(found);
+    for (const id of ['o1', 'o2', 'o3']) await store.putMissingState(stateRecord(id, { rev: 8 }));
+    assert.deepEqual((await store.load('o1'))?.state, found);
+    assert.equal((await store.load('o2'))?.state.rev, 1);
+    assert.equal(await store.load('o3'), undefined);
+    assert.deepEqual(await store.update(next(found), found, alone), { outcome: 'written' });
   });
 }

@@ -20,6 +20,13 @@ const damaging =
       database.prepare(change).run(text, orderId);
     });
 
+const losing =
+  ({ database }: Embedded): OpenStore['loseState'] =>
+  (orderId) =>
+    database.write(() => {
+      database.prepare('DELETE FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)').run(orderId);
+    });
+
 function openInMemory(writesAndSendsAtomically: boolean): OpenStore {
   const embedded = openEmbedded(':memory:', { clock: manualClock(), writesAndSendsAtomically });
   const { store, queues, publisher, database } = embedded;
@@ -30,6 +37,7 @@ function openInMemory(writesAndSendsAtomically: boolean): OpenStore {
     queues,
     announced: () => publisher.published(0, 100).map(({ id }) => id),
     damage: damaging(embedded),
+    loseState: losing(embedded),
     close: () => database.close(),
   };
 }
@@ -46,6 +54,7 @@ function openInFile(): OpenStore {
     queues: here.queues,
     announced: () => there.publisher.published(0, 100).map(({ id }) => id),
     damage: damaging(there),
+    loseState: losing(there),
     async close() {
       await here.database.close();
       await there.database.close();

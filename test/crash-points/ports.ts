@@ -6,6 +6,8 @@ import { sitesOf } from '#testing/world/instrumented-ports';
 export const leftOut: { readonly [site: string]: string } = {
   'store.list': 'only the API reads it',
   'store.pages': 'only the API reads it, and who rebuilds a damaged order: test/roles/rebuilding.test.ts',
+  'store.orderWithoutState': 'only messages for orders that have no state need it: test/roles/missing-states.test.ts',
+  'store.putMissingState': 'only an order that has lost its state needs it: test/roles/missing-states.test.ts',
   'store.putBreaker': 'a service is away when it fails more than one order, and here there is one: the simulation has several',
   'store.countDocuments': 'only the API reads it',
   'store.tallies': 'only the API and the overview read it',

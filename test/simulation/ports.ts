@@ -43,6 +43,8 @@ const faultsAt: { readonly [name: string]: Site['faults'] } = {
   'store.documents': reads,
   'store.load': reads,
   'store.head': reads,
+  'store.orderWithoutState': reads,
+  'store.putMissingState': adds,
   'store.pages': reads,
   'store.undoPage': reads,
   'store.client': reads,

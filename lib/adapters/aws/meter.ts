@@ -165,6 +165,8 @@ export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): S
   create: (order, state, sentWithWrite) => within({ orderId: order.orderId }, () => store.create(order, state, sentWithWrite)),
   load: (orderId) => within({ orderId }, () => store.load(orderId)),
   head: (orderId) => within({ orderId }, () => store.head(orderId)),
+  orderWithoutState: (orderId) => within({ orderId }, () => store.orderWithoutState(orderId)),
+  putMissingState: (state) => within({ orderId: state.orderId }, () => store.putMissingState(state)),
   update: (state, when, sentWithWrite) => within({ orderId: state.orderId }, () => store.update(state, when, sentWithWrite)),
   eraseSecrets: (order, documents) => within({ orderId: order.orderId }, () => store.eraseSecrets(order, documents)),
   patch: (head, when) => within({ orderId: head.orderId }, () => store.patch(head, when)),

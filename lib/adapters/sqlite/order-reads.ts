@@ -8,6 +8,7 @@ export interface OrderReads {
   order(orderId: string): OrderRecord;
   both(orderId: string): { readonly order: OrderRecord; readonly state: StateRecord } | undefined;
   head(orderId: string): StateHead | undefined;
+  withoutState(orderId: string): OrderRecord | undefined;
   /** Keeps a new order in memory, because its steps read it soon. */
   remember(order: OrderRecord): void;
 }
@@ -52,6 +53,7 @@ export function orderReads(database: Database): OrderReads {
       const row = selectHead.get(orderId) as { head: string } | undefined;
       return row && headOf(orderId, row.head);
     },
+    withoutState: (orderId) => (selectOrder.get(orderId) && !selectHead.get(orderId) ? stored(orderId) : undefined),
     remember: (order) => void recent.set(order.orderId, order),
   };
 }

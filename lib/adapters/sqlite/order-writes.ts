@@ -18,7 +18,7 @@ export interface OrderWritesOptions {
 }
 
 /** Creates orders: both records, pages and messages in one transaction, or the earlier order as the answer. */
-export function sqliteCreation({ database, orders, pages, records, send }: OrderWritesOptions): Pick<Store, 'create'> {
+export function sqliteCreation({ database, orders, pages, records, send }: OrderWritesOptions): Pick<Store, 'create' | 'putMissingState'> {
   const insertOrder = database.prepare(
     'INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
@@ -27,7 +27,17 @@ export function sqliteCreation({ database, orders, pages, records, send }: Order
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
 
+  const selectStateless = database.prepare(
+    'SELECT id FROM orders WHERE orderId = ? AND NOT EXISTS (SELECT 1 FROM states WHERE states.id = orders.id)',
+  );
+
   return {
+    putMissingState: (state) =>
+      database.write(() => {
+        const row = selectStateless.get(state.orderId) as { readonly id: number } | undefined;
+        if (row) insertState.run(...columnsOf(state), state.blob, row.id);
+      }),
+
     async create(order, state, sentWithWrite) {
       const { orderId, client, reference = null, submittedAt } = order;
       const answer = await database.write(() => {

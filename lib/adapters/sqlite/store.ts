@@ -32,6 +32,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     writesAndSendsAtomically: sendWithin !== undefined,
     load: async (orderId) => orders.both(orderId),
     head: async (orderId) => orders.head(orderId),
+    orderWithoutState: async (orderId) => orders.withoutState(orderId),
     ...sqliteCreation(writes),
     ...sqliteOrderWrites(writes),
     ...sqliteWorklist(database),

@@ -1,6 +1,6 @@
 import type { Clock } from '#ports/clock';
 import type { Document } from '#ports/documents';
-import { InstanceLockedError } from '#ports/errors';
+import { InstanceLockedError, isDamage } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import { compareAndSet, racesMaxUsual } from '#ports/util/compare-and-set';
 import { differenceBetween } from '#roles/repair/compare';
@@ -53,7 +53,7 @@ interface Ports {
 
 export function createRebuilding(
   { clock, hostId, lockPolicy = 'NoRetry' }: Ports,
-  orders: Pick<Orders, 'examine' | 'refold' | 'planOf'>,
+  orders: Pick<Orders, 'load' | 'examine' | 'refold' | 'planOf'>,
   writer: Pick<Writer, 'save'>,
 ): Rebuilding {
   async function rebuildOnce(...[orderId, options]: Parameters<Rebuilding>): Promise<Rebuilt | 'lost'> {
@@ -66,7 +66,11 @@ export function createRebuilding(
     if (record.processState === 'Processed') return { outcome: 'finished' };
     const isOthers = record.heldBy !== personHolder(by) && isHeldByOther(record, hostId, clock.now());
     if (isOthers) throw new InstanceLockedError(orderId, record.heldUntil ?? clock.now(), lockHolderOf(record));
-    if (!examined.refolded.ok) return { outcome: 'infeasible', found };
+    if (!examined.refolded.ok) {
+      // If the state is missing, this read replaces it, so that the order comes to a person.
+      await orders.load(orderId).catch(ignoreDamage);
+      return { outcome: 'infeasible', found };
+    }
     if (found.isReadable && found.difference === undefined) return { outcome: 'healthy', found };
     return write(orderId, options, found);
   }
@@ -95,6 +99,10 @@ export function createRebuilding(
   }
 
   return (...call) => withLockPolicy(() => rebuild(...call), { policy: lockPolicy, clock, withinMs: lockWaitMaxMs });
+}
+
+function ignoreDamage(error: unknown): void {
+  if (!isDamage(error)) throw error;
 }
 
 function examinationOf({ known, stored, refolded }: Examined): Examination {

@@ -35,7 +35,7 @@ function missingIn(lines: readonly StoredEntry[]): string {
   const gap = lines.find(({ seq }, index) => seq !== index + 1);
   if (gap) return `The journal has a gap before line ${gap.seq}.`;
   if (lines.length === 0) return 'No line of the journal can be read.';
-  return `The journal is readable up to line ${lines.length}. The damaged state held the lines after it.`;
+  return `The journal is readable up to line ${lines.length}. The lost state held the lines after it.`;
 }
 
 /** Adds to the journal of a rebuilt instance that it was rebuilt. `asked`: the person who asked for it. */

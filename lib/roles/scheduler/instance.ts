@@ -219,11 +219,13 @@ export interface Pinned {
   readonly longWaitMs?: number | undefined;
 }
 
+type Limits = Pick<Partial<WorkflowDefinition>, 'recover' | 'maxFailures' | 'onExhausted' | 'longWaitSeconds'>;
+
 /** Builds the record of a new order: Pending and unclaimed. */
 export const newRecord = (
   order: OrderRecord,
-  definition: WorkflowDefinition,
-  { stepMs, maxFailures, longWaitMs, hash }: Pinned & { readonly hash: string },
+  definition: Limits,
+  { stepMs, maxFailures, longWaitMs, hash }: Pinned & { readonly hash: string | null },
 ): StateRecord => ({
   schemaVersion: 1,
   orderId: order.orderId,
@@ -264,7 +266,7 @@ export const newRecord = (
 });
 
 /** Omits the long wait where it does not apply or is the default, because each write is billed by its bytes. */
-function longWaitOf({ onExhausted, longWaitSeconds }: WorkflowDefinition, deploymentMs?: number): Pick<StateRecord, 'longWaitMs'> {
+function longWaitOf({ onExhausted, longWaitSeconds }: Limits, deploymentMs?: number): Pick<StateRecord, 'longWaitMs'> {
   const ms = longWaitSeconds === undefined ? deploymentMs : longWaitSeconds * 1000;
   return onExhausted !== 'wait' || ms === undefined || ms === usualMs ? {} : { longWaitMs: ms };
 }

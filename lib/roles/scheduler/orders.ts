@@ -9,6 +9,7 @@ import { InvariantError, UnreadableRecordError } from '#ports/errors';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { type Refolded, refolded, withRebuilt } from '#roles/repair/exact';
+import { putMissing, stateOfMissing } from '#roles/repair/missing';
 import { quarantineTypes } from '#roles/repair/quarantine';
 import { rebuild } from '#roles/repair/rebuild';
 import { type Instance, readableInstance } from './instance.ts';
@@ -19,7 +20,7 @@ import { transition } from './transition.ts';
 import type { Incoming, Loaded, PlannedWrite, Settings } from './types.ts';
 
 export interface OrdersOptions {
-  readonly store: Pick<Store, 'load' | 'pages' | 'undoPage'>;
+  readonly store: Pick<Store, 'load' | 'pages' | 'undoPage' | 'orderWithoutState' | 'putMissingState'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly definitions: Definitions;
   readonly settings: Settings;
@@ -42,7 +43,10 @@ export interface Examined {
 
 /** Reads orders and plans their transitions. It writes nothing. */
 export interface Orders {
-  /** Resolves to undefined if the order does not exist. Rejects with UnreadableRecordError. */
+  /**
+   * Resolves to undefined if the order does not exist. Rejects with UnreadableRecordError. A missing state is replaced by one that cannot be
+   * read.
+   */
   load(orderId: string): Promise<Loaded | undefined>;
   /**
    * Rebuilds an order exactly from its journal, if the instance cannot be read. Rejects with UnreadableRecordError if the journal does not
@@ -67,8 +71,22 @@ export function createOrders({ store, clock, definitions, settings, rules }: Ord
     return { known: { program: programFor(orderId, record, definitions), order, record }, pages: await store.pages(orderId) };
   }
 
+  /** Returns an order whose state is missing, with one that stands for it. */
+  async function withoutState(orderId: string) {
+    const order = await store.orderWithoutState(orderId);
+    if (!order) return undefined;
+    const pages = await store.pages(orderId);
+    const record = stateOfMissing(order, pages, definitions);
+    return { known: { program: programFor(orderId, record, definitions), order, record }, pages };
+  }
+
   return {
-    load: (orderId) => loadOrder(orderId, { store, definitions }),
+    async load(orderId) {
+      const found = await loadOrder(orderId, { store, definitions });
+      if (found) return found;
+      const isReplaced = await putMissing(orderId, { store, definitions }, clock.now());
+      return isReplaced ? loadOrder(orderId, { store, definitions }) : undefined;
+    },
     async refold(orderId, asked = undefined) {
       const found = await withPages(orderId);
       if (!found) return undefined;
@@ -79,7 +97,7 @@ export function createOrders({ store, clock, definitions, settings, rules }: Ord
       return { ...known, record: asked ? freed(known.record, instance) : known.record, instance, rebuilt: true };
     },
     async examine(orderId) {
-      const found = await withPages(orderId);
+      const found = (await withPages(orderId)) ?? (await withoutState(orderId));
       return found && { known: found.known, stored: readableInstance(found.known.record), refolded: refolded(found.known, found.pages) };
     },
     async rebuild(orderId) {

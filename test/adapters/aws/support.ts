@@ -86,6 +86,9 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
         }),
       );
     },
+    async loseState(orderId) {
+      await client.send(new DeleteCommand({ TableName: table, Key: keys.state(orderId) }));
+    },
     async close() {
       dynamodb.destroy();
       another.destroy();

@@ -1,14 +1,19 @@
 import { decodeStateOf } from '#ports/errors';
 import type { Store } from '#ports/store';
+import { absent } from './conditions.ts';
 import type { StoreContext } from './context.ts';
-import { headOf, headProjection, type Item, orderOf, stateOf } from './items.ts';
+import { headOf, headProjection, type Item, orderOf, stateItem, stateOf } from './items.ts';
 import { keys } from './keys.ts';
 import { get, getAll } from './reads.ts';
 import { expireOtherRecords } from './retention.ts';
+import { putIf } from './update-if.ts';
 
-/** Returns the reads of single orders. `load` may also write: it completes an expiry that a crash has interrupted. */
-export function dynamoDbOrderReads(context: StoreContext): Pick<Store, 'load' | 'head'> {
-  const { table, retryOptions, withRetries, isPresent } = context;
+/**
+ * Returns the reads of single orders. `load` may also write: it completes an expiry that a crash has interrupted. A missing state
+ * is found and replaced here, too.
+ */
+export function dynamoDbOrderReads(context: StoreContext): Pick<Store, 'load' | 'head' | 'orderWithoutState' | 'putMissingState'> {
+  const { table, retryOptions, retentionMs, withRetries, nowSeconds, isPresent } = context;
 
   async function bothItems(orderId: string): Promise<readonly (Item | undefined)[]> {
     const wanted = [keys.order(orderId), keys.state(orderId)];
@@ -26,6 +31,16 @@ export function dynamoDbOrderReads(context: StoreContext): Pick<Store, 'load' | 
       const submitted = orderOf(order);
       return { order: submitted, state: decodeStateOf(submitted, () => stateOf(state)) };
     },
+
+    async orderWithoutState(orderId) {
+      const [item, state] = await withRetries(() => bothItems(orderId));
+      if (!item || state || item['expiresAt'] !== undefined) return undefined;
+      const order = orderOf(item);
+      // A crash may have left an order without an expiry whose state has expired.
+      const mayHaveExpired = retentionMs !== undefined && order.submittedAt + retentionMs < nowSeconds() * 1000;
+      return mayHaveExpired ? undefined : order;
+    },
+    putMissingState: (state) => withRetries(() => putIf(table, stateItem(state), absent)).then(() => undefined),
 
     /** Reads only the attributes that say where the order stands, without its activities. Consistent, as `load` is. */
     async head(orderId) {

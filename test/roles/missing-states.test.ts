@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Desk, lineOf, ok, openDesk, stepsNamed, submitted, timePasses, typesOf } from './support.ts';
+
+const few = stepsNamed('pick', 'pack');
+const many = stepsNamed(...Array.from({ length: 24 }, (_, index) => `step${index}`));
+const lose = ({ database }: Desk): void => void database.prepare('DELETE FROM states').run();
+const instruct = (desk: Desk, orderId: string, kind: 'terminate' | 'compensate') =>
+  timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'lost' }, { id: `i-${desk.clock.now()}` }));
+
+describe('an order whose state item is missing (F-160)', () => {
+  for (const writesAndSendsAtomically of [true, false])
+    test(`does not continue: the next message brings it to a person, once (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+      const desk = openDesk(context, lineOf(few), { writesAndSendsAtomically });
+      const orderId = await submitted(desk);
+      const pick = await desk.request();
+      lose(desk);
+      await desk.answer(pick);
+      const { processState, fault, open } = await desk.state(orderId);
+      assert.deepEqual([processState, fault?.type, open?.length], ['Error', 'RecordUnreadable', 1]);
+      assert.match(fault?.message ?? '', /No line of the journal can be read/);
+      await desk.answer(pick);
+      assert.deepEqual(typesOf(desk.announced()), ['Service Exception', 'Order In Error']);
+      assert.deepEqual(await desk.requests(), [], 'nothing is done twice');
+    });
+
+  test('says up to which line its journal is known', async (context) => {
+    const desk = openDesk(context, lineOf(many));
+    const orderId = await submitted(desk);
+    for (let step = 0; step < 20; step++) await desk.answer(await desk.request());
+    const last = await desk.request();
+    lose(desk);
+    await desk.answer(last);
+    const { message = '' } = (await desk.state(orderId)).fault ?? {};
+    const [, line] = /readable up to line (\d+)\. The lost state held the lines after it/.exec(message) ?? [];
+    assert.ok(Number(line) > 10, message);
+  });
+
+  test('can be ended by a person, but not undone, because keys of lost requests are unknown (F-29)', async (context) => {
+    const desk = openDesk(context, lineOf(few));
+    const orderId = await submitted(desk);
+    const pick = await desk.request();
+    lose(desk);
+    await desk.answer(pick);
+    const refused = await instruct(desk, orderId, 'compensate');
+    assert.match(JSON.stringify(refused), /the keys of later requests are unknown/);
+    assert.equal((await instruct(desk, orderId, 'terminate')).outcome, 'done');
+    const { processState, outcome, open } = await desk.state(orderId);
+    assert.deepEqual([processState, outcome, open ?? []], ['Processed', 'terminated', []]);
+  });
+
+  test('is found by a person who looks at its journal, and a look changes nothing', async (context) => {
+    const desk = openDesk(context, lineOf(few));
+    const orderId = await submitted(desk);
+    lose(desk);
+    const look = { id: 'l', by: 'olga', reason: 'r', beside: () => [] };
+    const looked = await desk.system.scheduler.rebuild(orderId, { ...look, dryRun: true });
+    assert.partialDeepStrictEqual(looked, { outcome: 'examined', found: { isReadable: false, lines: 0 } });
+    assert.equal(await desk.store.head(orderId), undefined);
+    assert.equal((await desk.system.scheduler.rebuild(orderId, { ...look, dryRun: false })).outcome, 'infeasible');
+    assert.equal((await desk.store.head(orderId))?.processState, 'Processing');
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    assert.equal((await desk.state(orderId)).processState, 'Error');
+  });
+
+  test('is not mixed up with an order that is unknown', async (context) => {
+    const desk = openDesk(context, lineOf(few));
+    await submitted(desk);
+    const pick = await desk.request();
+    desk.database.prepare('DELETE FROM states').run();
+    desk.database.prepare('DELETE FROM orders').run();
+    await desk.answer(pick, ok());
+    assert.equal(await desk.store.head(pick.orderId), undefined);
+    assert.deepEqual(desk.announced(), []);
+  });
+});
