@@ -2,6 +2,7 @@ import { confirm } from '@clack/prompts';
 import { type CheckView, checkText } from './check-text.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
+import type { Api } from './http.ts';
 import { type OrderView, orderPath, resolveOrderId } from './orders.ts';
 import { printable } from './text.ts';
 
@@ -18,32 +19,50 @@ export interface GivenInstruction {
   readonly [field: string]: unknown;
 }
 
+/** The call that carries out an instruction, or only checks it. */
+interface Target {
+  readonly api: Api;
+  readonly orderId: string;
+  /** The ETag of the order that the person has seen. */
+  readonly etag: string;
+  /** Where the instruction is posted. */
+  readonly path: string;
+  readonly bodyOf: (instruction: GivenInstruction) => object;
+}
+
 /** Gives an instruction to an order as it was read, or shows its check. The person confirms before a command that cannot be taken back. */
 export async function giveInstruction(
   cli: Cli,
   given: string,
   instruction: GivenInstruction,
-  { reason, dryRun, yes, isFinal = false }: InstructionOptions & { readonly isFinal?: boolean },
+  options: InstructionOptions & { readonly isFinal?: boolean },
 ): Promise<number | undefined> {
   const api = await cli.api('operator');
   const path = orderPath(await resolveOrderId(api, given));
   const { body: order, etag = '' } = await api.call<OrderView>('GET', path);
+  const target = { api, orderId: order.orderId, etag, path: `${path}/instructions`, bodyOf: (given: GivenInstruction) => given };
+  return carryOut(cli, target, instruction, options);
+}
+
+/** Posts an instruction to where it is carried out, or shows its check. Resolves with the exit code. */
+export async function carryOut(
+  cli: Cli,
+  { api, orderId, etag, path, bodyOf }: Target,
+  instruction: GivenInstruction,
+  { reason, dryRun, yes, isFinal = false }: InstructionOptions & { readonly isFinal?: boolean },
+): Promise<number | undefined> {
+  const headers = { 'if-match': etag };
   const checked = async () =>
-    (
-      await api.call<CheckView>('POST', `${path}/instructions`, {
-        body: { ...instruction, reason, dryRun: true },
-        headers: { 'if-match': etag },
-      })
-    ).body;
+    (await api.call<CheckView>('POST', path, { body: { ...bodyOf(instruction), reason, dryRun: true }, headers })).body;
   if (dryRun) {
     const check = await checked();
     cli.print(check, () => checkText(check, cli.paint));
     return check.feasible ? undefined : 1;
   }
   if (isFinal && !yes) await askFirst(cli, instruction.kind, await checked());
-  const { body } = await api.call('POST', `${path}/instructions`, { body: { ...instruction, reason }, headers: { 'if-match': etag } });
+  const { body } = await api.call('POST', path, { body: { ...bodyOf(instruction), reason }, headers });
   cli.print(body, () => '');
-  cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(order.orderId)}`);
+  cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(orderId)}`);
   return undefined;
 }
 

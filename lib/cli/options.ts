@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from 'commander';
+import { isObject, type JsonObject } from '#core/data/json';
+import { jsonIn } from '#ports/util/json';
 
 const unitsMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const yearMs = 365 * unitsMs.d;
@@ -31,4 +33,11 @@ export function secondsOption(value: string): number {
 export function textOption(value: string): string {
   if (value.trim() !== '') return value;
   throw new InvalidArgumentError('Expected text that is not empty.');
+}
+
+/** Parses the fields of an instruction: a JSON object. */
+export function fieldsOption(text: string): JsonObject {
+  const fields = jsonIn(text);
+  if (isObject(fields)) return fields as JsonObject;
+  throw new InvalidArgumentError('Expected a JSON object with the fields of the instruction.');
 }

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import { type BulkView, bulkPath, followBulk, nextStep } from '#cli/bulk';
 import type { CliCommand } from '#cli/command';
-import { textOption, wholeOption } from '#cli/options';
+import { fieldsOption, textOption, wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
 import { listedId, table } from '#cli/text';
-import { isObject, type JsonObject } from '#core/data/json';
-import { jsonIn } from '#ports/util/json';
+import type { JsonObject } from '#core/data/json';
 
 interface Options {
   reason: string;
@@ -82,9 +81,3 @@ export const bulkPreview: CliCommand<Options> = {
     return undefined;
   },
 };
-
-function fieldsOption(text: string): JsonObject {
-  const fields = jsonIn(text);
-  if (isObject(fields)) return fields as JsonObject;
-  throw new InvalidArgumentError('Expected a JSON object with the fields of the instruction.');
-}

@@ -59,6 +59,7 @@ import { supervise } from './supervise.ts';
 import { taskAssign, taskClaim, taskComment, taskRelease } from './task-act.ts';
 import { taskHandOver } from './task-hand-over.ts';
 import { taskList } from './task-list.ts';
+import { taskResolve } from './task-resolve.ts';
 import { taskShow } from './task-show.ts';
 import { token } from './token.ts';
 import { workflowCheck } from './workflow-check.ts';
@@ -114,6 +115,7 @@ export const commands: readonly CliCommand[] = [
   taskRelease,
   taskAssign,
   taskComment,
+  taskResolve,
   taskHandOver,
   bulkPreview,
   bulkStart,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CliCommand } from '#cli/command';
+import { giveInstruction } from '#cli/instruction';
 import { textOption } from '#cli/options';
 import { type OrderView, orderPath, resolveOrderId } from '#cli/orders';
 import { printable } from '#cli/text';
@@ -7,6 +8,7 @@ import { printable } from '#cli/text';
 interface Options {
   reason: string;
   path?: string;
+  dryRun?: true;
 }
 
 /** Creates a command that cancels an order or gives it an instruction. */
@@ -22,22 +24,20 @@ const ending = (
     more(
       command
         .argument('<id>', 'order id, or its beginning')
-        .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption),
+        .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
+        .option('--dry-run', 'show the check without changing anything'),
     ),
 
-  async run(cli, { reason, path: step }, [id = '']) {
+  async run(cli, { reason, path: step, dryRun }, [id = '']) {
+    const instruction = { kind, ...(step === undefined ? {} : { path: step }) };
+    if (kind !== 'cancel' || dryRun) return giveInstruction(cli, id, instruction, { reason, ...(dryRun ? { dryRun } : {}) });
+    // A cancellation needs no ETag: it holds however far the order has come.
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
-    const { body: order, etag = '' } = await api.call<OrderView>('GET', path);
-    const { body } =
-      kind === 'cancel'
-        ? await api.call('POST', `${path}/cancel`, { body: { reason } })
-        : await api.call('POST', `${path}/instructions`, {
-            body: { kind, reason, ...(step === undefined ? {} : { path: step }) },
-            headers: { 'if-match': etag },
-          });
+    const { body } = await api.call<OrderView>('POST', `${path}/cancel`, { body: { reason } });
     cli.print(body, () => '');
-    cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(order.orderId)}`);
+    cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(body.orderId)}`);
+    return undefined;
   },
 });
 

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { declined, type RunningSystem, runningSystem } from './support.ts';
+
+describe('tasks at the command line', () => {
+  let system: RunningSystem;
+  let blocked = '';
+  before(async () => {
+    system = await runningSystem();
+  });
+  after(() => system.stop());
+  beforeEach(async () => {
+    declined.add('empty');
+    blocked = await system.order('empty');
+  });
+
+  const task = async () => (await system.redress(['task', 'show', blocked, '--json'])).json;
+  const resolve = (kind: string, ...more: readonly string[]) =>
+    system.redress(['task', 'resolve', blocked, kind, '--reason', 'the bank is back', ...more]);
+
+  test('F-61: the open task of a blocked order is listed, and is found by the beginning of its id or of that of its order', async () => {
+    const { json } = await system.redress(['task', 'list', '--json']);
+    const listed = json.items.find(({ orderId }: { orderId: string }) => orderId === blocked);
+    assert.deepEqual([listed.state, listed.fault.type], ['open', 'CardDeclined']);
+    for (const beginning of [blocked.slice(0, 30), listed.id.slice(0, 30), listed.id])
+      assert.equal((await system.redress(['task', 'show', beginning, '--json'])).json.id, listed.id);
+    const nobody = await system.redress(['task', 'show', 'nobody']);
+    assert.deepEqual([nobody.exitCode, nobody.err], [1, 'redress: No open task begins with nobody. List the tasks: redress task list\n']);
+  });
+
+  test('F-145: a person claims a task, comments on it, releases it, and assigns it to a group', async () => {
+    await system.redress(['task', 'claim', blocked]);
+    assert.partialDeepStrictEqual(await task(), { state: 'claimed', assignee: 'cli' });
+    await system.redress(['task', 'comment', blocked, '--text', 'The bank is away until noon.']);
+    await system.redress(['task', 'release', blocked]);
+    await system.redress(['task', 'assign', blocked, '--group', 'night']);
+    const { state, group, comments } = await task();
+    assert.deepEqual([state, group, comments[0].text], ['open', 'night', 'The bank is away until noon.']);
+    assert.match((await system.redress(['task', 'assign', blocked])).err, /^redress: Give a person with --to, or a group with --group\.\n/);
+  });
+
+  test('F-145: a person hands over all claimed tasks at the end of a shift', async () => {
+    await system.redress(['task', 'claim', blocked]);
+    await system.redress(['task', 'hand-over', '--text', 'Ask the bank at noon.', '--group', 'day']);
+    assert.partialDeepStrictEqual(await task(), { state: 'open', group: 'day' });
+  });
+
+  test('F-153: a check shows what a resolution would do, and neither the order nor the task changes', async () => {
+    const before = await task();
+    const { exitCode, out } = await resolve('resubmit', '--dry-run');
+    assert.equal(exitCode, 0);
+    assert.match(out, /requested +order\/charge +charge\nAt most \d+ requests, for \$/);
+    assert.deepEqual(await task(), before);
+  });
+
+  test('F-60, F-153: a person resolves the task, the order completes, and the task says that it has passed', async () => {
+    declined.delete('empty');
+    const { exitCode, err } = await resolve('resubmit');
+    assert.deepEqual([exitCode, err], [0, `Accepted. To follow the order: redress order watch ${blocked}\n`]);
+    assert.equal((await system.redress(['order', 'watch', blocked])).exitCode, 0);
+    const { json } = await system.redress(['task', 'list', '--state', 'resolved', '--json']);
+    assert.partialDeepStrictEqual(
+      json.items.find(({ orderId }: { orderId: string }) => orderId === blocked),
+      {
+        verified: 'passed',
+        resolution: { reason: 'the bank is back', instruction: { kind: 'resubmit' } },
+      },
+    );
+  });
+
+  test('F-154: the command asks before a resolution that cannot be taken back, and wants --yes without a terminal', async () => {
+    const unsure = await resolve('skip', '--fields', '{"output":{},"effect":"done"}');
+    assert.deepEqual(
+      [unsure.exitCode, unsure.err],
+      [2, 'redress: skip cannot be taken back. Look at it with --dry-run, and confirm it with --yes.\n'],
+    );
+    assert.equal((await task()).state, 'open');
+    assert.equal((await resolve('skip', '--fields', '{"output":{},"effect":"done"}', '--yes')).exitCode, 0);
+  });
+
+  test('F-154: a resolution that the order cannot follow is refused with its reasons, and the task stays open', async () => {
+    const checked = await resolve('retry-undo', '--dry-run');
+    assert.equal(checked.exitCode, 1);
+    assert.match(checked.out, /^refused/);
+    assert.equal((await resolve('retry-undo')).exitCode, 1);
+    assert.equal((await resolve('resubmit', '--fields', 'no JSON')).exitCode, 2);
+    assert.equal((await resolve('nonsense')).exitCode, 1);
+    assert.equal((await task()).state, 'open');
+  });
+});
