@@ -4,6 +4,7 @@ import type { Clients, Reach } from './clients.ts';
 import { corrupt } from './corruption.ts';
 import { forge } from './forgeries.ts';
 import { chanceOf } from './random.ts';
+import { rulePeople } from './ruled.ts';
 import type { Services } from './services.ts';
 import { sicken } from './sickness.ts';
 import { deployStricter } from './stricter.ts';
@@ -43,6 +44,7 @@ export function addThemes(reach: Reach, services: Services, clients: Clients, se
   pickAgain(services, clients, seed);
   answerLate(services, clients, seed);
   corrupt(reach, clients, seed);
+  rulePeople(reach, clients, seed);
 }
 
 /** Returns the random sequence of a theme; undefined if this world does not have it. */

@@ -9,6 +9,7 @@ import { registerClient } from '#testing/world/register-client';
 import { Timeline } from '#testing/world/timeline';
 import { definitions, masked, offers, type Release, refusals, secretWord, undeclaredFaults } from './app.ts';
 import { wrongInArchive } from './archive.ts';
+import { wrongInCauses } from './cause-records.ts';
 import { operate } from './channels.ts';
 import { Clients, clientName, type Reach, referenceOf, responseQueue, strangerName } from './clients.ts';
 import { disturb, standsStillMaxMs } from './disturbances.ts';
@@ -21,6 +22,7 @@ import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { restore } from './restores.ts';
+import { isDryRule } from './ruled.ts';
 import { type FirstLives, firstLivesIn, submitFirst } from './second-lives.ts';
 import { Services } from './services.ts';
 import { describe, kindOf } from './story.ts';
@@ -152,6 +154,7 @@ export class World implements Surroundings {
       agents: definitions.agents,
       signals: { approval: 'approved' },
       audits: true,
+      isDryRule,
       mayWait: false,
       processesAllMessages: false,
       declaredFaults: Object.values(refusals),
@@ -233,6 +236,8 @@ export class World implements Surroundings {
       look: (orderId) => this.lookAt(orderId),
     });
     await this.untilRest();
+    const isWhole = restored === undefined && this.firstLives === undefined;
+    if (this.broken.length === 0) this.broken.push(...(await wrongInCauses(this.shared.store, this.history, this.timeline.now, isWhole)));
     if (this.broken.length === 0) this.broken.push(...(await wrongInArchive(this.shared.store, this.history)));
     await this.shared.database.close();
     return this.outcome();

@@ -6,6 +6,7 @@ import type { Mutant } from './mutant.ts';
 import { rebuilding } from './rebuilding.ts';
 import { moreReplies, replies } from './replies.ts';
 import { retention } from './retention.ts';
+import { ruling } from './ruling.ts';
 import { moreSending, sending } from './sending.ts';
 import { moreSupervision, supervision } from './supervision.ts';
 import { compensation, moreCompensation } from './undoing.ts';
@@ -24,4 +25,5 @@ export const further: readonly Mutant[] = [
   ...limits,
   ...retention,
   ...rebuilding,
+  ...ruling,
 ];

@@ -30,9 +30,9 @@ function remember(draft: Draft, memory: Decided['memory']): Draft {
 }
 
 /** Announces what a rule announces, and counts the rounds of what rules raise and signal. */
-function carriedOut(draft: Draft, { action, ruleId }: Decision, eventId: string): Draft {
+function carriedOut(draft: Draft, { action, ruleId, version }: Decision, eventId: string): Draft {
   if (action.kind === 'raise' || action.kind === 'signal') return { ...draft, rulesRound: Math.max(draft.rulesRound ?? 0, action.round) };
   if (action.kind !== 'announce') return draft;
-  const id = `${announcedAs(draft.record)}/rule/${ruleId}/${eventId}`;
+  const id = `${announcedAs(draft.record)}/rule/${ruleId}/${version}/${eventId}`;
   return announce(draft, 'Rule Announced', id, { type: 'RuleAnnounced', ruleId, text: action.text });
 }

@@ -132,7 +132,10 @@ async function reportWrite(options: WriterOptions, saved: Loaded, before: Loaded
   report(options, saved, before);
   if (finished && hasEnded(saved, before))
     await finished.ended().catch((error: unknown) => telemetry.log('warn', 'cannot count finished orders', { error }));
-  if (ruleUse) await rules?.count(saved.record, ruleUse).catch((error: unknown) => telemetry.log('warn', 'cannot count rules', { error }));
+  if (ruleUse)
+    await rules
+      ?.count(saved.record, ruleUse)
+      .catch((error: unknown) => telemetry.log('warn', 'cannot count rules', { orderId: saved.record.orderId, error }));
 }
 
 /** Logs the new journal lines. Reports each fault that blocks the order one time, even if the supervisor moved the order to Error. */

@@ -25,7 +25,8 @@ function wrongPolicy({ orderId, state, program }: Tracked, maxFailures: number):
 function wrongBlock(order: Tracked): string | undefined {
   const { orderId, state, newFacts } = order;
   const [first, next] = newFacts;
-  if (first?.type !== 'ThresholdExceeded' || next?.type !== 'OrderBlocked') return undefined;
+  if (first?.type !== 'ThresholdExceeded' || next?.type !== 'OrderBlocked' || newFacts.some(({ type }) => type === 'RuleActed'))
+    return undefined;
   const { type, message } = next.fault;
   const shown = state.processState !== 'Error' ? type : `Engine/${state.fault?.type}`;
   const isRight = (type === 'Engine/DeadlineExceeded' || isOutcomeUnknown(order, next.path, type)) && message.length > 8 && shown === type;
@@ -38,9 +39,9 @@ function isOutcomeUnknown({ program }: Tracked, path: string, type: string): boo
   return type === 'Engine/OutcomeUnknown' && node?.activity === 'step' && node.atMostOnce === true;
 }
 
-/** Checks the write that applies an expiry above the limit, unless a reply or an instruction came first. */
+/** Checks the write that applies an expiry above the limit, unless a reply, an instruction or an action of a rule came first. */
 function wrongReaction({ orderId, state, before, instance, newFacts }: Tracked): string | undefined {
-  if (newFacts.some(({ type }) => type === 'InstructionGiven')) return undefined;
+  if (newFacts.some(({ type }) => type === 'InstructionGiven' || type === 'RuleActed')) return undefined;
   const expired = newFacts.findLast((fact) => fact.type === 'DeadlineExpired');
   const faults = newFacts.flatMap((fact) => (fact.type === 'FaultRaised' && fact.fault.type === 'Engine/DeadlineExceeded' ? [fact] : []));
   const isTimeOver = before?.state.endBy !== undefined && before.state.endBy <= state.updatedAt;
@@ -49,6 +50,8 @@ function wrongReaction({ orderId, state, before, instance, newFacts }: Tracked):
   if (late && !isAbove && !isTimeOver && state.onExhausted !== 'error')
     return `order ${orderId}: step ${late.path} failed with DeadlineExceeded below its failure limit`;
   if (!isAbove || before?.state.ending || isTimeOver || state.lastBy.some((id) => id.startsWith(orderId))) return undefined;
+  // An exception from outside has stopped the order first. The person who decides about it decides about the step.
+  if (instance.state.blocked?.reported) return undefined;
   const { path } = expired;
   const local = path === undefined ? undefined : (instance.state.activities[path]?.local as StepState | undefined);
   // A step with an unknown outcome is confirmed first, in a mode of its own.

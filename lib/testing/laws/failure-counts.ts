@@ -56,10 +56,13 @@ function takeCounts(record: StateRecord, program: Program, tally: Map<string, nu
   for (const note of record.notes.filter(isExpiry)) countExpiry(note, program, state, tally);
 }
 
-/** Compares the counts in the state. A step that began again, or that an operator decided on, counts from zero. */
+/** Compares the counts in the state. A step that began again, or that an operator or a rule decided on, counts from zero. */
 function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Program, tally: Map<string, number>): string | undefined {
   const isDecided = newFacts.some(
-    (fact) => fact.type === 'InstanceRebuilt' || (fact.type === 'InstructionGiven' && !keepsCounts.has(fact.kind)),
+    (fact) =>
+      fact.type === 'InstanceRebuilt' ||
+      (fact.type === 'InstructionGiven' && !keepsCounts.has(fact.kind)) ||
+      (fact.type === 'ExceptionHandled' && fact.handling.by === 'rule' && !isLeftToPerson(newFacts)),
   );
   const closed = newFacts.flatMap((fact) => (fact.type === 'ActivityClosed' || fact.type === 'RunFailed' ? [fact.path] : []));
   const steps = new Map(workingSteps(program, instance.state).map((step) => [step.path, step.activity.late ?? 0]));
@@ -73,6 +76,10 @@ function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Pr
     ? undefined
     : `order ${orderId} has failureCount ${state.failureCount}, but the largest count of a running step is ${most}`;
 }
+
+/** Whether a rule has only said that a person must decide. */
+const isLeftToPerson = (facts: Tracked['newFacts']): boolean =>
+  facts.some((fact) => fact.type === 'RuleActed' && fact.action.kind === 'raise' && fact.action.toPerson);
 
 /** Instructions that leave the counts unchanged. */
 const keepsCounts: ReadonlySet<string> = new Set(['suspend', 'resume']);

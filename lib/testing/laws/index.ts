@@ -33,6 +33,7 @@ import { faults } from './faults.ts';
 import { fence } from './fence.ts';
 import { finishedOrders } from './finished-orders.ts';
 import { forgedReplies } from './forged-replies.ts';
+import { handledExceptions } from './handled-exceptions.ts';
 import { heartbeats } from './heartbeats.ts';
 import { inputs } from './inputs.ts';
 import { instructions } from './instructions.ts';
@@ -101,6 +102,7 @@ const exceptDamaged = ({ after, ...law }: Law): Law => ({
 
 /** All laws. A new law needs a file and one line here. */
 const laws: readonly ((setting: Setting) => Law)[] = [
+  handledExceptions,
   reportedErrors,
   acceptedOrders,
   batches,

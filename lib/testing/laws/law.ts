@@ -77,6 +77,8 @@ export interface Setting {
   readonly claimsOnSubmit: boolean;
   /** Whether the store sends messages in the same transaction as the write. */
   readonly writesAndSendsAtomically: boolean;
+  /** Whether a rule is in dry-run as long as the world lasts. */
+  isDryRule(id: string): boolean;
   /** Whether the end of an order is announced. */
   readonly announcesProcessed: boolean;
   /** Returns how long the channel of an agent has been closed; undefined if it is open. */

@@ -22,6 +22,7 @@ export const ordinary = (agents: Setting['agents']): Omit<Setting, OfWorld> => (
   referenceOf: () => undefined,
   answersNameTheirKey: false,
   audits: false,
+  isDryRule: () => false,
   secretWord: undefined,
   forgedWord: undefined,
   redactedValues: { inputs: {}, outputs: {} },

@@ -111,12 +111,23 @@ function wrongInWhole(
     return 'claimed without a journal entry';
   if (state.outcome !== null && state.outcome !== instance.state.outcome)
     return `outcome ${state.outcome}, but its instance has ${instance.state.outcome}`;
-  const isSame = previous !== undefined && newFacts.length === 0 && JSON.stringify(previous.state) === JSON.stringify(instance.state);
-  if (isSame && before && before.outbox.length === 0 && JSON.stringify(previous.keys) === JSON.stringify(instance.keys))
+  if (
+    previous &&
+    before &&
+    newFacts.length === 0 &&
+    before.outbox.length === 0 &&
+    isSame(previous, instance) &&
+    before.ruleTimers === state.ruleTimers
+  )
     return 'written without a change';
   if (state.notes.length > 0) return 'its notes are not in its journal yet';
   return wrongDeadline(state, instance.state.activities);
 }
+
+const isSame = (one: Tracked['instance'], other: Tracked['instance']): boolean =>
+  [one, other]
+    .map(({ state, keys, rules = {} }) => JSON.stringify([state, keys ?? null, rules]))
+    .every((text, _, [first]) => text === first);
 
 /** Checks that the older entries are paged out all at once, as soon as they fill a page. */
 function wrongInTail({ tail: previous, seq }: Tracked['instance'], { tail }: Tracked['instance']): string | undefined {

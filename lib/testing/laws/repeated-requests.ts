@@ -5,12 +5,13 @@ import { isCall, type Law, on } from './law.ts';
 const reasons: ReadonlySet<string> = new Set([
   'DeadlineExpired',
   'InstructionGiven',
+  'RuleActed',
   'ThresholdExceeded',
   'OrderReset',
   'RecordUnreadable',
 ]);
 
-/** A step is requested again only after a counted expiry, an instruction or a new run of its scope (F-52). */
+/** A step is requested again only after a counted expiry, an instruction, an action of a rule or a new run of its scope (F-52). */
 export function repeatedRequests(): Law {
   /** The last request of each step: its effect, its claim, and the length of the journal at that time. */
   const last = new Map<string, { readonly generation: number; readonly epoch: number; readonly lines: number }>();
