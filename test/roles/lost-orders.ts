@@ -31,7 +31,7 @@ const Refused = fault('Refused');
 const Declined = fault('Declined');
 const Lost = fault('Lost');
 const nobody = () => ({}) as never;
-const worker = defineAgent('worker', {
+export const worker = defineAgent('worker', {
   reserve: operation({ input: Item, output: Id, faults: [Refused], run: nobody }),
   release: operation({ input: Id, output: z.object({}), run: nobody }),
   charge: operation({
@@ -50,7 +50,7 @@ const Order = z.object({ items: z.array(z.string()), card: secret(z.string()), a
 const vars = variables<{ count: number }>();
 
 /** Loops, a retry, branches, a question, a signal, a variable and secrets: as an order needs them. */
-const mixed = defineWorkflow('mixed', { version: 1, order: Order, toOperator: [Refused, Lost] }, ({ order }) => {
+export const mixed = defineWorkflow('mixed', { version: 1, order: Order, toOperator: [Refused, Lost] }, ({ order }) => {
   const papers = waitFor('papers', z.object({ number: z.string() }));
   const where = askOperator('where', { question: 'Where to?', answer: z.object({ to: z.string() }) });
   const charge = worker.charge({ card: order.card, total: vars.count }).undo(({ id }) => worker.refund({ id }));

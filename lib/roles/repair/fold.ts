@@ -3,17 +3,17 @@ import { advance } from '#core/advance';
 import type { Event, EventContent } from '#core/data/event';
 import type { CoreFact } from '#core/data/journal';
 import { initialState, type State } from '#core/data/state';
-import { mask } from '#core/definition/secrets';
 import { impliedEvent, type Known } from '#core/engine/implied-event';
 import { mostLate } from '#core/engine/lateness';
 import type { Transition } from '#core/engine/transition';
 import { subjectOf } from '#ports/records';
 import { withKey } from '#roles/operator/idempotency';
 import { timesOf } from '#roles/scheduler/deadlines';
-import { type Instance, newInstance, type OrderFact, type StoredEntry } from '#roles/scheduler/instance';
+import { type Instance, newInstance, type StoredEntry } from '#roles/scheduler/instance';
 import { journalVersion, knownOf, type RecordedEvent, shownLine } from '#roles/scheduler/recorded-events';
 import { redactedFact, secretsOf } from '#roles/scheduler/redaction';
 import type { Loaded } from '#roles/scheduler/types';
+import { givenBy, isHidden, otherEvents, untoldBy } from './old-journals.ts';
 
 type Order = Omit<Loaded, 'instance'>;
 
@@ -45,6 +45,7 @@ const refuse = (line: StoredEntry | undefined, what: string): never => {
 function foldedState(order: Order, lines: readonly StoredEntry[]): Instance {
   const fold = new Fold(order, lines);
   while (fold.at < lines.length) fold.next();
+  fold.end();
   const seq = lines.at(-1)?.seq ?? 0;
   return { ...fold.instance(), seq, lastRequested: lastRequested(lines) };
 }
@@ -60,6 +61,8 @@ class Fold {
   at = 0;
   private state: State = initialState;
   private epoch = 0;
+  /** An instruction of an older program, until its event is applied. */
+  private given: { readonly event: EventContent; readonly at: number } | undefined;
   private beside: Omit<Instance, 'state' | 'tail' | 'seq' | 'lastRequested'> = {};
   private readonly order: Order;
   private readonly lines: readonly StoredEntry[];
@@ -74,8 +77,6 @@ class Fold {
     const [first] = lines;
     if (first?.type !== 'OrderSubmitted') refuse(first, 'is not its beginning.');
     this.isOld = first?.type === 'OrderSubmitted' && first.v !== journalVersion;
-    // Its facts may fit several states: random orders have shown it.
-    if (this.isOld) refuse(first, 'was written by an older program, which kept no events.');
   }
 
   instance(): Instance {
@@ -85,13 +86,38 @@ class Fold {
   /** Applies the next line, and the others that follow from the same event. */
   next(): void {
     const line = this.lines[this.at] as StoredEntry;
-    this.refuseUntold(line);
+    if (this.isOld) this.refuseUntold(line);
+    if (line.type !== 'OrderClaimed') this.applyGiven();
     const passed = isCore(line) ? this.explain(line) : this.pass(line);
     this.at += passed;
     for (const each of this.lines.slice(this.at - passed, this.at)) this.applyRest(each);
   }
 
+  /** Applies what is left after the last line. */
+  end(): void {
+    this.applyGiven();
+    if (this.given) refuse(this.lines.at(-1), 'is not followed by what its event leads to.');
+  }
+
+  private refuseUntold(line: StoredEntry): void {
+    const why = untoldBy(this.known, this.state, line);
+    if (why !== undefined) refuse(line, why);
+  }
+
+  /** Applies an instruction of an older program that led to no line of the core. Its claim comes first. */
+  private applyGiven(): void {
+    if (!this.given) return;
+    const { event, at } = this.given;
+    const { state, facts } = this.advanced(event, at, this.epoch);
+    if (facts.length > 0) return;
+    this.state = state;
+    this.given = undefined;
+  }
+
   private pass(line: StoredEntry): number {
+    if (this.given && line.type !== 'OrderClaimed') refuse(line, 'is not what the instruction before it leads to.');
+    const event = this.isOld ? givenBy(line) : undefined;
+    if (event) this.given = { event, at: line.at };
     if (line.type === 'OrderClaimed') this.epoch = line.epoch;
     if (line.type === 'OrderReset') this.epoch += 1;
     if (line.type === 'InstanceRebuilt' && !line.exact) refuse(line, 'replaced the state by one that can only be undone.');
@@ -107,18 +133,14 @@ class Fold {
     return line.further !== undefined || run.some(({ further }) => further !== undefined);
   }
 
-  /** An older program did not keep what these lines leave out. */
-  private refuseUntold(line: StoredEntry): void {
-    const isUntold = untold.has(line.type) && line.event === undefined && line.further === undefined;
-    if (this.isOld && isUntold) refuse(line, 'was written by an older program, which did not keep what it leaves out.');
-  }
-
   /** Applies the event whose first fact a line is. Returns the number of its facts. */
   private explain(line: StoredEntry & CoreFact): number {
     const implied = impliedEvent(this.known, this.state, line);
-    const others: readonly EventContent[] = this.isOld ? [{ type: 'woken' }, { type: 'expired' }, { type: 'reclaimed' }] : [];
+    const others = this.isOld ? otherEvents(this.known, this.state, line) : [];
+    const guesses = this.given ? [this.given.event] : [implied, ...others];
+    this.given = undefined;
     const wrong: string[] = [];
-    for (const event of line.event ? [line.event] : [implied, ...others]) {
+    for (const event of line.event ? [line.event] : guesses) {
       if (line.event === undefined && isHidden(event)) refuse(line, 'hides a secret, and its event was not kept.');
       for (const epoch of this.epochsFrom(line)) {
         const result = this.advanced(event, line.at, epoch);
@@ -184,10 +206,6 @@ class Fold {
   }
 }
 
-/** Whether an older program has hidden a secret in the only place where it kept the reply. */
-const isHidden = (event: EventContent): boolean =>
-  event.type === 'replied' && event.reply.status === 'succeeded' && JSON.stringify(event.reply.output).includes(mask);
-
 /** The lines that the core writes. */
 const coreTypes: { readonly [type in CoreFact['type']]: true } = {
   ActivityStarted: true,
@@ -213,17 +231,6 @@ const coreTypes: { readonly [type in CoreFact['type']]: true } = {
 };
 
 const isCore = (line: StoredEntry): line is StoredEntry & CoreFact => line.type in coreTypes;
-
-const untold: ReadonlySet<OrderFact['type']> = new Set([
-  'InstructionGiven',
-  'SignalReceived',
-  'ReplyRecorded',
-  'OrderLocked',
-  'OrderUnlocked',
-  'ExceptionHandled',
-  'RuleActed',
-  'ThresholdExceeded',
-]);
 
 type Expiry = Extract<StoredEntry, { type: 'DeadlineExpired' | 'OrderReset' }> & { readonly path?: string };
 const isExpiry = (line: StoredEntry): line is Expiry => line.type === 'DeadlineExpired' || line.type === 'OrderReset';

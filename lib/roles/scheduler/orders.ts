@@ -64,31 +64,17 @@ export interface Orders {
 }
 
 export function createOrders({ store, clock, definitions, settings, rules }: OrdersOptions): Orders {
-  async function withPages(orderId: string) {
-    const found = await store.load(orderId);
-    if (!found) return undefined;
-    const { order, state: record } = found;
-    return { known: { program: programFor(orderId, record, definitions), order, record }, pages: await store.pages(orderId) };
-  }
-
-  /** Returns an order whose state is missing, with one that stands for it. */
-  async function withoutState(orderId: string) {
-    const order = await store.orderWithoutState(orderId);
-    if (!order) return undefined;
-    const pages = await store.pages(orderId);
-    const record = stateOfMissing(order, pages, definitions);
-    return { known: { program: programFor(orderId, record, definitions), order, record }, pages };
-  }
+  const ports = { store, definitions };
 
   return {
     async load(orderId) {
-      const found = await loadOrder(orderId, { store, definitions });
+      const found = await loadOrder(orderId, ports);
       if (found) return found;
-      const isReplaced = await putMissing(orderId, { store, definitions }, clock.now());
-      return isReplaced ? loadOrder(orderId, { store, definitions }) : undefined;
+      const isReplaced = await putMissing(orderId, ports, clock.now());
+      return isReplaced ? loadOrder(orderId, ports) : undefined;
     },
     async refold(orderId, asked = undefined) {
-      const found = await withPages(orderId);
+      const found = await withPages(orderId, ports);
       if (!found) return undefined;
       const { known, pages } = found;
       const result = known.record.processState === 'Processed' ? finished : refolded(known, pages);
@@ -97,11 +83,11 @@ export function createOrders({ store, clock, definitions, settings, rules }: Ord
       return { ...known, record: asked ? freed(known.record, instance) : known.record, instance, rebuilt: true };
     },
     async examine(orderId) {
-      const found = (await withPages(orderId)) ?? (await withoutState(orderId));
+      const found = (await withPages(orderId, ports)) ?? (await withoutState(orderId, ports));
       return found && { known: found.known, stored: readableInstance(found.known.record), refolded: refolded(found.known, found.pages) };
     },
     async rebuild(orderId) {
-      const found = await withPages(orderId);
+      const found = await withPages(orderId, ports);
       if (!found) return undefined;
       const { known, pages } = found;
       const { program, order, record: state } = known;
@@ -134,6 +120,25 @@ export function createOrders({ store, clock, definitions, settings, rules }: Ord
       }
     },
   };
+}
+
+type ReadPorts = Pick<OrdersOptions, 'store' | 'definitions'>;
+
+/** Reads an order with the pages of its journal. */
+async function withPages(orderId: string, { store, definitions }: ReadPorts) {
+  const found = await store.load(orderId);
+  if (!found) return undefined;
+  const { order, state: record } = found;
+  return { known: { program: programFor(orderId, record, definitions), order, record }, pages: await store.pages(orderId) };
+}
+
+/** Reads an order whose state is missing, with one that stands for it. */
+async function withoutState(orderId: string, { store, definitions }: ReadPorts) {
+  const order = await store.orderWithoutState(orderId);
+  if (!order) return undefined;
+  const pages = await store.pages(orderId);
+  const record = stateOfMissing(order, pages, definitions);
+  return { known: { program: programFor(orderId, record, definitions), order, record }, pages };
 }
 
 /** Returns the record of an order that can be read again: it is in Error no more if a quarantine was the only reason. */
