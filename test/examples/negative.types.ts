@@ -558,3 +558,37 @@ defineRule('skip', { ...ofRescue, event: declined, action: { kind: 'skip' } });
 defineRule('resumed', { ...ofRescue, event: declined, action: { kind: 'handle', workflow: rescue, control: 'resumed' } });
 // @ts-expect-error an unknown mode: "on"
 defineRule('mode', { ...ofRescue, mode: 'on', event: declined, action: { kind: 'suspend' } });
+
+// @ts-expect-error an unknown tag: "tecnical"
+fault('Mistagged', { tags: ['tecnical'] });
+// @ts-expect-error a group by something else: "type"
+fault('Grouped', { groupBy: 'type' });
+// @ts-expect-error objects that are no list: writes
+operation({ input: z.object({ sku: z.string() }), output: z.object({}), writes: 'stock/{sku}', run: () => ({}) });
+
+// @ts-expect-error an unknown option of people: dueIn
+export const late = defineWorkflow('late', { version: 1, order: Order, people: { group: 'claims', dueIn: 60 } }, () => sequence());
+// @ts-expect-error groups that are no list: escalateTo
+export const leads = defineWorkflow('leads', { version: 1, order: Order, people: { escalateTo: 'leads' } }, () => sequence());
+
+export const expected = defineWorkflow('expected', { version: 1, order: Order, toOperator: [AddressInvalid] }, ({ order, orderId }) => {
+  const ship = shipping.ship({ orderId, address: order.address }).noUndo();
+  // @ts-expect-error a misspelt field of the answer: shipmentID
+  ship.expecting((output) => equals(output.shipmentID, 'x'), 'a shipment');
+  // @ts-expect-error an expectation that is no condition: Expr<boolean>
+  ship.expecting((output) => output.shipmentId, 'a shipment');
+  // @ts-expect-error an expectation without words: expecting
+  ship.expecting((output) => equals(output.shipmentId, 'x'));
+  // @ts-expect-error a misspelt field in the output: shipmentID
+  return withOutput(ship, { parcel: ship.output.shipmentID });
+});
+
+const ofData = { ...ofRescue, event: { kind: 'data' } } as const;
+// @ts-expect-error a constraint that reads an exception: exception
+defineRule('reads', { ...ofData, condition: ({ exception }) => equals(exception.type, 'x'), action: { kind: 'suspend' } });
+// @ts-expect-error a constraint that retries: "retry"
+defineRule('retries', { ...ofData, condition: ({ order }) => equals(order.orderId, 'x'), action: { kind: 'retry' } });
+// @ts-expect-error an exception without words: message
+defineRule('raises', { ...ofData, condition: ({ order }) => equals(order.orderId, 'x'), action: { kind: 'raise', type: 'Wrong' } });
+// @ts-expect-error an undo for an exception: "compensate-with"
+defineRule('undo', { ...ofRescue, event: declined, action: { kind: 'compensate-with', agent: 'payment', operation: 'refund', input: {} } });
