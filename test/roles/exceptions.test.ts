@@ -172,6 +172,21 @@ describe('the records of causes', () => {
     assert.deepEqual(await causeWrites([{ id: 'again', kind: 'opened', exception: opened, task }], desk.store), []);
   });
 
+  test('S28: are closed for good when the entry that opens them comes after the one that closes them', async (context) => {
+    const { desk, orderId } = await blocked(context, false);
+    const opened = { ...(await exceptionAt(desk, orderId, 1)), handling: null } as ExceptionRecord;
+    const { rev: _, ...task } = (await taskAt(desk, orderId, 1)) as TaskRecord;
+    const { store } = openDesk(context, line);
+    const handling = { by: 'person', id: 'olga', control: 'ready', at: opened.at + 1 } as const;
+    const { submittedAt, seq } = opened;
+    await storeCause({ id: 'closed', kind: 'closed', orderId, submittedAt, seq, hasException: true, handling, reason: 'mended' }, store);
+    await storeCause({ id: 'late', kind: 'opened', exception: opened, task }, store);
+    const [exception, resolved] = [await exceptionOf(exceptionIdOf(orderId, 1), store), await taskOf(taskIdOf(orderId, 1), store)];
+    assert.deepEqual([exception?.handling, resolved?.state, resolved?.resolution?.by], [handling, 'resolved', 'olga']);
+    const sums = (await exceptionGroups(store, desk.clock.now())).map(({ count, open }) => [count, open]);
+    assert.deepEqual(sums, [[1, 0]]);
+  });
+
   test('are grouped: numbers in messages do not count, and the sums are exact', async (context) => {
     const desk = openDesk(context, line);
     for (let order = 0; order < 5; order++) {

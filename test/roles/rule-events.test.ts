@@ -171,6 +171,26 @@ describe('a time that a rule is about', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
+  test('step-late: a rule that has changed is asked again, and its announcement has an id of its own', async (context) => {
+    const desk = openDesk(context, lineOf(stepsNamed('one'), { maxFailures: 20 }));
+    const late = { id: 'late', event: { kind: 'step-late' }, action: tell } as const;
+    await put(desk, late);
+    await submitted(desk);
+    await passes(desk, 31_000);
+    await desk.system.rules.put(rule({ ...late, action: { kind: 'announce', text: 'look again' } }), {
+      by: 'ada',
+      reason: 'r',
+      expected: 1,
+    });
+    await passes(desk, 31_000);
+    const announced = desk.announced().filter(({ detailType }) => detailType === 'Rule Announced');
+    assert.deepEqual(
+      announced.map(({ detail }) => detail['text']),
+      ['look', 'look again'],
+    );
+    assert.equal(new Set(announced.map(({ detail }) => detail['id'])).size, 2);
+  });
+
   test('order-age: the rule undoes an order that waits without a deadline when it is too old', async (context) => {
     const action = { kind: 'compensate' } as const;
     const desk = openDesk(context, waiting());

@@ -32,6 +32,7 @@ export const ruling: readonly Mutant[] = [
     file: 'lib/roles/scheduler/note-decided.ts',
     find: '/rule/${ruleId}/${version}/${eventId}`',
     replace: '/rule/${ruleId}/${eventId}`',
+    suites: ['test/roles/rule-events.test.ts'],
   },
   {
     name: 'an exception that is opened late forgets that it was handled',
@@ -39,6 +40,7 @@ export const ruling: readonly Mutant[] = [
     file: records,
     find: 'const closing = current && isSame ? closedBeforeOpened(current) : {};',
     replace: 'const closing = current && isSame ? {} : {};',
+    suites: ['test/roles/exceptions.test.ts'],
   },
   {
     name: 'an entry that comes twice opens its records again',
@@ -46,6 +48,7 @@ export const ruling: readonly Mutant[] = [
     file: records,
     find: 'if (current && isSame && !isTombstone(current)) return [];',
     replace: 'if (current && isSame && isTombstone(current)) return [];',
+    suites: ['test/roles/exceptions.test.ts'],
   },
   {
     name: 'a handled exception stays open in its group',
