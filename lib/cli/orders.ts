@@ -127,7 +127,8 @@ export function stateText({ processState, outcome, fault, suspended, waitsFor }:
     return `waits for an answer${fault.message === undefined ? '' : `: ${fault.message}`}`;
   if (processState === 'Error') return `waits for an operator${fault ? `: ${fault.type}` : ''}`;
   if (waitsFor && !suspended) return waitText(waitsFor);
-  return `${processState === 'Pending' ? 'pending' : 'running'}${suspended ? ', suspended' : ''}`;
+  if (suspended) return 'suspended';
+  return processState === 'Pending' ? 'pending' : 'running';
 }
 
 /** Returns the event for which an order waits: `waits for the signal approval until 2026-01-31 12:00:00`. */

@@ -48,9 +48,11 @@ export interface TelemetryOptions {
   readonly placeOf?: (error: Error) => string | undefined;
   /** Whether entries of the audit are lines, too. The terminal of a person needs none: the store has the entries. */
   readonly auditLines?: boolean;
+  /** Lines of text for a person, or of JSON for programs. Default: `json`. */
+  readonly format?: 'text' | 'json';
 }
 
-/** Returns telemetry that logs one JSON object per line. It escapes control characters and truncates long texts. */
+/** Returns telemetry that logs one event per line. It escapes control characters and truncates long texts. */
 export function createTelemetry({
   level = 'info',
   write = (line) => void process.stderr.write(line),
@@ -60,6 +62,7 @@ export function createTelemetry({
   now = () => Date.now(),
   placeOf = () => undefined,
   auditLines = true,
+  format = 'json',
 }: TelemetryOptions = {}): Telemetry {
   const counters: Record<string, number> = {};
   const reported: Record<string, number> = {};
@@ -69,10 +72,15 @@ export function createTelemetry({
     return typeof value === 'string' && value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value;
   };
   const writeLine = (lineLevel: LogLevel, message: string, fields: LogFields): void => {
-    const line = JSON.stringify(
-      { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), ...run(), message, ...fields },
-      short,
-    );
+    const line =
+      format === 'text'
+        ? [lineLevel.padEnd(5), message, ...Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value, short)}`)].join(
+            ' ',
+          )
+        : JSON.stringify(
+            { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), ...run(), message, ...fields },
+            short,
+          );
     write(`${line.replace(unsafe, escaped)}\n`);
   };
   const from = level === 'off' ? levels.length : levels.indexOf(level);

@@ -84,7 +84,7 @@ describe('instructions at the command line', () => {
     const { exitCode, err } = await turn('suspend');
     assert.deepEqual([exitCode, /Accepted/.test(err)], [0, true], err);
     const { out } = await system.redress(['order', 'get', orderId]);
-    assert.match(out, /running, suspended/);
+    assert.match(out, /^state +Processing, suspended$/m);
     assert.match(out, /why +Suspended by an operator/);
     assert.equal((await turn('suspend')).exitCode, 1);
     await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}']);

@@ -47,6 +47,20 @@ describe('a check of workflows before a deployment', () => {
     assert.match(out, /Give a changed workflow a new version/);
   });
 
+  test('before the first start, compares nothing; a data folder that the user names must have a store', async (context) => {
+    const folder = folderFor(context);
+    const file = join(folder, 'app.mjs');
+    writeFileSync(file, appText([line('a')]));
+    const home = process.cwd();
+    process.chdir(folder);
+    context.after(() => process.chdir(home));
+    const { exitCode, out, err } = await redress(['workflow', 'check', file]);
+    assert.equal(exitCode, 0);
+    assert.match(out, /^line@1 +new +0$/m);
+    assert.match(err, /^Nothing has started with .redress yet/);
+    assert.equal((await redress(['workflow', 'check', file, '--data', folder])).exitCode, 2);
+  });
+
   test('S20: gives the same as JSON, also for a version that the app no longer has', async (context) => {
     const { check } = await recorded(context, [line('a'), later('a', 'b')], { o1: 1, o2: 2 });
     const { exitCode, json } = await check([later('a', 'b')], '--json');

@@ -1,10 +1,13 @@
-import type { CliCommand } from '#cli/command';
+import type { Cli, CliCommand } from '#cli/command';
+import { MissingStoreError } from '#cli/data';
 import { table } from '#cli/text';
 import { appOf, declareWorkflows, type WorkflowOptions, workflowsOf } from '#cli/workflows';
+import type { WorkflowDefinition } from '#core/definition/definition';
 import { workflowRef } from '#core/definition/workflow-ref';
 import { timeText } from '#ports/messages';
 import { loadDefinitions } from '#roles/definitions/load';
 import { checkDefinitions, type VersionCheck } from '#roles/definitions/recorded-definitions';
+import { readConfig } from '#runtime/config';
 
 /**
  * Checks, before a deployment, the workflows of an app against its agents. Then it shows which recorded versions have changed, and which
@@ -20,7 +23,7 @@ export const workflowCheck: CliCommand<WorkflowOptions> = {
     const app = await appOf(file);
     // Rejects with all problems, as the start of the app does.
     if (app) loadDefinitions(app);
-    const checks = await cli.withStore((store) => checkDefinitions(workflows, store, ordersShown + 1));
+    const checks = await cli.withStore((store) => checkDefinitions(workflows, store, ordersShown + 1)).catch(withoutStore(cli, workflows));
     // On AWS, a start does not search for unfinished orders (decision 21), so this check refuses every change.
     const isRefused = ({ found, orders }: VersionCheck) => orders.length > 0 || (found === 'changed' && cli.config.adapters === 'aws');
     const refused = checks.filter(isRefused);
@@ -42,6 +45,15 @@ export const workflowCheck: CliCommand<WorkflowOptions> = {
     return refused.length > 0 ? 1 : undefined;
   },
 };
+
+/** Before the first start there is nothing to compare with. A data folder that the user has named must have a store. */
+const withoutStore =
+  (cli: Cli, workflows: readonly WorkflowDefinition[]) =>
+  (error: unknown): readonly VersionCheck[] => {
+    if (!(error instanceof MissingStoreError) || cli.dataFolder !== readConfig({}).dataFolder) throw error;
+    cli.terminal.say(`Nothing has started with ${cli.dataFolder} yet, so there are no orders to compare with.`);
+    return workflows.map(({ name, version }) => ({ name, version, found: 'new', orders: [] }));
+  };
 
 /** Maximum number of orders that are shown for one version. */
 const ordersShown = 100;

@@ -63,8 +63,13 @@ interface RunOptions {
 
 async function run(app: App, { config, issuer, environment, startedAt }: RunOptions): Promise<void> {
   const clock = systemClock;
-  const auditLines = config.adapters === 'aws' || environment['LOG_FORMAT'] === 'json';
-  const telemetry = createTelemetry({ level: config.logLevel, placeOf, auditLines });
+  const isForPrograms = config.adapters === 'aws' || environment['LOG_FORMAT'] === 'json';
+  const telemetry = createTelemetry({
+    level: config.logLevel,
+    placeOf,
+    auditLines: isForPrograms,
+    format: isForPrograms ? 'json' : 'text',
+  });
   // A signal during the start ends the process at once: there is nothing to drain yet.
   let stop = async (code: number): Promise<void> => process.exit(code);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
