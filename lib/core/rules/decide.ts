@@ -115,10 +115,12 @@ class Deciding {
     const { rule } = compiled;
     const { event, workflow } = this.situation;
     const once = onceIn(event.kind);
-    const onceKey = keyOf(rule.id, rule.version, event.id);
-    if (once && isNoted(this.memory, once, onceKey)) return { is: 'not-about' };
     // A rule is asked once about an age or a lateness: its caller looks again until no rule is left to ask.
-    if (once) this.memory = note(this.memory, once, onceKey);
+    if (once) {
+      const key = keyOf(rule.id, rule.version, event.id);
+      if (isNoted(this.memory, once, key)) return { is: 'not-about' };
+      this.memory = note(this.memory, once, key);
+    }
     if (!isFit(this.set, compiled, workflow)) {
       this.facts.push({ type: 'RuleStale', ruleId: rule.id, version: rule.version });
       return { is: 'passed', why: 'stale' };
