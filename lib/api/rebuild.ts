@@ -35,7 +35,7 @@ function rebuildOrder(call: Call<unknown, unknown, z.output<typeof RebuildBody>>
         ]);
       case 'healthy':
         return conflict([
-          'The state of the order can be read, and it is what the journal tells: there is nothing to rebuild. With dryRun, the answer gives the figures.',
+          'The state of the order can be read, and it is what the journal tells: there is nothing to rebuild. An order in Error goes on with resubmit. With dryRun, the answer gives the figures.',
         ]);
       case 'infeasible':
         return refuse('infeasible', { errors: [{ pointer: '', code: 'unreadable', detail: `${rebuilt.found.difference} ${remedy}` }] });

@@ -18,6 +18,7 @@ const least: { readonly [event: string]: number } = {
   CancelRequested: 60,
   LateResult: 20,
   RunFailed: 20,
+  InstanceRebuilt: 12,
   'emitted rules of people': 3,
   'emitted rule put': 20,
   'emitted report done': 3,
