@@ -76,6 +76,8 @@ async function writeRules(roles: Roles): Promise<void> {
   assert.equal((await put({ 'if-match': '"1"' })).status, 200);
   for (const path of ['/rules', '/rules/late', '/rules/late/versions'])
     assert.equal((await roles.call('GET', path, { as: 'admin' })).status, 200, path);
+  const tested = { rule: { event: { kind: 'exception' }, action: { kind: 'suspend' } }, days: 1 };
+  assert.equal((await roles.call('POST', '/rules/back-test', { as: 'admin', body: tested })).status, 200);
 }
 
 /** Completes orders: with a response queue, with one that is gone, and with a wait at the start. */

@@ -251,6 +251,17 @@ describe('F-143: a rule about several events', () => {
     assert.deepEqual(told(desk), ['both']);
   });
 
+  test('F-144: an exception that does not complete the list goes to a person, whose task names the missing event', async (context) => {
+    const desk = openDesk(context, waiting());
+    const list = [{ kind: 'exception' }, { kind: 'signal', type: 'papers' }] as const;
+    await put(desk, { id: 'both', all: list, withinSeconds: 60, action: { kind: 'compensate' } });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), failed('Declined'));
+    assert.partialDeepStrictEqual(await taskOf(taskIdOf(orderId, 1), desk.store), {
+      candidates: [{ ruleId: 'both', why: 'incomplete', missing: [{ kind: 'signal', type: 'papers' }] }],
+    });
+  });
+
   test('does not fire when the events are further apart', async (context) => {
     const desk = openDesk(context, waiting());
     await put(desk, { id: 'both', all, withinSeconds: 60, action: tell });

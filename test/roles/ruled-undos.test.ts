@@ -97,6 +97,13 @@ describe('F-104: a rule ties a compensation to a step that has no undo', () => {
     assert.partialDeepStrictEqual(stuck, { stuck: true, fault: { type: 'Engine/RuleFailed', permanent: true } });
   });
 
+  test('a rule that does not fit the version of the workflow is skipped, and announced once', async (context) => {
+    const { desk, compensate } = await shipped(context, { ...fetchBack, condition: 'order.price > 1.0' });
+    await compensate();
+    assert.deepEqual(await nextOperation(desk), [['release', {}]]);
+    assert.equal(desk.announced().filter(({ detailType }) => detailType === 'Rule Stale').length, 1);
+  });
+
   test('an undo that fails is requested again under its key, also by a process that has just started', async (context) => {
     const { desk, compensate } = await shipped(context, fetchBack);
     await compensate();

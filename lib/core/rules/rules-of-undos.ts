@@ -10,21 +10,32 @@ interface Order {
 
 type Undos = { readonly [step: string]: RuledUndo };
 
-const none: Undos = {};
+/** The undos, and the rules that do not fit this version of the workflow. */
+export interface UndosOfRules {
+  readonly undos: Undos;
+  readonly stale: readonly { readonly ruleId: string; readonly version: number }[];
+}
+
+const none: UndosOfRules = { undos: {}, stale: [] };
 
 /**
  * Returns the undos that the rules in force give to the steps of an order (F-104). A step gets the one of its rule with the highest
  * priority: its undo has one operation.
  */
-export function undosOfRules(set: RuleSet, { orderId, workflow }: Order): Undos {
+export function undosOfRules(set: RuleSet, { orderId, workflow }: Order): UndosOfRules {
   const rules = rulesAbout(set, 'step-state', workflow.name);
   if (rules.length === 0) return none;
   const undos: { [step: string]: RuledUndo } = {};
+  const stale: { ruleId: string; version: number }[] = [];
   for (const each of rules) {
     const { id, version, mode, object = {}, action, condition } = each.rule;
     const { step } = object;
     if (action.kind !== 'compensate-with' || mode !== 'enforce' || step === undefined || Object.hasOwn(undos, step)) continue;
-    if ((object.orderId !== undefined && object.orderId !== orderId) || !isFit(set, each, workflow)) continue;
+    if (object.orderId !== undefined && object.orderId !== orderId) continue;
+    if (!isFit(set, each, workflow)) {
+      stale.push({ ruleId: id, version });
+      continue;
+    }
     const { agent, operation, input } = action;
     undos[step] = {
       rule: { id, version },
@@ -34,5 +45,5 @@ export function undosOfRules(set: RuleSet, { orderId, workflow }: Order): Undos 
       input: input as Json,
     };
   }
-  return undos;
+  return { undos, stale };
 }

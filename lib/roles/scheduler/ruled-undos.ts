@@ -15,9 +15,10 @@ import { wholeJournal } from './step-report.ts';
 export function ruleUndos(draft: Draft): Draft {
   const { settings, record, instance } = draft;
   if (!settings.rules || instance.state.phase === 'closed') return draft;
-  const undos = undosOfRules(settings.rules, record);
+  const { undos, stale } = undosOfRules(settings.rules, record);
+  const noted = stale.length > 0 ? { ...draft, stale: [...(draft.stale ?? []), ...stale] } : draft;
   const isNone = Object.keys(undos).length === 0 && !instance.state.ruledUndos;
-  return isNone ? draft : applyEvent(draft, { type: 'undosRuled', undos });
+  return isNone ? noted : applyEvent(noted, { type: 'undosRuled', undos });
 }
 
 /** Notes that a rule acts when the undo that it has given begins. */
