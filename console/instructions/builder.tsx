@@ -39,6 +39,8 @@ interface Props {
 interface Sending {
   readonly path: string;
   readonly more: JsonObject;
+  /** The same at the command line. */
+  readonly commandOf: (instruction: Instruction, reason: string) => string;
   /** Fields beside the reason. */
   readonly fields?: ComponentChildren;
 }
@@ -145,7 +147,9 @@ export function Builder(props: Props) {
             <button
               class="btn bare sm"
               type="button"
-              onClick={() => copy(commandOf(order.orderId, instruction, values.reason), 'the command')}
+              onClick={() =>
+                copy(sending?.commandOf(instruction, values.reason) ?? commandOf(order.orderId, instruction, values.reason), 'the command')
+              }
             >
               <Icon name="cli" />
               Copy as command
@@ -154,7 +158,7 @@ export function Builder(props: Props) {
               class="btn bare sm"
               type="button"
               onClick={() =>
-                copy(curlOf({ ...callOf(order, checked), body: { ...instruction, reason: values.reason || 'why' } }), 'the call')
+                copy(curlOf({ ...callOf(order, checked, sending), body: bodyOf(instruction, values.reason || 'why', sending) }), 'the call')
               }
             >
               as curl
@@ -175,10 +179,15 @@ function focusFirst(form: HTMLElement | null): void {
   form?.querySelector<HTMLElement>('.body :is(input, textarea, select):not(#instruct-kind)')?.focus();
 }
 
-const callOf = ({ orderId, rev }: Order, checked: Checked | undefined) => ({
-  path: `/orders/${orderId}/instructions`,
+type Instruction = JsonObject & { readonly kind: InstructionKind };
+
+const callOf = ({ orderId, rev }: Order, checked: Checked | undefined, sending: Sending | undefined) => ({
+  path: sending?.path ?? `/orders/${orderId}/instructions`,
   headers: { 'If-Match': `"${checked?.rev ?? rev}"` },
 });
+
+const bodyOf = (instruction: Instruction, reason: string, sending: Sending | undefined): JsonObject =>
+  sending ? { instruction, reason, ...sending.more } : { ...instruction, reason };
 
 interface HintAbout {
   readonly canApply: boolean;
@@ -243,8 +252,7 @@ function useForm({ kind, at, order, workflow, showCheck, applied, close, sending
     if (!current || !instruction || !canApply || barred !== undefined) return;
     run(async () => {
       const headers = { 'if-match': `"${current.rev}"`, 'idempotency-key': current.key };
-      const body = sending ? { instruction, reason: values.reason, ...sending.more } : { ...instruction, reason: values.reason };
-      await post(sending?.path ?? path, body, { headers });
+      await post(sending?.path ?? path, bodyOf(instruction, values.reason, sending), { headers });
       toast(`Applied: ${kinds[kind].name}.`, 'work');
       draft.discard();
       applied(kind, values.path || (order.fault?.source ?? ''));

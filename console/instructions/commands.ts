@@ -54,6 +54,12 @@ export function commandOf(orderId: string, given: Given, reason: string): string
   );
 }
 
+/** Returns the command that resolves a task with an instruction. */
+export function taskCommandOf(taskId: string, { kind, ...fields }: Given, reason: string): string {
+  const given = Object.keys(fields).length > 0 ? ['--fields', quoted(JSON.stringify(fields))] : [];
+  return [`npx redress task resolve`, taskId, kind, ...given, '--reason', quoted(reason || 'why')].join(' ');
+}
+
 interface HttpCall {
   readonly method?: string;
   readonly path: string;

@@ -75,9 +75,23 @@ const show = async (path: string, on: Page = page): Promise<void> => {
 
 test('each screen has no violation of axe, in light, in dark and on a phone', async () => {
   const found: string[] = [];
-  const order = `/orders/${await blockedOrder()}`;
+  const blocked = await blockedOrder();
+  const [order, task] = [`/orders/${blocked}`, `/tasks/tsk_${blocked.slice('ord_'.length)}_1`];
   const parts = ['', '?tab=Timeline', '?do=replace-input'].map((part) => `${order}${part}`);
-  for (const path of ['/', '/orders', '/exceptions', '/bulk/new?state=Error', '/rules/new', '/agents', '/audit', ...parts]) {
+  for (const path of [
+    '/',
+    '/orders',
+    '/tasks',
+    task,
+    '/exceptions',
+    '/bulk',
+    '/bulk/new?state=Error',
+    '/rules',
+    '/rules/new',
+    '/agents',
+    '/audit',
+    ...parts,
+  ]) {
     await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
     await show(path);
     found.push(...(await violationsOf(page)).map((violation) => `light ${path}: ${violation}`));
@@ -85,7 +99,7 @@ test('each screen has no violation of axe, in light, in dark and on a phone', as
     found.push(...(await violationsOf(page, ['color-contrast'])).map((violation) => `dark ${path}: ${violation}`));
   }
   await page.setViewportSize({ width: 390, height: 844 });
-  for (const path of ['/', '/orders', ...parts]) {
+  for (const path of ['/', '/orders', '/tasks', task, ...parts]) {
     await show(path);
     const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
     found.push(...(isWide ? [`phone ${path}: the page is wider than the screen`] : []));
@@ -115,6 +129,7 @@ test('an operator checks and applies an instruction with the keyboard alone', as
   await press('.');
   await page.getByRole('dialog').waitFor();
   await press('k');
+  await page.waitForFunction("document.activeElement.matches('input, textarea')");
   await page.keyboard.type('I have called the customer');
   await press('Escape', 'c');
   await page.getByText('This is what it would do').waitFor();
@@ -179,6 +194,19 @@ test('200 hostile texts stay texts, wherever the console shows them', async () =
   const text = await page.locator('main').innerText();
   assert.equal(hostileTexts.slice(0, 100).filter((each) => !/[^ -~]/.test(each) && !text.includes(each)).length, 0);
   assert.deepEqual(errors, []);
+});
+
+test('F-153: an operator resolves a task on its own page, from the list, with four clicks', async () => {
+  await show('/tasks');
+  await page.locator('main a[href^="#/tasks/tsk_"]').first().click();
+  await page.getByLabel('Reason, for the audit').fill('The address is right.');
+  await page.getByLabel('Do', { exact: true }).selectOption('terminate');
+  await page.getByLabel('Reason, for the audit').fill('The customer has left.');
+  await page.getByRole('button', { name: /^Check/ }).click();
+  await page.getByText('possible', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Terminate, undo nothing' }).click();
+  await page.getByRole('heading', { name: 'Resolved' }).waitFor();
+  assert.match(await page.locator('main').innerText(), /decided\.\s+The customer has left\./);
 });
 
 /** Returns the rules of axe that the page violates, each with the first element. */

@@ -8,6 +8,7 @@ import { definitionPath, looksOf } from '../../graph/look.ts';
 import { useDrawn } from '../../graph/use-layout.ts';
 import { Builder } from '../../instructions/builder.tsx';
 import { checkLooks } from '../../instructions/check-looks.ts';
+import { taskCommandOf } from '../../instructions/commands.ts';
 import { Effects } from '../../instructions/effects.tsx';
 import { kindNames } from '../../instructions/kinds.ts';
 import { Chip } from '../../parts/chip.tsx';
@@ -150,6 +151,11 @@ function Decide({ task, refresh }: { task: OrderTask; refresh: () => void }) {
               order.refresh();
             }}
             barred={barred}
+            sending={{
+              path: `/tasks/${encodeURIComponent(task.id)}/resolve`,
+              more: {},
+              commandOf: (instruction, reason) => taskCommandOf(task.id, instruction, reason),
+            }}
             isPartOfPage
           />
         ) : (
@@ -192,7 +198,15 @@ const Possible = ({ isPossible }: { isPossible: boolean }) => (
   </Chip>
 );
 
-const Resolved = ({ task: { resolution } }: { task: WholeTask }) => (
+/** Whether the order then showed that the resolution was right. */
+const verdicts: { readonly [verified: string]: { readonly text: string; readonly tone: 'ok' | 'stop' | 'off' } } = {
+  passed: { text: 'it worked', tone: 'ok' },
+  'failed-again': { text: 'the same failed again', tone: 'stop' },
+  'failed-otherwise': { text: 'something else failed', tone: 'stop' },
+  void: { text: 'the order ended otherwise', tone: 'off' },
+};
+
+const Resolved = ({ task: { resolution, verified } }: { task: WholeTask }) => (
   <Panel title="Resolved">
     <div class="body stack">
       {resolution ? (
@@ -204,6 +218,13 @@ const Resolved = ({ task: { resolution } }: { task: WholeTask }) => (
             <div class="quote">
               <Said>{resolution.reason}</Said>
             </div>
+          )}
+          {verified !== undefined && (
+            <p>
+              <Chip tone={verdicts[verified]?.tone ?? 'off'} icon={verdicts[verified]?.tone === 'ok' ? 'done' : 'stop'} tinted>
+                {verdicts[verified]?.text ?? verified}
+              </Chip>
+            </p>
           )}
         </>
       ) : (
