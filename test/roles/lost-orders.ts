@@ -115,7 +115,8 @@ const turnsMax = 400;
 /** Lives the whole life of a random order in the running system. The same seed lives the same life, whatever is lost. */
 export async function lived(seed: number, loss?: Loss): Promise<Life> {
   const closing: (() => unknown)[] = [];
-  const desk = openDesk({ after: (close) => void closing.push(close as () => unknown) }, app);
+  const after = (close: unknown) => void closing.push(close as () => unknown);
+  const desk = openDesk({ after }, app, { writesAndSendsAtomically: seed % 2 === 0 });
   const life = new Living(desk, chanceOf(seed));
   try {
     await life.begin();
@@ -137,6 +138,7 @@ class Living {
   turns = 0;
   private orderId = '';
   private open: Request[] = [];
+  private readonly known = new Set<string>();
   private readonly requests: Json[] = [];
   private answered: Request | undefined;
   private luck = 0;
@@ -244,7 +246,9 @@ class Living {
 
   private async collect(): Promise<void> {
     for (const request of await this.desk.requests()) {
-      if (request.type !== 'request') continue;
+      // A message may come twice, also after a rebuild.
+      if (request.type !== 'request' || this.known.has(request.requestId)) continue;
+      this.known.add(request.requestId);
       const { path, operation, attempt, epoch, input, idempotencyKey } = request;
       // A later request replaces an earlier one for the same step.
       this.open = [...this.open.filter((each) => each.path !== path), request];
