@@ -50,7 +50,8 @@ const within = 240_000;
 /** Rules that change while orders run, and exceptions from outside, in one world of fifteen. */
 export function rulePeople(reach: Reach, clients: Clients, seed: number): void {
   const chance = isIn(seed, 10);
-  if (!chance) return;
+  // A restore of these worlds puts records back and removes none, so the versions of rules would be ahead of the rules.
+  if (!chance || isIn(seed, 5)) return;
   reach.around.carriedOut('emitted rules of people');
   for (let changes = chance.between(6, 14); changes > 0; changes--) changeRule(reach, clients, chance);
   for (let number = chance.between(3, 6); number > 0; number--) {

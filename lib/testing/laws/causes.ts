@@ -20,7 +20,7 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
     return causesOf(after) >= (before ? causesOf(before) : 0) ? undefined : `order ${orderId} forgot a cause`;
   }),
   atEnd: ({ orders, announced }) =>
-    [...orders.values()].flatMap(({ state }) => {
+    [...orders.values()].flatMap(({ state, damagedAt }) => {
       const openNow = new Set((state.open ?? []).map(({ seq }) => seq));
       return Array.from({ length: causesOf(state) }, (_, index) => index + 1).flatMap((seq) => {
         const id = `${announcedAs(state)}/cause/${seq}`;
@@ -28,8 +28,9 @@ export const causes = (withoutTask = new Set<string>()): Law => ({
         // A rule has handled the exception in the write that detected it.
         const atOnce = [...(announced.get(`${id}/exception`) ?? [])].some((text) => text.includes('"handling":'));
         if (atOnce && !openNow.has(seq) && !isClosed) return announced.has(`${id}/task`) ? [`task ${id} was opened for nobody`] : [];
-        // An exception from outside is part of the task that was open already.
-        if (withoutTask.has(id)) return announced.has(`${id}/exception`) ? [] : [`exception ${id} was never announced`];
+        // An exception from outside is part of the task that was open already. The writes of a damaged order are not judged.
+        if (withoutTask.has(id) || (damagedAt !== undefined && !announced.has(`${id}/task`)))
+          return announced.has(`${id}/exception`) ? [] : [`exception ${id} was never announced`];
         return [
           ...(announced.has(`${id}/task`) ? [] : [`task ${id} was never announced`]),
           ...(isClosed === openNow.has(seq)
