@@ -1,5 +1,5 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,6 +17,7 @@ const node = process.execPath;
 const started = performance.now();
 const failures: string[] = [];
 const rehearsalFiles = ['workflow.ts', 'rehearsal.test.ts'];
+const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 const projectFiles = [...rehearsalFiles, 'workflow.test.ts'];
 
 interface Output {
@@ -59,6 +60,9 @@ const settings = keysOf(compilers).flatMap((compiler) =>
   ),
 );
 
+/** The settings with the large types of the stack come first, so that no long one remains at the end. */
+const longestFirst = settings.toSorted((a, b) => Number(b.hasStack) - Number(a.hasStack));
+
 /** How a runner is started in the folder of a project, and the module that its `test` function comes from. */
 interface Runner {
   readonly source: string;
@@ -79,12 +83,10 @@ const runners: { readonly [name: string]: Runner } = {
 };
 
 try {
-  const others = otherNodes({ install: true });
-  execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  const [others] = await Promise.all([otherNodes({ install: true }), installDependencies(), packRedress()]);
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
-  for (const file of ['package.json', 'package-lock.json']) copyFileSync(`${template}${file}`, join(folder, file));
-  const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', `./${tarball}`];
-  execFileSync('npm', install, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  report('packed, and dependencies linked', '', performance.now() - started);
+  await promisify(execFile)('npm', ['install', ...quietly, '--prefer-offline', `./${tarball}`], { cwd: folder });
   report('installed', '', performance.now() - started);
 
   const source = readFileSync(`${root}test/examples/negative.types.ts`, 'utf8');
@@ -94,10 +96,10 @@ try {
   cpSync(`${root}examples`, join(folder, 'types/examples'), { recursive: true });
   for (const file of [...projectFiles, 'stack.ts']) copyFileSync(`${template}${file}`, join(folder, 'types', file));
 
-  const nodes = [{ name: process.version, execPath: node }, ...(await others)];
+  const nodes = [{ name: process.version, execPath: node }, ...others];
   const all = Object.entries(runners);
   const attempts = [
-    ...settings.map((setting, index) => () => compile(setting, source, join(folder, 'types', `tsconfig.${index}.json`))),
+    ...longestFirst.map((setting, index) => () => compile(setting, source, join(folder, 'types', `tsconfig.${index}.json`))),
     ...nodes.flatMap(({ name, execPath }) =>
       all.map(
         ([title, runner]) =>
@@ -121,6 +123,35 @@ try {
 }
 process.stdout.write(`${failures.length} failed, after ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
 if (failures.length > 0) process.exitCode = 1;
+
+async function packRedress(): Promise<void> {
+  await promisify(execFile)('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], { cwd: root });
+}
+
+/**
+ * Links the dependencies of the projects into their folder. npm installs them once for each lockfile. The lockfile of the installed
+ * packages is a copy, because npm writes it in place when it adds the packed package.
+ */
+async function installDependencies(): Promise<void> {
+  const cache = `${root}node_modules/.cache/user-projects/`;
+  const lockfiles = ['package.json', 'package-lock.json'];
+  const marker = 'node_modules/.package-lock.json';
+  const wanted = lockfiles.map((file) => readFileSync(template + file, 'utf8')).join('\n');
+  const record = `${cache}installed`;
+  if (!existsSync(record) || readFileSync(record, 'utf8') !== wanted) {
+    rmSync(cache, { recursive: true, force: true });
+    mkdirSync(cache, { recursive: true });
+    for (const file of lockfiles) copyFileSync(template + file, cache + file);
+    await promisify(execFile)('npm', ['install', ...quietly], { cwd: cache });
+    writeFileSync(record, wanted);
+  }
+  for (const file of lockfiles) copyFileSync(template + file, join(folder, file));
+  await promisify(execFile)('cp', ['-al', `${cache}node_modules`, folder]).catch(() =>
+    cpSync(`${cache}node_modules`, join(folder, 'node_modules'), { recursive: true, verbatimSymlinks: true }),
+  );
+  rmSync(join(folder, marker));
+  copyFileSync(cache + marker, join(folder, marker));
+}
 
 /** Compiles the project: it succeeds if the compiler reports each mistake by name, and nothing else. */
 function compile({ compiler, module, kind, hasStack }: Setting, source: string, config: string): Promise<void> {

@@ -41,14 +41,15 @@ export function waitOfHead(head: StateHead, program: Program | undefined): Order
     return { kind: 'answer', question: fault.message, path: fault.source ?? null, until: null };
   if (processState !== 'Processing' || suspended) return undefined;
   if (nextDueFor === null) return program && signalWithoutLimit(program);
-  const { agent, waitingSince, kind, path = null, failing } = nextDueFor;
+  const { agent, waitingSince, kind, path = null, failing, pauses } = nextDueFor;
   if (agent !== undefined && waitingSince !== undefined) return { kind: 'outage', agent, since: waitingSince, path, until: null };
   if (failing !== undefined) {
     const until = path === failing ? nextDueAt : null;
     return isUndoPath(failing) ? { kind: 'undo', path: undonePath(failing), until } : { kind: 'confirmation', path: failing, until };
   }
   const node = kind === 'timer' && path !== null ? program?.nodes.get(definitionPath(path)) : undefined;
-  const wait = node?.activity === 'retry' ? { kind: 'time' as const } : node && waitOf(node);
+  const isPause = pauses === true || node?.activity === 'retry';
+  const wait = isPause ? { kind: 'time' as const } : node && waitOf(node);
   // The caller of an order looks after it now and then: that time is not the end of the wait.
   return wait && { ...wait, path, until: wait.kind === 'order' ? null : nextDueAt };
 }

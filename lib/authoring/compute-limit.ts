@@ -3,6 +3,11 @@ import { createContext, Script } from 'node:vm';
 /** The longest time that one call of a compute function may take, in milliseconds. */
 export const computeMsMax = 1_000;
 
+/** A compute function did not end within its time. The message quotes no data of an order. */
+export class ComputeTimeout extends Error {
+  override readonly name = 'ComputeTimeout';
+}
+
 /** An empty context of its own: the script calls one function, which sees the globals of its own module as always. */
 const context = createContext(Object.create(null));
 const call = new Script('run()', { filename: 'compute' });
@@ -17,7 +22,7 @@ export function withinTimeLimit<T>(name: string, run: () => T, timeoutMs = compu
     return call.runInContext(context, { timeout: timeoutMs });
   } catch (error) {
     if ((error as { code?: string }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-    throw new Error(
+    throw new ComputeTimeout(
       `The function ran for more than ${timeoutMs.toLocaleString('en')} ms and was stopped. Look for an endless loop in ${name}, or move slow work into an operation of an agent.`,
       { cause: error },
     );

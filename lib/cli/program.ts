@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, Help, type Option } from 'commander';
 import type { CliCommand } from './command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -55,10 +55,16 @@ function groupOf(program: Command, name: string, terminal: Terminal): Command {
   );
 }
 
+/** Returns the help text of an option. It says which options a command needs. */
+const describe = (option: Option): string => {
+  const text = Help.prototype.optionDescription.call(new Help(), option);
+  return option.mandatory ? `${text} (required)` : text;
+};
+
 const settled = (command: Command, terminal: Terminal): Command =>
   command
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, optionDescription: describe })
     .configureOutput({
       writeOut: terminal.write,
       writeErr: (text) => terminal.say(text.trimEnd().replace(/^error: /, 'redress: ')),

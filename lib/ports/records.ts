@@ -69,6 +69,8 @@ export interface DueFor {
   readonly heard?: string;
   /** After a lateness was counted, the extended deadline: milliseconds since 1970. */
   readonly waitsUntil?: number;
+  /** The step has failed, and is requested again at this time: a rule gave it a pause. */
+  readonly pauses?: true;
   /** Path of an undo, or of the confirmation of an outcome, that has failed and is requested again; absent if there is none. */
   readonly failing?: string;
   /** Since when the step waits, if an outage of the service or unread replies explain its lateness: milliseconds since 1970. */

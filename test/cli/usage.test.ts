@@ -59,6 +59,12 @@ describe('usage errors', () => {
     assert.match(err, /^redress: Expected the name of an app, because this folder has an app\.ts\. Run redress start app\.ts\.\n/);
   });
 
+  test('the help of a command says which options it needs, and which kinds of instructions there are', async () => {
+    assert.match((await redress(['order', 'skip', '--help'])).out, /--reason <text> +why; kept in the history of the order\s+\(required\)/);
+    assert.match((await redress(['order', 'get', '--help'])).out, /^(?!.*\(required\))/s);
+    assert.match((await redress(['bulk', 'preview', '--help'])).out, /kind of the instruction: resubmit, skip,[\s\S]*acknowledge/);
+  });
+
   test('an input that is not JSON is named', async () => {
     const { exitCode, err } = await redress(['order', 'submit', '-'], { input: 'item: tea' });
     assert.equal(exitCode, 2);

@@ -153,3 +153,21 @@ test('X-51, S24 an error of a compute function is shown with its place and witho
   assert.equal(printed.length, 1);
   assert.match(`${printed}`, /^warn {2}the function test-quote@1 threw Error\..*\n +at .*app-code-errors\.test\.ts:\d+:\d+/);
 });
+
+const endless = compute('test-endless', { version: 1, input: z.object({ card: z.string() }), output: Nothing }, () => {
+  for (;;);
+});
+
+test('X-51 a compute function that never returns is named on the terminal, with what to look for', async (context) => {
+  const workflow = defineWorkflow('line', { version: 1, order: z.object({ card: z.string() }) }, ({ order }) =>
+    sequence(endless({ card: order.card })),
+  );
+  const system = await started(context, defineApp({ workflows: [workflow], agents: [] }), { clock: manualClock() });
+  const printed: string[] = [];
+  context.after(onFunctionError(functionErrorPrinter((text) => printed.push(text))));
+  await submitted(system, { card: 'tok' });
+  assert.match(
+    `${printed}`,
+    /^warn {2}the function test-endless@1 was stopped\. .* more than 1,000 ms .*Look for an endless loop in test-endless@1/,
+  );
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { waitOfHead } from '#api/order-waits';
 import type { Rule } from '#core/rules/rule';
 import { explain } from '#core/views/explain';
 import { exceptionIdOf, taskIdOf } from '#roles/exceptions/ids';
@@ -35,7 +36,12 @@ async function shownOf(desk: Desk, orderId: string) {
   const { state } = decodeInstance(record);
   const program = desk.system.definitions.programOf(record) ?? assert.fail();
   const rows = followedOf(program, await journalOf(desk, orderId), state, () => null);
-  return { why: explain(program, state), waits: rows.flatMap(({ path, waitsFor }) => (waitsFor ? [`${path} ${waitsFor.kind}`] : [])) };
+  const list = waitOfHead(record, program);
+  return {
+    list,
+    why: explain(program, state),
+    waits: rows.flatMap(({ path, waitsFor }) => (waitsFor ? [`${path} ${waitsFor.kind}`] : [])),
+  };
 }
 
 describe('an exception about which a rule acts', () => {
@@ -67,7 +73,9 @@ describe('an exception about which a rule acts', () => {
     const { desk, orderId } = await ordered(context, { id: 'later', action: { kind: 'retry', afterSeconds: 60 } });
     await desk.answer(await desk.request(), declined);
     assert.deepEqual(await requested(desk), []);
-    const { why, waits } = await shownOf(desk, orderId);
+    const { list, why, waits } = await shownOf(desk, orderId);
+    const paused = (await desk.state(orderId)).nextDueAt;
+    assert.deepEqual(list, { kind: 'time', path: 'order/two', until: paused });
     assert.match(why, /^Waits until 2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d before it runs order\/two once more\.$/);
     assert.deepEqual(waits, ['order/two time']);
     await desk.clock.advance(61_000);
@@ -78,6 +86,7 @@ describe('an exception about which a rule acts', () => {
       ['order/two'],
     );
     assert.equal((await desk.state(orderId)).processState, 'Processing');
+    assert.equal((await shownOf(desk, orderId)).list, undefined);
   });
 
   test('F-139: a skip closes the step with the output of the rule, and the next one begins', async (context) => {

@@ -1,5 +1,6 @@
 import { isCounted } from '#core/activities/step';
 import type { State } from '#core/data/state';
+import { awaitsReply } from '#core/data/step-state';
 import { type Program, wakeAtOf } from '#core/definition/program';
 import { failingWork } from '#core/engine/compensation';
 import { type WorkingStep, workingStepAt } from '#core/engine/lateness';
@@ -43,7 +44,10 @@ function outstanding(program: Program, state: State): readonly Outstanding[] {
 
 function deadlineOf({ path, agent, local, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
   const { completeBy, limit = Infinity } = local;
-  if (waitsUntil !== undefined) return { at: Math.min(waitsUntil, limit), for: { kind: 'timer', path }, counts: false, completeBy };
+  if (waitsUntil !== undefined) {
+    const pauses = local.mode === undefined && !awaitsReply(local) ? { pauses: true as const } : {};
+    return { at: Math.min(waitsUntil, limit), for: { kind: 'timer', path, ...pauses }, counts: false, completeBy };
+  }
   // At its limit the step fails, instead of being late.
   if (!isCounted(local)) return { at: limit, for: { kind: 'timer', path }, counts: false, completeBy };
   const before = { ...(late ? { failures: late } : {}), ...(local.reason === undefined ? {} : { heard: lastHeard(local) }) };

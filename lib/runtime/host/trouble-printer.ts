@@ -1,3 +1,4 @@
+import { ComputeTimeout } from '#authoring/compute-limit';
 import type { FunctionErrorListener } from '#authoring/function-errors';
 import { engineFaults, shortType } from '#core/data/fault';
 import { definitionPath, isUndoPath } from '#core/data/ids';
@@ -54,7 +55,9 @@ export function functionErrorPrinter(print: (text: string) => void): FunctionErr
   return (where, error) => {
     const name = isError(error) ? error.name : typeof error;
     const text = [
-      `warn  ${where} threw ${name}. The history of its order has the message.`,
+      error instanceof ComputeTimeout
+        ? `warn  ${where} was stopped. ${error.message}`
+        : `warn  ${where} threw ${name}. The history of its order has the message.`,
       ...framesOf(error).map((frame) => `    ${frame}`),
     ];
     const key = text.join('\n      ');
