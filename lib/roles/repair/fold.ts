@@ -239,7 +239,9 @@ const isExpiry = (line: StoredEntry): line is Expiry => line.type === 'DeadlineE
 function differenceFrom({ program, record }: Order, state: State): string | undefined {
   const expected = { ...timesOf(program, state), failureCount: mostLate(program, state) };
   const { completeBy, remainingMs, failureCount, notes } = record;
-  if (!record.notes.some(isNoteOfExpiry) && !isDeepStrictEqual(expected, { completeBy, remainingMs, failureCount }))
+  // The supervisor sets the times of an order that it resets, until the order is claimed again.
+  const isSupervisors = record.processState === 'Pending' || record.notes.some(isNoteOfExpiry);
+  if (!isSupervisors && !isDeepStrictEqual(expected, { completeBy, remainingMs, failureCount }))
     return `The state has ${JSON.stringify(expected)}, and the record ${JSON.stringify({ completeBy, remainingMs, failureCount })}.`;
   const isAlike = statesOf(state).includes(record.processState) || (record.processState === 'Error' && state.phase !== 'closed');
   return isAlike ? undefined : `The state is ${state.phase}, and the record ${record.processState} with ${notes.length} notes.`;
