@@ -22,6 +22,8 @@ export interface TaskView {
   readonly candidates?: readonly { readonly name: string; readonly why: string }[];
   readonly comments: readonly { readonly by: string; readonly at: string; readonly text: string }[];
   readonly verified?: string;
+  readonly previousTaskId?: string;
+  readonly nextTaskId?: string;
   readonly resolution?: {
     readonly by: string;
     readonly at: string;
@@ -82,6 +84,8 @@ export function taskText(task: TaskView): string {
     ...candidates.map(({ name, why }) => `  rule          ${name} (${why})`),
     ...comments.map(({ by, at, text: said }) => `  comment       ${by} at ${at}: ${said}`),
     ...(resolution ? [`  resolved      ${resolvedText(resolution)}`] : []),
+    ...(task.previousTaskId === undefined ? [] : [`  came after    ${task.previousTaskId}`]),
+    ...(task.nextTaskId === undefined ? [] : [`  next task     ${task.nextTaskId}`]),
   ];
   return `${lines.map((line) => printable(line)).join('\n')}\n`;
 }
