@@ -40,6 +40,9 @@ export function bundle(file: string, app: string): Bundle {
   return { code: Code.fromAsset(outdir), folder: outdir };
 }
 
+/** Returns a stand-in for the code of a file, for commands that read the stack and deploy nothing. */
+export const noBundle = (file: string): Bundle => ({ code: Code.fromInline(`// ${file}`), folder: '' });
+
 /** Bundle folders by source: several stacks of one program share them. */
 const bundled = new Map<string, string>();
 

@@ -14,7 +14,7 @@ import { onlyWorkflowOf } from '#runtime/default-workflow';
 import { type FunctionSpec, topologyOf } from '#runtime/topology';
 import { Alarms } from './alarms.ts';
 import { TableBackup } from './backup.ts';
-import { type Bundle, bundle } from './bundle.ts';
+import { type Bundle, bundle, noBundle } from './bundle.ts';
 import { Canary } from './canary.ts';
 import { accountConcurrencyDefault, checkConcurrency, maxConcurrencyFor } from './concurrency.ts';
 import { orderDashboard } from './dashboard.ts';
@@ -165,11 +165,15 @@ export class OrderProcessing extends Construct {
       notifier: variablesOf(props.notifications),
     };
     const queueArnPrefix = Stack.of(this).formatArn({ service: 'sqs', resource: this.queuePrefix, arnFormat: ArnFormat.NO_RESOURCE_NAME });
-    const bundles = new Map([...new Set(specs.map(({ file }) => file))].map((file) => [file, bundle(file, entry)]));
+    // `cdk list` and `cdk destroy` need no code.
+    const isBundled = Stack.of(this).bundlingRequired;
+    const bundles = new Map(
+      [...new Set(specs.map(({ file }) => file))].map((file) => [file, isBundled ? bundle(file, entry) : noBundle(file)]),
+    );
     const bundleOf = (file: string) => bundles.get(file) as Bundle;
     // All functions load the same app, but agents have further variables. So the scheduler's function is checked for those without an
     // agent's variables, and each agent's function for itself.
-    for (const { file, name } of specs.filter(({ file: each }) => each === 'scheduler' || each === 'agent'))
+    for (const { file, name } of specs.filter(({ file: each }) => isBundled && (each === 'scheduler' || each === 'agent')))
       checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...ofFile[file], ...settings[name]?.environment });
     return new Map(
       specs.map((spec) => [

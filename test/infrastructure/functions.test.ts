@@ -10,9 +10,9 @@ import { readConfig } from '#runtime/config';
 import { topologyOf } from '#runtime/topology';
 import { visibilityOf } from '#runtime/visibility';
 import app from './app.ts';
-import { defaults, entry, functionOf, ofType, synthesize } from './support.ts';
+import { entry, functionOf, ofType, synthesize } from './support.ts';
 
-const stack = defaults();
+const stack = synthesize({ isBundled: true });
 const functions = ofType(stack, 'Lambda::Function').map(([, { Properties }]) => Properties);
 const names = topologyOf(app).map(({ name }) => name);
 
@@ -136,7 +136,7 @@ describe('the synthesis refuses what Lambda does not support', () => {
 
   test('an app at a path that does not exist', () => {
     assert.throws(
-      () => synthesize({ props: { entry: 'nowhere/app.ts' } }),
+      () => synthesize({ isBundled: true, props: { entry: 'nowhere/app.ts' } }),
       (error: unknown) => error instanceof SetupError && /nowhere\/app\.ts/.test(error.message) && /default export/.test(error.remedy),
     );
   });

@@ -14,12 +14,13 @@ const app = (name: string): string => fileURLToPath(new URL(`./apps/${name}.ts`,
 
 // A2 in docs/internals/findings.md.
 test('when an app or a package of it imports createRequire, its bundle loads in every function', () => {
-  assert.doesNotThrow(() => synthesize({ props: { entry: app('create-require') } }));
+  assert.doesNotThrow(() => synthesize({ isBundled: true, props: { entry: app('create-require') } }));
 });
 
 test('when an app does not load in a function, the synthesis refuses it with what it threw', () => {
   assert.throws(
-    () => synthesize({ props: { entry: app('needs-a-variable'), agentEnvironment: { STOCK_URL: 'https://stock.example' } } }),
+    () =>
+      synthesize({ isBundled: true, props: { entry: app('needs-a-variable'), agentEnvironment: { STOCK_URL: 'https://stock.example' } } }),
     (error: unknown) =>
       error instanceof SetupError &&
       /apps\/needs-a-variable\.ts does not load in Lambda: Error: STOCK_URL is missing\./.test(error.message) &&
@@ -27,12 +28,12 @@ test('when an app does not load in a function, the synthesis refuses it with wha
     'the scheduler has no variables of agents',
   );
   const variables = { STOCK_URL: 'https://stock.example' };
-  assert.doesNotThrow(() => synthesize({ props: { entry: app('needs-a-variable'), variables } }));
+  assert.doesNotThrow(() => synthesize({ isBundled: true, props: { entry: app('needs-a-variable'), variables } }));
 });
 
 test('when only CloudFormation knows a variable, an app that may need it is accepted', () => {
   const variables = { STOCK_URL: Lazy.string({ produce: () => 'https://stock.example' }) };
-  assert.doesNotThrow(() => synthesize({ props: { entry: app('needs-a-variable'), variables } }));
+  assert.doesNotThrow(() => synthesize({ isBundled: true, props: { entry: app('needs-a-variable'), variables } }));
 });
 
 for (const [what, source, says] of [

@@ -41,13 +41,20 @@ export interface SynthesizeOptions {
   readonly props?: Partial<OrderProcessingProps>;
   /** Changes the stack before its synthesis. */
   readonly change?: (stack: OrderStack) => void;
+  /** Whether the stack has its code. Most tests read the template alone, and bundles take seconds. */
+  readonly isBundled?: boolean;
 }
 
+/** The context of a synthesis. Like the command line, the app reads the report itself, so a finding does not throw. */
+export const contextOf = (isBundled: boolean): { readonly [name: string]: unknown } => ({
+  '@aws-cdk/core:failSynthOnValidationErrors': false,
+  ...(isBundled ? {} : { 'aws:cdk:bundling-stacks': [] }),
+});
+
 /** Synthesizes the stack as `cdk synth` does, with the findings of cdk-nag. */
-export function synthesize({ props = {}, change }: SynthesizeOptions = {}): Synthesized {
+export function synthesize({ props = {}, change, isBundled = false }: SynthesizeOptions = {}): Synthesized {
   const outdir = mkdtempSync(join(tmpdir(), 'redress-cdk-'));
-  // Like the command line, the app reads the report itself, so a finding does not throw.
-  const app = new App({ outdir, analyticsReporting: false, context: { '@aws-cdk/core:failSynthOnValidationErrors': false } });
+  const app = new App({ outdir, analyticsReporting: false, context: contextOf(isBundled) });
   const stack = new OrderStack(app, 'Redress', { env: { region }, orders: { app: orders, entry, ...props } });
   change?.(stack);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));

@@ -15,7 +15,7 @@ import { indexUpdates } from '#infrastructure/template-limits/indexes';
 import { lastRelease } from '#infrastructure/template-limits/last-release';
 import type { Template, Violation } from '#infrastructure/template-limits/template';
 import orders from './app.ts';
-import { entry } from './support.ts';
+import { contextOf, entry } from './support.ts';
 
 const Note = z.object({ note: z.string() });
 const work = operation({ input: Note, output: Note, run: (note) => note });
@@ -27,7 +27,7 @@ type Props = Partial<OrderProcessingProps>;
 /** Returns the template of a stack with these properties. */
 function templateOf(props: Props, region = 'eu-central-1'): Template {
   const outdir = mkdtempSync(join(tmpdir(), 'redress-limits-'));
-  const app = new App({ outdir, analyticsReporting: false, context: { '@aws-cdk/core:failSynthOnValidationErrors': false } });
+  const app = new App({ outdir, analyticsReporting: false, context: contextOf(false) });
   new OrderStack(app, 'Redress', { env: { region }, orders: { app: orders, entry, ...props } });
   const template = app.synth().getStackByName('Redress').template as Template;
   rmSync(outdir, { recursive: true });
