@@ -186,7 +186,12 @@ describe('faults between a caller and its called order', () => {
   });
 
   const damages = [
-    { kind: 'compensate', what: 'state lost', damage: (blob: string) => blob.replace(/"state":.*/, '"state":{"ph'), pages: 'kept' },
+    {
+      kind: 'compensate',
+      what: 'state lost, and one line of the journal wrong',
+      damage: (blob: string) => blob.replace(/"state":.*/, '"state":{"ph').replace('"StepRequested"', '"StepForgotten"'),
+      pages: 'kept',
+    },
     { kind: 'terminate', what: 'state and journal lost', damage: () => '{"half', pages: 'lost' },
   ] as const;
   for (const { kind, what, damage, pages } of damages)

@@ -411,15 +411,23 @@ describe('other instructions for a suspended order', () => {
 });
 
 describe('a suspended order whose record cannot be read', () => {
-  test('F-29 stays suspended in Error, and can still be compensated by its journal', async (context) => {
-    const { desk, orderId, request } = await suspended(context);
-    const found = await desk.state(orderId);
-    await desk.store.patch({ ...found, rev: found.rev + 1 }, found);
-    desk.database.prepare('UPDATE states SET blob = replace(blob, \'"activities"\', \'"lost"\')').run();
-    await desk.answer(request);
-    const { processState, suspended: isSuspended, worklist } = await desk.state(orderId);
-    assert.deepEqual([processState, isSuspended, worklist], ['Error', true, 'error']);
-    await done(desk, orderId, 'compensate');
-    assert.equal((await desk.state(orderId)).suspended, false);
-  });
+  for (const [how, change, expected] of [
+    ['and stays as it is, if its journal tells the state', '', ['Processing', true]],
+    ['in Error, and can still be compensated, if its journal does not tell the state', '"StepForgotten"', ['Error', true]],
+  ] as const)
+    test(`F-29, F-160 stays suspended ${how}`, async (context) => {
+      const { desk, orderId, request } = await suspended(context);
+      const found = await desk.state(orderId);
+      await desk.store.patch({ ...found, rev: found.rev + 1 }, found);
+      const damage = desk.database.prepare(
+        `UPDATE states SET blob = replace(replace(blob, '"activities"', '"lost"'), '"StepRequested"', ?)`,
+      );
+      damage.run(change || '"StepRequested"');
+      await desk.answer(request);
+      const { processState, suspended: isSuspended } = await desk.state(orderId);
+      assert.deepEqual([processState, isSuspended], expected);
+      if (processState !== 'Error') return;
+      await done(desk, orderId, 'compensate');
+      assert.equal((await desk.state(orderId)).suspended, false);
+    });
 });
