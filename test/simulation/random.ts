@@ -29,3 +29,12 @@ export function chanceOf(seed: number): Chance {
     },
   };
 }
+
+/** One world in this number has each theme. */
+const oneIn = 15;
+
+/** Returns the random sequence of a theme; undefined if this world does not have it. */
+export const isIn = (seed: number, theme: number) => {
+  const chance = chanceOf(seed + 3_000_003 + theme * 1_000_000);
+  return chance.happens(1 / oneIn) ? chance : undefined;
+};

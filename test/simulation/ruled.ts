@@ -3,8 +3,7 @@ import { callKey } from '#roles/operator/idempotency';
 import { unreadable } from '#testing/world/clients';
 import { offers } from './app.ts';
 import type { Clients, Reach } from './clients.ts';
-import type { Chance } from './random.ts';
-import { isIn } from './themes.ts';
+import { type Chance, isIn } from './random.ts';
 
 type Draft = Omit<Rule, 'version'>;
 

@@ -3,15 +3,13 @@ import { type Role, roleAtWork } from './at-work.ts';
 import type { Clients, Reach } from './clients.ts';
 import { corrupt } from './corruption.ts';
 import { forge } from './forgeries.ts';
-import { chanceOf } from './random.ts';
+import { isIn } from './random.ts';
 import { rulePeople } from './ruled.ts';
 import type { Services } from './services.ts';
 import { sicken } from './sickness.ts';
 import { deployStricter } from './stricter.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** One world in this number has each theme. */
-const oneIn = 15;
 const shipsInMs = [500, 45_000] as const;
 const entersInMs = [10, 14_000] as const;
 const missedMax = 0.9;
@@ -46,12 +44,6 @@ export function addThemes(reach: Reach, services: Services, clients: Clients, se
   corrupt(reach, clients, seed);
   rulePeople(reach, clients, seed);
 }
-
-/** Returns the random sequence of a theme; undefined if this world does not have it. */
-export const isIn = (seed: number, theme: number) => {
-  const chance = chanceOf(seed + 3_000_003 + theme * 1_000_000);
-  return chance.happens(1 / oneIn) ? chance : undefined;
-};
 
 /** Submits orders whose steps return secrets that are too short to be searched for. */
 function lockAway(clients: Clients, seed: number): void {

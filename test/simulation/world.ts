@@ -20,7 +20,7 @@ import { sources } from './host.ts';
 import { Limits } from './limits.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
-import { type Chance, chanceOf } from './random.ts';
+import { type Chance, chanceOf, isIn } from './random.ts';
 import { restore } from './restores.ts';
 import { isDryRule } from './ruled.ts';
 import { type FirstLives, firstLivesIn, submitFirst } from './second-lives.ts';
@@ -28,7 +28,7 @@ import { Services } from './services.ts';
 import { describe, kindOf } from './story.ts';
 import type { Surroundings } from './surroundings.ts';
 import { resume } from './suspensions.ts';
-import { addThemes, isIn } from './themes.ts';
+import { addThemes } from './themes.ts';
 import { visit } from './visitors.ts';
 import { limitedIn, submitWide } from './wide.ts';
 
