@@ -62,7 +62,10 @@ describe('the check of tokens by API Gateway', () => {
 describe('the address of the API', () => {
   test('the API may have a domain of the user as its only address', () => {
     const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/1';
-    const stack = synthesize({ props: { domain: { name: 'orders.example.com', certificateArn }, disableExecuteApiEndpoint: true } });
+    const stack = synthesize({
+      isChecked: true,
+      props: { domain: { name: 'orders.example.com', certificateArn }, disableExecuteApiEndpoint: true },
+    });
     assert.equal(stack.outputs['ApiUrl']?.Value, 'https://orders.example.com');
     assert.equal(theOne(stack, 'ApiGatewayV2::Api').Properties['DisableExecuteApiEndpoint'], true);
     assert.partialDeepStrictEqual(theOne(stack, 'ApiGatewayV2::DomainName').Properties, {

@@ -23,6 +23,7 @@ const domain = { name: 'orders.example.com', certificateArn };
 
 /** Everything on that a deployment for production may want. */
 const stack = synthesize({
+  isChecked: true,
   props: {
     domain,
     disableExecuteApiEndpoint: true,

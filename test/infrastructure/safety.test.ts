@@ -4,9 +4,9 @@ import type { Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { allowedBy, statementsOf } from './policies.ts';
-import { defaults, functionOf, ofType, type Synthesized, synthesize } from './support.ts';
+import { functionOf, ofType, type Synthesized, synthesize } from './support.ts';
 
-const stack = defaults();
+const stack = synthesize({ isChecked: true });
 const external = { issuer: 'https://id.example', audience: 'orders', keys: '{"keys":[]}' };
 
 describe('G21: cdk-nag finds nothing but acknowledged findings', () => {
@@ -17,7 +17,11 @@ describe('G21: cdk-nag finds nothing but acknowledged findings', () => {
       tracing: true,
       replicas: [{ region: 'eu-west-1', keyArn: 'arn:aws:kms:eu-west-1:123456789012:key/1' }],
     } as const;
-    for (const synthesized of [stack, synthesize({ props: everything }), synthesize({ props: { issuer: external } })])
+    for (const synthesized of [
+      stack,
+      synthesize({ isChecked: true, props: everything }),
+      synthesize({ isChecked: true, props: { issuer: external } }),
+    ])
       assert.deepEqual(
         synthesized.open.map(({ ruleName, violatingConstructs }) => [ruleName, violatingConstructs[0]?.constructPath]),
         [],
@@ -34,7 +38,7 @@ describe('G21: cdk-nag finds nothing but acknowledged findings', () => {
   });
 
   test('cdk-nag does run: it reports a queue with the defaults of the CDK', () => {
-    const { open } = synthesize({ change: (orders) => void new Queue(orders, 'Plain') });
+    const { open } = synthesize({ isChecked: true, change: (orders) => void new Queue(orders, 'Plain') });
     assert.ok(open.some(({ ruleName }) => ruleName.startsWith('AwsSolutions-SQS')));
     assert.ok(open.every(({ violatingConstructs }) => violatingConstructs[0]?.constructPath.startsWith('Redress/Plain/')));
   });

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,6 +44,8 @@ export interface SynthesizeOptions {
   readonly change?: (stack: OrderStack) => void;
   /** Whether the stack has its code. Most tests read the template alone, and bundles take seconds. */
   readonly isBundled?: boolean;
+  /** Whether cdk-nag looks at the stack, which takes a second. */
+  readonly isChecked?: boolean;
 }
 
 /** The context of a synthesis. Like the command line, the app reads the report itself, so a finding does not throw. */
@@ -52,26 +55,37 @@ export const contextOf = (isBundled: boolean): { readonly [name: string]: unknow
 });
 
 /** Synthesizes the stack as `cdk synth` does, with the findings of cdk-nag. */
-export function synthesize({ props = {}, change, isBundled = false }: SynthesizeOptions = {}): Synthesized {
+export function synthesize({ props = {}, change, isBundled = false, isChecked = false }: SynthesizeOptions = {}): Synthesized {
   const outdir = mkdtempSync(join(tmpdir(), 'redress-cdk-'));
   const app = new App({ outdir, analyticsReporting: false, context: contextOf(isBundled) });
   const stack = new OrderStack(app, 'Redress', { env: { region }, orders: { app: orders, entry, ...props } });
   change?.(stack);
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
+  if (isChecked) Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   const template = app.synth().getStackByName('Redress').template as { Resources: Resources; Outputs: Synthesized['outputs'] };
-  const { pluginReports } = JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')) as {
-    pluginReports: readonly { violations: readonly Finding[]; suppressedViolations: readonly Finding[] }[];
-  };
+  const reports = isChecked ? reportsIn(outdir) : undefined;
   rmSync(outdir, { recursive: true });
+  const found = (): readonly Report[] => reports ?? assert.fail('Only a checked stack has findings.');
   return {
     orders: stack.orders,
     template: Template.fromJSON(template),
     resources: template.Resources,
     outputs: template.Outputs,
-    open: pluginReports.flatMap(({ violations }) => violations),
-    acknowledged: pluginReports.flatMap(({ suppressedViolations }) => suppressedViolations),
+    get open() {
+      return found().flatMap(({ violations }) => violations);
+    },
+    get acknowledged() {
+      return found().flatMap(({ suppressedViolations }) => suppressedViolations);
+    },
   };
 }
+
+interface Report {
+  readonly violations: readonly Finding[];
+  readonly suppressedViolations: readonly Finding[];
+}
+
+const reportsIn = (outdir: string): readonly Report[] =>
+  (JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')) as { pluginReports: readonly Report[] }).pluginReports;
 
 let plain: Synthesized | undefined;
 /** Returns the stack with its defaults. */
