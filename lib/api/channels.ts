@@ -7,7 +7,7 @@ import { collections, type DocumentCount } from '#ports/documents';
 import { queueNames, timeText } from '#ports/messages';
 import type { QueueDepth } from '#ports/queues';
 import { closeChannel, openChannel } from '#roles/channels/operate';
-import { type Beside, type ChangeOutcome, type ChannelState, channelState, letsGo } from '#roles/channels/state';
+import { type Beside, type ChangeOutcome, type ChannelState, channelState, isReleasing } from '#roles/channels/state';
 import { audited } from './audited.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
@@ -122,7 +122,7 @@ function stateView(state: ChannelState | undefined, now: number) {
   if (!state) return { open: true, failuresInRow: 0 };
   const { failuresInRow, closedAt, at, by, reason } = state;
   if (closedAt === null) return { open: true, failuresInRow };
-  return { open: state.state === 'open', failuresInRow, letsGo: letsGo(state, now), since: timeText(at), by, reason };
+  return { open: state.state === 'open', failuresInRow, releasing: isReleasing(state, now), since: timeText(at), by, reason };
 }
 
 const depthView = ({ visible, inFlight, delayed, oldestAgeMs }: QueueDepth) => ({ visible, inFlight, delayed, oldestAgeMs });

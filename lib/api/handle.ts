@@ -16,7 +16,7 @@ interface RouteCall extends Pick<Call, 'id' | 'name' | 'requestId'> {
 
 export type Handle = (call: RouteCall) => Promise<Answer | Refusal>;
 
-/** Creates the function that checks a request in this order: authentication, authorization, form, meaning. */
+/** Creates the function that checks a request in this order: authentication, authorization, existence, form. The route checks the rest. */
 export function createHandler(api: Call['api']): Handle {
   const { clock, issuer, store, accepting = () => true } = api;
   const authenticate = createAuthentication(issuer, clock, (appClient) => store.clientOfApp(appClient));
@@ -36,6 +36,7 @@ export function createHandler(api: Call['api']): Handle {
     if (isRefusal(caller)) return caller;
     if (!accepts(request.headers.get('accept'), row.produces ? [row.produces] : ['application/json', 'application/problem+json']))
       return refuse('not-acceptable');
+    // Without a body, 404 comes before complaints about the form. With one, the route reads the body first.
     if (row.isThere && isBodiless(request.headers) && !(await row.isThere({ api, id, name }))) return refuse('not-found');
     const media = row.body && mediaRefusal(request.headers);
     if (media) return media;

@@ -8,7 +8,7 @@ export interface ChannelView {
   readonly since?: string;
   readonly by?: string;
   readonly reason?: string;
-  readonly letsGo?: boolean;
+  readonly releasing?: boolean;
   readonly deadLetters: number;
   readonly moreDeadLetters?: true;
   readonly requests: QueueDepth;
@@ -27,4 +27,5 @@ export const deadLettersText = ({ deadLetters, moreDeadLetters }: ChannelView): 
 
 export const channelPath = (name: string): string => `/channels/${encodeURIComponent(name)}`;
 
-export const channelText = ({ open, letsGo }: ChannelView): string => (open ? (letsGo ? 'open, releasing messages' : 'open') : 'closed');
+export const channelText = ({ open, releasing }: ChannelView): string =>
+  open ? (releasing ? 'open, releasing messages' : 'open') : 'closed';

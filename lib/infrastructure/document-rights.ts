@@ -6,7 +6,7 @@ export interface TableRights {
   readonly actions: readonly string[];
   /** Partitions, or their common start with `*`. Undefined only for a scan, which IAM cannot limit by partition. */
   readonly partitions?: readonly string[];
-  /** The only attributes that it may read or write, so that it never reads the content of an order. Default: all. */
+  /** The only attributes that the function may read or write, so that it never reads the content of an order. Default: all. */
   readonly attributes?: readonly string[];
 }
 
@@ -19,13 +19,13 @@ export const agenda = collections.agenda(every);
 export const fingerprints = collections.fingerprints(every);
 export const [breakers, channels, definitions] = [breakerPartitionOf(every), collections.channel(every), collections.workflow(every)];
 
-/** The sweeper wakes orders that do not know the times of rules yet. */
+/** The sweeper reads the rules, and wakes each order that has not planned the times that a rule is about, such as an age. */
 export const readsRules: readonly TableRights[] = [
   { actions: ['GetItem'], partitions: [collections.rules] },
   { actions: ['Query'], partitions: [collections.ruleSet(every)] },
 ];
 
-/** A function that plans writes of orders asks the rules, counts what they do, and demotes those that do harm. */
+/** A function that writes orders asks the rules and counts what they do. It sets a rule that goes on failing back to dry run. */
 export const asksRules: readonly TableRights[] = [
   { actions: ['GetItem', 'PutItem'], partitions: [collections.rules] },
   { actions: ['PutItem', 'Query'], partitions: [collections.ruleSet(every)] },
@@ -33,12 +33,12 @@ export const asksRules: readonly TableRights[] = [
   { actions: ['PutItem', 'Query'], partitions: [collections.rule(every)] },
 ];
 
-/** A function that applies messages to orders keeps those that meet a person's lock, and sends them after its end. */
+/** A function that applies messages to orders stores those that arrive while a person holds the lock of the order, and sends them when the lock ends. */
 export const keepsMessages: TableRights = { actions: ['DeleteItem', 'PutItem', 'Query'], partitions: [collections.inbox(every)] };
 
 export const readsClients: TableRights = { actions: ['GetItem'], partitions: [partitions.clients] };
 
-/** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, and instructions that are repeated. */
+/** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, rules, and answers to calls that are repeated. */
 export const ofApi: readonly TableRights[] = [
   { actions: ['GetItem', 'PutItem', 'Query'], partitions: [partitions.clients, collections.peopleGroups, collections.exceptionNotes] },
   { actions: ['Query'], partitions: [partitions.calendar, exceptionGroups] },
@@ -54,7 +54,7 @@ export const ofApi: readonly TableRights[] = [
   { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
   { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
   { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
-  // A change and its entry are one transaction, so one statement allows both.
+  // A change and its entry in the audit are one transaction. IAM compares all keys of a transaction with one statement.
   {
     actions: ['PutItem'],
     partitions: [
@@ -75,12 +75,12 @@ export const ofApi: readonly TableRights[] = [
 
 const notices = collections.notices(every);
 
-/** Permissions of the notifier: it reads and reminds tasks, which lie beside their orders, and keeps what people have heard. */
+/** Permissions of the notifier: it reads tasks, which are items of their orders' partitions, sends reminders, and records what it has sent. */
 export const ofNotifier: readonly TableRights[] = [
   { actions: ['GetItem'], partitions: [orders, notices, collections.allowances, collections.deliveries] },
   { actions: ['GetItem'], partitions: [collections.peopleGroups, collections.exceptionNotes] },
   { actions: ['Query'], partitions: [agenda, exceptionGroups] },
-  // A message and what counts it are one transaction, so one statement allows both.
+  // A message and the counter of its limit are one transaction. IAM compares all keys of a transaction with one statement.
   { actions: ['PutItem'], partitions: [orders, agenda, notices, collections.allowances, collections.deliveries] },
   { actions: ['DeleteItem'], partitions: [agenda, notices, collections.deliveries] },
 ];
@@ -94,6 +94,6 @@ export const ofBulk: readonly TableRights[] = [
   { actions: ['Query'], partitions: [partitions.calendar] },
   keepsMessages,
   ...asksRules,
-  // The outcome of an order is part of the transaction of its write, so one statement allows both.
+  // The outcome of an order is part of the transaction of its write. IAM compares all keys of a transaction with one statement.
   { actions: ['PutItem'], partitions: [orders, bulkRuns] },
 ];

@@ -128,7 +128,7 @@ export class Entrance extends Construct {
   ) {
     if (!domain)
       throw new SetupError(
-        'The firewall needs a domain, because the address of a REST API includes its stage.',
+        'The firewall needs a REST API. Paths at its plain address begin with a stage, so links to orders would be wrong: set `domain`.',
         'Also set `domain` of OrderProcessing.',
       );
     if (tokens)

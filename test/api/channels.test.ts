@@ -17,15 +17,15 @@ test('F-108: when an operator closes a channel, the list shows who closed it, wh
   const since = new Date(clock.now()).toISOString();
   const { status, json } = await ask('POST', '/channels/payment/close', because);
   assert.equal(status, 200);
-  assert.partialDeepStrictEqual(json, { name: 'payment', open: false, since, by: 'olga', reason: 'the bank moves', letsGo: false });
+  assert.partialDeepStrictEqual(json, { name: 'payment', open: false, since, by: 'olga', reason: 'the bank moves', releasing: false });
   assert.deepEqual(await channel(), json);
 
   await clock.advance(60_000);
   const opened = await ask('POST', '/channels/payment/open', { ...operator, body: {} });
   assert.equal(opened.status, 200);
-  assert.partialDeepStrictEqual(opened.json, { open: true, by: 'olga', letsGo: true });
+  assert.partialDeepStrictEqual(opened.json, { open: true, by: 'olga', releasing: true });
   await clock.advance(60_000);
-  assert.partialDeepStrictEqual(await channel(), { open: true, letsGo: false });
+  assert.partialDeepStrictEqual(await channel(), { open: true, releasing: false });
 });
 
 test('F-120: each channel shows the number of its dead letters, and from 100 on that there are more', async () => {

@@ -90,7 +90,7 @@ describe('G20: an order of another client', () => {
     assert.equal((await ask('GET', '/orders?client=acme', { as: 'other' })).status, 400);
   });
 
-  test('keeps its idempotency key: the same key and reference of two clients are two orders', async () => {
+  test('has keys of its own: the same idempotency key and reference of two clients are two orders', async () => {
     const { theirs, own, ask } = await twoClients();
     assert.ok(!Object.values(theirs).includes(own));
     const other = await ask('POST', '/orders', {

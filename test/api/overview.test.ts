@@ -69,7 +69,7 @@ describe('the overview', () => {
     assert.equal((await ask('GET', '/overview', { as: 'admin' })).json.tasks.mine, 0);
   });
 
-  test('keeps the minutes that are over, and counts the last ones again', async () => {
+  test('keeps the counts of past minutes, and counts the newest minutes again', async () => {
     const { ask, keeper, clock, orderInError } = startApi();
     await orderInError('a');
     await keeper.keep();
@@ -91,7 +91,7 @@ describe('the overview', () => {
     );
   });
 
-  test('is unavailable until the first pass, and then as old as it says', async () => {
+  test('answers 503 until the supervisor has written it once, and then says how old it is', async () => {
     const { ask, keeper, clock } = startApi();
     assert.equal((await ask('GET', '/overview', operator)).status, 503);
     await keeper.keep();

@@ -29,7 +29,7 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') &&
       if (state.phase === 'closed' || state.phase === 'initialized') return;
       const late = new Set(factsOf(run).flatMap((fact) => (fact.type === 'LateResult' ? [fact.path] : [])));
       const subject = { orderId: run.orderId, order };
-      const rebuilt = rebuiltState(run.program, subject, factsOf(run), { whole: true, resubmitted: false, stepMs, lastAt: run.now });
+      const rebuilt = rebuiltState(run.program, subject, factsOf(run), { isWhole: true, resubmitted: false, stepMs, lastAt: run.now });
       const actual = new Map(state.undo?.map((entry) => [entry.path, entry]));
       const made = rebuilt.state.undo ?? [];
       assert.deepEqual(

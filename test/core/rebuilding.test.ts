@@ -19,9 +19,9 @@ import { sequence, step, workflow } from '../support/workflows.ts';
 
 const factsOf = ({ turns }: Run): readonly Fact[] =>
   turns.flatMap(({ at, facts }) => facts.map((fact) => ({ ...fact, at }))).map((fact, index) => ({ ...fact, seq: index + 1 }));
-const rebuiltFrom = (run: Run, facts: readonly Fact[], whole: boolean, order: Json = {}): Remains =>
+const rebuiltFrom = (run: Run, facts: readonly Fact[], isWhole: boolean, order: Json = {}): Remains =>
   rebuiltState(run.program, { orderId: run.orderId, order }, facts, {
-    whole,
+    isWhole,
     resubmitted: blockedIn(factsOf(run)) > blockedIn(facts),
     stepMs,
     lastAt: run.now,

@@ -64,9 +64,9 @@ function played({ about, workflow, order, events }: Story): string {
     .map((fact, index): Fact => ({ ...fact, seq: index + 1 }));
   const blockedCount = (some: readonly Fact[]): number => some.filter(({ type }) => type === 'OrderBlocked').length;
   const subject = { orderId: run.orderId, order };
-  const rebuilt = (some: readonly Fact[], whole: boolean): readonly string[] =>
+  const rebuilt = (some: readonly Fact[], isWhole: boolean): readonly string[] =>
     linesOf(
-      rebuiltState(run.program, subject, some, { whole, resubmitted: blockedCount(some) < blockedCount(facts), stepMs, lastAt: run.now }),
+      rebuiltState(run.program, subject, some, { isWhole, resubmitted: blockedCount(some) < blockedCount(facts), stepMs, lastAt: run.now }),
     );
   let before: readonly (readonly [string, readonly string[]])[] = [];
   const lines = facts.map((fact, index) => {

@@ -84,7 +84,7 @@ describe('a value that would make the state too large is a fault at its place', 
     });
   }
 
-  test('S23: a reply that arrives while the order is blocked is recorded as that fault', () => {
+  test('S23: a reply that arrives while the order is blocked, and would make the state too large, is recorded as StateTooLarge', () => {
     const activities = [{ activity: 'parallel', name: 'both', children: [step('a'), step('b')] } as Activity];
     const state = suffer(5000, activities, start, { type: 'exhausted', path: 'order/both/b' }, answer('order/both/a', large));
     assert.partialDeepStrictEqual(state.activities['order/both/a']?.reply, {

@@ -33,12 +33,12 @@ test('the first line of the page names the worlds and the commit', () => {
 });
 
 test('faults are counted by the role at work, the state of the order, and the call', () => {
-  const { scheduler, agent, client } = line('Whose work it befell', 'crash before');
+  const { scheduler, agent, client } = line('Which role was at work', 'crash before');
   assert.deepEqual({ scheduler, agent, client }, { scheduler: '4', agent: '1', client: '0' });
-  const { none, Pending, Processing } = line('How the order stood', 'crash before');
+  const { none, Pending, Processing } = line('In which state the order was', 'crash before');
   assert.deepEqual({ none, Pending, Processing }, { none: '0', Pending: '1', Processing: '4' });
-  assert.equal(line('At which call', 'store.update')['crash before'], '5');
-  assert.equal(line('At which call', 'service bank.charge')['crash after'], '2');
+  assert.equal(line('At which call of a port or a service', 'store.update')['crash before'], '5');
+  assert.equal(line('At which call of a port or a service', 'service bank.charge')['crash after'], '2');
   assert.equal(line('At which operation', 'bank.charge')['service fails'], '3');
   assert.equal(line('On which queue', 'wake-ups')['message twice'], '5');
 });
@@ -48,13 +48,13 @@ test('each kind of fault at each call has a line with the state of the order', (
 });
 
 test('an impossible combination is marked, unless it happened', () => {
-  assert.equal(line('Whose work it befell', 'service fails')['scheduler'], '–');
-  const { none, Pending } = line('How the order stood', 'index late');
+  assert.equal(line('Which role was at work', 'service fails')['scheduler'], '–');
+  const { none, Pending } = line('In which state the order was', 'index late');
   assert.deepEqual({ none, Pending }, { none: '–', Pending: '0' });
-  const { throttled, ...others } = line('At which call', 'store.load');
+  const { throttled, ...others } = line('At which call of a port or a service', 'store.load');
   assert.deepEqual([throttled, others['written twice'], others['older process']], ['0', '–', '0']);
-  const index = line('At which call', 'store.due');
+  const index = line('At which call of a port or a service', 'store.due');
   assert.deepEqual([index['crash before'], index['throttled'], index['index never']], ['–', '–', '0']);
-  const stood = line('How the order stood', 'clock jumps');
+  const stood = line('In which state the order was', 'clock jumps');
   assert.deepEqual([stood['Processed'], stood['Error']], ['6', '–']);
 });

@@ -78,8 +78,8 @@ export function coveragePage(summary: Summary, { seed, commit, file }: Played): 
   const last = seed + runs - 1;
   const parts = [
     `# What went wrong in ${runs} worlds, seeds ${seed} to ${last}, at \`${commit}\``,
-    `${total(landed).toLocaleString('en')} faults really befell somebody. This page is written by \`npm run simulate -- --seed ${seed} --runs ${runs} --coverage ${file}\`; what is in a world stands in [testing.md](testing.md#the-simulation).`,
-    'A number says how often; of an outage each call that it befell is counted. 0: it can happen there, and did not in these worlds. –: it cannot.',
+    `${total(landed).toLocaleString('en')} faults really had an effect. This page is written by \`npm run simulate -- --seed ${seed} --runs ${runs} --coverage ${file}\`; [testing.md](testing.md#the-simulation) describes a world.`,
+    'A number counts faults; of an outage, each call that failed counts. 0: the fault can happen there, and did not in these worlds. –: it cannot.',
     ...partOnRoles(summary),
     ...partOnStates(summary),
     ...partOnCalls(summary),
@@ -99,8 +99,8 @@ function partOnRoles(summary: Summary): readonly string[] {
   );
   const why = kinds.filter((kind) => reach[kind].roles.length < roles.length).map((kind) => `- ${kind}: ${reach[kind].because}.`);
   return [
-    '## Whose work it befell',
-    '`nobody`: the process had nothing to do just then.',
+    '## Which role was at work',
+    '`nobody`: the process was idle.',
     markdown(['fault', ...roles, 'nobody'], kinds, (kind, role) =>
       cell(
         table,
@@ -120,8 +120,8 @@ function partOnStates(summary: Summary): readonly string[] {
     ({ state }) => state,
   );
   return [
-    '## How the order stood',
-    '`none`: it was about no order. `not stored`: about one of which there was no record yet, or about a document that is no order.',
+    '## In which state the order was',
+    '`none`: the fault concerned no order. `not stored`: the order had no record yet, or the fault concerned another document.',
     markdown(['fault', ...states], kinds, (kind, state) => cell(table, [kind, state], standsSo(kind, state))),
   ];
 }
@@ -132,8 +132,8 @@ function partOnCalls(summary: Summary): readonly string[] {
   const sites: readonly Site[] = [...callSites, ...services.toSorted().map((name) => ({ name, faults: [] }))];
   const names = sites.map(({ name }) => name);
   return [
-    '## At which call',
-    'The methods of the ports, and the calls of services. The index of the worklist, `store.due`, is read without a call of its own: nobody dies at it, and it is not throttled.',
+    '## At which call of a port or a service',
+    'The world reads the index of the worklist, `store.due`, without a call of its own, so no process crashes there, and the store does not throttle it.',
     markdown(['call', ...atCalls], names, (name, kind) =>
       cell(
         table,
@@ -152,7 +152,7 @@ function partsOnOtherPlaces(summary: Summary): readonly string[] {
     return [`## ${title}`, markdown([place, ...which], places.toSorted(), (each, kind) => String(table[each]?.[kind] ?? ''))];
   };
   return [
-    'In the next three tables an empty cell is what did not happen, whether it can or not.',
+    'In the next three tables, a number counts the faults at this place. An empty cell: none happened in these worlds, whether it can happen or not. `poison`: content that no program can process. `queue is closed`: the channel of the queue was closed. `old message again`: a message of an earlier minute; `batch comes again`: a whole batch after a crash.',
     ...part('At which operation', 'operation, or whole service', ofServices),
     ...part('On which queue', 'queue', ofMessages),
     ...part('To what else', 'what', ofTheRest),

@@ -17,7 +17,7 @@ export const ChannelState = z.strictObject({
   since: time.optional().describe('when the channel was opened or closed; absent if it was never closed'),
   by: z.string().optional().describe('the operator who opened or closed it, or engine'),
   reason: z.string().optional(),
-  letsGo: z.boolean().optional().describe('the channel is open, and some waiting messages are not released yet'),
+  releasing: z.boolean().optional().describe('the channel is open, and some waiting messages are not released yet'),
   deadLetters: z.int().min(0).max(100).describe('the number of dead letters of the channel, counted up to 100'),
   moreDeadLetters: z.literal(true).optional().describe('there are more dead letters than were counted'),
   requests: Depth.describe('the depth of the request queue, or of the only queue'),
@@ -25,11 +25,11 @@ export const ChannelState = z.strictObject({
   /** The circuit breaker of the service behind the agent. */
   breaker: z
     .strictObject({
-      phase: z.enum(['closed', 'open', 'half-open']),
-      awaySince: time.optional(),
-      failedProbes: z.int().optional(),
+      phase: z.enum(['closed', 'open', 'half-open']).describe('an open breaker lets no request pass; an open channel lets all pass'),
+      awaySince: time.optional().describe('since when the service has failed'),
+      failedProbes: z.int().optional().describe('probes that have failed since then'),
       nextProbeAt: time.optional(),
-      backSince: time.optional(),
+      backSince: time.optional().describe('since when the service answers again, while requests return step by step'),
     })
     .optional(),
 });

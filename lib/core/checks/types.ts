@@ -1,6 +1,6 @@
 import { isObject } from '#core/data/json';
 
-/** The static type of a value. It is `unknown` if it is not certain, and then nothing is reported. */
+/** The static type of a value in an expression. It is `unknown` if it is not certain, and then the check reports no mistake. */
 export type Type =
   | { readonly kind: 'unknown' | 'bool' | 'null' }
   /** `whole`: an integer of CEL, such as a literal or a count. Numbers from JSON are doubles. */
@@ -11,7 +11,7 @@ export type Type =
   | ObjectType
   /** The result of `.?`. */
   | { readonly kind: 'optional'; readonly of: Type }
-  /** At least two types, none of them a union or unknown. An empty union means that no value is possible. */
+  /** Two types or more, none of them a union or unknown; or no type, if no value is possible. */
   | { readonly kind: 'union'; readonly of: readonly Type[] }
   /** A type of CEL that JSON does not have: a timestamp, a duration. */
   | { readonly kind: 'cel'; readonly name: string };
@@ -26,7 +26,7 @@ export interface ObjectType {
   readonly fields: ReadonlyMap<string, FieldType>;
   /** Other fields: none, unspecified, or all of one type. */
   readonly others: 'none' | 'unsaid' | Type;
-  /** The identity of an object written in a definition. Two objects with the same fields have the same one. */
+  /** For an object written in a definition: its fields as one text, equal for two objects with the same fields. */
   readonly shape?: string;
 }
 

@@ -7,7 +7,7 @@ import { isWithin } from './undo-pages.ts';
 /** What the lost part of a journal may have contained. */
 export interface Losses {
   /** Whether the journal is complete. If not, every step that could have been requested counts as requested. */
-  readonly whole: boolean;
+  readonly isWhole: boolean;
   /** Whether a person may have resubmitted a step in the lost part of the journal, under a new key. */
   readonly resubmitted: boolean;
   readonly stepMs: number;

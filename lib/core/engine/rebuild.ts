@@ -18,23 +18,23 @@ export interface Remains {
 
 /**
  * Rebuilds a state from a journal, just far enough to undo the order. A step not known to be done, or known only with
- * secrets masked, counts as unknown. It is confirmed under its key before anything is undone.
+ * secrets masked, counts as unknown. Before anything is undone, its service is asked for the outcome under the step's idempotency key.
  */
 export function rebuiltState(program: Program, subject: Subject, facts: readonly Fact[], losses: Losses): Remains {
   const replay = new Replay(program, subject);
   for (const fact of facts) replay.fact(fact);
-  if (!losses.whole) assumeRequested(replay, losses);
+  if (!losses.isWhole) assumeRequested(replay, losses);
   return { state: replay.state(losses.stepMs), problems: problemsOf(replay) };
 }
 
 /** Returns the obstacles to undoing everything that the journal tells of. */
 function problemsOf(replay: Replay): readonly string[] {
-  const unknown = replay.entries.filter(({ input }) => input === undefined);
+  const withoutUndo = replay.entries.filter(({ input: undoInput }) => undoInput === undefined);
   return [
     ...new Set([
       ...replay.unclear,
-      ...unknown.flatMap(({ path, requestInput: asked }) =>
-        asked === undefined
+      ...withoutUndo.flatMap(({ path, requestInput }) =>
+        requestInput === undefined
           ? [`It cannot be confirmed whether ${path} was done: its input needs lost or secret data.`]
           : isUndoable(replay, path)
             ? []
@@ -44,7 +44,7 @@ function problemsOf(replay: Replay): readonly string[] {
   ];
 }
 
-/** Whether all values that its undo reads, besides its own output, are known. */
+/** Whether all values are known that the undo of this step reads, besides the step's own output. */
 function isUndoable(replay: Replay, path: string): boolean {
   const { name, undo } = nodeAt(replay.program, path) as RemoteActivity;
   const known = scopeOf(replay.program, replay.subject, { outputs: replay.outputs, vars: replay.vars }, path);

@@ -46,7 +46,7 @@ export const notHere = ({ operation, confirming: settling }: Request, agent: str
     ...(settling ? { outcomeUnknown: true } : {}),
   });
 
-const notDone = failed({ type: 'NotDone', message: 'The service has no record of this effect.', permanent: true });
+const notDone = failed({ type: 'NotDone', message: 'The service has no record that this step was done.', permanent: true });
 
 /** Asks the service whether the effect exists. Returns `otherwise` if it does not. */
 function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result | typeof busy> {

@@ -72,7 +72,7 @@ export const outageOf = (state: ChannelState, now: number): Breaker => ({
 });
 
 /** Whether an open channel still has waiting requests to release. */
-export const letsGo = (state: ChannelState, now: number): boolean =>
+export const isReleasing = (state: ChannelState, now: number): boolean =>
   state.closedAt !== null && phaseOf(outageOf(state, now), now) === 'half-open';
 
 export const closed = (
@@ -178,7 +178,7 @@ export async function changeChannelState(
     }
     return { outcome: 'changed', state: next };
   });
-  if (changed === 'lost') throw new Error(`Too many concurrent writes of channel ${channel}. Try again.`);
+  if (changed === 'lost') throw new Error(`The state of channel ${channel} changes too often at once. Try again.`);
   return changed;
 }
 

@@ -54,7 +54,7 @@ export function rebuild(
   const { state, problems } = isNew
     ? { state: initialState, problems: [] }
     : rebuiltState(program, subjectOf(order), entries as readonly Fact[], {
-        whole,
+        isWhole: whole,
         resubmitted: isResubmitted(record, entries),
         stepMs,
         lastAt: updatedAt,

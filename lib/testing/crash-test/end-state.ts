@@ -14,7 +14,7 @@ export interface Ending {
   readonly text: string;
   /** Whether the order waits for a person and an alert says so. */
   readonly told: boolean;
-  /** For an order that does not come to rest: what it waits for, until when, and which stubs let that come. */
+  /** For an order that does not come to rest: what it waits for, until when, and which stubs would have to answer. */
   readonly waits?: readonly string[];
 }
 
@@ -38,19 +38,20 @@ export function isAtRest(
     receiveCount: number;
     visibleAt: number;
   }[];
-  // A delayed wake-up is only a hint: the worklist has the due time.
+  // A received or visible message is under way. A delayed wake-up is not: it only repeats the due time of the worklist.
   const isUnderWay = ({ queue, receiveCount, visibleAt }: (typeof messages)[number]) =>
     consumed.has(queue) && (receiveCount > 0 || visibleAt <= now || queue !== queueNames.wakeUps);
   if (messages.some(isUnderWay)) return false;
   const due = [...history.orders.values()].filter(({ state }) => state.worklist === 'due');
   if (due.length === 0) return true;
   return due.every(
-    (order) => order.state.outbox.length === 0 && ((stuckIn(order, history) && isInVain(order)) || asksInVain(history, order)),
+    (order) =>
+      order.state.outbox.length === 0 && ((stuckIn(order, history) && isInVain(order)) || pollsOnlyRestingChildren(history, order)),
   );
 }
 
-/** Whether the order only polls called orders that rest themselves. */
-function asksInVain(history: History, { orderId, program, instance }: Tracked): boolean {
+/** Whether the order only polls child orders that rest themselves. */
+function pollsOnlyRestingChildren(history: History, { orderId, program, instance }: Tracked): boolean {
   if (!program) return false;
   const { activities, endBy } = instance.state;
   const waits = Object.entries(activities).every(([path, { local }]) => {
@@ -58,7 +59,7 @@ function asksInVain(history: History, { orderId, program, instance }: Tracked): 
     return activity === 'call' || (activity !== 'step' && behaviorAt(program, path).wakeAt?.(local) === undefined);
   });
   const open = history.childrenOf(orderId).filter(({ state }) => state.processState !== 'Processed');
-  const rests = (child: Tracked): boolean => child.state.worklist !== 'due' || asksInVain(history, child);
+  const rests = (child: Tracked): boolean => child.state.worklist !== 'due' || pollsOnlyRestingChildren(history, child);
   return endBy === undefined && waits && open.length > 0 && open.every(rests);
 }
 

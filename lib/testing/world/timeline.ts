@@ -4,24 +4,26 @@ const pendingMax = 32_768;
 
 interface Entry {
   readonly at: number;
-  readonly order: number;
+  readonly sequence: number;
   readonly what: string;
   readonly run: () => void | Promise<void>;
 }
 
 /**
- * The virtual time of a world. All waiting happens here, so events never overlap, and the same seed always gives the same run.
+ * The virtual time of a simulated system. All waiting happens here, so events never overlap, and the same random seed of its adversary
+ * always gives the same run.
  */
 export class Timeline {
   now: number;
   events = 0;
+  /** A binary heap by time and sequence. */
   private readonly entries: Entry[] = [];
-  /** Polls that only another event can answer. They do not advance the time alone. */
-  private polls: Omit<Entry, 'order'>[] = [];
+  /** Polls that only another event can answer. A poll runs with the first event after its time, and never by itself. */
+  private polls: Omit<Entry, 'sequence'>[] = [];
   private readonly trace = createHash('sha256');
   /** Text that is not hashed yet. One large piece costs less than many small ones. */
   private pending = '';
-  private orders = 0;
+  private sequence = 0;
 
   constructor(start: number) {
     this.now = start;
@@ -34,7 +36,7 @@ export class Timeline {
 
   /** Schedules an event. */
   after(ms: number, what: string, run: Entry['run']): void {
-    const entry = { at: this.now + Math.max(0, ms), order: ++this.orders, what, run };
+    const entry = { at: this.now + Math.max(0, ms), sequence: ++this.sequence, what, run };
     const { entries } = this;
     let at = entries.length;
     entries.push(entry);
@@ -57,7 +59,7 @@ export class Timeline {
     await idle();
   }
 
-  /** Schedules a poll that finds nothing until another event has happened. Time does not stop for it. */
+  /** Schedules a poll that finds nothing until another event has happened. It runs with the first event after its time. */
   whenSomethingHappens(ms: number, what: string, run: Entry['run']): void {
     this.polls.push({ at: this.now + Math.max(0, ms), what, run });
   }
@@ -110,10 +112,10 @@ export class Timeline {
   }
 }
 
-const isEarlier = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
+const isEarlier = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.sequence < other.sequence);
 
 /**
- * Resolves when every woken function waits for the timeline again. Node runs a next tick only after all promise callbacks, and nothing
- * in a world waits for anything else.
+ * Resolves when every woken function waits for the timeline again. In a promise callback, as here, Node runs a next tick only after
+ * all other promise callbacks, and nothing in a simulated system waits for anything else.
  */
 const idle = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
