@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { root } from './run.ts';
+import { things } from './soak/measurements.ts';
 import { Report } from './soak/report.ts';
-import { things } from './soak/things.ts';
 
 /**
  * `npm run soak -- --hours 2 [--report FILE] [--seed N] [--only worlds]` runs everything that has seeds, with new seeds, in

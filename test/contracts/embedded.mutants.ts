@@ -2,8 +2,8 @@ import { openDatabase } from '#adapters/sqlite/database';
 import { sqlitePublisher } from '#adapters/sqlite/event-bus';
 import { sqliteQueues } from '#adapters/sqlite/queues';
 import { manualClock } from '#ports/clock';
-import { channelContract } from './channel.contract.ts';
-import { publisherContract } from './publisher.contract.ts';
+import { publisherContract } from './event-bus.contract.ts';
+import { channelContract } from './queues.contract.ts';
 
 /** The contracts of the embedded ports alone: no emulator is started. */
 channelContract('SQLite in memory', (redriveOf) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { lambdaConsumers } from '#adapters/aws/event-source-mappings';
-import { consumersContract } from '../contracts/valves.contract.ts';
+import { consumersContract } from '../contracts/consumers.contract.ts';
 import { call, effects, ended, eventually, orderOf, outputs, sample, submit } from './support.ts';
 
 // After the orders of the other files: orders behind a channel that was closed recently are requested again uncounted.

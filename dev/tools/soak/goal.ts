@@ -1,5 +1,5 @@
 import { command } from './command.ts';
-import type { Thing } from './thing.ts';
+import type { Thing } from './measurement.ts';
 
 /** Returns the short form of a goal of `npm run verify`, with another seed each time. */
 export function goal(name: string): Thing {

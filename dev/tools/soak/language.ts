@@ -1,5 +1,5 @@
 import { command } from './command.ts';
-import type { Thing } from './thing.ts';
+import type { Thing } from './measurement.ts';
 
 const runs = 1000;
 /** A quarter as many orders run as called ones, and an eighth with a small state limit: see the test. */

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { commit } from '../commit.ts';
-import type { Broken, Memory, Round } from './thing.ts';
+import type { Broken, Memory, Round } from './measurement.ts';
 
 interface Sample extends Memory {
   readonly minutes: number;

@@ -1,5 +1,5 @@
 import { commandFor, simulate } from '../../../test/simulation/simulate.ts';
-import type { Broken, Memory } from './thing.ts';
+import type { Broken, Memory } from './measurement.ts';
 
 /** The result of one world. */
 export interface WorldPlayed {

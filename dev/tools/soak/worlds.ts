@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { commitLoaded } from '../commit.ts';
 import { root } from '../run.ts';
-import type { Broken, Round, Thing } from './thing.ts';
+import type { Broken, Round, Thing } from './measurement.ts';
 import type { Message } from './worlds-worker.ts';
 
 const worker = fileURLToPath(new URL('worlds-worker.ts', import.meta.url));

@@ -1,7 +1,7 @@
 import { figures } from '../../verify/figures.ts';
 import { goal } from './goal.ts';
 import { language } from './language.ts';
-import type { Thing } from './thing.ts';
+import type { Thing } from './measurement.ts';
 import { worlds } from './worlds.ts';
 
 /** Goals of `npm run verify` that are worth hours, as far as they exist. */

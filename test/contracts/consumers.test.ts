@@ -8,7 +8,7 @@ import { createTelemetry } from '#ports/telemetry';
 import { createChannelReconciler } from '#roles/channels/reconciler';
 import { closed, opened } from '#roles/channels/state';
 import { startLambdaApi } from '../support/lambda-api.ts';
-import { consumersContract } from './valves.contract.ts';
+import { consumersContract } from './consumers.contract.ts';
 
 const lambda = await startLambdaApi();
 after(() => lambda.stop());

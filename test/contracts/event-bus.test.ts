@@ -6,7 +6,7 @@ import { manualClock } from '#ports/clock';
 import { openEventBridge } from '../adapters/aws/support.ts';
 import { startEventBus } from '../support/emulators.ts';
 import { dataFile, temporaryFolder } from '../support/folders.ts';
-import { type OpenPublisher, publisherContract } from './publisher.contract.ts';
+import { type OpenPublisher, publisherContract } from './event-bus.contract.ts';
 
 function openOn(here: Database, there: Database, close: () => Promise<void>): OpenPublisher {
   const publisher = sqlitePublisher(here, manualClock());

@@ -7,7 +7,7 @@ import { openSqsChannels } from '../adapters/aws/support.ts';
 import { startFauxqs } from '../support/emulators.ts';
 import { dataFile, temporaryFolder } from '../support/folders.ts';
 import { listOf } from '../support/workflows.ts';
-import { channelContract, fairChannelContract, type OpenChannels } from './channel.contract.ts';
+import { channelContract, fairChannelContract, type OpenChannels } from './queues.contract.ts';
 
 const inMemory: OpenChannels = (redriveOf) => {
   const clock = manualClock();
