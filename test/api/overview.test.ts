@@ -3,7 +3,9 @@ import { describe, test } from 'node:test';
 import { drawingOf } from '#core/views/diagram';
 import { lists, sortKey } from '#ports/lists';
 import { countedMax } from '#ports/order-figures';
+import { createTelemetry } from '#ports/telemetry';
 import { closeChannel } from '#roles/channels/operate';
+import { createOverviewKeeper } from '#roles/overview/keeper';
 import { countUpTo } from '#roles/overview/overview';
 import { card, startApi } from './support.ts';
 
@@ -98,6 +100,23 @@ describe('the overview', () => {
     const { asOf } = (await ask('GET', '/overview', operator)).json;
     await clock.advance(90_000);
     assert.equal((await ask('GET', '/overview', operator)).json.asOf, asOf);
+  });
+
+  test('counts no wake-up that an order has planned for later, but each one that is due', async () => {
+    const { ask, clock, store, queues } = startApi();
+    const telemetry = createTelemetry({ level: 'off' });
+    const channels = [{ name: 'wake-ups', queues: ['wake-ups'], isAgent: false }];
+    const keeper = createOverviewKeeper({ store, queues, clock, telemetry, everyMs: 1, channels });
+    const figures = async () => {
+      await keeper.keep();
+      const { depth, oldestSeconds } = (await ask('GET', '/overview', operator)).json.channels[0];
+      return [depth, oldestSeconds];
+    };
+    await queues.send([{ queue: 'wake-ups', body: '{}', delayMs: minuteMs }]);
+    await clock.advance(7_000);
+    assert.deepEqual(await figures(), [0, 0]);
+    await clock.advance(minuteMs);
+    assert.deepEqual(await figures(), [1, 67]);
   });
 
   test('counts stop at ten thousand', () => {

@@ -2,6 +2,7 @@ import { phaseOf } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
 import { isFatal } from '#ports/errors';
 import { lists, timeStart } from '#ports/lists';
+import { queueNames } from '#ports/messages';
 import { countedMax } from '#ports/order-figures';
 import type { Queues } from '#ports/queues';
 import type { StateHead } from '#ports/records';
@@ -137,10 +138,15 @@ async function channelFigures(
     isAgent ? store.breaker(name) : undefined,
     ...own.map((queue) => queues.depth(queue)),
   ]);
+  // A delayed wake-up is no work that waits: an order has planned a time.
+  const waiting = depths.map(({ visible, delayed, oldestAgeMs }) => ({
+    count: visible + (name === queueNames.wakeUps ? 0 : delayed),
+    oldestAgeMs,
+  }));
   return {
     name,
-    depth: depths.reduce((sum, { visible, delayed }) => sum + visible + delayed, 0),
-    oldestSeconds: Math.floor(Math.max(0, ...depths.map(({ oldestAgeMs }) => oldestAgeMs)) / 1000),
+    depth: waiting.reduce((sum, { count }) => sum + count, 0),
+    oldestSeconds: Math.floor(Math.max(0, ...waiting.map(({ count, oldestAgeMs }) => (count > 0 ? oldestAgeMs : 0))) / 1000),
     open: state === undefined || !isClosed(state, now),
     outage: isAgent && phaseOf(breaker, now) === 'open',
   };
