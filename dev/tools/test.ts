@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { root, run } from './run.ts';
@@ -21,10 +21,15 @@ interface Counts {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'redress-tests-'));
-const countsIn = (name: string): { readonly [count: string]: number } => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+/** Returns the counts of a runner; undefined if it was interrupted before it wrote them. */
+function countsIn(name: string): { readonly [count: string]: number } | undefined {
+  const file = join(folder, name);
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return text === '' ? undefined : JSON.parse(text);
+}
 const node = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'];
 const options = { cwd: root, env: { LOG_LEVEL: 'off' } };
-const results: { runner: string; code: number; counts: () => Counts }[] = [];
+const results: { runner: string; code: number; counts: () => Counts | undefined }[] = [];
 
 if (forNode.length > 0) {
   const code = await run(
@@ -45,8 +50,10 @@ if (forNode.length > 0) {
     ],
     options,
   );
-  const counts = (): Counts => {
-    const { tests = 0, passed = 0, skipped = 0, todo = 0 } = countsIn('node.json');
+  const counts = (): Counts | undefined => {
+    const counted = countsIn('node.json');
+    if (!counted) return undefined;
+    const { tests = 0, passed = 0, skipped = 0, todo = 0 } = counted;
     return { passed, failed: tests - passed - skipped - todo };
   };
   results.push({ runner: 'node --test', code, counts });
@@ -59,8 +66,10 @@ if (forJest.length > 0) {
     ...options,
     env,
   });
-  const counts = (): Counts => {
-    const { numPassedTests = 0, numFailedTests = 0, numRuntimeErrorTestSuites = 0 } = countsIn('jest.json');
+  const counts = (): Counts | undefined => {
+    const counted = countsIn('jest.json');
+    if (!counted) return undefined;
+    const { numPassedTests = 0, numFailedTests = 0, numRuntimeErrorTestSuites = 0 } = counted;
     return { passed: numPassedTests, failed: numFailedTests + numRuntimeErrorTestSuites };
   };
   results.push({ runner: 'jest', code, counts });
@@ -69,8 +78,8 @@ if (results.length === 0) throw new Error(`No test file matches ${patterns.join(
 
 process.stdout.write('\n');
 for (const { runner, counts } of results) {
-  const { passed, failed } = counts();
-  process.stdout.write(`${runner.padEnd(11)}  ${passed} passed, ${failed} failed\n`);
+  const counted = counts();
+  process.stdout.write(`${runner.padEnd(11)}  ${counted ? `${counted.passed} passed, ${counted.failed} failed` : 'was interrupted'}\n`);
 }
 rmSync(folder, { recursive: true });
 process.exitCode = results.find(({ code }) => code !== 0)?.code ?? 0;

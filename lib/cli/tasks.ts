@@ -44,7 +44,7 @@ export const tasksText = (tasks: readonly TaskView[], paint: Paint): string =>
         ['due', 'state', 'kind', 'about', 'group', 'person', 'task'],
         tasks.map((task) => [
           task.overdue ? `${task.dueAt} (overdue)` : task.dueAt,
-          task.state,
+          task.verified === undefined ? task.state : `${task.state}, ${task.verified}`,
           task.kind,
           aboutTask(task),
           task.group ?? '',
