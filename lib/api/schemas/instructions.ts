@@ -96,7 +96,13 @@ export const InstructionBody = z.discriminatedUnion('kind', [
   instruction('terminate', {}),
 ]);
 
-const kinds = InstructionBody.options.flatMap(({ shape }) => [...shape.kind.values]);
+type Described = z.output<typeof InstructionBody>['kind'];
+type Undescribed = Exclude<OrderInstructionKind, Described>;
+
+/** The compiler names the kinds of the core that have no fields above. */
+const kinds: readonly ([Undescribed] extends [never] ? Described : { 'has no fields': Undescribed })[] = InstructionBody.options.flatMap(
+  ({ shape }) => [...shape.kind.values],
+);
 
 /** An instruction as for one order, without what the call around it says: its reason, and whether it is a dry run. */
 export const InstructionAlone = z.looseObject({ kind: z.string().meta({ enum: kinds }) }).superRefine((given, context) => {

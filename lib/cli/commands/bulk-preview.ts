@@ -6,7 +6,7 @@ import { fieldsOption, textOption, wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
 import { listedId, table } from '#cli/text';
 import type { JsonObject } from '#core/data/json';
-import type { OrderInstructionKind } from '#core/instructions/index';
+import { instructionCommands } from './order-instruct.ts';
 
 interface Options {
   reason: string;
@@ -32,31 +32,13 @@ interface ItemView {
 
 const shownMax = 25;
 
-/** The kinds of instructions. The type keeps the list complete; an import of the kinds themselves would slow each command down. */
-const kinds: Readonly<Record<OrderInstructionKind, true>> = {
-  resubmit: true,
-  skip: true,
-  'replace-input': true,
-  'resume-at': true,
-  restart: true,
-  compensate: true,
-  'retry-undo': true,
-  'mark-compensated': true,
-  cancel: true,
-  terminate: true,
-  suspend: true,
-  resume: true,
-  amend: true,
-  acknowledge: true,
-};
-
 /** Prepares one instruction for many orders, and shows how many of them can follow it. Nothing is sent. */
 export const bulkPreview: CliCommand<Options> = {
   name: 'bulk preview',
   summary: 'Prepare one instruction for many orders',
   declare: (command) =>
     command
-      .argument('<kind>', `kind of the instruction: ${Object.keys(kinds).join(', ')}`)
+      .argument('<kind>', `kind of the instruction: ${Object.keys(instructionCommands).join(', ')}`)
       .requiredOption('--reason <text>', 'why the orders get the instruction', textOption)
       .addOption(new Option('--state <state>', 'only orders in this state').choices(['Pending', 'Processing', 'Processed', 'Error']))
       .option('--workflow <name>', 'only orders of this workflow', textOption)

@@ -21,27 +21,16 @@ import { exceptionRaise } from './exception-raise.ts';
 import { exceptionShow } from './exception-show.ts';
 import { groupList, groupPut } from './group-put.ts';
 import { orderAnswer } from './order-answer.ts';
-import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-cancel.ts';
 import { orderErase } from './order-erase.ts';
 import { orderGet } from './order-get.ts';
 import { orderHistory } from './order-history.ts';
-import {
-  orderAcknowledge,
-  orderAmend,
-  orderReplaceInput,
-  orderRestart,
-  orderResumeAt,
-  orderRetryUndo,
-  orderSkip,
-} from './order-instruct.ts';
+import { instructionCommands } from './order-instruct.ts';
 import { orderList } from './order-list.ts';
 import { orderLock, orderUnlock } from './order-lock.ts';
 import { orderPlan } from './order-plan.ts';
 import { orderRebuild } from './order-rebuild.ts';
-import { orderResubmit } from './order-resubmit.ts';
 import { orderSignal } from './order-signal.ts';
 import { orderSubmit } from './order-submit.ts';
-import { orderResume, orderSuspend } from './order-suspend.ts';
 import { orderWatch } from './order-watch.ts';
 import { overview } from './overview.ts';
 import { channelStatus } from './queue-list.ts';
@@ -78,23 +67,10 @@ export const commands: readonly CliCommand[] = [
   orderWatch,
   orderHistory,
   orderSignal,
-  orderResubmit,
   orderAnswer,
-  orderCancel,
   orderPlan,
-  orderCompensate,
-  orderMarkCompensated,
-  orderRetryUndo,
-  orderSkip,
-  orderReplaceInput,
-  orderResumeAt,
-  orderRestart,
-  orderAmend,
-  orderAcknowledge,
-  orderTerminate,
+  ...Object.values(instructionCommands),
   orderErase,
-  orderSuspend,
-  orderResume,
   orderLock,
   orderRebuild,
   orderUnlock,

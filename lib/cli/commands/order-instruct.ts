@@ -5,6 +5,10 @@ import { type GivenInstruction, giveInstruction, type InstructionOptions } from 
 import { secondsOption, textOption, wholeOption } from '#cli/options';
 import { readData } from '#cli/submission-file';
 import type { Terminal } from '#cli/terminal';
+import type { OrderInstructionKind } from '#core/instructions/index';
+import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-cancel.ts';
+import { orderResubmit } from './order-resubmit.ts';
+import { orderResume, orderSuspend } from './order-suspend.ts';
 
 interface Options extends InstructionOptions {
   readonly path?: string;
@@ -22,7 +26,7 @@ interface Options extends InstructionOptions {
 }
 
 interface Instructing {
-  readonly kind: string;
+  readonly kind: OrderInstructionKind;
   readonly summary: string;
   readonly sendsData?: true;
   /** Whether it cannot be taken back. */
@@ -59,7 +63,7 @@ const instructing = ({
 const withPath = (command: Command): Command => command.option('--path <path>', 'the activity; optional where one is blocked', textOption);
 const pathOf = ({ path }: Options): object => (path === undefined ? {} : { path });
 
-export const orderSkip = instructing({
+const orderSkip = instructing({
   kind: 'skip',
   summary: 'Close a step without doing it',
   sendsData: true,
@@ -80,7 +84,7 @@ function effectOf(effect: string | undefined): string {
   throw new UsageError(`Expected --effect none or --effect done, got ${effect}.`);
 }
 
-export const orderReplaceInput = instructing({
+const orderReplaceInput = instructing({
   kind: 'replace-input',
   summary: 'Request a step with another input',
   sendsData: true,
@@ -91,7 +95,7 @@ export const orderReplaceInput = instructing({
   },
 });
 
-export const orderResumeAt = instructing({
+const orderResumeAt = instructing({
   kind: 'resume-at',
   summary: 'Go on at an earlier or later activity',
   isFinal: true,
@@ -102,14 +106,14 @@ export const orderResumeAt = instructing({
   fields: ({ path, undo = true }) => ({ path, undoBetween: undo }),
 });
 
-export const orderRetryUndo = instructing({
+const orderRetryUndo = instructing({
   kind: 'retry-undo',
   summary: 'Request a failing undo again now',
   options: (command) => command.option('--path <path>', 'the step whose undo fails; all of them without it', textOption),
   fields: pathOf,
 });
 
-export const orderRestart = instructing({
+const orderRestart = instructing({
   kind: 'restart',
   summary: 'End an order and begin it again',
   sendsData: true,
@@ -128,7 +132,7 @@ export const orderRestart = instructing({
   }),
 });
 
-export const orderAmend = instructing({
+const orderAmend = instructing({
   kind: 'amend',
   summary: 'Change the limits of one order',
   options: (command) =>
@@ -161,4 +165,22 @@ function variableIn(text: string): readonly [string, unknown] {
   }
 }
 
-export const orderAcknowledge = instructing({ kind: 'acknowledge', summary: 'Note that you have seen an exception' });
+const orderAcknowledge = instructing({ kind: 'acknowledge', summary: 'Note that you have seen an exception' });
+
+/** The command of each kind of instruction, in the order of the help. The compiler reports a kind without a command. */
+export const instructionCommands = {
+  resubmit: orderResubmit,
+  skip: orderSkip,
+  'replace-input': orderReplaceInput,
+  'resume-at': orderResumeAt,
+  restart: orderRestart,
+  compensate: orderCompensate,
+  'retry-undo': orderRetryUndo,
+  'mark-compensated': orderMarkCompensated,
+  cancel: orderCancel,
+  terminate: orderTerminate,
+  suspend: orderSuspend,
+  resume: orderResume,
+  amend: orderAmend,
+  acknowledge: orderAcknowledge,
+} satisfies { readonly [kind in OrderInstructionKind]: CliCommand };
