@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { faultClasses } from '#core/data/fault';
-import { ruleControls, ruleEventKinds, ruleModes } from '#core/rules/rule';
+import { type RuleAction, ruleControls, ruleEventKinds, ruleModes } from '#core/rules/rule';
 
 const name = z.string().min(1).max(1024);
 const group = z.string().min(1).max(64);
@@ -49,7 +49,9 @@ const action = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** The fields of a rule that its author writes. */
+type Undescribed = Exclude<RuleAction['kind'], z.output<typeof action>['kind']>;
+
+/** The fields of a rule that its author writes. The compiler names the kinds of actions that have no fields above. */
 export const ruleFields = {
   name: z.string().min(1).max(200),
   object: object.exactOptional().describe('the orders and steps that the rule is about; without it, all'),
@@ -59,7 +61,7 @@ export const ruleFields = {
   withinSeconds: seconds.exactOptional(),
   condition: z.string().min(1).max(4096).exactOptional().describe('CEL over order, exception, step, outputs, variables and at'),
   executor: z.strictObject({ group: group.exactOptional(), role: group.exactOptional() }).exactOptional(),
-  action,
+  action: action satisfies [Undescribed] extends [never] ? unknown : { 'has no fields': Undescribed },
   mode: z.enum(ruleModes),
   priority: z.number().min(-1_000_000).max(1_000_000),
   timesPerOrder: z.int().min(1).max(1000),

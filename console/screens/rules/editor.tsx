@@ -12,8 +12,8 @@ import { copy, toast } from '../../parts/toast.tsx';
 import { go } from '../../router.ts';
 import { BackTest } from './back-test.tsx';
 import { Condition } from './condition.tsx';
-import { actionFields, builtRule, formOf, type RuleForm } from './form.ts';
-import { actionNames, eventNames, modes } from './text.ts';
+import { builtRule, formOf, type RuleForm } from './form.ts';
+import { actionNames, actions, eventNames, modes } from './text.ts';
 
 interface Props {
   /** Undefined: a new rule. */
@@ -161,7 +161,10 @@ const Choose = ({ label, name, names, form, change, isDisabled }: ChooseProps) =
       disabled={isDisabled}
       value={form[name]}
       onChange={({ currentTarget: { value } }) =>
-        change({ [name]: value, ...(name === 'action' ? { details: JSON.stringify(actionFields[value] ?? {}, null, 2) } : {}) })
+        change({
+          [name]: value,
+          ...(name === 'action' ? { details: JSON.stringify(actions[value as keyof typeof actions].fields, null, 2) } : {}),
+        })
       }
     >
       {Object.entries(names).map(([value, means]) => (

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '#core/data/json';
 import type { Rule } from '../../api/types.ts';
 import { parsed } from '../../parts/json-text.ts';
+import { actions } from './text.ts';
 
 /** A rule as a person types it. Values that are no text stand as JSON. */
 export type RuleForm = {
@@ -25,21 +26,6 @@ export type RuleForm = {
   readonly isJson: boolean;
 };
 
-/** What each action needs, so that a person begins with the right fields. */
-export const actionFields: { readonly [kind: string]: JsonObject } = {
-  retry: { afterSeconds: 30 },
-  compensate: {},
-  suspend: {},
-  skip: { output: {} },
-  'replace-input': { path: '', input: {} },
-  handle: { workflow: '', control: 'ready' },
-  'compensate-with': { agent: '', operation: '', input: {} },
-  raise: { type: '', message: '' },
-  signal: { name: '', payload: {} },
-  announce: { text: '' },
-  task: { group: '', dueSeconds: 1800 },
-};
-
 const pretty = (value: unknown): string => JSON.stringify(value, null, 2);
 
 /** The fields that a person writes: neither the figures nor the id and the version. */
@@ -59,7 +45,7 @@ export function writtenPart(rule: Rule): JsonObject {
 }
 
 export function formOf(rule: Rule | undefined): RuleForm {
-  const { kind, ...details } = rule?.action ?? { kind: 'task' as const, ...actionFields['task'] };
+  const { kind, ...details } = rule?.action ?? { kind: 'task' as const, ...actions.task.fields };
   return {
     id: rule?.id ?? '',
     name: rule?.name ?? '',

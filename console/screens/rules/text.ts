@@ -1,3 +1,4 @@
+import type { JsonObject } from '#core/data/json';
 import type { Rule } from '../../api/types.ts';
 import type { IconName } from '../../parts/icons.ts';
 
@@ -29,7 +30,7 @@ export function figuresText({ origin, hits, acted, passed, failedAgain }: Rule):
   return origin === 'app' ? 'from the app' : '0 hits';
 }
 
-export const eventNames: { readonly [kind: string]: string } = {
+export const eventNames: { readonly [kind in NonNullable<Rule['event']>['kind']]: string } = {
   exception: 'an exception is open',
   'step-late': 'a step is late',
   'order-age': 'the order reaches an age',
@@ -39,16 +40,23 @@ export const eventNames: { readonly [kind: string]: string } = {
   data: 'the condition becomes true',
 };
 
-export const actionNames: { readonly [kind: string]: string } = {
-  retry: 'request the step again',
-  compensate: 'undo the order',
-  suspend: 'suspend the order',
-  skip: 'skip the step',
-  'replace-input': 'request with another input',
-  handle: 'start another workflow',
-  'compensate-with': 'undo with another operation',
-  raise: 'raise a fault',
-  signal: 'send a signal',
-  announce: 'announce it',
-  task: 'open a task',
+type ActionKind = Rule['action']['kind'];
+
+/** The name of each action, and the fields with which a person begins. The compiler reports an action that is missing. */
+export const actions: { readonly [kind in ActionKind]: { readonly name: string; readonly fields: JsonObject } } = {
+  retry: { name: 'request the step again', fields: { afterSeconds: 30 } },
+  compensate: { name: 'undo the order', fields: {} },
+  suspend: { name: 'suspend the order', fields: {} },
+  skip: { name: 'skip the step', fields: { output: {} } },
+  'replace-input': { name: 'request with another input', fields: { path: '', input: {} } },
+  handle: { name: 'start another workflow', fields: { workflow: '', control: 'ready' } },
+  'compensate-with': { name: 'undo with another operation', fields: { agent: '', operation: '', input: {} } },
+  raise: { name: 'raise a fault', fields: { type: '', message: '' } },
+  signal: { name: 'send a signal', fields: { name: '', payload: {} } },
+  announce: { name: 'announce it', fields: { text: '' } },
+  task: { name: 'open a task', fields: { group: '', dueSeconds: 1800 } },
 };
+
+export const actionNames: { readonly [kind: string]: string } = Object.fromEntries(
+  Object.entries(actions).map(([kind, { name }]) => [kind, name]),
+);

@@ -3,7 +3,7 @@ import type { Blocked } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
 import { handedFault, ruleFailed } from '#core/rules/faults';
 import type { DecidedAction, Decision } from '#core/rules/situation';
-import { instructed, refusalOf, wishesOf, withTask } from './act-on-exception.ts';
+import { instructed, refusalOf, unknownAction, wishesOf, withTask } from './act-on-exception.ts';
 import { addFacts, applyEvent, type Draft, lock, patchRecord } from './draft.ts';
 import { handleByRule } from './exception-manager.ts';
 import { handlerRefusal } from './handlers.ts';
@@ -79,8 +79,12 @@ function acted(draft: Draft, acting: Acting): Draft {
       return suspended(draft, acting);
     case 'signal':
       return applyEvent(draft, { type: 'signaled', name: action.name, payload: action.payload });
-    default:
+    case 'announce':
+    case 'compensate-with':
+    case 'handle':
       return draft;
+    default:
+      return unknownAction(action, draft);
   }
 }
 

@@ -70,10 +70,16 @@ export function actOnException(before: Draft, { blocked, seq, fingerprint }: Sto
       return { how: 'left', draft: applyEvent(draft, { type: 'signaled', name: action.name, payload: action.payload }) };
     case 'task':
       return { how: 'left', wishes: wishesOf(action, executor) };
-    default:
+    case 'announce':
+    case 'compensate-with':
       return { how: 'left' };
+    default:
+      return unknownAction(action, { how: 'left' });
   }
 }
+
+/** The compiler reports a kind of action without a case. A rule of a newer process may have such a kind: it does nothing. */
+export const unknownAction = <T>(_action: never, nothing: T): T => nothing;
 
 /** Gives the order an instruction of a rule. A mask in it stands for the secret that is there. */
 export function instructed(draft: Draft, instruction: Instructed): Draft {
