@@ -60,6 +60,10 @@ export function taskCommandOf(taskId: string, { kind, ...fields }: Given, reason
   return [`npx redress task resolve`, taskId, kind, ...given, '--reason', quoted(reason || 'why')].join(' ');
 }
 
+/** Returns the command that writes a rule. */
+export const ruleCommandOf = (id: string, rule: unknown, reason: string): string =>
+  `echo ${quoted(JSON.stringify(rule))} | npx redress rule put ${id} - --reason ${quoted(reason)}`;
+
 interface HttpCall {
   readonly method?: string;
   readonly path: string;

@@ -12,7 +12,7 @@ import type { WatchedChannel } from '#roles/overview/keeper';
 export interface QueueSource {
   readonly queue: string;
   readonly batchSize: number;
-  /** Most concurrent full batches on one machine. More may be at work if they are not full. */
+  /** On one machine, at most `concurrency * batchSize` messages are at work at a time, in any number of batches. */
   readonly concurrency: number;
   /** The visibility timeout on one machine. On AWS, `hiddenMs` gives it. */
   readonly visibilityMs: number;

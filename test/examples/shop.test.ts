@@ -72,7 +72,7 @@ for (const { service, path, status, kind, body } of calls) {
     assert.equal((await call('GET', `${path}/other`)).status, 404);
   });
 
-  test(`${service}: a request without a key, or with an invalid body, has no effect`, async () => {
+  test(`${service}: a request without an idempotency key, or with an invalid body, has no effect`, async () => {
     const orderId = `unasked-${service}`;
     const keyless = await call('POST', path, { body: { orderId, ...body } });
     assert.partialDeepStrictEqual(keyless, { status: 400, text: '{"code":"idempotency-key-required"}' });

@@ -90,7 +90,7 @@ describe('documented commands work', () => {
     }
   });
 
-  test('every command of redress exists', () => {
+  test('every redress command in the runbook exists', () => {
     const known = commands.map(({ name }) => name);
     const typed = typedIn(text).flatMap((line) =>
       [...line.matchAll(/(?:^|\s|`)redress ((?:[a-z]+(?:-[a-z]+)* ?){1,2})/g)].map(([, words = '']) => words.trim()),

@@ -93,7 +93,7 @@ describe('an order whose operation is wrong', () => {
     assert.equal(tried, 8, 'never three alike in a row');
   });
 
-  test('X-51 is not failed by a service that refuses connections, although fetch throws a TypeError', async (context) => {
+  test('X-51 does not take a refused connection for a programming error, although fetch throws a TypeError', async (context) => {
     const { runs, seconds, state } = await blocked(context, away);
     assert.equal(state.fault?.type, 'DeadlineExceeded');
     assert.ok(runs > 8 && seconds > 30, `${runs} runs in ${seconds} s`);

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, Problem } from '../../api/client.ts';
 import { has, person } from '../../api/session.ts';
 import type { Rule } from '../../api/types.ts';
-import { curlOf } from '../../instructions/commands.ts';
+import { curlOf, ruleCommandOf } from '../../instructions/commands.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -110,7 +110,7 @@ function useEditor(rule: Rule | undefined, refresh: () => void) {
       .finally(() => setBusy(false));
   };
   const change = (changes: Partial<RuleForm>): void => {
-    // What is corrected now is not known to be wrong any more.
+    // After a change, the errors of the last save may no longer be true.
     if (!('reason' in changes)) setProblem(undefined);
     draft.change(changes);
   };
@@ -258,7 +258,7 @@ interface CopiesProps extends Props {
   readonly editor: ReturnType<typeof useEditor>;
 }
 
-/** The same deed at the command line, and the way to delete the rule. */
+/** The same change at the command line and as a call, and the way to delete the rule. */
 function Copies({ rule, editor: { built, form, headers }, refresh }: CopiesProps) {
   const [isAsking, ask] = useState(false);
   const id = rule?.id ?? form.id;
@@ -267,7 +267,7 @@ function Copies({ rule, editor: { built, form, headers }, refresh }: CopiesProps
   const conditions = headers['if-match'] === undefined ? {} : { 'If-Match': headers['if-match'] };
   return (
     <div class="row copies">
-      <button class="btn bare sm" type="button" onClick={() => copy(`npx redress rule show ${id}`, 'the command')}>
+      <button class="btn bare sm" type="button" onClick={() => copy(ruleCommandOf(id, built.body, body.reason), 'the command')}>
         <Icon name="cli" />
         Copy as command
       </button>
@@ -317,7 +317,7 @@ function DeleteDialog({ rule, close, refresh }: { rule: Rule; close: () => void;
         </>
       }
     >
-      <p>The rule acts no more, within ten seconds. Its versions are kept. To stop it for a while, set its mode to off.</p>
+      <p>The rule stops acting within ten seconds. Its versions are kept. To stop it for a while, set its mode to off.</p>
       <div class="field">
         <label for="delete-reason">Reason, for the audit</label>
         <input

@@ -30,7 +30,7 @@ describe('the reminders of a task', () => {
     assert.deepEqual(told, ['claims', 'leads', 'leads', 'managers', 'managers', 'managers', 'managers']);
   });
 
-  test('F-154: none comes after a claim until the claim is as old as the time that the task had', () => {
+  test('F-154: none comes after a claim before the claim has lasted as long as the time limit of the task', () => {
     const claimedAt = openedAt + hourMs;
     const claimed: RemindedTask = { ...open, state: 'claimed', claimedAt };
     assert.equal(reminderAt(claimed), claimedAt + 4 * hourMs);

@@ -186,7 +186,7 @@ describe('a claim', () => {
       .filter(({ detailType }) => detailType === 'Task Reminder')
       .map(({ detail, publishedAt }) => [detail['number'], (publishedAt - begin) / hourMs]);
 
-  test('F-154: a claim puts the reminder off until the claim is as old as the time that the task had', async (context) => {
+  test('F-154: after a claim, the reminder comes only when the claim has lasted as long as the time limit of the task', async (context) => {
     const desk = openNotifier(context, lineOf(stepsNamed('pick'), { people }));
     const begin = desk.clock.now();
     const taskId = taskIdOf(await desk.blocked(), 1);

@@ -223,7 +223,7 @@ test('F-53: a reply of a sibling during the long wait neither shortens it nor ma
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
-test('F-53, S15: a timer during the long wait does not end it, and the expiry does not count again', async (t) => {
+test('F-53, S15: a timer does not end the long wait of a late step for its next request, and the expiry is not counted twice', async (t) => {
   const system = await startStill(
     t,
     appOf((step) => parallel(step('late'), sequence(step('slow'), delay({ seconds: 60 }), step('last'))), {

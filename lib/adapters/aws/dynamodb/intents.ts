@@ -5,7 +5,7 @@ import type { StoreContext } from './context.ts';
 import { keys } from './keys.ts';
 import { deleteIf, putIf } from './update-if.ts';
 
-/** Records the intents of agents. */
+/** Records that an agent is about to call its service once under an idempotency key. Another request under that key is refused. */
 export const dynamoDbIntents = ({ table, withRetries, nowSeconds }: StoreContext): IntentLog => ({
   async recordIntent({ orderId, idempotencyKey, requestId }) {
     const key = keys.intent(orderId, idempotencyKey);
