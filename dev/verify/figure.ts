@@ -27,8 +27,12 @@ export interface Figure {
 }
 
 /** Builds a result: the goal is reached if the list of reasons is empty. */
-export const measured = (shortfalls: readonly string[], counts: { readonly [count: string]: unknown }): Measured => ({
+export const measured = (
+  shortfalls: readonly string[],
+  // A count of this name would take the place of the verdict.
+  counts: { readonly [count: string]: unknown } & { readonly reached?: never; readonly shortfalls?: never },
+): Measured => ({
+  ...counts,
   reached: shortfalls.length === 0,
   shortfalls,
-  ...counts,
 });

@@ -29,7 +29,7 @@ export const figure: Figure = {
       .map((each) => `seed ${each.seed}: too little happened`);
     const sum = (of: (world: Overload) => number): number => worlds.reduce((total, world) => total + of(world), 0);
     return measured([...missed.flat(), ...few], {
-      reached: `${missed.filter((list) => list.length === 0).length}/${seeds.length}`,
+      worldsReached: `${missed.filter((list) => list.length === 0).length}/${seeds.length}`,
       orders: sum(({ orders }) => orders),
       completed: sum(({ completed }) => completed),
       failed: sum(({ failed }) => failed),

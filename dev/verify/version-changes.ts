@@ -13,7 +13,7 @@ export const figure: Figure = {
     'a second version of a workflow is deployed, or removed and deployed again, at every step of its orders: each order ends as it would under its own version',
   async measure({ form, progress }) {
     const wrong: string[] = [];
-    const counts = { changes: 0, reached: 0, forward: 0, back: 0, stoodBeforeAPerson: 0 };
+    const counts = { changes: 0, endedAlike: 0, forward: 0, back: 0, stoodBeforeAPerson: 0 };
     for (const [index, story] of stories.entries()) {
       for (const direction of directions) {
         const undisturbed = await changeAt(story, direction, Number.POSITIVE_INFINITY);
@@ -24,7 +24,7 @@ export const figure: Figure = {
           const changed = await changeAt(story, direction, step, undisturbed.ending);
           counts.changes += 1;
           if (changed.reached) counts[direction] += 1;
-          if (changed.wrong.length === 0) counts.reached += 1;
+          if (changed.wrong.length === 0) counts.endedAlike += 1;
           counts.stoodBeforeAPerson += changed.stood;
           wrong.push(...its(step, changed.wrong));
         }
@@ -39,6 +39,6 @@ export const figure: Figure = {
       ...(counts.forward + counts.back < counts.changes ? ['An order was over before its app changed.'] : []),
       ...(counts.stoodBeforeAPerson * 5 < counts.back ? ['Too few orders had to wait until their version was back.'] : []),
     ];
-    return measured(shortfalls, { definitions, stories: stories.length, ...counts, percent: (100 * counts.reached) / counts.changes });
+    return measured(shortfalls, { definitions, stories: stories.length, ...counts, percent: (100 * counts.endedAlike) / counts.changes });
   },
 };
