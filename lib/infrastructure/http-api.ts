@@ -128,7 +128,7 @@ export class Entrance extends Construct {
   ) {
     if (!domain)
       throw new SetupError(
-        'The firewall needs a REST API. Paths at its plain address begin with a stage, so links to orders would be wrong: set `domain`.',
+        'The firewall needs a domain: paths at the plain address of its REST API begin with a stage, so links to orders would be wrong.',
         'Also set `domain` of OrderProcessing.',
       );
     if (tokens)
