@@ -121,7 +121,9 @@ test('an operator checks and applies an instruction with the keyboard alone', as
   };
   await press('g', 'o');
   await page.getByRole('heading', { name: 'Orders' }).waitFor();
+  const typing = () => page.waitForFunction("document.activeElement.matches('input, textarea')");
   await press('/');
+  await typing();
   await page.keyboard.type('address-invalid');
   await page.getByRole('option', { name: /address-invalid/ }).waitFor();
   await press('Enter');
@@ -129,7 +131,7 @@ test('an operator checks and applies an instruction with the keyboard alone', as
   await press('.');
   await page.getByRole('dialog').waitFor();
   await press('k');
-  await page.waitForFunction("document.activeElement.matches('input, textarea')");
+  await typing();
   await page.keyboard.type('I have called the customer');
   await press('Escape', 'c');
   await page.getByText('This is what it would do').waitFor();
