@@ -121,7 +121,7 @@ test('an operator checks and applies an instruction with the keyboard alone', as
   };
   await press('g', 'o');
   await page.getByRole('heading', { name: 'Orders' }).waitFor();
-  const typing = () => page.waitForFunction("document.activeElement.matches('input, textarea')");
+  const typing = () => page.locator(':is(input, textarea):focus').first().waitFor();
   await press('/');
   await typing();
   await page.keyboard.type('address-invalid');
