@@ -32,6 +32,7 @@ export type ListedBulkRun = z.output<typeof bulk.ListedBulkRun>;
 export type BulkItem = z.output<typeof bulk.BulkItem>;
 
 export type Rule = z.output<typeof rules.Rule>;
+export type BackTest = z.output<typeof rules.BackTest>;
 export type RuleVersion = z.output<typeof rules.RuleVersion>;
 
 export type Task = z.output<typeof tasks.Task>;

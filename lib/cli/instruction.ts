@@ -19,6 +19,17 @@ export interface GivenInstruction {
   readonly [field: string]: unknown;
 }
 
+/** Instructions after which the person cannot go back to the order as it was. */
+export const finalKinds: ReadonlySet<string> = new Set([
+  'cancel',
+  'compensate',
+  'mark-compensated',
+  'restart',
+  'resume-at',
+  'skip',
+  'terminate',
+]);
+
 /** The call that carries out an instruction, or only checks it. */
 interface Target {
   readonly api: Api;

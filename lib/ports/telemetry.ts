@@ -71,12 +71,12 @@ export function createTelemetry({
     if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, valueCharactersMax) + (placeOf(value) ?? '');
     return typeof value === 'string' && value.length > valueCharactersMax ? `${value.slice(0, valueCharactersMax)}…` : value;
   };
+  const fieldText = ([name, value]: readonly [string, unknown]): readonly string[] =>
+    value === undefined ? [] : [`${name}=${JSON.stringify(value, short)}`];
   const writeLine = (lineLevel: LogLevel, message: string, fields: LogFields): void => {
     const line =
       format === 'text'
-        ? [lineLevel.padEnd(5), message, ...Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value, short)}`)].join(
-            ' ',
-          )
+        ? [lineLevel.padEnd(5), message, ...Object.entries(fields).flatMap(fieldText)].join(' ')
         : JSON.stringify(
             { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), ...run(), message, ...fields },
             short,

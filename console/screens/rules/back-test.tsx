@@ -1,24 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { JsonObject } from '#core/data/json';
 import { Problem, post } from '../../api/client.ts';
+import type { BackTest as Page } from '../../api/types.ts';
 import { ProblemNote } from '../../parts/problem.tsx';
 import { Said, shortId } from '../../parts/text.tsx';
 import { orderLink } from '../../router.ts';
-
-interface Page {
-  readonly examined: number;
-  readonly matched: number;
-  readonly sameOutcome: number;
-  readonly differs: number;
-  readonly items: readonly {
-    readonly orderId: string;
-    readonly exceptionId: string;
-    readonly at: string;
-    readonly wouldHave: unknown;
-    readonly whatHappened: unknown;
-  }[];
-  readonly next: string | null;
-}
 
 const said = (value: unknown): string => {
   if (typeof value === 'string') return value;

@@ -12,6 +12,7 @@ import { taskCommandOf } from '../../instructions/commands.ts';
 import { Effects } from '../../instructions/effects.tsx';
 import { kindNames } from '../../instructions/kinds.ts';
 import { Chip } from '../../parts/chip.tsx';
+import type { IconName } from '../../parts/icons.ts';
 import { useKeys } from '../../parts/keys.ts';
 import { Loaded, Panel, Skeleton } from '../../parts/states.tsx';
 import { Countdown, Said } from '../../parts/text.tsx';
@@ -199,11 +200,15 @@ const Possible = ({ isPossible }: { isPossible: boolean }) => (
 );
 
 /** Whether the order then showed that the resolution was right. */
-const verdicts: { readonly [verified: string]: { readonly text: string; readonly tone: 'ok' | 'stop' | 'off' } } = {
-  passed: { text: 'it worked', tone: 'ok' },
-  'failed-again': { text: 'the same failed again', tone: 'stop' },
-  'failed-otherwise': { text: 'something else failed', tone: 'stop' },
-  void: { text: 'the order ended otherwise', tone: 'off' },
+type Verdict = NonNullable<WholeTask['verified']>;
+const verdicts: {
+  readonly [verified in Verdict]: { readonly text: string; readonly tone: 'ok' | 'work' | 'stop' | 'off'; readonly icon: IconName };
+} = {
+  running: { text: 'not known yet', tone: 'work', icon: 'clock' },
+  passed: { text: 'it worked', tone: 'ok', icon: 'done' },
+  'failed-again': { text: 'the same failed again', tone: 'stop', icon: 'stop' },
+  'failed-otherwise': { text: 'something else failed', tone: 'stop', icon: 'stop' },
+  void: { text: 'the order ended otherwise', tone: 'off', icon: 'off' },
 };
 
 const Resolved = ({ task: { resolution, verified } }: { task: WholeTask }) => (
@@ -221,8 +226,8 @@ const Resolved = ({ task: { resolution, verified } }: { task: WholeTask }) => (
           )}
           {verified !== undefined && (
             <p>
-              <Chip tone={verdicts[verified]?.tone ?? 'off'} icon={verdicts[verified]?.tone === 'ok' ? 'done' : 'stop'} tinted>
-                {verdicts[verified]?.text ?? verified}
+              <Chip tone={verdicts[verified].tone} icon={verdicts[verified].icon} tinted>
+                {verdicts[verified].text}
               </Chip>
             </p>
           )}

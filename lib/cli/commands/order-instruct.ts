@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CliCommand } from '#cli/command';
 import { UsageError } from '#cli/errors';
-import { type GivenInstruction, giveInstruction, type InstructionOptions } from '#cli/instruction';
+import { finalKinds, type GivenInstruction, giveInstruction, type InstructionOptions } from '#cli/instruction';
 import { secondsOption, textOption, wholeOption } from '#cli/options';
 import { readData } from '#cli/submission-file';
 import type { Terminal } from '#cli/terminal';
@@ -29,20 +29,11 @@ interface Instructing {
   readonly kind: OrderInstructionKind;
   readonly summary: string;
   readonly sendsData?: true;
-  /** Whether it cannot be taken back. */
-  readonly isFinal?: boolean;
   readonly options?: (command: Command) => Command;
   readonly fields?: (options: Options, terminal: Pick<Terminal, 'readInput'>) => Promise<object> | object;
 }
 
-const instructing = ({
-  kind,
-  summary,
-  sendsData,
-  isFinal = false,
-  options = (command) => command,
-  fields,
-}: Instructing): CliCommand<Options> => ({
+const instructing = ({ kind, summary, sendsData, options = (command) => command, fields }: Instructing): CliCommand<Options> => ({
   name: `order ${kind}`,
   summary,
   ...(sendsData ? { sendsData } : {}),
@@ -56,7 +47,7 @@ const instructing = ({
     ),
   async run(cli, given, [id = '']) {
     const instruction: GivenInstruction = { kind, ...(await fields?.(given, cli.terminal)) };
-    return giveInstruction(cli, id, instruction, { ...given, isFinal });
+    return giveInstruction(cli, id, instruction, { ...given, isFinal: finalKinds.has(kind) });
   },
 });
 
@@ -67,7 +58,6 @@ const orderSkip = instructing({
   kind: 'skip',
   summary: 'Close a step without doing it',
   sendsData: true,
-  isFinal: true,
   options: (command) =>
     withPath(command)
       .option('--data <json>', 'output: JSON, @file, or @- for standard input')
@@ -98,7 +88,6 @@ const orderReplaceInput = instructing({
 const orderResumeAt = instructing({
   kind: 'resume-at',
   summary: 'Go on at an earlier or later activity',
-  isFinal: true,
   options: (command) =>
     command
       .requiredOption('--path <path>', "an activity on the order's own way", textOption)
@@ -117,7 +106,6 @@ const orderRestart = instructing({
   kind: 'restart',
   summary: 'End an order and begin it again',
   sendsData: true,
-  isFinal: true,
   options: (command) =>
     command
       .option('--data <json>', 'body of the new order: JSON, @file, or @- for standard input')

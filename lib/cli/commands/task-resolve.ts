@@ -1,5 +1,5 @@
 import type { CliCommand } from '#cli/command';
-import { carryOut, type GivenInstruction, type InstructionOptions } from '#cli/instruction';
+import { carryOut, finalKinds, type GivenInstruction, type InstructionOptions } from '#cli/instruction';
 import { fieldsOption, textOption } from '#cli/options';
 import { type OrderView, orderPath } from '#cli/orders';
 import { resolveTaskId, type TaskView, taskPath } from '#cli/tasks';
@@ -8,9 +8,6 @@ import type { JsonObject } from '#core/data/json';
 interface Options extends InstructionOptions {
   readonly fields?: JsonObject;
 }
-
-/** Instructions after which the person cannot go back to the order as it was. */
-const finalKinds: ReadonlySet<string> = new Set(['cancel', 'compensate', 'mark-compensated', 'restart', 'resume-at', 'skip', 'terminate']);
 
 /** Resolves a task with an instruction to its order. The write of the order closes the task. */
 export const taskResolve: CliCommand<Options> = {

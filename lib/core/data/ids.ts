@@ -55,8 +55,8 @@ export const stepOfRequest = (orderId: string, requestId: string): string | unde
 /** Returns the generation of the effect that a request id names. */
 export const generationOf = (requestId: string): number => Number(/(\d+)#\d+\.\d+$/.exec(requestId)?.[1]);
 
-/** Returns the attempt number in a request id. */
-export const attemptOf = (requestId: string): number => Number(/#\d+\.(\d+)$/.exec(requestId)?.[1]);
+/** Returns the attempt number in a request id or an attempt id. */
+export const attemptOf = (id: string): number => Number(/#\d+\.(\d+)$/.exec(id)?.[1]);
 
 /** Returns the path of a step's undo: `order/charge/undo` for `order/charge`. */
 export const undoPathOf = (path: string): string => `${path}/undo`;

@@ -24,6 +24,9 @@ export function withRuledUndos(program: Program, { ruledUndos }: Pick<State, 'ru
   return next;
 }
 
+/** Returns the rule that has given an activity its undo; undefined if the definition has, or nobody. */
+export const ruledUndoOf = ({ undo }: Activity): RuledUndo | undefined => (undo?.activity === 'step' ? undo.ruled : undefined);
+
 function nodesWith(nodes: Program['nodes'], undos: { readonly [step: string]: RuledUndo }): Program['nodes'] {
   return new Map(
     [...nodes].flatMap(([path, node]): readonly (readonly [string, Activity])[] => {

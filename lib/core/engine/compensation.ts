@@ -165,7 +165,7 @@ export function restartedAfterReplacing(builder: TransitionBuilder, path: string
 export function undoLate(builder: TransitionBuilder, path: string, local: StepState, output: Json): void {
   noteDone(builder, path, local, output);
   const entry = builder.state.undo?.find((each) => each.path === path);
-  // The rule that would have undone the step does not want to.
+  // A rule gives the step no undo after all.
   if (!entry) return restartedAfterReplacing(builder, path) ? undefined : close(builder, path, { result: 'Canceled' });
   builder.setStep(path, { ...local, mode: 'cancel', phase: 'undoing' });
   undo(builder, entry, path);

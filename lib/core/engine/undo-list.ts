@@ -1,12 +1,13 @@
 import { outputVariable } from '#core/data/child-order';
 import { firstGenerationOf, undonePath } from '#core/data/ids';
 import type { Json } from '#core/data/json';
-import type { RuledUndo, UndoEntry } from '#core/data/state';
+import type { UndoEntry } from '#core/data/state';
 import type { StepMemo, StepState } from '#core/data/step-state';
-import { type Activity, isRemote } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import type { Scope } from '#core/definition/expression';
 import { fingerprint } from '#core/definition/fingerprint';
 import { fill, inputOf, partRead, scopeOf } from '#core/definition/program';
+import { ruledUndoOf } from '#core/definition/ruled-undos';
 import type { RuleScope } from '#core/rules/language';
 import { ruledInput } from '#core/rules/ruled-undo';
 import { possibleUntil } from './confirmation.ts';
@@ -89,9 +90,6 @@ export function undoInput(builder: TransitionBuilder, path: string, output: Json
   const filled = fill(node.undo.input, { ...scope, steps: { ...scope.steps, [node.name]: output } });
   return filled.ok ? { input: filled.value } : { fault: filled.fault };
 }
-
-/** Returns the rule that has given an activity its undo; undefined if the definition has. */
-const ruledUndoOf = ({ undo }: Activity): RuledUndo | undefined => (undo?.activity === 'step' ? undo.ruled : undefined);
 
 /** Returns what the rule of an undo may read: the step and its output, and what the definition keeps. */
 function ruleScope(builder: TransitionBuilder, path: string, { order, steps, vars = {} }: Scope, output: Json): RuleScope {

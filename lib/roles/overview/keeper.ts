@@ -138,7 +138,7 @@ async function channelFigures(
     isAgent ? store.breaker(name) : undefined,
     ...own.map((queue) => queues.depth(queue)),
   ]);
-  // A delayed wake-up is no work that waits: an order has planned a time.
+  // A delayed wake-up is not waiting work: it stands for a time that an order has planned.
   const waiting = depths.map(({ visible, delayed, oldestAgeMs }) => ({
     count: visible + (name === queueNames.wakeUps ? 0 : delayed),
     oldestAgeMs,

@@ -1,5 +1,5 @@
 import { engineFault, engineFaults } from '#core/data/fault';
-import { isUndoPath } from '#core/data/ids';
+import { attemptOf, isUndoPath } from '#core/data/ids';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { conflictAt } from '#core/exceptions/writers';
@@ -13,8 +13,11 @@ import { applyEvent, type Draft } from './draft.ts';
 export function monitor(draft: Draft): Draft {
   const { loaded, instance, record } = draft;
   if (draft.needs !== undefined || instance.state.phase !== 'running' || instance.state.ending || record.suspended) return draft;
+  // A step that is requested again was seen before.
   const begun = instance.tail.flatMap((fact) =>
-    fact.seq > loaded.instance.seq && fact.type === 'StepRequested' && isFirst(fact.attemptId) && !isUndoPath(fact.path) ? [fact.path] : [],
+    fact.seq > loaded.instance.seq && fact.type === 'StepRequested' && attemptOf(fact.attemptId) === 1 && !isUndoPath(fact.path)
+      ? [fact.path]
+      : [],
   );
   for (const path of begun) {
     const node = nodeAt(loaded.program, path);
@@ -26,6 +29,3 @@ export function monitor(draft: Draft): Draft {
   }
   return draft;
 }
-
-/** A step that is requested again was seen before. */
-const isFirst = (attemptId: string): boolean => attemptId.endsWith('.1');

@@ -41,7 +41,7 @@ export interface Examined {
   readonly refolded: Refolded;
 }
 
-/** Reads orders and plans their transitions. It writes nothing. */
+/** Reads orders and plans their transitions. It writes nothing but a stand-in for a missing state. */
 export interface Orders {
   /**
    * Resolves to undefined if the order does not exist. Rejects with UnreadableRecordError. A missing state is replaced by one that cannot be

@@ -1,7 +1,7 @@
 import { isUndoPath } from '#core/data/ids';
-import type { RuledUndo } from '#core/data/state';
 import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
+import { ruledUndoOf } from '#core/definition/ruled-undos';
 import { decide } from '#core/rules/decide';
 import { compileRules, isAnyRuleAbout, type RuleSet } from '#core/rules/rule-set';
 import { undosOfRules } from '#core/rules/rules-of-undos';
@@ -24,18 +24,13 @@ export function ruleUndos(draft: Draft): Draft {
 /** Notes that a rule acts when the undo that it has given begins. */
 export function noteRuledUndo(draft: Draft, { event, path }: Happened): Draft {
   if (event.type !== 'Compensating' || path === undefined || isUndoPath(path)) return draft;
-  const ruled = ruledUndoAt(draft, path);
+  const ruled = ruledUndoOf(nodeAt(draft.loaded.program, path));
   if (!ruled) return draft;
   const { rule, agent, operation } = ruled;
   const input = draft.instance.state.undo?.find((entry) => entry.path === path)?.input ?? null;
   const action = { kind: 'compensate-with', agent, operation, input } as const;
   const hits = [...(draft.hits ?? []), { ruleId: rule.id, acted: true }];
   return { ...addFacts(draft, [{ type: 'RuleActed', ruleId: rule.id, version: rule.version, action }]), hits };
-}
-
-function ruledUndoAt({ loaded: { program } }: Draft, path: string): RuledUndo | undefined {
-  const undo = nodeAt(program, path).undo;
-  return undo?.activity === 'step' ? undo.ruled : undefined;
 }
 
 /** Rules of compensation in dry-run, by the rules that a process knows. */
