@@ -4,8 +4,7 @@ import { installed, root, run } from './run.ts';
 
 /**
  * `npm run build` writes the package's JavaScript and types and the operators' console to `dist/`, because Node runs no TypeScript
- * inside node_modules. The sample
- * app is a part of it, for `redress start` without an app.
+ * inside node_modules. The sample app is a part of it, for `redress start` without an app.
  */
 rmSync(`${root}dist`, { recursive: true, force: true });
 process.exitCode = await run(installed('tsc'), ['-p', 'tsconfig.build.json']);

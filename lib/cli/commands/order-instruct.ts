@@ -156,7 +156,7 @@ function variableIn(text: string): readonly [string, unknown] {
 const orderAcknowledge = instructing({ kind: 'acknowledge', summary: 'Note that you have seen an exception' });
 
 /** The command of each kind of instruction, in the order of the help. The compiler reports a kind without a command. */
-export const instructionCommands = {
+export const instructionCommands: { readonly [kind in OrderInstructionKind]: CliCommand } = {
   resubmit: orderResubmit,
   skip: orderSkip,
   'replace-input': orderReplaceInput,
@@ -171,4 +171,4 @@ export const instructionCommands = {
   resume: orderResume,
   amend: orderAmend,
   acknowledge: orderAcknowledge,
-} satisfies { readonly [kind in OrderInstructionKind]: CliCommand };
+};
