@@ -47,7 +47,8 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
   return redactedPlan({ program, order, record, instance }, plan);
 }
 
-const unknownVersion = ({ workflow: { name, version } }: StateRecord): Refusal =>
+/** Refuses a call that needs the workflow of an order, which the app does not have. */
+export const unknownVersion = ({ workflow: { name, version } }: StateRecord): Refusal =>
   refuse('conflict', {
     errors: [
       {

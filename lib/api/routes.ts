@@ -7,6 +7,7 @@ import { consoleRoutes } from './console-routes.ts';
 import { discardMessage, isDeadLetter, listDeadLetters, resubmitMessage, showDeadLetter, treatMany } from './dead-letters.ts';
 import { eraseOrder } from './erase.ts';
 import { exceptionRoutes } from './exception-routes.ts';
+import { exportRoute } from './export.ts';
 import { groupRoutes } from './group-routes.ts';
 import { instructOrder } from './instructions.ts';
 import { lockRoutes } from './lock-routes.ts';
@@ -258,6 +259,7 @@ export const routes: readonly Route[] = [
   ...clientRoutes,
   ...lockRoutes,
   rebuildRoute,
+  exportRoute,
   ...exceptionRoutes,
   ...taskRoutes,
   ...groupRoutes,

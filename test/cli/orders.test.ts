@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import { replay } from 'redress/testing';
 import { declined, type RunningSystem, runningSystem } from './support.ts';
 
 describe('orders at the command line', () => {
@@ -124,6 +125,13 @@ describe('orders at the command line', () => {
     const { json } = await system.redress(['order', 'history', bad, '--json']);
     assert.deepEqual([json.items[0].seq, json.items[0].type], [1, 'OrderSubmitted']);
     assert.match((await system.redress(['order', 'history', bad])).out, /1 .* OrderSubmitted .*workflow=fulfil-order@1/);
+  });
+
+  test('an order is exported into a file, and replays as it happened', async () => {
+    const { out, json } = await system.redress(['order', 'export', bad.slice(0, 16)]);
+    assert.deepEqual([json.v, json.order.orderId, out.endsWith('}\n')], [1, bad, true]);
+    const { difference, end } = replay(json);
+    assert.deepEqual([difference, end.processState], [undefined, 'Error']);
   });
 
   test('an order in Error is resubmitted, with the reason in its history; a dry run changes nothing', async () => {

@@ -71,6 +71,7 @@ export async function prepare(agent: Agent, url: string, { data, open }: Site): 
     cursors: {
       '/orders': await cursorOf('/orders', tokens.operator),
       '/orders/{id}/history': await cursorOf(`/orders/${own}/history`, tokens.client),
+      '/orders/{id}/export': await cursorOf(`/orders/${own}/export`, tokens.operator),
       '/channels': await cursorOf('/channels', tokens.operator),
       '/channels/{name}/dead-letters': await cursorOf('/channels/submissions/dead-letters', tokens.operator),
       '/clients': await cursorOf('/clients', tokens.admin),

@@ -22,6 +22,7 @@ import { exceptionShow } from './exception-show.ts';
 import { groupList, groupPut } from './group-put.ts';
 import { orderAnswer } from './order-answer.ts';
 import { orderErase } from './order-erase.ts';
+import { orderExport } from './order-export.ts';
 import { orderGet } from './order-get.ts';
 import { orderHistory } from './order-history.ts';
 import { instructionCommands } from './order-instruct.ts';
@@ -71,6 +72,7 @@ export const commands: readonly CliCommand[] = [
   orderPlan,
   ...Object.values(instructionCommands),
   orderErase,
+  orderExport,
   orderLock,
   orderRebuild,
   orderUnlock,

@@ -58,14 +58,16 @@ function maskAt(value: Json, [part, ...rest]: readonly string[]): Json {
 }
 
 /** Returns the texts at the pointers. They must not appear anywhere else. */
-export function secretTexts(value: Json, pointers: readonly string[]): readonly string[] {
-  return pointers.flatMap((pointer) => textsAt(value, partsOf(pointer)));
-}
+export const secretTexts = (value: Json, pointers: readonly string[]): readonly string[] => valuesAt(value, pointers).flatMap(textsWithin);
 
-function textsAt(value: Json, [part, ...rest]: readonly string[]): readonly string[] {
-  if (part === undefined) return textsWithin(value);
+/** Returns the values at the pointers. */
+export const valuesAt = (value: Json, pointers: readonly string[]): readonly Json[] =>
+  pointers.flatMap((pointer) => valuesOf(value, partsOf(pointer)));
+
+function valuesOf(value: Json, [part, ...rest]: readonly string[]): readonly Json[] {
+  if (part === undefined) return [value];
   if (!isObject(value) && !Array.isArray(value)) return [];
-  return Object.entries(value).flatMap(([key, entry]) => (part === '*' || part === key ? textsAt(entry as Json, rest) : []));
+  return Object.entries(value).flatMap(([key, entry]) => (part === '*' || part === key ? valuesOf(entry as Json, rest) : []));
 }
 
 /** Returns the texts in a secret value. Texts of less than four characters are left out: they would match parts of ordinary words. */

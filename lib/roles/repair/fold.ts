@@ -20,13 +20,23 @@ type Order = Omit<Loaded, 'instance'>;
 /** `reason`: a sentence about the first line that the events do not explain. */
 export type Folded = { readonly ok: true; readonly instance: Instance } | { readonly ok: false; readonly reason: string };
 
+/** An order after the event of some lines, while its journal is folded. */
+export interface FoldedMoment {
+  /** The lines that the event led to, and those that stand for no event. */
+  readonly lines: readonly StoredEntry[];
+  readonly state: State;
+  readonly epoch: number;
+  /** Copies the instance with all lines up to now, which takes time. */
+  readonly instance: () => Instance;
+}
+
 /**
  * Rebuilds an instance exactly: applies the events of a whole journal one after the other, and compares what follows from each with the
- * recorded facts. Pure. `lines`: as stored, from the first to the last.
+ * recorded facts. Pure. `lines`: as stored, from the first to the last. `visit` sees the order after each event.
  */
-export function folded(order: Order, lines: readonly StoredEntry[]): Folded {
+export function folded(order: Order, lines: readonly StoredEntry[], visit?: (moment: FoldedMoment) => void): Folded {
   try {
-    const state = foldedState(order, lines);
+    const state = foldedState(order, lines, visit);
     const wrong = differenceFrom(order, state.state);
     return wrong === undefined ? { ok: true, instance: state } : { ok: false, reason: wrong };
   } catch (error) {
@@ -42,9 +52,13 @@ const refuse = (line: StoredEntry | undefined, what: string): never => {
   throw new Unexplained(line ? `Line ${line.seq} of the journal (${line.type}) ${what}` : `The journal ${what}`);
 };
 
-function foldedState(order: Order, lines: readonly StoredEntry[]): Instance {
+function foldedState(order: Order, lines: readonly StoredEntry[], visit?: (moment: FoldedMoment) => void): Instance {
   const fold = new Fold(order, lines);
-  while (fold.at < lines.length) fold.next();
+  while (fold.at < lines.length) {
+    const from = fold.at;
+    fold.next();
+    visit?.(fold.moment(from));
+  }
   fold.end();
   const seq = lines.at(-1)?.seq ?? 0;
   return { ...fold.instance(), seq, lastRequested: lastRequested(lines) };
@@ -55,6 +69,8 @@ function lastRequested(lines: readonly StoredEntry[]): readonly string[] {
   const { at } = lines.at(-1) ?? {};
   return lines.flatMap((line) => (line.type === 'StepRequested' && line.at === at ? [line.path] : []));
 }
+
+const copied = (instance: Instance): Instance => JSON.parse(JSON.stringify(instance)) as Instance;
 
 class Fold {
   /** The index of the next line. */
@@ -80,7 +96,17 @@ class Fold {
   }
 
   instance(): Instance {
-    return JSON.parse(JSON.stringify({ ...newInstance, ...this.beside, state: this.state })) as Instance;
+    return copied({ ...newInstance, ...this.beside, state: this.state });
+  }
+
+  /** Returns the order as it is now. `from`: the index of the first line of its last event. */
+  moment(from: number): FoldedMoment {
+    const { state, beside, epoch, at } = this;
+    const instance = () => {
+      const tail = this.lines.slice(0, at);
+      return copied({ ...newInstance, ...beside, state, seq: tail.at(-1)?.seq ?? 0, tail });
+    };
+    return { lines: this.lines.slice(from, at), state, epoch, instance };
   }
 
   /** Applies the next line, and the others that follow from the same event. */

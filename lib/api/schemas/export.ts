@@ -1,0 +1,20 @@
+import * as z from 'zod';
+import { anyJson } from './common.ts';
+
+/** A page of an exported order. The first one has everything but the journal, of which each page has a part. */
+export const ExportedOrder = z.strictObject({
+  case: z
+    .strictObject({
+      v: z.literal(1).describe('the version of the format'),
+      order: anyJson.describe('the order as it was submitted'),
+      head: anyJson.describe('how the order stands, and the settings that it keeps'),
+      definition: anyJson.describe('its workflow'),
+      schemas: anyJson.describe('the schemas of the operations of its workflow'),
+      rules: anyJson.describe('the rules in force about its workflow'),
+      state: anyJson.describe('its state; null if that cannot be read'),
+    })
+    .exactOptional()
+    .describe('only on the first page'),
+  items: z.array(anyJson).describe('lines of the journal, oldest first, with the event that each one comes from; times in milliseconds'),
+  next: z.string().nullable(),
+});

@@ -1,0 +1,25 @@
+import { isObject } from '#core/data/json';
+import { caseVersion, type OrderCase } from '#roles/cases/case';
+
+/** Thrown for something that is no case, or for a moment that the order never had. */
+export class ReplayError extends Error {
+  override readonly name = 'ReplayError';
+}
+
+/**
+ * Returns the parsed content of a case file.
+ *
+ * @throws ReplayError with the place and a remedy if it is none.
+ */
+export function caseIn(given: unknown): OrderCase {
+  if (!isObject(given)) throw new ReplayError(`Expected the parsed content of a case file. ${remedy}`);
+  const { v } = given;
+  if (v !== caseVersion) throw new ReplayError(`v: expected a case of version ${caseVersion}, got ${JSON.stringify(v)}. ${remedy}`);
+  const missing = ['order', 'head', 'definition'].find((field) => !isObject(given[field]));
+  if (missing !== undefined) throw new ReplayError(`${missing}: expected an object. ${remedy}`);
+  const { journal } = given;
+  if (!Array.isArray(journal) || journal.length === 0) throw new ReplayError(`journal: expected the lines of the journal. ${remedy}`);
+  return given as unknown as OrderCase;
+}
+
+const remedy = 'Export the order again, with the same version of Redress: redress order export ID > case.json';
