@@ -14,6 +14,7 @@ export const every = '*';
 export const [orders, intents] = [partitionOf(every), intentPartitionOf(every)];
 export const audit = collections.audit(every);
 export const exceptionGroups = collections.exceptionGroups(every);
+export const solutionFigures = collections.solutionFigures(every);
 export const finished = collections.finished(every);
 export const agenda = collections.agenda(every);
 export const fingerprints = collections.fingerprints(every);
@@ -41,7 +42,7 @@ export const readsClients: TableRights = { actions: ['GetItem'], partitions: [pa
 /** Permissions of the API beyond those of the scheduler: clients, lists, channels, dead letters, rules, and answers to calls that are repeated. */
 export const ofApi: readonly TableRights[] = [
   { actions: ['GetItem', 'PutItem', 'Query'], partitions: [partitions.clients, collections.peopleGroups, collections.exceptionNotes] },
-  { actions: ['Query'], partitions: [partitions.calendar, exceptionGroups] },
+  { actions: ['Query'], partitions: [partitions.calendar, exceptionGroups, collections.solutions, solutionFigures] },
   {
     actions: ['GetItem', 'PutItem'],
     partitions: [breakers, channels, collections.channels, collections.calls(every), collections.waits],
@@ -50,7 +51,7 @@ export const ofApi: readonly TableRights[] = [
   keepsMessages,
   { actions: ['BatchGetItem', 'Query'], partitions: [audit, collections.bulk(every)] },
   { actions: ['GetItem'], partitions: [collections.bulk(every)] },
-  { actions: ['GetItem'], partitions: [collections.auditDigests, collections.overview, collections.rules] },
+  { actions: ['GetItem'], partitions: [collections.auditDigests, collections.overview, collections.rules, collections.solutions] },
   { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
   { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
   { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
@@ -64,6 +65,7 @@ export const ofApi: readonly TableRights[] = [
       collections.deadLetters(every),
       collections.rules,
       collections.rule(every),
+      collections.solutions,
       collections.erased,
       collections.bulk(every),
       collections.peopleGroups,

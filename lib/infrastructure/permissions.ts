@@ -26,6 +26,7 @@ import {
   orders,
   readsClients,
   readsRules,
+  solutionFigures,
   type TableRights,
 } from './document-rights.ts';
 
@@ -95,8 +96,8 @@ const scheduling = (app: Cast): Permissions => ({
   ...none,
   table: [
     { actions: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'], partitions: [orders] },
-    // The transaction that writes an exception counts it in its group.
-    { actions: ['UpdateItem'], partitions: [exceptionGroups] },
+    // The transaction that writes an exception counts it in its group, and that of a task counts the use of a solution.
+    { actions: ['UpdateItem'], partitions: [exceptionGroups, solutionFigures] },
     { actions: ['GetItem', 'PutItem'], partitions: [fingerprints] },
     // A new task is put on the agenda of the notifier first.
     { actions: ['GetItem', 'PutItem'], partitions: [agenda] },

@@ -1,7 +1,19 @@
 import type { Json, JsonObject } from '#core/data/json';
 import type { Document } from './documents.ts';
 
-export const auditKinds = ['instruction', 'channel', 'dead-letter', 'client', 'rule', 'lock', 'bulk', 'task', 'group', 'read'] as const;
+export const auditKinds = [
+  'instruction',
+  'channel',
+  'dead-letter',
+  'client',
+  'rule',
+  'solution',
+  'lock',
+  'bulk',
+  'task',
+  'group',
+  'read',
+] as const;
 /** The roles of people, the mightiest first. */
 export const auditedRoles = ['admin', 'operator', 'viewer'] as const;
 
@@ -15,7 +27,7 @@ export interface AuditEntry {
   readonly by: string;
   readonly role: (typeof auditedRoles)[number];
   readonly kind: AuditKind;
-  /** The order, the channel, the dead letter as `<channel>/<id>`, the client, the rule, the task, or the group: of people by its name, of exceptions by their fingerprint. */
+  /** The order, the channel, the dead letter as `<channel>/<id>`, the client, the rule, the solution, the task, or the group: of people by its name, of exceptions by their fingerprint. */
   readonly target: string;
   /** What the person did. For a dead letter, `<action>-refused` follows an entry whose action was refused after all. */
   readonly action: string;

@@ -1,6 +1,7 @@
 import type { JsonObject } from '#core/data/json';
 import type { ExceptionRecord, Handling } from '#core/exceptions/exception';
 import type { Verdict } from '#core/exceptions/verdict';
+import type { UsedSolution } from '#core/solutions/solution';
 import type { TaskRecord } from './tasks.ts';
 
 /** What an outbox entry says about a cause. */
@@ -20,6 +21,8 @@ export type CauseContent =
       readonly reason: string | null;
       /** The instruction that ended the cause, without secrets. */
       readonly instruction?: JsonObject;
+      /** The solution that gave the instruction, or that was made of it. */
+      readonly solution?: UsedSolution;
       /** The order watches whether the instruction helps. */
       readonly isVerified?: true;
     }

@@ -94,6 +94,10 @@ export const collections = {
   ruleOutcomes: 'RULE-OUTCOMES',
   /** Rules that were announced as not fitting a version of a workflow. */
   staleRules: 'STALE-RULES',
+  /** The instructions that people keep, by id. */
+  solutions: 'SOLUTIONS',
+  /** How often solutions were used and what became of it, in one of a few parts. */
+  solutionFigures: (shard: number | '*') => `SOLUTION-FIGURES#${shard}`,
   /** A bulk run: its record, its set in chunks, and the outcome of each order. */
   bulk: (id: string) => `BULK#${id}`,
   /** The figures of the whole system: `CURRENT`, and the orders of each step as the last sweep saw them: `STEPS`. */

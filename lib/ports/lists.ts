@@ -55,8 +55,6 @@ export const lists = {
   bulkRuns: { index: 'A', name: 'BULKS', isSharded: false },
   /** The runs that a process must work on, now or later. */
   bulkAtWork: { index: 'B', name: 'BULKS#at-work', isSharded: false },
-  /** By id. */
-  solutions: { index: 'A', name: 'SOLUTIONS', isSharded: false },
   auditOf: (sub: string): List<'A'> => ({ index: 'A', name: `AB#${sub}`, isSharded: false }),
   auditOfKind: (kind: string, day: string): List<'B'> => ({ index: 'B', name: `AK#${kind}#${day}`, isSharded: false }),
 } as const satisfies { readonly [name: string]: List | ((...of: string[]) => List) };

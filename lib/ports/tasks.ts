@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '#core/data/json';
 import type { CandidateRule } from '#core/rules/situation';
+import type { UsedSolution } from '#core/solutions/solution';
 import type { FaultSummary } from './records.ts';
 
 export type { People, PeopleFor } from '#core/definition/people';
@@ -19,6 +20,8 @@ export interface TaskResolution {
   readonly reason: string | null;
   /** The instruction that ended the task, without secrets. Absent if the order went on by itself. */
   readonly instruction?: JsonObject;
+  /** The solution that gave the instruction, or that was made of it. */
+  readonly solution?: UsedSolution;
 }
 
 /** Whether the instruction that resolved a task has helped. `void`: somebody ended the order otherwise first. */

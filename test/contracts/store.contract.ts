@@ -14,6 +14,7 @@ import { documentsContract } from './documents.contract.ts';
 import { listContract } from './list.contract.ts';
 import { listsContract } from './lists.contract.ts';
 import { orderFiguresContract } from './order-figures.contract.ts';
+import { solutionsContract } from './solutions.contract.ts';
 import { talliesContract } from './tallies.contract.ts';
 
 /** A store under test, the same data as another process sees it, and its messages and announcements. */
@@ -422,6 +423,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
   documentsContract(name, open);
   listsContract(name, open);
   talliesContract(name, open);
+  solutionsContract(name, open);
   orderFiguresContract(name, open);
 
   // ---- clients

@@ -5,7 +5,7 @@ import type { Readable } from '#core/checks/expression-types';
 import { secretReadIn } from '#core/checks/secret-output';
 import { didYouMean } from '#core/checks/suggest';
 import { askedFor, readableOf } from '#core/checks/type-check';
-import { listed, objectOf, type Type, text, unknown } from '#core/checks/types';
+import { bool, listed, objectOf, type Type, text, unknown } from '#core/checks/types';
 import { outputVariable } from '#core/data/child-order';
 import { faultClasses, faultTags } from '#core/data/fault';
 import type { Catalog } from '#core/definition/catalog';
@@ -58,6 +58,22 @@ export function checkValue(value: RuleValue, rule: Rule, targets: readonly Workf
   const asked = askedIn(value.template);
   const typed = rule.object?.workflow === undefined ? [undefined] : targets;
   return unique(typed.flatMap((each) => typeProblems(value, { readable: readableFor(rule, each, asked, catalog) })));
+}
+
+const ofAnyException: Pick<Rule, 'event' | 'object'> = { event: { kind: 'exception' } };
+
+/** Checks a condition over an exception and its order, of whatever workflow. A field that an order lacks makes the condition false. */
+export function checkExceptionCondition(condition: string, pointer: string): readonly RuleProblem[] {
+  const parsed = parseRuleExpression(condition);
+  if (!parsed.ok) return [{ pointer, code: 'invalid-expression', detail: parsed.message, column: parsed.position + 1 }];
+  const others = freeReads(parsed.expression.ast).filter(({ name }) => name !== 'exception' && name !== 'order');
+  if (others.length > 0)
+    return others.map(({ name, position }) => {
+      const detail = `${name} cannot be read here. There is exception and order.`;
+      return { pointer, code: 'not-readable', detail, column: position + 1 };
+    });
+  const value = { pointer, template: { $cel: condition }, wanted: bool, receiver: 'the solution', what: 'a condition' };
+  return typeProblems(value, { readable: readableFor(ofAnyException as Rule, undefined, askedIn(value.template)) });
 }
 
 function typeProblems(

@@ -54,24 +54,38 @@ export async function filledInstruction(
   order: OrderOfSet,
   ports: Ports,
 ): Promise<Instruction | { readonly refusals: readonly ItemRefusal[] }> {
+  const filled = await withValues(instruction, order, ports);
+  return filled.ok ? ({ ...filled.instruction, by, reason } as unknown as Instruction) : { refusals: filled.refusals };
+}
+
+type Valued =
+  | { readonly ok: true; readonly instruction: BulkInstruction }
+  | { readonly ok: false; readonly refusals: readonly ItemRefusal[] };
+
+/** Replaces the expressions of an instruction by their values for one order. */
+export async function withValues(instruction: BulkInstruction, order: Pick<OrderOfSet, 'orderId' | 'seq'>, ports: Ports): Promise<Valued> {
   const fields = valueFields.filter((field) => hasExpressions(instruction[field]));
-  const given = { ...instruction, by, reason } as unknown as Instruction;
-  if (fields.length === 0) return given;
+  if (fields.length === 0) return { ok: true, instruction };
   const scope = await scopeFor(order, ports);
-  if (!scope) return { refusals: [{ code: 'unreadable', detail: 'The order cannot be read, so no expression can be evaluated over it.' }] };
+  if (!scope) return refused('unreadable', 'The order cannot be read, so no expression can be evaluated over it.');
   const filled: { [field: string]: Json } = {};
   for (const field of fields) {
     const value = fillRule(instruction[field] as Template, scope);
-    if (!value.ok) return { refusals: [{ code: 'input-invalid', detail: `${field}: ${value.fault.message}` }] };
+    if (!value.ok) return refused('input-invalid', `${field}: ${value.fault.message}`);
     filled[field] = value.value;
   }
-  return { ...given, ...filled };
+  return { ok: true, instruction: { ...instruction, ...filled } };
 }
+
+const refused = (code: string, detail: string): Valued => ({ ok: false, refusals: [{ code, detail }] });
 
 const hasExpressions = (value: Json | undefined): boolean => value !== undefined && !expressionsIn(value as Template).next().done;
 
 /** Returns what an expression may read: the order, its exception, its variables, and the outputs that its workflow keeps. */
-async function scopeFor({ orderId, seq }: OrderOfSet, { store, definitions, clock }: Ports): Promise<RuleScope | undefined> {
+async function scopeFor(
+  { orderId, seq }: Pick<OrderOfSet, 'orderId' | 'seq'>,
+  { store, definitions, clock }: Ports,
+): Promise<RuleScope | undefined> {
   const loaded = await readableOrder(orderId, { store, definitions });
   if (!loaded) return undefined;
   const exception = seq === 0 ? undefined : await exceptionOf(exceptionIdOf(orderId, seq), store);

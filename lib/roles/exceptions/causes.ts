@@ -5,6 +5,7 @@ import type { People } from '#core/definition/people';
 import { type Condition, type ExceptionRecord, exceptionLimits, type Handling } from '#core/exceptions/exception';
 import { exceptionFingerprint } from '#core/exceptions/fingerprint';
 import { isJudged } from '#core/exceptions/verdict';
+import type { UsedSolution } from '#core/solutions/solution';
 import { announcedAs, type FaultSummary, type OpenCause, type OutboxEntry, openCausesMax, type StateHead } from '#ports/records';
 import type { TaskKind, TaskRecord } from '#ports/tasks';
 import { shortened } from '#ports/util/text';
@@ -116,6 +117,8 @@ export interface PersonsDecision {
   readonly reason: string;
   /** The instruction, without secrets. */
   readonly instruction: JsonObject & { readonly kind: string };
+  /** The solution that gave it, or that was made of it. */
+  readonly solution?: UsedSolution;
   /** What rules and the monitor have asked of people stays open. */
   readonly leavesTasks?: true;
 }
@@ -141,6 +144,7 @@ export function closed(
       handling,
       reason: decision?.reason ?? null,
       ...(decision ? { instruction: decision.instruction } : {}),
+      ...(decision?.solution ? { solution: decision.solution } : {}),
       ...(decision && isJudged(decision.instruction.kind) ? { isVerified: true as const } : {}),
     },
   };

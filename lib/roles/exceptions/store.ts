@@ -8,6 +8,7 @@ import type { TaskRecord, TaskResolution } from '#ports/tasks';
 import { compareAndSet } from '#ports/util/compare-and-set';
 import { dayMs, dayOf } from '#ports/util/days';
 import { newTaskEntry } from '#roles/notifier/agenda';
+import { type CountedUse, figuresAdd } from '#roles/solutions/figures';
 import {
   closedBeforeOpened,
   exceptionDocument,
@@ -99,7 +100,14 @@ const exceptionWrite = (exception: ExceptionRecord, rev: number): Write => ({
   document: exceptionDocument(exception, rev),
   add: groupAdd(exception, exception.handling ? 'handled at once' : 'total'),
 });
-const taskWrite = (task: TaskRecord, rev: number): Write => ({ document: taskDocument({ ...task, rev }) });
+/** A task may be resolved before it is stored. */
+const taskWrite = (task: TaskRecord, rev: number): Write => countedTask({ ...task, rev }, 'used', task.resolution?.at ?? task.openedAt);
+
+/** Returns the write of a task, with what it adds to the figures of the solution that has resolved it. */
+function countedTask(task: TaskRecord, counted: CountedUse, at: number): Write {
+  const add = figuresAdd(task, counted, at);
+  return { document: taskDocument(task), ...(add ? { add } : {}) };
+}
 
 /**
  * Returns the write of a record's first version. It takes over what its tombstone says, if the cause was closed first. A record of a
@@ -138,13 +146,16 @@ async function closingOf(entry: Closing, read: Read): Promise<readonly RecordWri
   const resolved = resolvedBy(entry);
   if (!isOpened) writes.push(...tombstoneFor(taskKey(orderId, seq), entry, resolved as unknown as JsonObject, current));
   else if (!taskIn(current).resolution)
-    writes.push({ document: taskDocument({ ...taskIn(current), ...resolved, rev: current.rev + 1 }), loadedRev: current.rev });
+    writes.push({
+      ...countedTask({ ...taskIn(current), ...resolved, rev: current.rev + 1 }, 'used', handling.at),
+      loadedRev: current.rev,
+    });
   return writes;
 }
 
 /** Returns the write of a verdict. The first one counts. */
 async function verdictOf(
-  { orderId, submittedAt, seq, verdict, nextTaskId }: Extract<CauseEntry, { kind: 'verified' }>,
+  { orderId, submittedAt, seq, at, verdict, nextTaskId }: Extract<CauseEntry, { kind: 'verified' }>,
   read: Read,
 ): Promise<readonly RecordWrite[]> {
   const current = await read(taskKey(orderId, seq));
@@ -152,7 +163,7 @@ async function verdictOf(
   const task = taskIn(current);
   if (task.verified !== undefined && task.verified !== 'running') return [];
   const verified = { ...task, verified: verdict, ...(nextTaskId === undefined ? {} : { nextTaskId }), rev: current.rev + 1 };
-  return [{ document: taskDocument(verified), loadedRev: current.rev }];
+  return [{ ...countedTask(verified, verdict, at), loadedRev: current.rev }];
 }
 
 /** Returns what the closing of a cause says about its task. */
@@ -162,11 +173,12 @@ export const resolvedBy = (entry: Closing): Pick<TaskRecord, 'state' | 'resoluti
   ...(entry.isVerified ? { verified: 'running' as const } : {}),
 });
 
-const resolutionOf = ({ handling: { id, by, at }, reason, instruction }: Closing): TaskResolution => ({
+const resolutionOf = ({ handling: { id, by, at }, reason, instruction, solution }: Closing): TaskResolution => ({
   by: id ?? by,
   at,
   reason,
   ...(instruction === undefined ? {} : { instruction }),
+  ...(solution ? { solution } : {}),
 });
 
 type OpenedRecord =

@@ -4,6 +4,7 @@ import { kindOf } from '#core/instructions/index';
 import { type InstructionRefusal, type Judged, refusal } from '#core/instructions/kind';
 import { type Past, pastOf } from '#core/instructions/past';
 import type { Rule } from '#core/rules/rule';
+import type { UsedSolution } from '#core/solutions/solution';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Document } from '#ports/documents';
@@ -58,6 +59,8 @@ interface How {
   readonly ifMatch?: number;
   readonly dryRun?: boolean;
   readonly key?: CallKey;
+  /** The solution that gives the instruction, or that is made of it. */
+  readonly solution?: UsedSolution;
   /** Returns new documents for the transaction of a write that applies the decision. After a lost race it is called again. */
   readonly beside?: (before: StateHead, after: StateHead) => readonly Document[];
 }
@@ -111,9 +114,9 @@ export function createInstructing(
     how: Omit<How, 'key'> & { readonly key: string | undefined; readonly judged: Judged },
     now: number,
   ): Promise<Instructed | 'lost'> {
-    const { id, dryRun = false, key, beside, judged } = how;
+    const { id, dryRun = false, key, beside, judged, solution } = how;
     const { orderId, rev } = loaded.record;
-    const incoming = [incomingOf(decision, { id, key, past: judged.past })];
+    const incoming = [incomingOf(decision, { id, key, past: judged.past, solution })];
     const planned = await orders.planOf(loaded, incoming, now);
     if (!planned) return infeasible(loaded, [nothingToDo], dryRun);
     const violated = keepsGoing(decision) ? await orders.violatedBy(loaded, planned, now) : [];
@@ -206,16 +209,17 @@ interface Named {
   readonly id: string;
   readonly key: string | undefined;
   readonly past: Past;
+  readonly solution: UsedSolution | undefined;
 }
 
-const incomingOf = (decision: Given, { id, key, past }: Named): Incoming => ({
+const incomingOf = (decision: Given, { id, key, past, solution }: Named): Incoming => ({
   id,
-  ...contentOf(decision, past),
+  ...contentOf(decision, past, solution),
   ...(key === undefined ? {} : { key }),
 });
 
-function contentOf(decision: Given, past: Past) {
-  if (isInstruction(decision)) return { type: 'instruction', instruction: decision, past } as const;
+function contentOf(decision: Given, past: Past, solution: UsedSolution | undefined) {
+  if (isInstruction(decision)) return { type: 'instruction', instruction: decision, past, ...(solution ? { solution } : {}) } as const;
   return decision.kind === 'signal' ? ({ type: 'signal', signal: decision } as const) : ({ type: 'report', report: decision } as const);
 }
 

@@ -73,16 +73,25 @@ function signal(draft: Draft, { name, payload }: Signal, key: string | undefined
 /** Most bytes of an instruction's content that its task keeps: the order's outbox holds it for a while. */
 const saidBytesMax = 2048;
 
-function instruct(draft: Draft, { instruction, key, past = new Map() }: Extract<Incoming, { type: 'instruction' }>): Draft {
+function instruct(draft: Draft, { instruction, key, past = new Map(), solution }: Extract<Incoming, { type: 'instruction' }>): Draft {
   const { by, reason, kind } = instruction;
   const { keepsRest, changesRecord } = kindOf(instruction);
   const said = saidBy(instruction, secretsOf(current(draft)));
-  const given = givenFact(draft, instruction, said);
+  const given = { ...givenFact(draft, instruction, said), ...(solution ? { solution: solution.id } : {}) };
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
   const kept = { kind, ...(fits(said, saidBytesMax) ? said : {}) };
   const decided = withoutTasks(
     noteRestart(
-      { ...noted, decidedBy: { by, reason, instruction: kept, ...(leavesTasks(kind) ? { leavesTasks: true } : {}) } },
+      {
+        ...noted,
+        decidedBy: {
+          by,
+          reason,
+          instruction: kept,
+          ...(solution ? { solution } : {}),
+          ...(leavesTasks(kind) ? { leavesTasks: true } : {}),
+        },
+      },
       instruction,
     ),
     kind,

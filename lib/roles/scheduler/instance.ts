@@ -34,6 +34,8 @@ export type OrderFact =
       /** How the order stood, and the values that the instruction changes. Absent in entries of an older program, as is `after`. */
       readonly before?: Partial<Standing> & JsonObject;
       readonly after?: Partial<Standing> & JsonObject;
+      /** The id of the solution that gave the instruction, or that was made of it. */
+      readonly solution?: string;
     }
   /** `until`: milliseconds since 1970. A renewed lock is locked again. */
   | { readonly type: 'OrderLocked'; readonly by: string; readonly reason: string; readonly until: number }

@@ -8,6 +8,7 @@ import type { UndoPages } from '#core/engine/undo-pages';
 import type { Verdict } from '#core/exceptions/verdict';
 import type { Past } from '#core/instructions/past';
 import type { RuleSet } from '#core/rules/rule-set';
+import type { UsedSolution } from '#core/solutions/solution';
 import type { OrderRecord, OutboxEntry, StateRecord } from '#ports/records';
 import type { Page } from '#ports/store';
 import type { Instruction, Report, Signal } from '#roles/operator/instruction';
@@ -29,8 +30,14 @@ export type Incoming = { readonly id: string } & (
   /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }
   /** `key`: see `callKey`. A repeated call with this key changes nothing. */
-  /** `past`: what the journal says, for kinds that read it. */
-  | { readonly type: 'instruction'; readonly instruction: Instruction; readonly key?: string; readonly past?: Past }
+  /** `past`: what the journal says, for kinds that read it. `solution`: the one that gave the instruction, or that was made of it. */
+  | {
+      readonly type: 'instruction';
+      readonly instruction: Instruction;
+      readonly key?: string;
+      readonly past?: Past;
+      readonly solution?: UsedSolution;
+    }
   /** A person locks the order until a time, in milliseconds since 1970. */
   | { readonly type: 'lock'; readonly by: string; readonly reason: string; readonly until: number }
   | { readonly type: 'unlock'; readonly by: string }

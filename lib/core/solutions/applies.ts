@@ -1,0 +1,30 @@
+import type { Json } from '#core/data/json';
+import { fillRule } from '#core/rules/language';
+import type { Solution } from './solution.ts';
+
+/** The exception for which a person looks for a solution, with its order. */
+export interface Sought {
+  readonly fingerprint?: string | undefined;
+  /** As the HTTP API shows them, without secrets. Absent: no condition is true. */
+  readonly exception?: Json | undefined;
+  readonly order?: Json | undefined;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** Why a solution is suggested. */
+export type Why = 'same-fingerprint' | 'condition';
+
+/** Returns why a solution applies to an exception; undefined if it does not. A condition that cannot be evaluated is not true. */
+export function whyApplies({ appliesWhen, fingerprints }: Pick<Solution, 'appliesWhen' | 'fingerprints'>, sought: Sought): Why | undefined {
+  const isAlike = sought.fingerprint !== undefined && fingerprints.includes(sought.fingerprint);
+  if (appliesWhen === undefined) return isAlike ? 'same-fingerprint' : undefined;
+  if (!isTrue(appliesWhen, sought)) return undefined;
+  return isAlike ? 'same-fingerprint' : 'condition';
+}
+
+function isTrue(condition: string, { exception, order, at }: Sought): boolean {
+  if (exception === undefined || order === undefined) return false;
+  const found = fillRule({ $cel: condition }, { exception, order, outputs: {}, variables: {}, at });
+  return found.ok && found.value === true;
+}

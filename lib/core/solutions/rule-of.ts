@@ -1,0 +1,124 @@
+import type { Template } from '#core/definition/definition';
+import type { RuleProblem } from '#core/rules/check-expressions';
+import { type Rule, type RuleAction, ruleLimits } from '#core/rules/rule';
+import { filledPlaces } from './places.ts';
+import type { Solution, SolutionInstruction, SolutionValues } from './solution.ts';
+
+/** What the exceptions of one fingerprint have in common. */
+export interface Alike {
+  readonly fingerprint: string;
+  readonly type: string;
+  readonly workflow: string;
+  readonly step: string | null;
+}
+
+type Made<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly RuleProblem[] };
+
+const problem = (pointer: string, code: string, detail: string) => ({ ok: false as const, problems: [{ pointer, code, detail }] });
+
+/** The content of a rule that a person may write: without what the system adds. */
+export type RuleDraft = Omit<Rule, 'origin' | 'version'>;
+
+/**
+ * Makes a rule of a solution: it does by itself, about the same exceptions, what people did with the solution. Values of parameters may
+ * be expressions. The rule is in dry-run. `alike`: what the exceptions of its fingerprints have in common, as far as it is known.
+ */
+export function ruleOf(solution: Solution, values: SolutionValues, alike: readonly Alike[]): Made<RuleDraft> {
+  const missing = solution.parameters.filter(({ name }) => !Object.hasOwn(values, name));
+  if (missing.length > 0)
+    return {
+      ok: false,
+      problems: missing.map(({ name }) => ({
+        pointer: `/parameters/${name}`,
+        code: 'required',
+        detail: `A rule asks nobody for "${name}". Give a value, or an expression over each order: {"$cel": "…"}.`,
+      })),
+    };
+  const step = common(alike.filter(({ fingerprint }) => solution.fingerprints.includes(fingerprint)).map((each) => each.step ?? undefined));
+  const action = actionOf(filledPlaces(solution.instruction, values), step);
+  if (!action.ok) return action;
+  const event = eventOf(solution, alike);
+  if (!event.ok) return event;
+  const { id, name } = solution;
+  const rule: RuleDraft = {
+    id,
+    name,
+    ...event.value,
+    action: action.value,
+    mode: 'dry-run',
+    priority: 0,
+    timesPerOrder: ruleLimits.timesPerOrderDefault,
+  };
+  return { ok: true, value: rule };
+}
+
+type About = Pick<RuleDraft, 'event' | 'object' | 'condition'>;
+
+/** A condition alone decides about a rule, as it does about its solution. The workflow is named, so that the rule may read the order. */
+function eventOf({ appliesWhen, fingerprints }: Solution, alike: readonly Alike[]): Made<About> {
+  const known = alike.filter(({ fingerprint }) => fingerprints.includes(fingerprint));
+  const workflow = common(known.map((each) => each.workflow));
+  if (appliesWhen !== undefined) {
+    const object = workflow === undefined ? {} : { object: { workflow } };
+    return { ok: true, value: { event: { kind: 'exception' }, ...object, condition: appliesWhen } };
+  }
+  if (known.length === 0) return problem('', 'no-exceptions', noExceptions);
+  const [step, type] = [common(known.map((each) => each.step ?? undefined)), common(known.map((each) => each.type))];
+  return {
+    ok: true,
+    value: {
+      event: { kind: 'exception', ...(type === undefined ? {} : { type }) },
+      ...(workflow === undefined ? {} : { object: { workflow, ...(step === undefined ? {} : { step }) } }),
+      condition: `exception.fingerprint in ${JSON.stringify(known.map(({ fingerprint }) => fingerprint))}`,
+    },
+  };
+}
+
+const noExceptions =
+  'No exception of the last 30 days has a fingerprint of this solution. Give the solution a condition, appliesWhen, or a newer fingerprint.';
+
+/** Returns the value that all have; undefined if they differ, or if there is none. */
+function common(all: readonly (string | undefined)[]): string | undefined {
+  const [first] = all;
+  return all.every((each) => each === first) ? first : undefined;
+}
+
+/** `step`: the step of the exceptions, which an instruction finds by itself and an action names. */
+function actionOf(instruction: SolutionInstruction, step: string | undefined): Made<RuleAction> {
+  const { kind, ...fields } = instruction;
+  const only = (...names: readonly string[]): string | undefined => Object.keys(fields).find((field) => !names.includes(field));
+  switch (kind) {
+    case 'resubmit':
+      return only() === undefined ? made({ kind: 'retry' }) : cannot(only());
+    case 'compensate':
+    case 'suspend':
+      return made({ kind });
+    case 'skip':
+      if (fields['effect'] === 'done')
+        return problem('/instruction/effect', 'no-rule', 'With effect "done" a person has done the work by hand. No rule can.');
+      return only('output', 'effect') === undefined
+        ? made({ kind, output: (fields['output'] ?? {}) as Template })
+        : cannot(only('output', 'effect'));
+    case 'replace-input': {
+      const path = fields['path'] ?? step;
+      if (typeof path !== 'string')
+        return problem('/instruction/path', 'required', 'A rule that replaces an input names the step. Add path to the instruction.');
+      return made({ kind, path, input: fields['input'] as Template });
+    }
+    default:
+      return problem(
+        '/instruction/kind',
+        'no-rule',
+        `No action of a rule does what ${kind} does. Rules retry, compensate, suspend, skip and replace an input.`,
+      );
+  }
+}
+
+const made = (action: RuleAction): Made<RuleAction> => ({ ok: true, value: action });
+
+const cannot = (field: string | undefined): Made<RuleAction> =>
+  problem(
+    `/instruction/${field}`,
+    'no-rule',
+    `The action of a rule has no ${field}. Take it out of the solution, or leave this to people.`,
+  );
