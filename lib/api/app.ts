@@ -6,6 +6,7 @@ import { createBulk } from '#roles/bulk/bulk';
 import { createSinceFrozen } from '#roles/bulk/since-frozen';
 import { createCurrentSteps } from '#roles/overview/steps';
 import { createRules } from '#roles/rules/rules';
+import { createSolutions } from '#roles/solutions/solutions';
 import { createClientRate } from '#roles/submission/client-rate';
 import { createTasks } from '#roles/tasks/tasks';
 import { createHandler } from './handle.ts';
@@ -30,6 +31,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     rules: options.rules ?? createRules(options),
     bulk: createBulk(options),
     tasks: createTasks(options),
+    solutions: createSolutions(options),
     sinceFrozen: createSinceFrozen(options),
     steps: createCurrentSteps(options),
     clientRate: options.clientRate ?? createClientRate(options.config.clientOrdersPerSecond, options.clock),

@@ -98,7 +98,7 @@ export async function raiseException(
   }
 }
 
-const exceptionView = (exception: ExceptionRecord) => {
+export const exceptionView = (exception: ExceptionRecord) => {
   const { seq: _, submittedAt: __, groupBy: ___, at, handling, ...shown } = exception;
   return { ...shown, at: timeText(at), state: stateOfException(exception), handling: handling && handlingView(handling) };
 };

@@ -21,11 +21,17 @@ import { isOperator } from './views.ts';
 
 type InstructionCall = Call<unknown, z.output<typeof InstructionHeaders>, z.output<typeof InstructionBody>>;
 
-export async function instructOrder(call: InstructionCall): Promise<Answer | Refusal> {
+/** What a call around an instruction adds to it. */
+export interface Around extends Pick<Parameters<Instruct>[2], 'solution' | 'beside'> {
+  /** The body of the call, which its idempotency key stands for. Default: the instruction. */
+  readonly keyed?: Json;
+}
+
+export async function instructOrder(call: InstructionCall, around: Around = {}): Promise<Answer | Refusal> {
   const { api, caller, requestId, id, headers, body } = call;
   if (headers['if-match'] === undefined && !body.dryRun) return refuse('precondition-required');
 
-  const instructed = await carryOut(call);
+  const instructed = await carryOut(call, around);
   if (isRefusal(instructed)) return instructed;
   switch (instructed.outcome) {
     case 'not-found':
@@ -71,7 +77,7 @@ async function acceptedAnswer({ api, id }: Pick<Call, 'api' | 'id'>, writtenAt: 
   );
 }
 
-function carryOut(call: InstructionCall): Promise<Instructed | Refusal> {
+function carryOut(call: InstructionCall, { keyed, ...around }: Around): Promise<Instructed | Refusal> {
   const { caller, requestId, headers, body } = call;
   const { dryRun = false } = body;
   const ifMatch = headers['if-match'];
@@ -79,8 +85,9 @@ function carryOut(call: InstructionCall): Promise<Instructed | Refusal> {
   return carryOutDecision(call, instructionOf(call), {
     id: requestId,
     dryRun,
+    ...around,
     ...(ifMatch === undefined ? {} : { ifMatch: Number(ifMatch.slice(1, -1)) }),
-    ...(key === undefined || dryRun ? {} : { key: callKey(caller.subject, key, body as Json) }),
+    ...(key === undefined || dryRun ? {} : { key: callKey(caller.subject, key, keyed ?? (body as Json)) }),
   });
 }
 
@@ -98,7 +105,10 @@ export function carryOutDecision(
     call,
     { kind: 'instruction', target: id, action: kind, reason },
     (entry) => {
-      const beside = (before: StateHead, after: StateHead) => entry(headView(before), { ...headView(after), ...argumentsOf(decision) });
+      const beside = (before: StateHead, after: StateHead) => [
+        ...entry(headView(before), { ...headView(after), ...argumentsOf(decision) }),
+        ...(how.beside?.(before, after) ?? []),
+      ];
       return withoutLease(call, how.dryRun, () => api.scheduler.instruct(id, decision, { ...how, caller: caller.subject, beside }));
     },
     (instructed) => !isRefusal(instructed) && instructed.outcome === 'done',

@@ -12,6 +12,7 @@ import type { SinceFrozen } from '#roles/bulk/since-frozen';
 import type { StepCounts } from '#roles/overview/steps';
 import type { Rules } from '#roles/rules/rules';
 import type { Scheduler } from '#roles/scheduler/scheduler';
+import type { Solutions } from '#roles/solutions/solutions';
 import type { ClientRate } from '#roles/submission/client-rate';
 import type { Submit } from '#roles/submission/submission';
 import type { Tasks } from '#roles/tasks/tasks';
@@ -66,6 +67,7 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
     readonly sinceFrozen: SinceFrozen;
     readonly steps: () => Promise<StepCounts>;
     readonly tasks: Tasks;
+    readonly solutions: Solutions;
   };
   readonly caller: Caller;
   readonly requestId: string;

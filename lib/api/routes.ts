@@ -23,6 +23,7 @@ import * as deadLetters from './schemas/dead-letters.ts';
 import { Health } from './schemas/health.ts';
 import * as instructions from './schemas/instructions.ts';
 import * as orders from './schemas/orders.ts';
+import { solutionRoutes } from './solution-routes.ts';
 import { taskRoutes } from './task-routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
 
@@ -266,6 +267,7 @@ export const routes: readonly Route[] = [
   ...auditRoutes,
   ...bulkRoutes,
   ...ruleRoutes,
+  ...solutionRoutes,
   ...workflowRoutes,
   ...overviewRoutes,
   route({

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { JsonObject } from '#core/data/json';
 import { timeText } from '#ports/messages';
-import type { TaskRecord } from '#ports/tasks';
+import type { TaskRecord, TaskResolution } from '#ports/tasks';
 import { exceptionGroups } from '#roles/exceptions/groups';
 import { readableHead } from '#roles/scheduler/load';
 import type { Act } from '#roles/tasks/act';
@@ -13,6 +13,7 @@ import { conflict, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { KeyHeaders } from './schemas/instructions.ts';
 import type { AssignBody, CommentBody, TaskQuery } from './schemas/tasks.ts';
+import { suggestionsFor } from './suggestions.ts';
 
 /** Lists tasks by the time at which they are due. */
 export async function listAllTasks({ api, caller, query }: Call<z.output<typeof TaskQuery>>): Promise<Answer | Refusal> {
@@ -39,7 +40,8 @@ function filterOf(
   };
 }
 
-export async function showTask({ api, id }: Call): Promise<Answer | Refusal> {
+export async function showTask(call: Call): Promise<Answer | Refusal> {
+  const { api, id } = call;
   const task = await api.tasks.task(id);
   if (!task) return refuse('not-found');
   const head = await readableHead(task.orderId, api.store);
@@ -48,7 +50,7 @@ export async function showTask({ api, id }: Call): Promise<Answer | Refusal> {
     {
       ...taskView(task, api.clock.now()),
       orderRev: head?.rev ?? 0,
-      suggestions: [],
+      suggestions: await suggestionsFor(call, task),
       objects: objectsOf(task),
       similar: await similarTo(task, api),
     },
@@ -136,6 +138,12 @@ export function taskView(task: TaskRecord, now: number) {
     nextReminderAt: resolution || nextReminderAt === null ? null : timeText(nextReminderAt),
     escalation: escalation ?? { level: 0, to: null },
     comments: comments.map(({ at, ...comment }) => ({ at: timeText(at), ...comment })),
-    ...(resolution ? { resolution: { ...resolution, at: timeText(resolution.at) } } : {}),
+    ...(resolution ? { resolution: resolutionView(resolution) } : {}),
   };
 }
+
+const resolutionView = ({ at, solution, ...resolution }: TaskResolution) => ({
+  ...resolution,
+  at: timeText(at),
+  ...(solution ? { solutionId: solution.id } : {}),
+});

@@ -171,7 +171,7 @@ const orderWaitView = (wait: OrderWait | undefined) =>
 const secretsOf = new WeakMap<Program, readonly string[]>();
 
 /** Masks the secret fields. Without the workflow's definition, all fields count as secret. */
-function withoutSecrets(body: Json, program: Program | undefined): Json {
+export function withoutSecrets(body: Json, program: Program | undefined): Json {
   if (!program) return mask;
   const pointers = secretsOf.get(program) ?? secretPointers(program.definition.order);
   secretsOf.set(program, pointers);

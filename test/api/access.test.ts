@@ -39,6 +39,8 @@ const wellFormed: { readonly [call: string]: CallOptions } = {
   'DELETE /channels/{name}/dead-letters/{id}': { body: { reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/dead-letters/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
   'PUT /rules/{id}': { body: { event: { kind: 'step-late' }, action: { kind: 'suspend' }, reason: 'r' } },
+  'PUT /solutions/{id}': { body: { instruction: { kind: 'resubmit' }, appliesWhen: 'true', reason: 'r' } },
+  'POST /solutions/{id}/rule': { body: {} },
   'POST /rules/back-test': { body: { rule: { event: { kind: 'exception' }, action: { kind: 'suspend' } }, days: 1 } },
   'POST /bulk': {
     headers: { 'idempotency-key': 'matrix' },
@@ -62,6 +64,7 @@ test('every call is open only to the roles that its row in the table lists, and 
   const { ask, orderInError, deadLetter, keeper } = startApi();
   await keeper.keep();
   await ask('PUT', '/rules/acme', { as: 'admin', ...wellFormed['PUT /rules/{id}'] });
+  await ask('PUT', '/solutions/acme', { as: 'operator', ...wellFormed['PUT /solutions/{id}'] });
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(await orderInError('k3'), 0) });
   const toCancel = await orderInError('k2');
   const objects = { own: await orderInError('k'), absent: `ord_${'a'.repeat(52)}`, strange: '..%2f%00' };
@@ -82,7 +85,7 @@ test('every call is open only to the roles that its row in the table lists, and 
                   ? [201]
                   : path === '/orders/{id}/lock'
                     ? [200, 204, 409]
-                    : /^(PUT|DELETE) \/rules/.test(call)
+                    : /^(PUT|DELETE) \/(rules|solutions)/.test(call)
                       ? [400, 428]
                       : call === 'POST /session'
                         ? [401]
@@ -119,13 +122,21 @@ test('a viewer reads what an operator reads, except the audit and the clients, a
   const { ask, orderInError, deadLetter, keeper, stored } = startApi();
   await keeper.keep();
   await ask('PUT', '/rules/acme', { as: 'admin', ...wellFormed['PUT /rules/{id}'] });
+  await ask('PUT', '/solutions/acme', { as: 'operator', ...wellFormed['PUT /solutions/{id}'] });
   const id = await orderInError('k');
   const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(id, 0) });
   const before = await stored();
   const operating = routes.filter(({ roles }) => roles !== 'anyone' && roles.some((role) => role !== 'viewer'));
   for (const { method, path } of operating.filter(({ path }) => path !== '/session')) {
     const call = `${method} ${path}`;
-    const others = { channels: message, clients: 'acme', rules: 'acme', exceptions: exceptionIdOf(id, 1), tasks: taskIdOf(id, 1) };
+    const others = {
+      channels: message,
+      clients: 'acme',
+      rules: 'acme',
+      solutions: 'acme',
+      exceptions: exceptionIdOf(id, 1),
+      tasks: taskIdOf(id, 1),
+    };
     const given = Object.entries(others).find(([part]) => path.startsWith(`/${part}`))?.[1] ?? id;
     const at = addressOf(path, given);
     const read = (as: Who) => ask(method, at, { as, ...(method === 'GET' ? {} : wellFormed[call]) });

@@ -30,6 +30,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await roles.outside.clients.sqs.send(new CreateQueueCommand({ QueueName: answered }));
   await register(roles);
   await writeRules(roles);
+  await writeSolutions(roles);
   await goodOrders(roles);
   await readings(roles);
   await ordersByMessage(roles);
@@ -80,6 +81,18 @@ async function writeRules(roles: Roles): Promise<void> {
   assert.equal((await roles.call('POST', '/rules/back-test', { as: 'admin', body: tested })).status, 200);
 }
 
+async function writeSolutions(roles: Roles): Promise<void> {
+  const body = { instruction: { kind: 'resubmit' }, appliesWhen: 'true', reason: 'a trial' };
+  const call = (method: Parameters<Roles['call']>[0], path: string, more: object = {}) =>
+    roles.call(method, path, { ...operator, ...more });
+  assert.equal((await call('PUT', '/solutions/again', { body })).status, 201);
+  assert.equal((await call('PUT', '/solutions/again', { body, headers: { 'if-match': '"1"' } })).status, 200);
+  for (const path of ['/solutions', '/solutions/again']) assert.equal((await call('GET', path)).status, 200, path);
+  assert.equal((await call('POST', '/solutions/again/rule', { body: {} })).status, 200);
+  assert.equal((await call('PUT', '/solutions/gone', { body })).status, 201);
+  assert.equal((await call('DELETE', '/solutions/gone', { query: 'reason=over', headers: { 'if-match': '"1"' } })).status, 200);
+}
+
 /** Completes orders: with a response queue, with one that is gone, and with a wait at the start. */
 async function goodOrders(roles: Roles): Promise<void> {
   const ids = [
@@ -115,7 +128,7 @@ async function ordersByMessage(roles: Roles): Promise<void> {
   await roles.settle();
 }
 
-/** Puts one order in Error, where an operator resubmits it, and leaves one to the sweeper. */
+/** Puts one order in Error, where an operator keeps the instruction that resolves its task, and leaves one to the sweeper. */
 async function stuckOrders(roles: Roles): Promise<void> {
   const id = await submit(roles, 'both');
   await roles.lose('stock-requests');
@@ -125,13 +138,12 @@ async function stuckOrders(roles: Roles): Promise<void> {
     await roles.supervise('supervisor');
     await roles.settle();
   }
-  const { headers } = await roles.call('GET', `/orders/${id}`, operator);
-  const body = { kind: 'resubmit', reason: 'the agent is back' };
-  const instructed = await roles.call('POST', `/orders/${id}/instructions`, {
-    ...operator,
-    body,
-    headers: { 'if-match': String(headers['etag']) },
-  });
+  const { headers, body: order } = await roles.call('GET', `/orders/${id}`, operator);
+  const task = `/tasks/${String(order['taskId'])}`;
+  const { suggestions } = (await roles.call('GET', task, operator)).body;
+  assert.partialDeepStrictEqual(suggestions, [{ solutionId: 'again', feasible: true }]);
+  const body = { instruction: { kind: 'resubmit' }, saveAs: { name: 'The agent is back' }, reason: 'the agent is back' };
+  const instructed = await roles.call('POST', `${task}/resolve`, { ...operator, body, headers: { 'if-match': String(headers['etag']) } });
   assert.equal(instructed.status, 202, JSON.stringify(instructed.body));
   await roles.settle();
 

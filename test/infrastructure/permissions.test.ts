@@ -97,6 +97,7 @@ const rare: { readonly [right: string]: string } = {
   'dynamodb:PutItem KEY#*': 'the function that starts a day makes its key',
   'dynamodb:UpdateItem FINISHED#*': 'a function that ends orders adds their count every ten seconds',
   'dynamodb:UpdateItem GROUPS#*': 'an order that is blocked as it is created is rare',
+  'dynamodb:UpdateItem SOLUTION-FIGURES#*': 'a function that ends what a solution began counts its outcome',
   'dynamodb:GetItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
   'dynamodb:PutItem FINGERPRINTS#*': 'the function that meets an undeclared fault counts its fingerprint',
   'dynamodb:GetItem AGENDA#*': 'the function that opens a task puts it on the agenda',

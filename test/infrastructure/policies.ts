@@ -7,9 +7,9 @@ export interface Statement {
   readonly Condition?: { readonly [operator: string]: { readonly [key: string]: unknown } };
 }
 
-/** Returns the statements of a role, by its logical id. */
+/** Returns the statements of a role, by its logical id. CDK moves those that do not fit into its own policy to a managed one. */
 export const statementsOf = (synthesized: Synthesized, roleId: string): readonly Statement[] =>
-  ofType(synthesized, 'IAM::Policy')
+  [...ofType(synthesized, 'IAM::Policy'), ...ofType(synthesized, 'IAM::ManagedPolicy')]
     .map(
       ([, { Properties }]) =>
         Properties as unknown as { Roles: readonly { Ref: string }[]; PolicyDocument: { Statement: readonly Statement[] } },

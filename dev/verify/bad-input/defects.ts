@@ -155,8 +155,8 @@ const headers: { readonly [kind: string]: Defect } = {
 /** All defects, by kind. */
 export const defects: { readonly [kind: string]: Defect } = { ...callers, ...routes, ...queries, ...headers, ...bodyDefects };
 
-/** No rule is stored here: a call that changes one finds none before it looks at the header. */
-const isOfNoRule = ({ operation }: Draft): boolean => operation.path.startsWith('/rules/{id}');
+/** No rule and no solution is stored here: a call that changes one finds none before it looks at the header. */
+const isOfNoRule = ({ operation }: Draft): boolean => /^\/(rules|solutions)\/\{id\}/.test(operation.path);
 
 /** A group needs no header to be written for the first time, and a group of exceptions knows PATCH. */
 const isOfGroup = ({ operation }: Draft): boolean => /^\/(groups|exceptions\/groups)\//.test(operation.path);

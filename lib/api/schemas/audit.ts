@@ -7,7 +7,7 @@ const text = z.string().min(1).max(1024).exactOptional();
 export const AuditQuery = z.strictObject({
   by: text.describe('the sub of the person'),
   kind: optionalOneOf(auditKinds),
-  target: text.describe('the order, the channel, the dead letter as channel/id, the client, or the rule'),
+  target: text.describe('the order, the channel, the dead letter as channel/id, the client, the rule, or the solution'),
   since: optionalTime,
   limit,
   cursor,

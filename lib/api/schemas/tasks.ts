@@ -3,6 +3,7 @@ import { faultClasses } from '#core/data/fault';
 import { taskKinds, taskLimits, taskStates, verdicts } from '#ports/tasks';
 import { anyJson, cursor, dryRun, limit, optionalOneOf, reason, time, timeOrNull } from './common.ts';
 import { InstructionAlone } from './instructions.ts';
+import { AppliesWhen, SolutionName, Suggestion, Values } from './solutions.ts';
 
 const text = z.string().min(1).max(1024).exactOptional();
 const nameText = `expected 1 to ${taskLimits.nameCharactersMax} characters, not only spaces`;
@@ -29,11 +30,29 @@ export const CommentBody = z.strictObject({
   text: z.string().min(1).max(taskLimits.commentCharactersMax).regex(/\S/, 'Expected a text.'),
 });
 
-export const ResolveBody = z.strictObject({
-  instruction: InstructionAlone.describe('as in POST /orders/{id}/instructions, without its reason'),
-  reason,
-  dryRun,
-});
+export const ResolveBody = z
+  .strictObject({
+    instruction: InstructionAlone.describe('as in POST /orders/{id}/instructions, without its reason').exactOptional(),
+    solutionId: z.string().min(1).max(64).exactOptional().describe('a solution in place of an instruction'),
+    parameters: Values.exactOptional().describe('the values for the places of the solution, by name'),
+    reason,
+    saveAs: z
+      .strictObject({ name: SolutionName, appliesWhen: AppliesWhen.exactOptional() })
+      .exactOptional()
+      .describe('keeps the instruction as a solution, with a parameter in place of each value of this order'),
+    dryRun,
+  })
+  .refine(({ instruction, solutionId }) => (instruction === undefined) !== (solutionId === undefined), {
+    error: 'expected exactly one of instruction, solutionId',
+  })
+  .refine(({ parameters, solutionId }) => parameters === undefined || solutionId !== undefined, {
+    path: ['parameters'],
+    error: 'parameters go with a solutionId',
+  })
+  .refine(({ saveAs, solutionId }) => saveAs === undefined || solutionId === undefined, {
+    path: ['saveAs'],
+    error: 'saveAs goes with an instruction: this solution is kept already',
+  });
 
 const task = {
   id: z.string(),
@@ -79,6 +98,7 @@ const task = {
       at: time,
       reason: z.string().nullable(),
       instruction: anyJson.optional().describe('without secrets; absent if the order went on by itself'),
+      solutionId: z.string().optional().describe('the solution that was used, or that was made of this resolution'),
     })
     .optional(),
 };
@@ -88,7 +108,7 @@ export const Task = z.strictObject(task);
 export const WholeTask = z.strictObject({
   ...task,
   orderRev: z.int().describe('the ETag of the order is this number in quotes'),
-  suggestions: z.array(anyJson),
+  suggestions: z.array(Suggestion).describe('solutions for this exception, the most trusted first'),
   objects: z.array(
     z.strictObject({ kind: z.enum(['order', 'step', 'output', 'dependent']), id: z.string(), name: z.string(), href: z.string() }),
   ),

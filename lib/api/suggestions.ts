@@ -1,0 +1,83 @@
+import type { Json } from '#core/data/json';
+import { sampleOfJson } from '#core/definition/sample';
+import { withoutSealed } from '#core/definition/sealed';
+import { type Sought, type Why, whyApplies } from '#core/solutions/applies';
+import { filledPlaces } from '#core/solutions/places';
+import { ranked, type SolutionFigures } from '#core/solutions/rank';
+import { type Solution, solutionLimits } from '#core/solutions/solution';
+import { timeText } from '#ports/messages';
+import type { TaskRecord } from '#ports/tasks';
+import { withValues } from '#roles/bulk/fill';
+import { exceptionOf } from '#roles/exceptions/read';
+import type { Instruction } from '#roles/operator/instruction';
+import { readableOrder } from '#roles/scheduler/load';
+import { figuresOf } from '#roles/solutions/figures';
+import { exceptionView } from './exceptions.ts';
+import { carryOutDecision } from './instructions.ts';
+import { isRefusal } from './problem.ts';
+import type { Call } from './route.ts';
+import { InstructionBody } from './schemas/instructions.ts';
+import { withoutSecrets } from './views.ts';
+
+interface Applying {
+  readonly solution: Solution;
+  readonly figures: SolutionFigures;
+  readonly why: Why;
+}
+
+/** Returns the solutions that apply to the exception of an open task, the most trusted first. */
+export async function suggestionsFor(call: Call, task: TaskRecord) {
+  if (task.resolution || task.kind === 'dead-letter') return [];
+  const all = await call.api.solutions.list();
+  if (all.length === 0) return [];
+  const sought = await soughtFor(call.api, task, all);
+  const applying = all.flatMap((solution) => {
+    const why = whyApplies(solution, sought);
+    return why === undefined ? [] : [{ solution, why }];
+  });
+  if (applying.length === 0) return [];
+  const figures = await figuresOf(call.api.store);
+  const best = ranked(applying.map((each) => ({ ...each, figures: figures(each.solution) }))).slice(0, solutionLimits.suggestionsMax);
+  return Promise.all(best.map(async (each) => suggestionView(each, await isFeasible(call, task, each.solution))));
+}
+
+/** Reads the exception and the order only if a condition asks for them. Both are shown as to people, without secrets. */
+async function soughtFor(api: Call['api'], task: TaskRecord, all: readonly Solution[]): Promise<Sought> {
+  const alone = { fingerprint: task.fingerprint, at: timeText(api.clock.now()) };
+  if (task.exceptionId === undefined || all.every(({ appliesWhen }) => appliesWhen === undefined)) return alone;
+  const [exception, loaded] = await Promise.all([exceptionOf(task.exceptionId, api.store), readableOrder(task.orderId, api)]);
+  return {
+    ...alone,
+    exception: exception && (JSON.parse(JSON.stringify(exceptionView(exception))) as Json),
+    order: loaded && withoutSealed(withoutSecrets(loaded.order.body, loaded.program)),
+  };
+}
+
+const suggestionView = ({ solution, figures: { used, passed, failedAgain }, why }: Applying, feasible: boolean) => {
+  const { id: solutionId, name, instruction, parameters } = solution;
+  return { solutionId, name, used, passed, failedAgain, why, instruction, parameters, feasible };
+};
+
+/** Refusals that depend on the values which a person gives. */
+const ofValues: ReadonlySet<string> = new Set(['input-invalid', 'output-invalid', 'output-missing']);
+
+/** Checks a solution on the order of a task. Made-up values stand for its parameters, and what is said against those does not count. */
+async function isFeasible(call: Call, { orderId, seq }: TaskRecord, { instruction, parameters }: Solution): Promise<boolean> {
+  const { api, caller, requestId } = call;
+  const samples = Object.fromEntries(parameters.map(({ name, schema }) => [name, sampleOfJson(schema, name)]));
+  const filled = await withValues(filledPlaces(instruction, samples), { orderId, seq }, api);
+  if (!filled.ok) return false;
+  const given = InstructionBody.safeParse({ ...filled.instruction, reason: 'a check', dryRun: true });
+  const hasParameters = parameters.length > 0;
+  if (!given.success) return hasParameters;
+  const { dryRun: _, ...decision } = given.data;
+  const instructed = await carryOutDecision({ ...call, id: orderId }, { by: caller.subject, ...decision } as Instruction, {
+    id: requestId,
+    dryRun: true,
+  });
+  if (isRefusal(instructed)) return false;
+  if (instructed.outcome === 'invalid') return hasParameters;
+  if (instructed.outcome !== 'planned') return false;
+  const { feasible, refusals } = instructed.check;
+  return feasible || (hasParameters && refusals.every(({ code }) => ofValues.has(code)));
+}
