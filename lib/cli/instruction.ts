@@ -1,4 +1,3 @@
-import { confirm } from '@clack/prompts';
 import { type CheckView, checkText } from './check-text.ts';
 import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
@@ -41,12 +40,15 @@ interface Target {
   readonly bodyOf: (instruction: GivenInstruction) => object;
 }
 
+/** Who confirms an instruction that cannot be taken back: a script too, with `--yes`, or only a person at a terminal. */
+export type Confirming = 'everybody' | 'people';
+
 /** Gives an instruction to an order as it was read, or shows its check. The person confirms before a command that cannot be taken back. */
 export async function giveInstruction(
   cli: Cli,
   given: string,
   instruction: GivenInstruction,
-  options: InstructionOptions & { readonly isFinal?: boolean },
+  options: InstructionOptions & { readonly confirming?: Confirming | undefined },
 ): Promise<number | undefined> {
   const api = await cli.api('operator');
   const path = orderPath(await resolveOrderId(api, given));
@@ -60,7 +62,7 @@ export async function carryOut(
   cli: Cli,
   { api, orderId, etag, path, bodyOf }: Target,
   instruction: GivenInstruction,
-  { reason, dryRun, yes, isFinal = false }: InstructionOptions & { readonly isFinal?: boolean },
+  { reason, dryRun, yes, confirming }: InstructionOptions & { readonly confirming?: Confirming | undefined },
 ): Promise<number | undefined> {
   const headers = { 'if-match': etag };
   const checked = async () =>
@@ -70,18 +72,32 @@ export async function carryOut(
     cli.print(check, () => checkText(check, cli.paint));
     return check.feasible ? undefined : 1;
   }
-  if (isFinal && !yes) await askFirst(cli, instruction.kind, await checked());
+  if (confirming && !yes) await confirmed(cli, { kind: instruction.kind, confirming, checked });
   const { body } = await api.call('POST', path, { body: { ...bodyOf(instruction), reason }, headers });
   cli.print(body, () => '');
   cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(orderId)}`);
   return undefined;
 }
 
-/** Shows the check, and asks the person to confirm; rejects if they do not, or cannot be asked. */
-async function askFirst(cli: Cli, kind: string, check: CheckView): Promise<void> {
-  if (!cli.terminal.canAsk || cli.json)
+interface Unconfirmed {
+  readonly kind: string;
+  readonly confirming: Confirming;
+  readonly checked: () => Promise<CheckView>;
+}
+
+/**
+ * Shows the check of an instruction, and asks the person to confirm. A script of `people` is not asked.
+ *
+ * @throws FailedError if the person says no, or if the instruction is infeasible.
+ * @throws UsageError if nobody can be asked.
+ */
+export async function confirmed(cli: Cli, { kind, confirming, checked }: Unconfirmed): Promise<void> {
+  if (!cli.terminal.canAsk || cli.json) {
+    if (confirming === 'people') return;
     throw new UsageError(`${kind} cannot be taken back. Look at it with --dry-run, and confirm it with --yes.`);
+  }
+  const check = await checked();
   cli.terminal.say(checkText(check, cli.paint));
-  const sure = check.feasible ? await confirm({ message: 'Go on?', initialValue: false, output: process.stderr }) : false;
-  if (sure !== true) throw new FailedError('Nothing was changed.');
+  if (!check.feasible || !(await cli.terminal.confirm(`${kind} cannot be taken back. Go on?`)))
+    throw new FailedError('Nothing was changed.');
 }

@@ -60,6 +60,9 @@ export interface OrderView {
   readonly submittedAt: Time;
   readonly updatedAt: Time;
   readonly fault?: FaultView | null;
+  /** Shown to operators only, of an order in Error. */
+  readonly exceptionId?: string;
+  readonly taskId?: string;
   readonly steps?: readonly StepView[];
   /** A sentence that explains the current state. */
   readonly explanation?: string | null;

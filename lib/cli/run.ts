@@ -6,6 +6,7 @@ import { createSigning } from './access.ts';
 import type { Cli, CliCommand } from './command.ts';
 import { withData, withTable } from './data.ts';
 import { UsageError } from './errors.ts';
+import { withTypedHints } from './hints.ts';
 import { createApi } from './http.ts';
 import { programOf } from './program.ts';
 import { report } from './report.ts';
@@ -26,7 +27,8 @@ interface CommonOptions {
 }
 
 /** Runs one command line and resolves with its exit code: 0 done, 1 refused, 2 wrong use, 3 cannot reach the system. */
-export async function runCli(args: readonly string[], { environment, terminal }: Surroundings): Promise<number> {
+export async function runCli(args: readonly string[], { environment, terminal: given }: Surroundings): Promise<number> {
+  const terminal = withTypedHints(given, commands, environment);
   let exitCode = 0;
   const program = programOf(commands, terminal, async (command, options, operands) => {
     exitCode = (await command.run(cliOf(settingsOf(command, options), environment, terminal), options, operands)) ?? 0;

@@ -1,6 +1,7 @@
 import type { Cli } from './command.ts';
-import { FailedError } from './errors.ts';
-import { listed } from './orders.ts';
+import { FailedError, UsageError } from './errors.ts';
+import type { Api } from './http.ts';
+import { listed, resolveOrderId } from './orders.ts';
 import { type Paint, printable, table } from './text.ts';
 
 /** A task in the API's response, with the fields that the command line reads. */
@@ -93,8 +94,11 @@ export function taskText(task: TaskView): string {
 const resolvedText = ({ by, at, reason, instruction }: NonNullable<TaskView['resolution']>): string =>
   `by ${by} at ${at}${instruction ? ` with ${instruction.kind}` : ''}${reason === null ? '' : `: ${reason}`}`;
 
-/** Resolves a task's id, that of its order, or the beginning of either, to the full id of one task. */
-export async function resolveTaskId(cli: Cli, given: string): Promise<string> {
+/**
+ * Resolves a task's id, that of its order, or the beginning of either, to the full id of one task. `alsoResolved`: an order without an open
+ * task stands for its newest resolved one.
+ */
+export async function resolveTaskId(cli: Cli, given: string, { alsoResolved = false } = {}): Promise<string> {
   const api = await cli.api('viewer');
   const text = given.replace(/…$/, '');
   if (/^tsk_[a-z2-7]{52}_\d+$/.test(text)) return text;
@@ -103,6 +107,8 @@ export async function resolveTaskId(cli: Cli, given: string): Promise<string> {
     [id, id.slice('tsk_'.length), orderId].some((each) => text !== '' && each.startsWith(text)),
   );
   const [only, ...others] = matching;
+  const resolved = !only && alsoResolved ? await newestResolved(api, text) : undefined;
+  if (resolved !== undefined) return resolved;
   if (!only) throw new FailedError(`No open task begins with ${text || 'nothing'}. List the tasks: redress task list`);
   if (others.length === 0) return only.id;
   throw new FailedError(
@@ -114,3 +120,14 @@ export async function resolveTaskId(cli: Cli, given: string): Promise<string> {
 }
 
 const lookedAtMax = 1000;
+
+/** Returns the id of the newest resolved task of the order whose id begins with the text. */
+async function newestResolved(api: Api, text: string): Promise<string | undefined> {
+  const orderId = await resolveOrderId(api, text).catch((error) => {
+    if (error instanceof FailedError || error instanceof UsageError) return undefined;
+    throw error;
+  });
+  if (orderId === undefined) return undefined;
+  const tasks = await listed<TaskView>(api, '/tasks', { orderId, state: 'resolved' }, lookedAtMax);
+  return tasks.toSorted((one, other) => other.openedAt.localeCompare(one.openedAt))[0]?.id;
+}

@@ -1,4 +1,5 @@
 import { text as textOf } from 'node:stream/consumers';
+import { confirm } from '@clack/prompts';
 
 /** The input and output of a command. Data and messages are separate, so that data can be piped. */
 export interface Terminal {
@@ -9,6 +10,8 @@ export interface Terminal {
   readonly readInput: () => Promise<string>;
   /** Whether a person can answer a prompt. */
   readonly canAsk: boolean;
+  /** Asks a question; resolves to whether the person says yes. Without an answer they say no. */
+  readonly confirm: (question: string) => Promise<boolean>;
   /** Whether the output is a screen whose lines can be redrawn. */
   readonly isScreen: boolean;
   /** Whether the output has colors: not with `NO_COLOR` or in a pipe. */
@@ -29,6 +32,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
     say: (line) => void stderr.write(`${line}\n`),
     readInput: () => textOf(stdin),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    confirm: async (message) => (await confirm({ message, initialValue: false, output: stderr })) === true,
     isScreen,
     colours: isScreen && !environment['NO_COLOR'],
     size: () => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 }),

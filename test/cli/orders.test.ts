@@ -81,6 +81,9 @@ describe('orders at the command line', () => {
     assert.match(out, /Error, waits for an operator: CardDeclined/);
     assert.match(out, /\nwhy +Waits for a person: CardDeclined at order\/charge\.\n/);
     assert.match(out, /reserve +stock\.reserve +ok/);
+    const [, exceptionId = '', taskId] = /\nexception +(exc_\w+)\ntask +(tsk_\w+)\n/.exec(out) ?? [];
+    assert.equal((await system.redress(['exception', 'show', exceptionId, '--json'])).json.taskId, taskId);
+    assert.match((await system.redress(['exception', 'show', '--help'])).out, /order get/);
     assert.match(out, /charge +till\.charge +failed: CardDeclined/);
     const { json } = await system.redress(['order', 'get', bad, '--json']);
     assert.deepEqual(
@@ -132,6 +135,26 @@ describe('orders at the command line', () => {
     assert.deepEqual([json.v, json.order.orderId, out.endsWith('}\n')], [1, bad, true]);
     const { difference, end } = replay(json);
     assert.deepEqual([difference, end.processState], [undefined, 'Error']);
+  });
+
+  test('a person at a terminal is asked before what cannot be taken back, after its check; a script is not', async () => {
+    declined.add('never paid');
+    const orderId = await system.order('never paid');
+    const ends = (kind: string, ...more: readonly string[]) => ['order', kind, orderId, '--reason', 'ordered twice', ...more];
+    const state = async () => (await system.redress(['order', 'get', orderId, '--json'])).json.processState;
+    const asked: string[] = [];
+    const answers = (question: string) => asked.push(question) === 0;
+    for (const kind of ['cancel', 'compensate', 'terminate']) {
+      const { exitCode, err } = await system.redress(ends(kind), { answers });
+      assert.deepEqual([exitCode, asked.at(-1), await state()], [1, `${kind} cannot be taken back. Go on?`, 'Error']);
+      assert.match(err, /At most \d+ requests, for \$[\d.]+[^]*Nothing was changed\.\n$/);
+    }
+    assert.equal((await system.redress(ends('cancel', '--yes'), { answers })).exitCode, 0);
+    assert.deepEqual([asked.length, (await system.redress(['order', 'watch', orderId])).exitCode], [3, 1]);
+    const erase = ['order', 'erase', orderId, '--reason', 'the client asks'];
+    const kept = await system.redress(erase, { answers });
+    assert.deepEqual([kept.exitCode, kept.err], [1, 'redress: Nothing was erased.\n']);
+    assert.equal((await system.redress(erase)).exitCode, 0);
   });
 
   test('an order in Error is resubmitted, with the reason in its history; a dry run changes nothing', async () => {

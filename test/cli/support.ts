@@ -51,17 +51,23 @@ export interface Around {
   readonly environment?: { readonly [name: string]: string };
   readonly input?: string;
   readonly isScreen?: boolean;
+  /** Answers the questions of the command, as a person at a terminal does. */
+  readonly answers?: (question: string) => boolean;
 }
 
 /** Runs one command line in this process. */
-export async function redress(args: readonly string[], { environment = {}, input = '', isScreen = false }: Around = {}): Promise<Ran> {
+export async function redress(
+  args: readonly string[],
+  { environment = {}, input = '', isScreen = false, answers }: Around = {},
+): Promise<Ran> {
   let out = '';
   let err = '';
   const terminal = {
     write: (text: string) => void (out += text),
     say: (line: string) => void (err += `${line}\n`),
     readInput: async () => input,
-    canAsk: false,
+    canAsk: answers !== undefined,
+    confirm: async (question: string) => answers?.(question) ?? false,
     isScreen,
     colours: isScreen,
     size: () => ({ columns: 80, rows: 24 }),
@@ -86,7 +92,8 @@ export const runProcess = (
   { until, signal, cwd }: { until?: RegExp; signal?: NodeJS.Signals; cwd?: string } = {},
 ): Promise<{ code: number | null; out: string; err: string }> =>
   new Promise((resolve) => {
-    const child = spawn(process.execPath, [program, ...args], { cwd });
+    // The hints of a command depend on what has started it. npm has started the tests.
+    const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...process.env, npm_execpath: undefined } });
     const said = { out: '', err: '' };
     child.stdout.on('data', (chunk) => {
       said.out += chunk;

@@ -58,6 +58,9 @@ describe('tasks at the command line', () => {
     const { exitCode, err } = await resolve('resubmit');
     assert.deepEqual([exitCode, err], [0, `Accepted. To follow the order: redress order watch ${blocked}\n`]);
     assert.equal((await system.redress(['order', 'watch', blocked])).exitCode, 0);
+    // The order has no open task any more, so its newest resolved one is shown.
+    assert.partialDeepStrictEqual(await task(), { orderId: blocked, state: 'resolved', verified: 'passed' });
+    assert.match((await system.redress(['task', 'claim', blocked])).err, /^redress: No open task begins with/);
     const { json } = await system.redress(['task', 'list', '--state', 'resolved', '--json']);
     assert.partialDeepStrictEqual(
       json.items.find(({ orderId }: { orderId: string }) => orderId === blocked),
@@ -76,6 +79,16 @@ describe('tasks at the command line', () => {
     );
     assert.equal((await task()).state, 'open');
     assert.equal((await resolve('skip', '--fields', '{"output":{},"effect":"done"}', '--yes')).exitCode, 0);
+  });
+
+  test('a hint names the next command as the person has typed this one: with npx if npm has started the program', async () => {
+    const claimed = async (environment: { readonly [name: string]: string }) =>
+      (await system.redress(['task', 'claim', 'nobody'], { environment })).err;
+    assert.equal(await claimed({}), 'redress: No open task begins with nobody. List the tasks: redress task list\n');
+    assert.equal(
+      await claimed({ npm_execpath: '/usr/lib/npm-cli.js' }),
+      'redress: No open task begins with nobody. List the tasks: npx redress task list\n',
+    );
   });
 
   test('F-154: a resolution that the order cannot follow is refused with its reasons, and the task stays open', async () => {

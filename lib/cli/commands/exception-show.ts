@@ -28,8 +28,8 @@ interface ExceptionView {
 /** Shows one exception. */
 export const exceptionShow: CliCommand<object> = {
   name: 'exception show',
-  summary: 'Show an exception of an order',
-  declare: (command) => command.argument('<id>', 'the id: order get and exception list show it'),
+  summary: 'Show an exception of an order; order get and exception list show its id',
+  declare: (command) => command.argument('<id>', 'the id, such as exc_fi3b…_1: order get shows that of an order in Error'),
 
   async run(cli, _, [id = '']) {
     const { body } = await (await cli.api('viewer')).call<ExceptionView>('GET', `/exceptions/${encodeURIComponent(id)}`);

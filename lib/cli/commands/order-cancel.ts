@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import type { CheckView } from '#cli/check-text';
 import type { CliCommand } from '#cli/command';
-import { giveInstruction } from '#cli/instruction';
+import { confirmed, giveInstruction } from '#cli/instruction';
 import { textOption } from '#cli/options';
 import { type OrderView, orderPath, resolveOrderId } from '#cli/orders';
 import { printable } from '#cli/text';
@@ -9,6 +10,7 @@ interface Options {
   reason: string;
   path?: string;
   dryRun?: true;
+  yes?: true;
 }
 
 /** Creates a command that cancels an order or gives it an instruction. */
@@ -25,15 +27,21 @@ const ending = (
       command
         .argument('<id>', 'order id, or its beginning')
         .requiredOption('--reason <text>', 'why; kept in the history of the order', textOption)
-        .option('--dry-run', 'show the check without changing anything'),
+        .option('--dry-run', 'show the check without changing anything')
+        .option('--yes', 'do not ask before what cannot be taken back'),
     ),
 
-  async run(cli, { reason, path: step, dryRun }, [id = '']) {
+  async run(cli, { path: step, ...options }, [id = '']) {
+    const { reason, dryRun, yes } = options;
     const instruction = { kind, ...(step === undefined ? {} : { path: step }) };
-    if (kind !== 'cancel' || dryRun) return giveInstruction(cli, id, instruction, { reason, ...(dryRun ? { dryRun } : {}) });
+    const confirming = 'people';
+    if (kind !== 'cancel' || dryRun) return giveInstruction(cli, id, instruction, { ...options, confirming });
     // A cancellation needs no ETag: it holds however far the order has come.
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
+    const checked = async () =>
+      (await api.call<CheckView>('POST', `${path}/instructions`, { body: { ...instruction, reason, dryRun: true } })).body;
+    if (!yes) await confirmed(cli, { kind, confirming, checked });
     const { body } = await api.call<OrderView>('POST', `${path}/cancel`, { body: { reason } });
     cli.print(body, () => '');
     cli.terminal.say(`Accepted. To follow the order: redress order watch ${printable(body.orderId)}`);

@@ -1,4 +1,5 @@
 import type { CliCommand } from '#cli/command';
+import { FailedError } from '#cli/errors';
 import { textOption } from '#cli/options';
 import { orderPath, resolveOrderId } from '#cli/orders';
 import { printable } from '#cli/text';
@@ -10,14 +11,20 @@ interface ErasedView {
   readonly deadLetters: number;
 }
 
-export const orderErase: CliCommand<{ reason: string }> = {
+export const orderErase: CliCommand<{ reason: string; yes?: true }> = {
   name: 'order erase',
   summary: 'Erase the secrets of a finished order forever',
   declare: (command) =>
-    command.argument('<id>', 'order id, or its beginning').requiredOption('--reason <text>', 'why; kept in the audit', textOption),
+    command
+      .argument('<id>', 'order id, or its beginning')
+      .requiredOption('--reason <text>', 'why; kept in the audit', textOption)
+      .option('--yes', 'do not ask before'),
 
-  async run(cli, { reason }, [id = '']) {
+  async run(cli, { reason, yes }, [id = '']) {
     const orderId = await resolveOrderId(await cli.api('operator'), id);
+    const asks = !yes && !cli.json && cli.terminal.canAsk;
+    if (asks && !(await cli.terminal.confirm(`Erase the secrets of ${printable(orderId)} forever?`)))
+      throw new FailedError('Nothing was erased.');
     const api = await cli.api('admin');
     const { body } = await api.call<ErasedView>('POST', `${orderPath(orderId)}/erase`, { body: { reason } });
     const { erasedAt, orders, deadLetters } = body;

@@ -28,6 +28,8 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
     submittedAt,
     updatedAt,
     fault,
+    exceptionId,
+    taskId,
     failureCount,
     remainingSeconds,
     endBy,
@@ -53,6 +55,8 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
           ],
         ]
       : []),
+    ...(exceptionId ? [['exception', exceptionId]] : []),
+    ...(taskId ? [['task', taskId]] : []),
   ];
   const lines = facts.map(([name = '', value = '']) => `${paint('dim', name.padEnd(10))}  ${printable(value)}\n`);
   // `--token` or REDRESS_TOKEN may sign in a client. The API shows a client only the name, the status and the result of a step.

@@ -47,7 +47,7 @@ const instructing = ({ kind, summary, sendsData, options = (command) => command,
     ),
   async run(cli, given, [id = '']) {
     const instruction: GivenInstruction = { kind, ...(await fields?.(given, cli.terminal)) };
-    return giveInstruction(cli, id, instruction, { ...given, isFinal: finalKinds.has(kind) });
+    return giveInstruction(cli, id, instruction, { ...given, confirming: finalKinds.has(kind) ? 'everybody' : undefined });
   },
 });
 

@@ -1,6 +1,5 @@
 import { readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { confirm } from '@clack/prompts';
 import type { Cli, CliCommand } from '#cli/command';
 import { FailedError, UnreachableError, UsageError } from '#cli/errors';
 import { createApi } from '#cli/http';
@@ -36,14 +35,9 @@ export const reset: CliCommand<{ yes?: true }> = {
 };
 
 /** Asks the person to confirm; rejects if they do not, or while a system is running. */
-async function ask({ dataFolder, url }: Cli, files: readonly string[]): Promise<void> {
+async function ask({ dataFolder, url, terminal }: Cli, files: readonly string[]): Promise<void> {
   if (await isRunning(url)) throw new FailedError(`A system is running at ${url}. Stop it first, or use --yes.`);
-  const sure = await confirm({
-    message: `Delete all orders in ${dataFolder} (${files.join(', ')})?`,
-    initialValue: false,
-    output: process.stderr,
-  });
-  if (sure !== true) throw new FailedError('Nothing was deleted.');
+  if (!(await terminal.confirm(`Delete all orders in ${dataFolder} (${files.join(', ')})?`))) throw new FailedError('Nothing was deleted.');
 }
 
 function filesIn(folder: string): readonly string[] {

@@ -29,6 +29,6 @@ export const taskResolve: CliCommand<Options> = {
     const { etag = '' } = await api.call<OrderView>('GET', orderPath(task.orderId));
     const bodyOf = (instruction: GivenInstruction) => ({ instruction });
     const target = { api, orderId: task.orderId, etag, path: `${path}/resolve`, bodyOf };
-    return carryOut(cli, target, { ...fields, kind }, { ...options, isFinal: finalKinds.has(kind) });
+    return carryOut(cli, target, { ...fields, kind }, { ...options, confirming: finalKinds.has(kind) ? 'everybody' : undefined });
   },
 };
