@@ -44,6 +44,22 @@ test('A3: a client whose filter finds nothing has 1,000 of its finished orders e
   }
 });
 
+test('A3: a page of orders at work looks at none of the finished ones, however many there are', async (context) => {
+  const { store, database } = openEmbedded(':memory:', { clock: manualClock() });
+  context.after(() => database.close());
+  const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
+  const isAtWork = (index: number): boolean => index < 2 || index === 700;
+  const states = listOf(1500, (index) => (isAtWork(index) ? ({ processState: 'Processing' } as const) : finished));
+  await Promise.all(states.map((state, index) => put(store, `o${index}`, state, { submittedAt: noon + index })));
+  const first = await store.list({ state: 'Processing' }, undefined, 2);
+  const second = await store.list({ state: 'Processing', client: 'shop', workflow: 'none' }, first.next, 2);
+  const third = await store.list({ state: 'Processing' }, first.next, 2);
+  assert.deepEqual(
+    [idsOf(first), idsOf(second), second.next, idsOf(third), third.next],
+    [['o700', 'o1'], [], undefined, ['o0'], undefined],
+  );
+});
+
 /** Returns the orders from whose heads this connection has extracted a value: those that a query examines. */
 function examinedOn(connection: DatabaseSync): Set<string> {
   const examined = new Set<string>();

@@ -11,6 +11,8 @@ const quietRate = 0.4;
 const skew = 100;
 /** Orders a second of the client with bad content. */
 const badRate = 3;
+/** A slow request takes nearly the whole time limit of a step. */
+const slowMs = 9_000;
 /** The longest wait for orders of quiet clients after their last submission. */
 const patienceMs = 600_000;
 
@@ -19,8 +21,8 @@ export interface NoisyWorld {
   /** Whether there is a noisy client, and whether the queues are fair. */
   readonly isNoisy: boolean;
   readonly isFair: boolean;
-  /** Whether one more client sends content on which the service always fails. Default: false. */
-  readonly hasBadContent?: boolean;
+  /** Content of one more client: the service always fails on it, or takes nine seconds for it. Default: there is no such client. */
+  readonly content?: 'bad' | 'slow';
   readonly loadMs: number;
 }
 
@@ -47,7 +49,7 @@ interface Order {
  * Ten quiet clients beside one that sends a hundred times as much as each of them, twice the service's capacity, or beside one whose
  * content the service cannot process.
  */
-export async function noisyClient({ seed, isNoisy, isFair, hasBadContent = false, loadMs }: NoisyWorld): Promise<NoisyResult> {
+export async function noisyClient({ seed, isNoisy, isFair, content, loadMs }: NoisyWorld): Promise<NoisyResult> {
   const orders = new Map<string, Order>();
   const early = new Map<string, number>();
   const written = ({ orderId, outcome }: StateHead): void => {
@@ -66,7 +68,7 @@ export async function noisyClient({ seed, isNoisy, isFair, hasBadContent = false
   });
   const submit = (client: string, idempotencyKey: string): void => {
     const submittedAt = deployment.now;
-    void deployment.anyHost.submit({ client, idempotencyKey, order: { isBad: client === 'bad' } }).then((answer) => {
+    void deployment.anyHost.submit({ client, idempotencyKey, order: { content: client === content ? content : 'good' } }).then((answer) => {
       if (answer.outcome !== 'accepted') return;
       const endedAt = early.get(answer.order.orderId);
       orders.set(answer.order.orderId, { client, submittedAt, ...(endedAt === undefined ? {} : { endedAt }) });
@@ -82,7 +84,7 @@ export async function noisyClient({ seed, isNoisy, isFair, hasBadContent = false
   };
   for (let client = 1; client <= quietClients; client++) arrive(`quiet-${client}`, quietRate);
   if (isNoisy) arrive('noisy', skew * quietRate);
-  if (hasBadContent) arrive('bad', badRate);
+  if (content) arrive(content, badRate);
   await deployment.runUntil(loadMs + 1000);
   const ofQuiet = [...orders.values()].filter(({ client }) => client.startsWith('quiet-'));
   await deployment.runUntil(loadMs + patienceMs, () => ofQuiet.every(({ endedAt }) => endedAt !== undefined));
@@ -107,21 +109,21 @@ const quantile = (values: readonly number[], part: number): number => {
 /** Twenty requests at once, of one second each on average: twenty orders a second. */
 function appOn({ chance, sleep }: Deployment): App {
   const Nothing = z.object({});
-  const Job = z.object({ isBad: z.boolean() });
+  const Job = z.object({ content: z.enum(['good', 'bad', 'slow']) });
   const lasting = (from: number, to: number) =>
     operation({
       input: Job,
       output: Nothing,
-      run: async ({ isBad }, { signal }) => {
-        await sleep(chance.between(from, to), signal);
-        if (isBad) throw new TransientFailure('HTTP 500');
+      run: async ({ content }, { signal }) => {
+        await sleep(content === 'slow' ? slowMs : chance.between(from, to), signal);
+        if (content === 'bad') throw new TransientFailure('HTTP 500');
         return {};
       },
     });
   const press = defineAgent('press', { print: lasting(500, 1500) });
   const mail = defineAgent('mail', { tell: lasting(20, 200) });
-  const job = defineWorkflow('job', { version: 1, order: Job }, ({ order: { isBad } }) =>
-    sequence(press.print({ isBad }).noUndo(), mail.tell({ isBad }).noUndo()),
+  const job = defineWorkflow('job', { version: 1, order: Job }, ({ order: { content } }) =>
+    sequence(press.print({ content }).noUndo(), mail.tell({ content }).noUndo()),
   );
   return defineApp({ workflows: [job], agents: [press, mail], channels: { press: { batchSize: 1 } } });
 }

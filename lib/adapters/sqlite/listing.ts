@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { UnreadableRecordError } from '#ports/errors';
-import { lookedMax, orderList, servedBy } from '#ports/list-filters';
+import { type ListFilters, lookedMax, orderList, servedBy } from '#ports/list-filters';
 import type { ListPosition, OrderFilter, OrderPage, Store } from '#ports/store';
 import type { Database, Statement } from './database.ts';
 import { headOf, orderOf } from './rows.ts';
@@ -13,6 +13,13 @@ interface Place extends ListPosition {
 /** Lists orders. SQLite blocks the only thread, so a page ends after `most` orders were looked at, in portions, whatever its filter says. */
 export function sqliteListing(database: Database, most = lookedMax): Pick<Store, 'list'> {
   const selectListed = database.prepare('SELECT o.record, s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.id = ?');
+  const countUnfinished = database.prepare(
+    'SELECT count(*) AS count FROM (SELECT 1 FROM states WHERE processState = ? AND finishedAt IS NULL LIMIT ?)',
+  );
+
+  /** Whether so few orders are in an unfinished state that a page can look at all of them. Nearly all orders of a file are finished. */
+  const areFew = ({ state }: OrderFilter): boolean =>
+    (state === 'Pending' || state === 'Processing') && (countUnfinished.get(state, most + 1) as { count: number }).count <= most;
 
   /** Returns one order, or nothing if it is damaged, so that a list shows the others. */
   function listed({ id, orderId }: Place): OrderPage['items'] {
@@ -28,7 +35,7 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
 
   /** Looks at the next orders of a page, at most `looks`. */
   function portion(filter: OrderFilter, { after, room, looks }: Rest): Portion {
-    const { statement, values } = placesFor(database, filter, after);
+    const { statement, values } = placesFor(database, areFew(filter) ? unfinishedList : orderList, { filter, after });
     const items: OrderPage['items'][number][] = [];
     let looked = 0;
     let next = after;
@@ -90,16 +97,27 @@ const sources = {
   byClient: { from: 'orders o INDEXED BY orders_by_client CROSS JOIN states s ON s.id = o.id', at: 'o.submittedAt' },
   byDay: { from: 'orders o INDEXED BY orders_by_time CROSS JOIN states s ON s.id = o.id', at: 'o.submittedAt' },
   inError: { from: 'states s INDEXED BY states_in_error CROSS JOIN orders o ON o.id = s.id', at: 's.errorListedAt' },
+  unfinished: { from: 'states s INDEXED BY states_unfinished CROSS JOIN orders o ON o.id = s.id', at: 'o.submittedAt' },
 } as const;
 
+type Index = keyof typeof sources;
+
+/** How a list reads the unfinished orders alone. */
+const unfinishedList: ListFilters<Index> = { ...orderList, indexes: [{ index: 'unfinished', serves: ['state'] }] };
+
 /** Returns the query for the places of a list, newest first, each with whether its order has what no index serves. */
-function placesFor(database: Database, filter: OrderFilter, after: ListPosition | undefined) {
-  const { index, checks } = servedBy(orderList, { ...filter });
+function placesFor(
+  database: Database,
+  list: ListFilters<Index>,
+  { filter, after }: Pick<Rest, 'after'> & { readonly filter: OrderFilter },
+) {
+  const { index, checks } = servedBy(list, { ...filter });
   const { from, at } = sources[index];
-  const { client = '', reference = '', submittedAfter = -1, submittedBefore = Number.MAX_SAFE_INTEGER } = filter;
+  const { state = '', client = '', reference = '', submittedAfter = -1, submittedBefore = Number.MAX_SAFE_INTEGER } = filter;
   const within: readonly Condition[] = [
     ...(index === 'byReference' || index === 'byClient' ? [['o.client = ?', client] as const] : []),
     ...(index === 'byReference' ? [['o.reference = ?', reference] as const] : []),
+    ...(index === 'unfinished' ? [['s.processState = ? AND s.finishedAt IS NULL', state] as const] : []),
     [`${at} > ?`, submittedAfter],
     [`${at} < ?`, submittedBefore],
     ...(after
