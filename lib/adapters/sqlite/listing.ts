@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { UnreadableRecordError } from '#ports/errors';
 import { type ListFilters, lookedMax, orderList, servedBy } from '#ports/list-filters';
 import type { ListPosition, OrderFilter, OrderPage, Store } from '#ports/store';
@@ -16,6 +16,8 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
   const countUnfinished = database.prepare(
     'SELECT count(*) AS count FROM (SELECT 1 FROM states WHERE processState = ? AND finishedAt IS NULL LIMIT ?)',
   );
+
+  const later = atHalfSpeed();
 
   /** Whether so few orders are in an unfinished state that a page can look at all of them. Nearly all orders of a file are finished. */
   const areFew = ({ state }: OrderFilter): boolean =>
@@ -54,9 +56,8 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
       const items: OrderPage['items'][number][] = [];
       let next = after;
       for (let left = most; left > 0; left -= looksAtOnce) {
-        // Other work has its turn: a client that reads list after list must not hold up the orders of others.
-        if (left < most) await turn();
-        const found = portion(filter, { after: next, room: limit - items.length, looks: Math.min(left, looksAtOnce) });
+        const rest = { after: next, room: limit - items.length, looks: Math.min(left, looksAtOnce) };
+        const found = left === most ? portion(filter, rest) : await later(() => portion(filter, rest));
         items.push(...found.items);
         if (found.ends === 'over') return { items };
         next = found.next;
@@ -69,6 +70,26 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
 
 /** Orders that are looked at before other work has its turn: a full page of a list that an index serves. */
 const looksAtOnce = 101;
+
+/**
+ * Runs calls one after the other, each followed by a pause that is as long as the call. So all long pages together use at most half of
+ * the thread: clients that read list after list must not hold up the orders of others.
+ */
+function atHalfSpeed() {
+  let free: Promise<unknown> = Promise.resolve();
+  return async <T>(call: () => T): Promise<T> => {
+    const before = free;
+    const { promise, resolve } = Promise.withResolvers<number>();
+    free = promise.then((ms) => sleep(ms));
+    await before;
+    const startedAt = performance.now();
+    try {
+      return call();
+    } finally {
+      resolve(performance.now() - startedAt);
+    }
+  };
+}
 
 interface Rest {
   readonly after: ListPosition | undefined;
