@@ -60,7 +60,19 @@ export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 't
 
 /** Reason for the next deadline. Only `step` and `claim` count as failures when they pass. */
 export interface DueFor {
-  readonly kind: 'unclaimed' | 'step' | 'claim' | 'request' | 'timer' | 'outbox' | 'unsent' | 'reminder' | 'suspended' | 'lock' | 'rule';
+  readonly kind:
+    | 'unclaimed'
+    | 'step'
+    | 'claim'
+    | 'request'
+    | 'timer'
+    | 'outbox'
+    | 'unsent'
+    | 'reminder'
+    | 'suspended'
+    | 'handler'
+    | 'lock'
+    | 'rule';
   readonly path?: string;
   readonly agent?: string;
   /** How often the same step or claim was late before; absent if never. */

@@ -32,6 +32,8 @@ export interface DeploymentOptions {
   readonly app: (deployment: Deployment) => App;
   readonly hosts: number;
   readonly supervisorPeriodMs: number;
+  /** Batches at work at the same time, for each queue of an agent. Default: as on one machine. */
+  readonly agentConcurrency?: number;
   readonly variables?: { readonly [name: string]: string };
   readonly publisher?: Publisher;
   /** Queues outside the model. */
@@ -106,6 +108,7 @@ export class Deployment {
     app: make,
     hosts,
     supervisorPeriodMs,
+    agentConcurrency,
     variables = {},
     publisher = nobody,
     queues = (timeline, chance) => new Queues(timeline, chance),
@@ -123,7 +126,12 @@ export class Deployment {
     const app = this.observed(make(this));
     this.history = new History({ definitions: loadDefinitions(app), responseQueue });
     this.judge = new Judge(this.history, this.settingOf(app, readConfig(variables)));
-    this.sources = new Map(topologyOf(app).flatMap(({ sources }) => sources.map((source) => [source.queue, source] as const)));
+    const functions = topologyOf(app).map(({ file, sources }) => ({ sources, places: file === 'agent' ? agentConcurrency : undefined }));
+    this.sources = new Map(
+      functions.flatMap(({ sources, places }) =>
+        sources.map((source) => [source.queue, { ...source, concurrency: places ?? source.concurrency }] as const),
+      ),
+    );
     const config = {
       DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '',
       LOG_LEVEL: 'off',

@@ -23,6 +23,8 @@ export interface NoisyWorld {
   readonly isFair: boolean;
   /** Content of one more client: the service always fails on it, or takes nine seconds for it. Default: there is no such client. */
   readonly content?: 'bad' | 'slow';
+  /** Requests that the service takes at the same time. Default: 20. */
+  readonly places?: number;
   readonly loadMs: number;
 }
 
@@ -49,7 +51,7 @@ interface Order {
  * Ten quiet clients beside one that sends a hundred times as much as each of them, twice the service's capacity, or beside one whose
  * content the service cannot process.
  */
-export async function noisyClient({ seed, isNoisy, isFair, content, loadMs }: NoisyWorld): Promise<NoisyResult> {
+export async function noisyClient({ seed, isNoisy, isFair, content, places, loadMs }: NoisyWorld): Promise<NoisyResult> {
   const orders = new Map<string, Order>();
   const early = new Map<string, number>();
   const written = ({ orderId, outcome }: StateHead): void => {
@@ -62,6 +64,7 @@ export async function noisyClient({ seed, isNoisy, isFair, content, loadMs }: No
     app: appOn,
     hosts: 2,
     supervisorPeriodMs: 5000,
+    ...(places === undefined ? {} : { agentConcurrency: places }),
     variables: { STEP_COMPLETE_WITHIN_SECONDS: '600' },
     queues: (timeline, chance, database) => (isFair ? new FairQueues(timeline, chance, database) : new Queues(timeline, chance)),
     onWritten: written,

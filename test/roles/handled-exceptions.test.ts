@@ -108,6 +108,20 @@ class Play {
     await this.answer(name, failed(type));
   }
 
+  /** Fails a step. The message that begins its handler is lost. */
+  async failsUnheard(name: string, type: string): Promise<readonly unknown[]> {
+    const request = this.open.get(name) ?? assert.fail(`${name} is not requested`);
+    await this.desk.answer(request, failed(type), { agent: 'shop' });
+    return this.desk.take('submissions');
+  }
+
+  /** Answers the last step of a handler. The message to the order is lost. */
+  async answersUnheard(name: string): Promise<void> {
+    const request = this.open.get(name) ?? assert.fail(`${name} is not requested`);
+    await this.desk.answer(request, ok({ lot: 7 }), { agent: 'helper' });
+    await this.desk.take('wake-ups');
+  }
+
   private async answer(name: string, result: ReturnType<typeof ok>): Promise<void> {
     const request = this.open.get(name);
     assert.ok(request, `${name} is not requested: ${this.lines.join(' | ')}`);
@@ -128,6 +142,13 @@ class Play {
     await timePasses(this.desk.clock, this.desk.system.scheduler.instruct(this.orderId, given, { id: `resubmit ${this.lines.length}` }));
     await this.requests();
   }
+}
+
+/** Lets ten minutes pass, after which a suspended order asks for its handler again. */
+async function waitForHandler(desk: Desk): Promise<void> {
+  await desk.clock.advance(601_000);
+  await timePasses(desk.clock, desk.supervisor.pass());
+  await desk.deliver('wake-ups');
 }
 
 const file = new URL('handled-exceptions.txt', import.meta.url);
@@ -258,6 +279,20 @@ describe('another order handles an exception', () => {
     await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt, handled: ended });
     await play.requests();
     assert.deepEqual([(await desk.state(orderId)).rev, play.lines.filter((line) => line.includes('handler')).length], [rev, 2]);
+  });
+
+  test('F-131: when the message that begins a handler is lost, or its answer, the order asks again', async (context) => {
+    const { desk, orderId, play } = await handled(context, { control: 'ready' });
+    const charge = await play.failsUnheard('order/charge', 'Broken');
+    assert.equal(charge.length, 1, 'the message that begins the handler');
+    await waitForHandler(desk);
+    await play.requests();
+    await play.answersUnheard('handler order/rescue');
+    assert.equal((await desk.state(orderId)).suspended, true);
+    await waitForHandler(desk);
+    await play.requests();
+    assert.deepEqual(play.lines.slice(-2), ['-> order/charge attempt 2', '== Processing']);
+    assert.equal(play.lines.filter((line) => line.startsWith('-> handler')).length, 1, 'one handler');
   });
 
   test('F-133: after a person has resumed the order, the end of its handler changes nothing more', async (context) => {

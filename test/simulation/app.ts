@@ -313,6 +313,11 @@ const voyage = defineWorkflow('voyage', { version: 1, order: Body }, ({ order })
     .on(Refused, ({ compensate }) => compensate()),
 );
 
+/** Handles the exception of another order, by rules alone: see `ruled.ts`. */
+const handling = defineWorkflow('handling', { version: 1, order: z.object({ orderId: z.string() }) }, ({ order }) =>
+  sequence(reserve(order.orderId), mail.tell({ what: order.orderId }).noUndo()).on(Refused, ({ compensate }) => compensate()),
+);
+
 /** Each text that begins with this is secret, in every message and record. */
 export const secretWord = 'a secret of ';
 /** The secret that the hotel returns for the booking with this key. */
@@ -356,6 +361,7 @@ const app = defineApp({
     keeping,
     bulky,
     voyage,
+    handling,
   ],
   agents: [stock, bank, carrier, hotel, mail, ledger],
 });

@@ -25,6 +25,7 @@ const least: { readonly [event: string]: number } = {
   RuleActed: 20,
   RuleWouldHave: 15,
   ExceptionHandled: 60,
+  HandlerEnded: 3,
   'steps with another input': 1,
   'worlds with the figures that are deployed': 60,
   'emitted message days late': 10,

@@ -39,6 +39,29 @@ const rules: readonly Draft[] = [
     withinSeconds: 60,
     action: tell,
   }),
+  // Operators remind each other of suspended orders at the end.
+  rule('hold', { event: { kind: 'order-age', afterSeconds: 40 }, action: { kind: 'suspend' }, timesPerOrder: 1 }),
+  rule('too-late', {
+    event: { kind: 'order-age', afterSeconds: 90 },
+    action: { kind: 'raise', type: 'AddressInvalid', message: 'too late' },
+    timesPerOrder: 1,
+  }),
+  rule('approve', {
+    event: { kind: 'order-age', afterSeconds: 15 },
+    object: { workflow: 'approval' },
+    action: { kind: 'signal', name: 'approved', payload: { by: 'a rule' } },
+  }),
+  rule('hand-over', {
+    event: { kind: 'exception', type: 'AddressInvalid' },
+    action: { kind: 'handle', workflow: 'handling', control: 'ready' },
+    priority: 3,
+  }),
+  rule('beside', { event: { kind: 'order-age', afterSeconds: 30 }, action: { kind: 'handle', workflow: 'handling', control: 'parallel' } }),
+  rule('tie', {
+    event: { kind: 'step-state', type: 'Compensating' },
+    object: { workflow: 'sale', step: 'process.tell' },
+    action: { kind: 'compensate-with', agent: 'mail', operation: 'tell', input: { what: 'sorry' } },
+  }),
   rule(`${dry}undo`, { event: { kind: 'step-state' }, action: { kind: 'compensate' }, mode: 'dry-run', priority: 9 }),
   rule(`${dry}stop`, { event: exception, action: { kind: 'suspend' }, mode: 'dry-run', priority: 9 }),
   rule(`${dry}ask`, { event: { kind: 'order-state' }, action: { kind: 'task' }, mode: 'dry-run' }),

@@ -14,6 +14,8 @@ export const outboxMs = 10_000;
 const outboxMaxMs = 60_000;
 /** With `onExhausted: 'wait'`: the default pause before a step above its failure limit is requested again. */
 export const longWaitMs = 3_600_000;
+/** Interval at which a suspended order asks again for the handler of its exception: a message between them may be lost. */
+const handlerMs = 600_000;
 /** Interval between reminders of an order in Error. */
 export const reminderMs = 3_600_000;
 
@@ -131,18 +133,23 @@ export interface Timetable {
   readonly program: Program;
   readonly state: State;
   readonly rulesAt?: number | undefined;
+  /** Whether the order is suspended until a handler has ended. */
+  readonly awaitsHandler?: boolean;
 }
 
 /** Returns the exact next deadline of an order; undefined if there is none. */
-export function nextDeadline({ program, state, rulesAt }: Timetable, record: StateRecord, now: number): Deadline | undefined {
+export function nextDeadline(
+  { program, state, rulesAt, awaitsHandler = false }: Timetable,
+  record: StateRecord,
+  now: number,
+): Deadline | undefined {
   // Deadlines stand still until the lock ends. Its end is due even for an order in Error or one that is suspended.
   if (hasLock(record) && record.processState !== 'Processed')
     return { at: record.heldUntil ?? now, for: { ...frozenDue(record), kind: 'lock' } };
   // A stopped order still sends its outbox.
-  if (isStopped(record))
-    return record.outbox.length === 0
-      ? undefined
-      : { at: now + outboxPauseMs(record.outbox, now), for: { ...frozenDue(record), kind: 'outbox' } };
+  if (isStopped(record) && record.outbox.length > 0)
+    return { at: now + outboxPauseMs(record.outbox, now), for: { ...frozenDue(record), kind: 'outbox' } };
+  if (isStopped(record)) return awaitsHandler ? { at: now + handlerMs, for: { ...frozenDue(record), kind: 'handler' } } : undefined;
   // A reset voids every request: until the order is claimed again, no step can be late.
   const active = outstanding(program, state);
   const waiting = record.processState === 'Processing' ? active : [];

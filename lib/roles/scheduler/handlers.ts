@@ -56,14 +56,32 @@ export function beginHandler(
   const decided = applyEvent(isAside ? draft : patchRecord(draft, { suspended: true }), { type: 'decided', rule, action: next });
   const noted = withHandlers(decided, [...(decided.instance.rules?.handlers ?? []), handler]);
   const fact = { type: 'HandlerStarted', exceptionId: exceptionIdOf(orderId, seq), handler: handler.orderId, workflow: name } as const;
-  const message = { v: 1, type: 'handle', orderId, seq };
-  const entry: OutboxEntry = {
-    id: `${announcedAs(draft.record)}/handler/${seq}`,
-    kind: 'status',
-    channel: queueNames.submissions,
-    message,
+  return addToOutbox(addFacts(noted, [fact]), [handleEntry(draft, seq)]);
+}
+
+/** Returns the message that begins a handler, or has it report again if it has ended. */
+const handleEntry = ({ record }: Draft, seq: number, again?: number): OutboxEntry => ({
+  id: `${announcedAs(record)}/handler/${seq}${again === undefined ? '' : `/${again}`}`,
+  kind: 'status',
+  channel: queueNames.submissions,
+  message: { v: 1, type: 'handle', orderId: record.orderId, seq },
+});
+
+/** Whether its order is suspended until this handler has ended. */
+export const isAwaited = ({ control }: RunningHandler): boolean => control !== 'parallel';
+
+/** Asks again for the handlers for which a suspended order has waited long: the message that began one, or its answer, may be lost. */
+export function askHandlersAgain(draft: Draft): Draft {
+  const { nextDueAt, nextDueFor } = draft.record;
+  if (nextDueFor?.kind !== 'handler' || nextDueAt === null || nextDueAt > draft.now) return draft;
+  const waited = (draft.instance.rules?.handlers ?? []).filter(isAwaited);
+  return {
+    ...addToOutbox(
+      draft,
+      waited.map(({ seq }) => handleEntry(draft, seq, draft.now)),
+    ),
+    changed: true,
   };
-  return addToOutbox(addFacts(noted, [fact]), [entry]);
 }
 
 /** A person has resumed the order: the handlers for which it waited change nothing in it any more. */
@@ -71,7 +89,7 @@ export const withoutHandlers = (draft: Draft): Draft =>
   draft.instance.rules?.handlers
     ? withHandlers(
         draft,
-        draft.instance.rules.handlers.filter(({ control }) => control === 'parallel'),
+        draft.instance.rules.handlers.filter((handler) => !isAwaited(handler)),
       )
     : draft;
 
@@ -134,7 +152,11 @@ function resumedAt(draft: Draft, handler: RunningHandler): Draft {
 }
 
 /** Returns the message of a handler that has ended to the order whose exception it handles; none for other orders. */
-export function handledReplyOf({ orderId, outcome, fault }: StateRecord, { handles }: OrderRecord, now: number): readonly OutboxEntry[] {
+export function handledReplyOf(
+  { orderId, outcome, fault }: Pick<StateRecord, 'orderId' | 'outcome' | 'fault'>,
+  { handles }: OrderRecord,
+  now: number,
+): readonly OutboxEntry[] {
   if (!handles || outcome === null) return [];
   const message = fault ? `${fault.type}: ${fault.message}` : `it ended as ${outcome}.`;
   return [

@@ -6,6 +6,7 @@ import { claim } from './claiming.ts';
 import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.ts';
 import { addFacts, applyEvent, failureCountOf, newDraft, sendStatus } from './draft.ts';
 import { askAboutTimes, askAboutWrite } from './event-manager.ts';
+import { askHandlersAgain, isAwaited } from './handlers.ts';
 import type { Instance } from './instance.ts';
 import { monitor } from './monitor.ts';
 import { afterStandstill } from './order-lock.ts';
@@ -23,7 +24,7 @@ export function transition(
   now: number,
   settings: Settings,
 ): PlannedWrite | NeedsPage | undefined {
-  const upToDate = ruleUndos(blockLikeRecord(takeNotes(afterStandstill(newDraft(loaded, now, settings)))));
+  const upToDate = ruleUndos(blockLikeRecord(takeNotes(afterStandstill(askHandlersAgain(newDraft(loaded, now, settings))))));
   const applied = askAboutTimes(incoming.reduce(applyMessage, upToDate));
   const draft = noteRuleTimes(askAboutWrite(monitor(wake(requestOverdue(applied)))));
   if (draft.needs !== undefined) return { needs: draft.needs };
@@ -51,7 +52,9 @@ export function withNotes(loaded: Loaded, now: number, settings: Settings): Pick
 
 /** Sets the deadline and the worklist entry of a record. The outbox must be complete, because sending it may be what is due. */
 export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {
-  const deadline = nextDeadline({ program, state: instance.state, rulesAt: instance.rules?.wakeAt }, record, now);
+  const { state, rules } = instance;
+  const awaitsHandler = rules?.handlers?.some(isAwaited) ?? false;
+  const deadline = nextDeadline({ program, state, rulesAt: rules?.wakeAt, awaitsHandler }, record, now);
   const dueFor = deadline?.for ?? (isStopped(record) ? frozenDue(record) : null);
   return { ...record, nextDueAt: deadline?.at ?? null, nextDueFor: dueFor, ...worklistEntry(record, deadline) };
 }

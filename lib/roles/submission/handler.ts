@@ -10,8 +10,9 @@ import type { Store } from '#ports/store';
 import { validatorOf } from '#ports/util/validation';
 import { exceptionIdOf } from '#roles/exceptions/ids';
 import { exceptionOf } from '#roles/exceptions/read';
-import { handledMessage } from '#roles/scheduler/handlers';
+import { handledMessage, handledReplyOf } from '#roles/scheduler/handlers';
 import { decodeInstance, type RunningHandler } from '#roles/scheduler/instance';
+import { entriesAsSent } from '#roles/scheduler/outbox';
 import { outputsIn } from '#roles/scheduler/rule-values';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 import { wholeJournal } from '#roles/scheduler/step-report';
@@ -36,7 +37,8 @@ interface Handled {
 }
 
 /**
- * Begins the order that handles an exception of another one. A repetition changes nothing, because the id follows from the exception. If
+ * Begins the order that handles an exception of another one. A repetition begins no second one, because the id follows from the exception;
+ * a handler that has ended says so again. If
  * it cannot begin, the other order hears that its handler did not complete.
  */
 export async function beginHandlerOrder(orderId: string, seq: number, ports: HandlerPorts): Promise<void> {
@@ -58,11 +60,20 @@ export async function beginHandlerOrder(orderId: string, seq: number, ports: Han
   const refused = refusedStart({ handler, order: parent.order }, body, ports);
   if (refused !== undefined) return notBegun({ handler, order: parent.order }, refused, ports);
   try {
-    await scheduler.create(handlerOrder({ handler, order: parent.order }, body, ports), { claim: true, ...config });
+    const begun = handlerOrder({ handler, order: parent.order }, body, ports);
+    const created = await scheduler.create(begun, { claim: true, ...config });
+    if (created.outcome === 'exists') await reportAgain(created.order, ports);
   } catch (error) {
     if (!(error instanceof StateTooLargeError)) throw error;
     await notBegun({ handler, order: parent.order }, error.message, ports);
   }
+}
+
+/** Sends the answer of a handler that has ended, because the first one may be lost. */
+async function reportAgain(handler: OrderRecord, { store, queues, clock }: HandlerPorts): Promise<void> {
+  const state = await store.head(handler.orderId);
+  const replies = state ? handledReplyOf(state, handler, clock.now()) : [];
+  if (replies.length > 0) await queues.send(entriesAsSent(replies).messages);
 }
 
 const versionOf = ({ handler: { workflow } }: Handled, { definitions }: HandlerPorts): number | undefined =>

@@ -40,7 +40,7 @@ export function judgeDue(head: StateHead | undefined, now: number, clockToleranc
   if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt);
   if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now)
     return { kind: 'move', next: withDeadline(head, head.heldUntil, 'another host holds the lease', now) };
-  if (head.suspended && head.nextDueFor.kind !== 'outbox') return leave;
+  if (head.suspended && head.nextDueFor.kind !== 'outbox' && head.nextDueFor.kind !== 'handler') return leave;
 
   const isCounted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
   if (!isCounted) return { kind: 'wake', deadline: `${head.nextDueFor.kind}@${head.nextDueAt}` };

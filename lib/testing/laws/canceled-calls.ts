@@ -2,6 +2,7 @@ import { idempotencyKeyOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import { childIdOf } from '#roles/submission/submission';
 import type { History } from '#testing/world/history';
+import { isSuspendedByRule } from './handled-exceptions.ts';
 import { type Law, on, type Setting } from './law.ts';
 
 /** Limit after a cancellation without faults: the called order gets it at once, and waits only for its running steps. */
@@ -61,6 +62,8 @@ const isExempt = (orderId: string, history: History): boolean => {
   return damagedAt !== undefined || takesTime || wasSuspended(orderId, history);
 };
 
-/** Whether an operator has suspended the order. It may stay suspended for any time. */
-const wasSuspended = (orderId: string, history: History): boolean =>
-  history.orders.get(orderId)?.journal.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'suspend') ?? false;
+/** Whether an operator or a rule has suspended the order. It may stay suspended for any time. */
+function wasSuspended(orderId: string, history: History): boolean {
+  const { journal = [] } = history.orders.get(orderId) ?? {};
+  return isSuspendedByRule(journal) || journal.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'suspend');
+}

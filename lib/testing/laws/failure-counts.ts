@@ -56,18 +56,23 @@ function takeCounts(record: StateRecord, program: Program, tally: Map<string, nu
   for (const note of record.notes.filter(isExpiry)) countExpiry(note, program, state, tally);
 }
 
-/** Compares the counts in the state. A step that began again, or that an operator or a rule decided on, counts from zero. */
+/**
+ * Compares the counts in the state. A step that began again, or that an operator or a rule decided on, counts from zero. A step that waits
+ * for a handler keeps its count if it is at work.
+ */
 function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Program, tally: Map<string, number>): string | undefined {
   const isDecided = newFacts.some(
     (fact) =>
       fact.type === 'InstanceRebuilt' ||
       (fact.type === 'InstructionGiven' && !keepsCounts.has(fact.kind)) ||
-      (fact.type === 'ExceptionHandled' && fact.handling.by === 'rule' && !isLeftToPerson(newFacts)),
+      (fact.type === 'ExceptionHandled' && fact.handling.by === 'rule' && !isLeftToPerson(newFacts) && !isHandedOver(newFacts)),
   );
   const closed = newFacts.flatMap((fact) => (fact.type === 'ActivityClosed' || fact.type === 'RunFailed' ? [fact.path] : []));
   const steps = new Map(workingSteps(program, instance.state).map((step) => [step.path, step.activity.late ?? 0]));
   for (const path of tally.keys())
     if (isDecided || !steps.has(path) || closed.some((each) => path === each || path.startsWith(`${each}/`))) tally.delete(path);
+  // A step that has failed is requested anew after its handler. One that is at work goes on, with its count.
+  if (isHandedOver(newFacts)) for (const [path, late] of steps) if (late === 0) tally.delete(path);
   for (const [path, late] of steps)
     if (late !== (tally.get(path) ?? 0))
       return `order ${orderId} has ${late} expiries of ${path} in its state, expected ${tally.get(path) ?? 0}`;
@@ -80,6 +85,8 @@ function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Pr
 /** Whether a rule has only said that a person must decide. */
 const isLeftToPerson = (facts: Tracked['newFacts']): boolean =>
   facts.some((fact) => fact.type === 'RuleActed' && fact.action.kind === 'raise' && fact.action.toPerson);
+
+const isHandedOver = (facts: Tracked['newFacts']): boolean => facts.some(({ type }) => type === 'HandlerStarted');
 
 /** Instructions that leave the counts unchanged. */
 const keepsCounts: ReadonlySet<string> = new Set(['suspend', 'resume']);

@@ -1,13 +1,15 @@
 import type { JournalEntry } from '#roles/scheduler/instance';
+import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting } from './law.ts';
 
 /**
  * An exception is handled at most once, so that control comes back once (S29). A rule in dry-run changes nothing: it never acts, and the
- * history says once for each order what it would have done (S30).
+ * history says once for each order what it would have done (S30). An order hears of the end of its handler (S29).
  */
 export function handledExceptions({ isDryRule }: Pick<Setting, 'isDryRule'>): Law {
   /** What may happen once, by order. A restore takes orders back to an earlier time. */
   const seen = new Map<string, Set<string>>();
+  const endedAt = new Map<string, number>();
   return {
     name: 'handled exceptions',
     after: on(['written', 'restored'], (observation, history) => {
@@ -15,7 +17,9 @@ export function handledExceptions({ isDryRule }: Pick<Setting, 'isDryRule'>): La
         seen.clear();
         return undefined;
       }
-      const order = history.orders.get(observation.after.orderId);
+      const { after } = observation;
+      if (after.processState === 'Processed') endedAt.set(after.orderId, endedAt.get(after.orderId) ?? after.updatedAt);
+      const order = history.orders.get(after.orderId);
       if (!order || order.damagedAt !== undefined) return undefined;
       const known = seen.get(order.orderId) ?? new Set();
       seen.set(order.orderId, known);
@@ -25,9 +29,22 @@ export function handledExceptions({ isDryRule }: Pick<Setting, 'isDryRule'>): La
         if (once !== undefined && known.has(once)) return `order ${order.orderId}: ${once} a second time`;
         if (once !== undefined) known.add(once);
       }
-      return undefined;
+      return forgottenHandler(order, endedAt);
     }),
   };
+}
+
+/** A handler that ended this long ago has been heard of, whatever happened to its message. */
+const heardOfWithinMs = 1_800_000;
+
+/** Returns the handler for which an order was still suspended long after its end, when a person resumed it. */
+function forgottenHandler({ orderId, before, state, newFacts }: Tracked, endedAt: ReadonlyMap<string, number>): string | undefined {
+  if (!before || !newFacts.some((fact) => fact.type === 'InstructionGiven')) return undefined;
+  const waited = (before.rules?.handlers ?? []).filter(({ control }) => control !== 'parallel');
+  const forgotten = waited.find(
+    (handler) => state.updatedAt - (endedAt.get(handler.orderId) ?? Number.POSITIVE_INFINITY) > heardOfWithinMs,
+  );
+  return forgotten && `order ${orderId} never heard that its handler ${forgotten.orderId} had ended`;
 }
 
 function onceIn(fact: JournalEntry): string | undefined {
@@ -44,3 +61,7 @@ function onceIn(fact: JournalEntry): string | undefined {
       return undefined;
   }
 }
+
+/** Whether one of these facts suspends the order: a rule says so, or a handler begins. */
+export const isSuspendedByRule = (facts: readonly JournalEntry[]): boolean =>
+  facts.some((fact) => fact.type === 'HandlerStarted' || (fact.type === 'RuleActed' && fact.action.kind === 'suspend'));

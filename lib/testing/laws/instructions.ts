@@ -3,6 +3,7 @@ import type { StateRecord } from '#ports/records';
 import type { JournalEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
+import { isSuspendedByRule } from './handled-exceptions.ts';
 import { type Law, on, type Setting } from './law.ts';
 
 type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
@@ -57,9 +58,13 @@ function notFeasible({ kind }: Given, { processState, suspended }: StateRecord, 
 /** Returns how the state after the write differs from the meaning of the instruction. */
 function wrongEffect({ kind }: Given, { state, before, instance, newFacts }: Tracked): string | undefined {
   const isBlocked = newFacts.some(({ type }) => type === 'OrderBlocked');
+  // A rule may suspend an order in the write in which a person resumes it.
+  if (state.suspended && isSuspendedByRule(newFacts)) return undefined;
   if (state.suspended !== (kind === 'suspend')) return `left the order ${state.suspended ? '' : 'not '}suspended`;
   if (kind === 'suspend') return undefined;
-  if (state.processState === 'Error' && !isBlocked && kind !== 'resume') return 'left the order in Error';
+  // A rule may have suspended an order in Error, which may have no owner yet. Resumed, it waits for a person again.
+  if (state.processState === 'Error' && kind === 'resume') return undefined;
+  if (state.processState === 'Error' && !isBlocked) return 'left the order in Error';
   if (state.processState !== 'Processed' && (state.lockedBy === null || (state.fault !== null && !isBlocked)))
     return `left the order ${state.lockedBy === null ? 'without an owner' : 'with its fault'}`;
   const ending = state.outcome ?? instance.state.ending?.outcome;

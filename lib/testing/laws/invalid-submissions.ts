@@ -40,8 +40,8 @@ export function invalidSubmissions({ client, responseQueue }: Pick<Setting, 'cli
     }
     if (observation.type === 'dead-lettered') deadLetters.add(observation.message.body);
     if (observation.type !== 'sent') return undefined;
-    if (observation.queue === queueNames.submissions && !posted.has(observation.body))
-      posted.set(observation.body, validSubmission(observation.body));
+    const isSubmission = observation.queue === queueNames.submissions && !isHandle(observation.body);
+    if (isSubmission && !posted.has(observation.body)) posted.set(observation.body, validSubmission(observation.body));
     return observation.queue.startsWith('redress-response-') ? checkRefusal(observation.queue, observation.body, history) : undefined;
   };
   const checkRefusal = (queue: string, body: string, history: History): string | undefined => {
@@ -78,6 +78,9 @@ export function invalidSubmissions({ client, responseQueue }: Pick<Setting, 'cli
       }),
   };
 }
+
+/** Whether a message begins the handler of an exception. */
+const isHandle = (body: string): boolean => body.startsWith('{"v":1,"type":"handle"');
 
 /** Whether each problem has a pointer and a sentence, and one is the expected problem. */
 const names = (problems: readonly SubmissionProblem[], expected: string): boolean =>

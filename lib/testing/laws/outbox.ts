@@ -13,6 +13,8 @@ const atOnceMs = 10_000;
 /** An entry leaves the outbox only after it was sent, and without faults it is sent at once (S26). */
 export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince, responseQueue }: Setting): Law {
   const sent = new Set<string>();
+  // The last two take messages from an order to its handler and back.
+  const channels = new Set([responseQueue, queueNames.callReplies, queueNames.submissions, queueNames.wakeUps]);
   /** Time at which each announcement entered an outbox, if faults had ended before. */
   const waiting = new Map<string, number>();
   // A process that stood still when faults ended may do so a while longer.
@@ -32,8 +34,7 @@ export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince, respons
         waiting.delete(observation.announcement.id);
         return now() - since > atOnceMs ? `announcement ${observation.announcement.id} was sent only after ${now() - since} ms` : undefined;
       }
-      if (observation.type === 'sent' && (observation.queue === responseQueue || observation.queue === queueNames.callReplies))
-        sent.add(observation.body);
+      if (observation.type === 'sent' && channels.has(observation.queue)) sent.add(observation.body);
       if (observation.type !== 'written' || !observation.before) return undefined;
       const { before, after } = observation;
       const previous = new Set(before.outbox.map(({ id }) => id));

@@ -3,6 +3,7 @@ import { isObject } from '#core/data/json';
 import type { StepState } from '#core/data/step-state';
 import { nodeAt } from '#core/definition/program';
 import type { StateRecord } from '#ports/records';
+import { isAwaited } from '#roles/scheduler/handlers';
 import type { Tracked } from '#testing/world/history';
 import { type Law, on, type Setting, writerOf } from './law.ts';
 
@@ -20,7 +21,10 @@ export const records = ({ mayWait }: Pick<Setting, 'mayWait'>): Law => ({
     const wrong =
       order &&
       (wrongInLock(after) ??
-        wrongInDue(after, mayWait && waitsWithoutLimit(order)) ??
+        wrongInDue(after, {
+          mayBeDueForNothing: mayWait && waitsWithoutLimit(order),
+          awaitsHandler: order.instance.rules?.handlers?.some(isAwaited) ?? false,
+        }) ??
         wrongInNotes(after) ??
         wrongInIds(after) ??
         (isWhole ? wrongInWhole(order, before) : undefined));
@@ -28,9 +32,9 @@ export const records = ({ mayWait }: Pick<Setting, 'mayWait'>): Law => ({
   }),
 });
 
-/** Ids of messages that cause writes: wake-ups, replies by request id, heartbeats with their time, instructions and calls by id. */
+/** Ids of messages that cause writes: wake-ups, replies by request id, heartbeats with their time, handlers that ended, instructions and calls by id. */
 const messageId =
-  /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|[a-z]+-\d+(\/(\d+|again))?)$/;
+  /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|handled@\d+|[a-z]+-\d+(\/(\d+|again))?)$/;
 
 function wrongInLock({ processState, suspended, lockedBy, outcome, fault }: StateRecord): string | undefined {
   if (processState === 'Processed' && suspended) return 'finished and suspended';
@@ -52,15 +56,13 @@ function waitsWithoutLimit({ program, instance }: Tracked): boolean {
 
 function wrongInDue(
   { processState, suspended, nextDueAt, nextDueFor, worklist, worklistAt, outbox }: StateRecord,
-  mayBeDueForNothing: boolean,
+  { mayBeDueForNothing, awaitsHandler }: { readonly mayBeDueForNothing: boolean; readonly awaitsHandler: boolean },
 ): string | undefined {
   if (suspended && processState !== 'Error') {
-    const hasOutbox = outbox.length > 0;
-    if (
-      nextDueFor?.kind !== (hasOutbox ? 'outbox' : 'suspended') ||
-      (nextDueAt !== null) !== hasOutbox ||
-      (worklist !== null) !== hasOutbox
-    )
+    // A suspended order asks for a handler again that has not answered.
+    const kind = outbox.length > 0 ? 'outbox' : awaitsHandler ? 'handler' : 'suspended';
+    const isDue = kind !== 'suspended';
+    if (nextDueFor?.kind !== kind || (nextDueAt !== null) !== isDue || (worklist !== null) !== isDue)
       return `suspended, but due for ${JSON.stringify(nextDueFor)} at ${nextDueAt} in the worklist ${worklist}`;
     return undefined;
   }

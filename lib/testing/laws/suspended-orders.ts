@@ -1,6 +1,7 @@
 import type { StepState } from '#core/data/step-state';
 import type { StateRecord } from '#ports/records';
 import type { Tracked } from '#testing/world/history';
+import { isSuspendedByRule } from './handled-exceptions.ts';
 import { type Law, on } from './law.ts';
 
 /** Facts that an order records only while it runs. */
@@ -32,7 +33,8 @@ export function suspendedOrders(): Law {
       if (!before || !order) return undefined;
       const wrong = before.suspended && after.suspended ? wrongWhileSuspended(before, after, order) : undefined;
       const stopped = since.get(after.orderId);
-      if (!before.suspended && after.suspended) since.set(after.orderId, { at: after.updatedAt, times: deadlinesIn(order) });
+      if (after.suspended && (!before.suspended || isSuspendedByRule(order.newFacts)))
+        since.set(after.orderId, { at: after.updatedAt, times: deadlinesIn(order) });
       if (after.suspended) return wrong && `order ${after.orderId} is suspended, but ${wrong}`;
       since.delete(after.orderId);
       const isResumed = order.newFacts.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'resume');
@@ -47,6 +49,8 @@ export function suspendedOrders(): Law {
 }
 
 function wrongWhileSuspended(before: StateRecord, after: StateRecord, { newFacts }: Tracked): string | undefined {
+  // A person has resumed or canceled the order, and a rule has suspended it in the same write.
+  if (isSuspendedByRule(newFacts)) return undefined;
   const fact = newFacts.find(({ type }) => progress.has(type));
   if (fact) return `its journal records ${fact.type}`;
   const note = after.notes.slice(before.notes.length).find(({ type }) => counted.has(type));
