@@ -147,7 +147,7 @@ describe('orders at the command line', () => {
     for (const kind of ['cancel', 'compensate', 'terminate']) {
       const { exitCode, err } = await system.redress(ends(kind), { answers });
       assert.deepEqual([exitCode, asked.at(-1), await state()], [1, `${kind} cannot be taken back. Go on?`, 'Error']);
-      assert.match(err, /At most \d+ requests, for \$[\d.]+[^]*Nothing was changed\.\n$/);
+      assert.match(err, /At most \d+ requests, for \$[\d.]+[\s\S]*Nothing was changed\.\n$/);
     }
     assert.equal((await system.redress(ends('cancel', '--yes'), { answers })).exitCode, 0);
     assert.deepEqual([asked.length, (await system.redress(['order', 'watch', orderId])).exitCode], [3, 1]);
