@@ -17,6 +17,10 @@ export interface Cli {
   readonly dataFolder: string;
   /** The URL of the system. */
   readonly url: string;
+  /** The token of `--token` or REDRESS_TOKEN. */
+  readonly givenToken: string | undefined;
+  /** Returns a hint with the names of commands as the person types them. */
+  typed(hint: string): string;
   /** Writes the command's result: the data as JSON with `--json`, else the text. */
   print(data: unknown, text: () => string): void;
   /** Returns the HTTP API with a token of that role: the given token, or one signed with the data folder's key. */

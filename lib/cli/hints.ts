@@ -1,17 +1,15 @@
 import type { CliCommand } from './command.ts';
-import type { Terminal } from './terminal.ts';
 
 /**
- * Returns a terminal whose messages name commands as the person has typed this one: `npx redress` if npm has started the program, which is
- * then in no search path.
+ * Returns the function that names commands in a message as the person has typed this one: `npx redress` if npm has started the program,
+ * which is then in no search path.
  */
-export function withTypedHints(
-  terminal: Terminal,
+export function typedHints(
   commands: readonly Pick<CliCommand, 'name'>[],
   environment: { readonly [name: string]: string | undefined },
-): Terminal {
-  if (!environment['npm_execpath']) return terminal;
+): (message: string) => string {
+  if (!environment['npm_execpath']) return (message) => message;
   const first = [...new Set(commands.map(({ name }) => name.split(' ')[0]))].join('|');
   const hints = new RegExp(`(?<!npx )\\bredress (?=(?:${first})\\b)`, 'g');
-  return { ...terminal, say: (line) => terminal.say(line.replaceAll(hints, 'npx redress ')) };
+  return (message) => message.replaceAll(hints, 'npx redress ');
 }

@@ -6,6 +6,8 @@ export interface Answer<T> {
   readonly etag: string | undefined;
   /** Whether this is the stored response to an earlier call with the same idempotency key. */
   readonly replayed: boolean;
+  /** When the answer was made: milliseconds since 1970. */
+  readonly date: number | undefined;
   readonly body: T;
 }
 
@@ -53,7 +55,8 @@ export function createApi({
       if (!response.ok && response.status !== 304) throw refusal(response, text);
       const etag = response.headers.get('etag') ?? undefined;
       const replayed = response.headers.get('idempotent-replayed') === 'true';
-      return { status: response.status, etag, replayed, body: jsonIn(text) as T };
+      const date = Date.parse(response.headers.get('date') ?? '') || undefined;
+      return { status: response.status, etag, replayed, date, body: jsonIn(text) as T };
     },
   };
 }

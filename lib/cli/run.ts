@@ -6,7 +6,7 @@ import { createSigning } from './access.ts';
 import type { Cli, CliCommand } from './command.ts';
 import { withData, withTable } from './data.ts';
 import { UsageError } from './errors.ts';
-import { withTypedHints } from './hints.ts';
+import { typedHints } from './hints.ts';
 import { createApi } from './http.ts';
 import { programOf } from './program.ts';
 import { report } from './report.ts';
@@ -28,10 +28,11 @@ interface CommonOptions {
 
 /** Runs one command line and resolves with its exit code: 0 done, 1 refused, 2 wrong use, 3 cannot reach the system. */
 export async function runCli(args: readonly string[], { environment, terminal: given }: Surroundings): Promise<number> {
-  const terminal = withTypedHints(given, commands, environment);
+  const typed = typedHints(commands, environment);
+  const terminal = { ...given, say: (line: string) => given.say(typed(line)) };
   let exitCode = 0;
   const program = programOf(commands, terminal, async (command, options, operands) => {
-    exitCode = (await command.run(cliOf(settingsOf(command, options), environment, terminal), options, operands)) ?? 0;
+    exitCode = (await command.run(cliOf(settingsOf(command, options), { environment, terminal, typed }), options, operands)) ?? 0;
   });
   try {
     await program.parseAsync(helpForm(args), { from: 'user' });
@@ -52,23 +53,24 @@ const helpForm = ([first, ...rest]: readonly string[]): readonly string[] =>
 
 function cliOf(
   { json = false, data, url: givenUrl, token: givenToken }: CommonOptions,
-  environment: Surroundings['environment'],
-  terminal: Terminal,
+  { environment, terminal, typed }: Surroundings & Pick<Cli, 'typed'>,
 ): Cli {
   const config = readConfig(environment);
   const dataFolder = data ?? config.dataFolder;
   const url = givenUrl ?? (environment['REDRESS_URL'] || `http://127.0.0.1:${config.port}`);
   if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw new UsageError(`Expected a URL such as http://127.0.0.1:3000, got ${url}.`);
+  const given = givenToken ?? (environment['REDRESS_TOKEN'] || undefined);
   return {
     terminal,
     json,
     config,
     dataFolder,
     url,
+    givenToken: given,
+    typed,
     paint: painter(terminal.colours),
     print: (value, text) => terminal.write(json ? `${JSON.stringify(value)}\n` : text()),
     async api(role, client) {
-      const given = givenToken ?? (environment['REDRESS_TOKEN'] || undefined);
       if (given !== undefined) return createApi({ url, token: async () => given });
       // Another host must not get a token with which it could call this machine.
       if (!isLoopback(new URL(url).hostname))

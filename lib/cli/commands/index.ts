@@ -10,10 +10,12 @@ import { channelList } from './channel-list.ts';
 import { channelClose, channelOpen } from './channel-open-close.ts';
 import { clientList } from './client-list.ts';
 import { clientPut } from './client-put.ts';
+import { completionOf } from './completion.ts';
 import { deadLetterList } from './dead-letter-list.ts';
 import { deadLetterShow } from './dead-letter-show.ts';
 import { deadLetterDiscard, deadLetterResubmit } from './dead-letter-treat.ts';
 import { demo } from './demo.ts';
+import { doctor } from './doctor.ts';
 import { exceptionGroup } from './exception-group.ts';
 import { exceptionGroups } from './exception-groups.ts';
 import { exceptionList } from './exception-list.ts';
@@ -129,6 +131,8 @@ export const commands: readonly CliCommand[] = [
   clientList,
   audit,
   auditVerify,
+  doctor,
+  completionOf(() => commands),
   supervise,
   restore,
   reset,

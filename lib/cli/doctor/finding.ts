@@ -1,0 +1,23 @@
+import type { Cli } from '#cli/command';
+
+/** `skipped`: it cannot be examined from here, or another finding is the reason. */
+export type FindingState = 'ok' | 'warning' | 'failed' | 'skipped';
+
+/** What one check has found. */
+export interface Finding {
+  /** What was examined: `node`, `channel payment`. */
+  readonly what: string;
+  readonly state: FindingState;
+  /** A sentence, or a value. */
+  readonly detail: string;
+  /** What to do about it. */
+  readonly remedy?: string;
+}
+
+/** Examines one thing. A check changes nothing. */
+export type Examine = (cli: Cli) => Promise<readonly Finding[]> | readonly Finding[];
+
+export const ok = (what: string, detail: string): Finding => ({ what, state: 'ok', detail });
+export const skipped = (what: string, detail: string): Finding => ({ what, state: 'skipped', detail });
+export const warning = (what: string, detail: string, remedy: string): Finding => ({ what, state: 'warning', detail, remedy });
+export const failed = (what: string, detail: string, remedy: string): Finding => ({ what, state: 'failed', detail, remedy });
