@@ -38,9 +38,10 @@ export function dynamoDbTallies({ table, withRetries }: StoreContext): Tallies {
     tallies: (collection, from) =>
       withRetries(() =>
         collect(
+          // DynamoDB refuses an empty text in a condition on a key.
           query(table, {
-            KeyConditionExpression: 'pk = :pk AND sk >= :from',
-            ExpressionAttributeValues: { ':pk': collection, ':from': from },
+            KeyConditionExpression: `pk = :pk${from === '' ? '' : ' AND sk >= :from'}`,
+            ExpressionAttributeValues: { ':pk': collection, ...(from === '' ? {} : { ':from': from }) },
           }),
           tallyOf,
         ),
