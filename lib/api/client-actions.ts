@@ -4,10 +4,12 @@ import type { Json } from '#core/data/json';
 import { callKey } from '#roles/operator/idempotency';
 import type { Decision } from '#roles/operator/instruction';
 import { answerTo, carryOutDecision } from './instructions.ts';
+import { withLastDecision } from './last-decision.ts';
 import { visibleOrder } from './orders.ts';
 import { badParameter, conflict, isRefusal, type Refusal, refuse } from './problem.ts';
 import type { Answer, Call } from './route.ts';
 import type { CancelBody, KeyHeaders } from './schemas/instructions.ts';
+import { isOperator } from './views.ts';
 
 type CallFromOutside<Body = unknown> = Call<unknown, z.output<typeof KeyHeaders>, Body>;
 
@@ -28,6 +30,12 @@ export async function signalOrder(call: CallFromOutside): Promise<Answer | Refus
   return decide(call, signal, signal);
 }
 
+/** Refuses a decision that the order does not allow any more. An operator also reads who decided before. */
+async function tooLate({ api, caller, id }: CallFromOutside, refusals: readonly { readonly detail: string }[]): Promise<Refusal> {
+  const refused = conflict(refusals.map(({ detail }) => detail));
+  return isOperator(caller) ? withLastDecision(refused, id, api.store) : refused;
+}
+
 /** Carries out a decision. `asked` is the call's content: another content under the same idempotency key is refused. */
 async function decide(call: CallFromOutside, decision: Decision, asked: Json): Promise<Answer | Refusal> {
   const { caller, requestId, headers } = call;
@@ -37,7 +45,7 @@ async function decide(call: CallFromOutside, decision: Decision, asked: Json): P
   if (isRefusal(decided)) return decided.problem === 'infeasible' ? conflict(decided.errors?.map(({ detail }) => detail)) : decided;
   switch (decided.outcome) {
     case 'infeasible':
-      return conflict(decided.refusals.map(({ detail }) => detail));
+      return tooLate(call, decided.refusals);
     case 'invalid':
       return refuse('invalid', { errors: decided.problems });
     case 'key-reused':

@@ -11,6 +11,7 @@ import { callKey } from '#roles/operator/idempotency';
 import type { Instruct, Instructed } from '#roles/operator/instruct';
 import type { Given, Instruction } from '#roles/operator/instruction';
 import { audited } from './audited.ts';
+import { withLastDecision } from './last-decision.ts';
 import { lockedFor } from './locks.ts';
 import { etagOf } from './orders.ts';
 import { plannedUndo } from './plan.ts';
@@ -37,7 +38,7 @@ export async function instructOrder(call: InstructionCall, around: Around = {}):
     case 'not-found':
       return refuse('not-found');
     case 'stale':
-      return refuse('stale', { headers: { etag: etagOf(instructed.rev) } });
+      return withLastDecision(refuse('stale', { headers: { etag: etagOf(instructed.rev) } }), id, api.store);
     case 'infeasible':
       return infeasible(instructed.refusals);
     case 'invalid':

@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { StateHead } from '#ports/records';
 import type { Examination } from '#roles/operator/rebuilding';
 import { audited } from './audited.ts';
+import { withLastDecision } from './last-decision.ts';
 import { orRefusal } from './locks.ts';
 import { etagOf } from './orders.ts';
 import { conflict, type Refusal, refuse } from './problem.ts';
@@ -34,9 +35,7 @@ function rebuildOrder(call: Call<unknown, unknown, z.output<typeof RebuildBody>>
           'The order is finished, and a finished order does not change. With dryRun, the answer compares it with its journal.',
         ]);
       case 'healthy':
-        return conflict([
-          'The state of the order can be read, and it is what the journal tells: there is nothing to rebuild. An order in Error goes on with resubmit. With dryRun, the answer gives the figures.',
-        ]);
+        return withLastDecision(conflict([nothingToRebuild]), id, api.store);
       case 'infeasible':
         return refuse('infeasible', { errors: [{ pointer: '', code: 'unreadable', detail: `${rebuilt.found.difference} ${remedy}` }] });
       case 'examined':
@@ -49,6 +48,8 @@ function rebuildOrder(call: Call<unknown, unknown, z.output<typeof RebuildBody>>
   });
 }
 
+const nothingToRebuild =
+  'The state of the order can be read, and it is what the journal tells: there is nothing to rebuild. An order in Error goes on with resubmit. With dryRun, the answer gives the figures.';
 const remedy = 'Undo the order with compensate, or end it with terminate.';
 
 const answer = (orderId: string, { head, isReadable, lines, pages, difference }: Examination, rebuilt: boolean): Answer =>
