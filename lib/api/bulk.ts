@@ -4,14 +4,14 @@ import { lists } from '#ports/lists';
 import { timeText } from '#ports/messages';
 import type { BulkAction } from '#roles/bulk/bulk';
 import { ordersMax, runIn } from '#roles/bulk/documents';
-import { valueProblems } from '#roles/bulk/fill';
 import { meansTooMany } from '#roles/bulk/freeze';
 import { itemsOf } from '#roles/bulk/items';
-import { type BulkFilter, type BulkInstruction, type BulkItem, type BulkRun, figuresOf } from '#roles/bulk/run';
+import { type BulkFilter, type BulkItem, type BulkRun, figuresOf } from '#roles/bulk/run';
 import { preparedEntry } from './audited.ts';
+import { bulkInstruction } from './bulk-instruction.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
-import { conflict, type Refusal, refuse } from './problem.ts';
+import { conflict, isRefusal, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { BulkActBody, BulkBody, BulkHeaders, BulkItemQuery, BulkQuery } from './schemas/bulk.ts';
 import type { KeyHeaders } from './schemas/instructions.ts';
@@ -24,11 +24,11 @@ const countedMs = 5_000;
 /** Creates a bulk run, which prepares itself. */
 export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
   const { api, caller, headers, body, requestId } = call;
-  const { instruction: given, reason, ratePerSecond, canary, stopAfterFailures, start = false, sameForAll = false } = body;
+  const { reason, ratePerSecond, canary, stopAfterFailures, start = false } = body;
   const filter = filterOf(body);
-  const instruction = given as unknown as BulkInstruction;
-  const errors = valueProblems(instruction, !sameForAll && filter.ids?.length !== 1);
-  if (errors.length > 0) return refuse('invalid', { errors });
+  const chosen = await bulkInstruction(call, filter.ids?.length !== 1);
+  if (isRefusal(chosen)) return chosen;
+  const { instruction, solution } = chosen;
   const until = api.clock.now() + countedMs;
   const ports = { store: api.store, now: api.clock.now() };
   if (await meansTooMany(filter, ports, () => api.clock.now() >= until)) return refuse('invalid', { errors: [tooMany] });
@@ -38,6 +38,7 @@ export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
     {
       filter,
       instruction,
+      ...(solution ? { solution } : {}),
       by: caller.subject,
       reason,
       ratePerSecond,
@@ -54,6 +55,7 @@ export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
         stopAfterFailures: run.stopAfterFailures,
         start,
         filter: shown(filter),
+        ...(solution ? { solutionId: solution.id } : {}),
       };
       const entry = preparedEntry(call, { kind: 'bulk', target: run.id, action: run.kind, reason, before: null, after });
       stored = entry.stored;
@@ -151,7 +153,8 @@ export const stopBulkRun = actOn('stop');
 
 async function wholeView(api: Pick<Call['api'], 'bulk' | 'sinceFrozen'>, run: BulkRun) {
   const asked = await api.bulk.asked(run.id);
-  return { ...runView(run), filter: shown(asked.filter), sinceFrozen: await api.sinceFrozen(run, asked) };
+  const solution = asked.solution ? { solutionId: asked.solution.id } : {};
+  return { ...runView(run), filter: shown(asked.filter), ...solution, sinceFrozen: await api.sinceFrozen(run, asked) };
 }
 
 function runView(run: BulkRun) {

@@ -14,7 +14,7 @@ import { conflict, isRefusal, type Refusal, refuse } from './problem.ts';
 import type { Answer, Call } from './route.ts';
 import { InstructionBody, type InstructionHeaders } from './schemas/instructions.ts';
 import type { ResolveBody } from './schemas/tasks.ts';
-import { draftProblems, tooManySolutions } from './solutions.ts';
+import { draftProblems, noSuchSolution, tooManySolutions } from './solutions.ts';
 
 type Resolving = Call<unknown, z.output<typeof InstructionHeaders>, z.output<typeof ResolveBody>>;
 
@@ -74,12 +74,6 @@ async function chosenBy({ api, body }: Resolving, { orderId, seq }: TaskRecord):
     }),
   };
 }
-
-export const noSuchSolution = (id: string) => ({
-  pointer: '/solutionId',
-  code: 'no-such-solution',
-  detail: `There is no solution "${id}". GET /solutions lists them.`,
-});
 
 interface Kept {
   readonly around: Around;

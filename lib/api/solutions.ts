@@ -111,6 +111,12 @@ function conditionRefusal(ifMatch: string | undefined, before: Solution | undefi
 
 const stale = (current: Solution | undefined): Refusal => refuse('stale', current ? { headers: { etag: etagOf(current.version) } } : {});
 
+export const noSuchSolution = (id: string): ProblemError => ({
+  pointer: '/solutionId',
+  code: 'no-such-solution',
+  detail: `There is no solution "${id}". GET /solutions lists them.`,
+});
+
 export const tooManySolutions = conflict([
   `There are ${solutionLimits.solutionsMax} solutions, which is the limit. Delete one that nobody needs any more.`,
 ]);

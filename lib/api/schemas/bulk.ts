@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { bulkStates, outcomes } from '#roles/bulk/run';
 import { cursor, keyPattern, limit, optionalOneOf, processState, reason, time } from './common.ts';
 import { InstructionAlone } from './instructions.ts';
+import { Values, withInstructionOrSolution } from './solutions.ts';
 
 const keyHelp = 'expected an Idempotency-Key of 1 to 255 printable ASCII characters: the same key again leads to the same bulk run';
 const text = z.string().min(1).max(1024).exactOptional();
@@ -13,28 +14,32 @@ const idsMax = 5_000;
 
 export const BulkHeaders = z.object({ 'idempotency-key': z.string({ error: keyHelp }).regex(keyPattern, keyHelp) });
 
-export const BulkBody = z.strictObject({
-  filter: z
-    .strictObject({
-      state: processState.exactOptional(),
-      workflow: text,
-      fingerprint: text.describe('of the open exception'),
-      fault: text.describe('the last part of the fault type: CardDeclined'),
-      submittedAfter: moment,
-      submittedBefore: moment,
-      ids: z.array(z.string().min(1).max(128)).min(1).max(idsMax).exactOptional(),
-    })
-    .refine((filter) => Object.keys(filter).length > 0, 'Expected at least one field: an empty filter would mean every order.'),
-  instruction: InstructionAlone.describe(
-    'as for one order; a value may be {"$cel": "…"} over order, exception, outputs and variables of each order',
-  ),
-  reason,
-  ratePerSecond: z.int().min(1).max(100),
-  canary: z.int().min(1).max(100_000).exactOptional().describe('pause after so many orders, until somebody resumes the run'),
-  stopAfterFailures: z.int().min(1).max(100_000).exactOptional().describe('stop when so many orders have failed after the instruction'),
-  start: z.boolean().exactOptional().describe('true: start as soon as it is prepared'),
-  sameForAll: z.boolean().exactOptional().describe('true: each order may get the same literal value'),
-});
+export const BulkBody = withInstructionOrSolution(
+  z.strictObject({
+    filter: z
+      .strictObject({
+        state: processState.exactOptional(),
+        workflow: text,
+        fingerprint: text.describe('of the open exception'),
+        fault: text.describe('the last part of the fault type: CardDeclined'),
+        submittedAfter: moment,
+        submittedBefore: moment,
+        ids: z.array(z.string().min(1).max(128)).min(1).max(idsMax).exactOptional(),
+      })
+      .refine((filter) => Object.keys(filter).length > 0, 'Expected at least one field: an empty filter would mean every order.'),
+    instruction: InstructionAlone.describe(
+      'as for one order; a value may be {"$cel": "…"} over order, exception, outputs and variables of each order',
+    ).exactOptional(),
+    solutionId: z.string().min(1).max(64).exactOptional().describe('a solution in place of an instruction'),
+    parameters: Values.exactOptional().describe('the values for the places of the solution, by name; each may be {"$cel": "…"}'),
+    reason,
+    ratePerSecond: z.int().min(1).max(100),
+    canary: z.int().min(1).max(100_000).exactOptional().describe('pause after so many orders, until somebody resumes the run'),
+    stopAfterFailures: z.int().min(1).max(100_000).exactOptional().describe('stop when so many orders have failed after the instruction'),
+    start: z.boolean().exactOptional().describe('true: start as soon as it is prepared'),
+    sameForAll: z.boolean().exactOptional().describe('true: each order may get the same literal value'),
+  }),
+);
 
 export const BulkActBody = z.strictObject({ reason });
 
@@ -83,6 +88,7 @@ export const ListedBulkRun = z.strictObject(shape);
 export const BulkRun = z.strictObject({
   ...shape,
   filter: z.unknown().describe('as it was given; of ids, only their number'),
+  solutionId: z.string().optional(),
   sinceFrozen: count.describe('orders that match by now and are not in the set: counted once a minute at most, up to 1,000'),
 });
 

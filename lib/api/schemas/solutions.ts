@@ -10,6 +10,23 @@ export const AppliesWhen = z
   .min(1)
   .max(solutionLimits.conditionCharactersMax)
   .describe('CEL over exception and order: the solution is suggested where it is true');
+/** A call takes an instruction, or a solution with its values. */
+export const withInstructionOrSolution = <T extends z.ZodType<Chosen>>(body: T) =>
+  body
+    .refine(({ instruction, solutionId }) => (instruction === undefined) !== (solutionId === undefined), {
+      error: 'expected exactly one of instruction, solutionId',
+    })
+    .refine(({ parameters, solutionId }) => parameters === undefined || solutionId !== undefined, {
+      path: ['parameters'],
+      error: 'parameters go with a solutionId',
+    });
+
+interface Chosen {
+  readonly instruction?: unknown;
+  readonly solutionId?: string;
+  readonly parameters?: { readonly [name: string]: unknown };
+}
+
 export const Values = z.record(z.string().min(1).max(64), anyJson);
 
 const fields = {

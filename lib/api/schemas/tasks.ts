@@ -3,7 +3,7 @@ import { faultClasses } from '#core/data/fault';
 import { taskKinds, taskLimits, taskStates, verdicts } from '#ports/tasks';
 import { anyJson, cursor, dryRun, limit, optionalOneOf, reason, time, timeOrNull } from './common.ts';
 import { InstructionAlone } from './instructions.ts';
-import { AppliesWhen, SolutionName, Suggestion, Values } from './solutions.ts';
+import { AppliesWhen, SolutionName, Suggestion, Values, withInstructionOrSolution } from './solutions.ts';
 
 const text = z.string().min(1).max(1024).exactOptional();
 const nameText = `expected 1 to ${taskLimits.nameCharactersMax} characters, not only spaces`;
@@ -30,8 +30,8 @@ export const CommentBody = z.strictObject({
   text: z.string().min(1).max(taskLimits.commentCharactersMax).regex(/\S/, 'Expected a text.'),
 });
 
-export const ResolveBody = z
-  .strictObject({
+export const ResolveBody = withInstructionOrSolution(
+  z.strictObject({
     instruction: InstructionAlone.describe('as in POST /orders/{id}/instructions, without its reason').exactOptional(),
     solutionId: z.string().min(1).max(64).exactOptional().describe('a solution in place of an instruction'),
     parameters: Values.exactOptional().describe('the values for the places of the solution, by name'),
@@ -41,18 +41,11 @@ export const ResolveBody = z
       .exactOptional()
       .describe('keeps the instruction as a solution, with a parameter in place of each value of this order'),
     dryRun,
-  })
-  .refine(({ instruction, solutionId }) => (instruction === undefined) !== (solutionId === undefined), {
-    error: 'expected exactly one of instruction, solutionId',
-  })
-  .refine(({ parameters, solutionId }) => parameters === undefined || solutionId !== undefined, {
-    path: ['parameters'],
-    error: 'parameters go with a solutionId',
-  })
-  .refine(({ saveAs, solutionId }) => saveAs === undefined || solutionId === undefined, {
-    path: ['saveAs'],
-    error: 'saveAs goes with an instruction: this solution is kept already',
-  });
+  }),
+).refine(({ saveAs, solutionId }) => saveAs === undefined || solutionId === undefined, {
+  path: ['saveAs'],
+  error: 'saveAs goes with an instruction: this solution is kept already',
+});
 
 const task = {
   id: z.string(),

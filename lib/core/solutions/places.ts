@@ -6,6 +6,8 @@ export interface Place {
   readonly name: string;
   /** The fields and positions on the way to its text. */
   readonly path: readonly (string | number)[];
+  /** Whether it is the whole text, so that any value may take its place. */
+  readonly isAlone: boolean;
 }
 
 const place = /\{\{\s*([A-Za-z][A-Za-z0-9_]{0,63})\s*\}\}/g;
@@ -13,7 +15,7 @@ const alone = /^\{\{\s*([A-Za-z][A-Za-z0-9_]{0,63})\s*\}\}$/;
 
 /** Yields the places of a value, in their order. */
 export function* placesIn(value: Json, path: Place['path'] = []): Generator<Place> {
-  if (typeof value === 'string') for (const [, name = ''] of value.matchAll(place)) yield { name, path };
+  if (typeof value === 'string') for (const [, name = ''] of value.matchAll(place)) yield { name, path, isAlone: alone.test(value) };
   else if (Array.isArray(value)) for (const [index, entry] of value.entries()) yield* placesIn(entry, [...path, index]);
   else if (isObject(value)) for (const [key, entry] of Object.entries(value)) yield* placesIn(entry as Json, [...path, key]);
 }
@@ -37,6 +39,14 @@ export function filledPlaces(value: Json, values: SolutionValues): Json {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, filledPlaces(entry as Json, values)]));
 }
+
+/** Whether a value is an expression, which is computed for each order. */
+export const isComputed = (value: Json | undefined): boolean => isObject(value) && Object.hasOwn(value, '$cel');
+
+/** Returns the parameters whose value is an expression although a place of theirs is within a text, which takes no expression. */
+export const computedWithinText = (value: Json, values: SolutionValues): readonly string[] => [
+  ...new Set([...placesIn(value)].flatMap(({ name, isAlone }) => (!isAlone && isComputed(values[name]) ? [name] : []))),
+];
 
 function filledText(text: string, values: SolutionValues): Json {
   const only = alone.exec(text)?.[1];

@@ -1,7 +1,7 @@
 import type { Template } from '#core/definition/definition';
 import type { RuleProblem } from '#core/rules/check-expressions';
 import { type Rule, type RuleAction, ruleLimits } from '#core/rules/rule';
-import { filledPlaces } from './places.ts';
+import { computedWithinText, filledPlaces } from './places.ts';
 import type { Solution, SolutionInstruction, SolutionValues } from './solution.ts';
 
 /** What the exceptions of one fingerprint have in common. */
@@ -34,6 +34,9 @@ export function ruleOf(solution: Solution, values: SolutionValues, alike: readon
         detail: `A rule asks nobody for "${name}". Give a value, or an expression over each order: {"$cel": "…"}.`,
       })),
     };
+  const [within] = computedWithinText(solution.instruction, values);
+  if (within !== undefined)
+    return problem(`/parameters/${within}`, 'not-computed', 'Its place is within a text, which takes no expression.');
   const step = common(alike.filter(({ fingerprint }) => solution.fingerprints.includes(fingerprint)).map((each) => each.step ?? undefined));
   const action = actionOf(filledPlaces(solution.instruction, values), step);
   if (!action.ok) return action;

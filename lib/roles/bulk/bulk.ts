@@ -88,7 +88,8 @@ export function createBulk({ store, publisher, clock, telemetry }: Ports): Bulk 
 
     async create(draft, beside) {
       const run = newRun(draft, clock.now());
-      const asked = askedDocument(run, { filter: draft.filter, instruction: draft.instruction });
+      const { filter, instruction, solution } = draft;
+      const asked = askedDocument(run, { filter, instruction, ...(solution ? { solution } : {}) });
       const write = await store.putDocument(runDocument(run, 1), 0, [asked, ...beside(run)]);
       if (write.outcome === 'refused') {
         const existing = write.current ? runIn(write.current) : await documents.run(run.id);
@@ -152,10 +153,14 @@ function nextOf(run: BulkRun, action: BulkAction): Partial<BulkRun> | string {
 /** Whether a run has applied its canary, although a person or a brake has paused it then. */
 const isCanaryOver = ({ canary, counts, ahead }: BulkRun): boolean => canary !== null && counts.applied + ahead.applied >= canary;
 
-function newRun({ by, key, filter, instruction, ...draft }: BulkDraft, createdAt: number): BulkRun {
+function newRun({ by, key, filter, instruction, solution, ...draft }: BulkDraft, createdAt: number): BulkRun {
   const { reason, ratePerSecond, canary = null, stopAfterFailures = null, starts } = draft;
   const settings = { reason, ratePerSecond, canary, stopAfterFailures, starts };
-  const asked = hash('sha256', JSON.stringify([filter, instruction, settings] as unknown as Json), 'base64url');
+  const asked = hash(
+    'sha256',
+    JSON.stringify([filter, instruction, settings, ...(solution ? [solution] : [])] as unknown as Json),
+    'base64url',
+  );
   return {
     id: `blk_${hash('sha256', JSON.stringify([by, key]), 'hex').slice(0, 26)}`,
     state: 'preparing',

@@ -2,6 +2,8 @@ import type { Json, JsonObject } from '#core/data/json';
 import type { Template } from '#core/definition/definition';
 import { expressionsIn, scopeOf } from '#core/definition/program';
 import { fillRule, parseRuleExpression, type RuleScope } from '#core/rules/language';
+import { placesIn } from '#core/solutions/places';
+import type { Solution, SolutionValues } from '#core/solutions/solution';
 import type { Definitions } from '#ports/definitions';
 import { timeText } from '#ports/messages';
 import { subjectOf } from '#ports/records';
@@ -24,18 +26,26 @@ interface ValueProblem {
 }
 
 /** Returns the problems of the expressions of an instruction, and of literal values, which are the same for every order. */
-export function valueProblems(instruction: BulkInstruction, isForMany: boolean): readonly ValueProblem[] {
+export function valueProblems(instruction: BulkInstruction, isForMany: boolean, pointer = '/instruction'): readonly ValueProblem[] {
   return valueFields.flatMap((field): readonly ValueProblem[] => {
     const value = instruction[field];
     if (value === undefined) return [];
     const found = [...expressionsIn(value as Template)];
-    const at = `/instruction/${field}`;
+    const at = `${pointer}/${field}`;
     if (found.length === 0 && isForMany) return [{ pointer: at, code: 'same-for-all', detail: sameForAll(field) }];
     return found.flatMap(({ text, pointer }) => {
       const parsed = parseRuleExpression(text);
       return parsed.ok ? [] : [{ pointer: `${at}${pointer}`, code: 'invalid-expression', detail: parsed.message }];
     });
   });
+}
+
+/** Returns the problems of literal values for the parameters of a solution that is applied to many orders. */
+export function literalValues({ instruction }: Solution, values: SolutionValues): readonly ValueProblem[] {
+  const places = [...placesIn(instruction)].filter(({ path }) => valueFields.some((field) => field === path[0]));
+  return [...new Set(places.map(({ name }) => name))].flatMap((name) =>
+    hasExpressions(values[name]) ? [] : [{ pointer: `/parameters/${name}`, code: 'same-for-all', detail: sameForAll(name) }],
+  );
 }
 
 const sameForAll = (field: string): string =>

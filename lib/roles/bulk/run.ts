@@ -1,5 +1,6 @@
 import type { JsonObject } from '#core/data/json';
 import { isJudged } from '#core/exceptions/verdict';
+import type { UsedSolution } from '#core/solutions/solution';
 
 export const bulkStates = ['preparing', 'ready', 'running', 'paused', 'stopped', 'done'] as const;
 export type BulkState = (typeof bulkStates)[number];
@@ -25,6 +26,8 @@ export type BulkInstruction = JsonObject & { readonly kind: string };
 export interface BulkAsked {
   readonly filter: BulkFilter;
   readonly instruction: BulkInstruction;
+  /** The solution that gives the instruction. Each order counts as a use of it. */
+  readonly solution?: UsedSolution;
 }
 
 /** The outcome of an order of the set. An order without an outcome is `left`. */

@@ -91,6 +91,7 @@ async function tryOnce(run: BulkRun, asked: BulkAsked, order: OrderOfSet, ports:
       id: `bulk/${run.id}`,
       caller: run.by,
       ifMatch: now.head.rev,
+      ...(asked.solution ? { solution: asked.solution } : {}),
       beside: () => [outcomeDocument(run, applied)],
     });
     if (instructed.outcome === 'done') return applied;

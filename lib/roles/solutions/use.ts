@@ -1,5 +1,5 @@
 import type { JsonObject } from '#core/data/json';
-import { filledPlaces, placesIn } from '#core/solutions/places';
+import { computedWithinText, filledPlaces, isComputed, placesIn } from '#core/solutions/places';
 import type { Solution, SolutionInstruction, SolutionValues } from '#core/solutions/solution';
 import { validatorOf } from '#ports/util/validation';
 import { bodyProblems, pointerOf, type SubmissionProblem } from '#roles/submission/submission';
@@ -7,9 +7,6 @@ import { bodyProblems, pointerOf, type SubmissionProblem } from '#roles/submissi
 type Filled =
   | { readonly ok: true; readonly instruction: SolutionInstruction }
   | { readonly ok: false; readonly problems: readonly SubmissionProblem[] };
-
-/** Whether a value is to be computed for each order, so that its schema cannot be asked yet. */
-const isComputed = (value: unknown): boolean => typeof value === 'object' && value !== null && Object.hasOwn(value, '$cel');
 
 /**
  * Returns the instruction of a solution with its places filled in. Each parameter needs a value that fits its schema, so that no order gets
@@ -19,6 +16,7 @@ export function filledSolution({ id, instruction, parameters }: Solution, values
   const names = new Set(parameters.map(({ name }) => name));
   const unknown = Object.keys(values).filter((name) => !names.has(name));
   const problems = [
+    ...computedWithinText(instruction, values).map((name) => ({ pointer: `${pointer}/${name}`, ...withinText })),
     ...unknown.map((name) => ({
       pointer: `${pointer}${pointerOf([name])}`,
       code: 'unknown-parameter',
@@ -30,11 +28,17 @@ export function filledSolution({ id, instruction, parameters }: Solution, values
       if (!Object.hasOwn(values, name))
         return [{ pointer: at, code: 'required', detail: `The solution ${id} needs a value for "${name}".` }];
       const value = values[name] ?? null;
+      // The schema of the operation is asked once the value is computed.
       return isComputed(value) ? [] : bodyProblems(validatorOf(schema), value, at);
     }),
   ];
   return problems.length > 0 ? { ok: false, problems } : { ok: true, instruction: filledPlaces(instruction, values) };
 }
+
+const withinText = {
+  code: 'not-computed',
+  detail: 'Its place is within a text, which takes no expression. Write the expression into the instruction.',
+};
 
 /** Returns the pointer to the parameter that has filled a place of the instruction, or else the same pointer. */
 export function parameterPointer(instruction: SolutionInstruction, pointer: string): string {

@@ -83,10 +83,11 @@ describe('the places of an instruction', () => {
 
   test('are found with the way to each', () => {
     assert.deepEqual(
-      [...placesIn({ a: ['x', '{{b}}-{{c}}'] })],
+      [...placesIn({ a: ['x', '{{b}}-{{c}}'], e: '{{d}}' })],
       [
-        { name: 'b', path: ['a', 1] },
-        { name: 'c', path: ['a', 1] },
+        { name: 'b', path: ['a', 1], isAlone: false },
+        { name: 'c', path: ['a', 1], isAlone: false },
+        { name: 'd', path: ['e'], isAlone: true },
       ],
     );
   });
