@@ -2,6 +2,7 @@ import type { Cli } from './command.ts';
 import { FailedError, UsageError } from './errors.ts';
 import type { Api } from './http.ts';
 import { listed, resolveOrderId } from './orders.ts';
+import { type SuggestionView, suggestionText } from './solutions.ts';
 import { type Paint, printable, table } from './text.ts';
 
 /** A task in the API's response, with the fields that the command line reads. */
@@ -30,7 +31,10 @@ export interface TaskView {
     readonly at: string;
     readonly reason: string | null;
     readonly instruction?: { readonly kind: string };
+    readonly solutionId?: string;
   };
+  /** Only of a single task. */
+  readonly suggestions?: readonly SuggestionView[];
 }
 
 export const taskPath = (id: string): string => `/tasks/${encodeURIComponent(id)}`;
@@ -72,6 +76,7 @@ export function taskText(task: TaskView): string {
     candidates = [],
     comments,
     resolution,
+    suggestions = [],
   } = task;
   const lines = [
     `${aboutTask(task)}${fault ? `: ${fault.message}` : ''}`,
@@ -83,6 +88,7 @@ export function taskText(task: TaskView): string {
     ...(question?.schema ? [`  answer        ${JSON.stringify(question.schema)}`] : []),
     ...(text === undefined ? [] : [`  a rule says   ${text}`]),
     ...candidates.map(({ name, why }) => `  rule          ${name} (${why})`),
+    ...suggestions.map((each) => `  solution      ${suggestionText(each)}`),
     ...comments.map(({ by, at, text: said }) => `  comment       ${by} at ${at}: ${said}`),
     ...(resolution ? [`  resolved      ${resolvedText(resolution)}`] : []),
     ...(task.previousTaskId === undefined ? [] : [`  came after    ${task.previousTaskId}`]),
@@ -91,8 +97,8 @@ export function taskText(task: TaskView): string {
   return `${lines.map((line) => printable(line)).join('\n')}\n`;
 }
 
-const resolvedText = ({ by, at, reason, instruction }: NonNullable<TaskView['resolution']>): string =>
-  `by ${by} at ${at}${instruction ? ` with ${instruction.kind}` : ''}${reason === null ? '' : `: ${reason}`}`;
+const resolvedText = ({ by, at, reason, instruction, solutionId }: NonNullable<TaskView['resolution']>): string =>
+  `by ${by} at ${at}${instruction ? ` with ${instruction.kind}` : ''}${solutionId === undefined ? '' : ` (solution ${solutionId})`}${reason === null ? '' : `: ${reason}`}`;
 
 /**
  * Resolves a task's id, that of its order, or the beginning of either, to the full id of one task. `alsoResolved`: an order without an open

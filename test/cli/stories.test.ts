@@ -14,10 +14,13 @@ const Nothing = z.object({});
 /** Deeds outside of the system, which a transcript names in lines that begin with `$ #`. */
 interface World {
   readonly unpacked: PromiseWithResolvers<void>;
+  /** Submits an order whose card the bank declines. */
+  readonly orderBlocked: () => Promise<void>;
 }
 
-const deeds: { readonly [line: string]: (world: World) => void } = {
+const deeds: { readonly [line: string]: (world: World) => void | Promise<void> } = {
   '$ # The parcel is unpacked.': ({ unpacked }) => unpacked.resolve(),
+  '$ # The bank declines the card of another order.': ({ orderBlocked }) => orderBlocked(),
 };
 
 const Item = z.object({ item: z.string() });
@@ -25,7 +28,7 @@ const order = z.object({ item: z.string(), card: z.string() });
 const step = () => operation({ input: Item, output: Nothing, run: () => ({}) });
 
 /** A shop whose bank declines the card `old`, and whose parcels take long to unpack. */
-function shopIn(world: World) {
+function shopIn(world: Pick<World, 'unpacked'>) {
   const unpack = operation({ input: Item, output: Nothing, run: () => world.unpacked.promise.then(() => ({})) });
   const stock = defineAgent('stock', { reserve: step(), giveBack: step(), pack: step(), unpack });
   const charge = operation({
@@ -51,9 +54,11 @@ const wordsOf = (line: string): readonly string[] =>
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst';
 
 /** Replaces what differs from run to run. The same lengths keep the tables as they were printed. */
-const printed = (text: string, body: string): string =>
-  text
-    .replaceAll(body, alphabet)
+const printed = (text: string, bodies: readonly string[]): string =>
+  bodies
+    .reduce((each, body) => each.replaceAll(body, alphabet), text)
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '…')
+    .replaceAll(/-[0-9a-f]{8}\b/g, '-1a2b3c4d')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-03-02T09:00:00.000Z')
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, '2026-03-02 09:00:00')
     .replaceAll(/\b\d+(\.\d)? s\b(?! after)/g, '0.1 s')
@@ -63,19 +68,28 @@ const printed = (text: string, body: string): string =>
 
 /** Plays the commands of a chapter about one blocked order, and compares what they print. */
 async function plays(context: TestContext, chapter: string): Promise<void> {
-  const world: World = { unpacked: Promise.withResolvers() };
-  const system = await runningSystem(shopIn(world));
+  const unpacked = Promise.withResolvers<void>();
+  const system = await runningSystem(shopIn({ unpacked }));
   context.after(() => system.stop());
-  const body = (await system.order('old')).slice('ord_'.length);
+  const bodies: string[] = [];
+  const orderBlocked = async () => void bodies.push((await system.order('old')).slice('ord_'.length));
+  const world: World = { unpacked, orderBlocked };
+  await orderBlocked();
   const run = async (line: string): Promise<string> => {
     const deed = deeds[line];
-    if (deed) deed(world);
+    if (deed) await deed(world);
     else {
-      const named = line.replaceAll('$ORDER', `ord_${body}`).replaceAll('$TASK', `tsk_${body}_1`);
+      const [first = '', next = ''] = bodies;
+      const solution = line.includes('$SOLUTION') ? (await system.redress(['solution', 'list', '--json'])).json.items[0].id : '';
+      const named = line
+        .replaceAll('$ORDER', `ord_${first}`)
+        .replaceAll('$TASK', `tsk_${first}_1`)
+        .replaceAll('$NEXT', `ord_${next}`)
+        .replaceAll('$SOLUTION', solution);
       const [command = '', isTail] = named.split(' | tail -n 1');
       const { out, err } = await system.redress(wordsOf(command).slice(2));
       const shown = isTail === undefined ? out : out.trimEnd().split('\n').slice(-1).join('');
-      return `${line}\n${printed(`${shown}\n${err}`, body)}\n`;
+      return `${line}\n${printed(`${shown}\n${err}`, bodies)}\n`;
     }
     return `${line}\n`;
   };
@@ -107,4 +121,6 @@ describe('stories of operators at the command line', () => {
     plays(context, 'Tell me the truth about whether it worked'));
   test('F-153: a person sees what will be undone, stops the undo, and lets it go on', (context) =>
     plays(context, 'Let me see and stop the undo'));
+  test('F-155: a person keeps what worked, and the next task suggests it without the values of the first order', (context) =>
+    plays(context, 'Keep what worked for the next time'));
 });

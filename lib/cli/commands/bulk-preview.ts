@@ -4,11 +4,12 @@ import { type BulkView, bulkPath, followBulk, nextStep } from '#cli/bulk';
 import type { CliCommand } from '#cli/command';
 import { fieldsOption, textOption, wholeOption } from '#cli/options';
 import { listed } from '#cli/orders';
+import { chosenWork, parameterOption, type SolutionOptions } from '#cli/solutions';
 import { listedId, table } from '#cli/text';
 import type { JsonObject } from '#core/data/json';
 import { instructionCommands } from './order-instruct.ts';
 
-interface Options {
+interface Options extends SolutionOptions {
   reason: string;
   state?: string;
   workflow?: string;
@@ -38,7 +39,7 @@ export const bulkPreview: CliCommand<Options> = {
   summary: 'Prepare one instruction for many orders',
   declare: (command) =>
     command
-      .argument('<kind>', `kind of the instruction: ${Object.keys(instructionCommands).join(', ')}`)
+      .argument('[kind]', `kind of the instruction: ${Object.keys(instructionCommands).join(', ')}; not with --solution`)
       .requiredOption('--reason <text>', 'why the orders get the instruction', textOption)
       .addOption(new Option('--state <state>', 'only orders in this state').choices(['Pending', 'Processing', 'Processed', 'Error']))
       .option('--workflow <name>', 'only orders of this workflow', textOption)
@@ -48,20 +49,27 @@ export const bulkPreview: CliCommand<Options> = {
       .option('--submitted-before <time>', 'only orders submitted before this time', textOption)
       .option('--ids <id...>', 'only these orders')
       .option('--fields <json>', 'fields of the instruction as JSON: {"answer": {"$cel": "order.sku"}}', fieldsOption)
+      .option('--solution <id>', 'a solution in place of an instruction', textOption)
+      .option('--parameter <name=value>', 'a value for a place of the solution, or {"$cel": "…"} over each order', parameterOption)
       .option('--same-for-all', 'each order may get the same literal value')
       .option('--rate <number>', 'orders a second', wholeOption(1, 100), 10)
       .option('--canary <number>', 'pause after so many orders', wholeOption(1, 100_000))
       .option('--stop-after <number>', 'stop when so many orders have failed again', wholeOption(1, 100_000))
       .option('--key <text>', 'idempotency key: the same key leads to the same run', textOption),
 
-  async run(cli, { reason, fields = {}, sameForAll, rate, canary, stopAfter, key, ...given }, [kind = '']) {
+  async run(cli, { reason, fields, solution, parameter, sameForAll, rate, canary, stopAfter, key, ...given }, [kind = '']) {
     const { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids } = given;
     const api = await cli.api('operator');
+    const chosen = await chosenWork(api, kind, {
+      ...(fields ? { fields } : {}),
+      ...(solution ? { solution } : {}),
+      ...(parameter ? { parameter } : {}),
+    });
     const { body: made } = await api.call<{ id: string }>('POST', '/bulk', {
       headers: { 'idempotency-key': key ?? randomUUID() },
       body: {
         filter: { state, workflow, fingerprint, fault, submittedAfter, submittedBefore, ids },
-        instruction: { ...fields, kind },
+        ...chosen.body,
         reason,
         ratePerSecond: rate,
         ...(canary === undefined ? {} : { canary }),

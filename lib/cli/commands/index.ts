@@ -46,6 +46,9 @@ import { ruleDiff, rulePut } from './rule-put.ts';
 import { ruleHistory, ruleShow } from './rule-show.ts';
 import { rulePull, rulePush } from './rule-sync.ts';
 import { ruleTest } from './rule-test.ts';
+import { solutionList, solutionShow } from './solution-list.ts';
+import { solutionDelete, solutionPut } from './solution-put.ts';
+import { solutionRule } from './solution-rule.ts';
 import { start } from './start.ts';
 import { supervise } from './supervise.ts';
 import { taskAssign, taskClaim, taskComment, taskRelease } from './task-act.ts';
@@ -97,6 +100,11 @@ export const commands: readonly CliCommand[] = [
   taskComment,
   taskResolve,
   taskHandOver,
+  solutionList,
+  solutionShow,
+  solutionPut,
+  solutionDelete,
+  solutionRule,
   bulkPreview,
   bulkStart,
   bulkWatch,

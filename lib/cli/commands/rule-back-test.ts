@@ -1,3 +1,4 @@
+import { backTested, figuresText } from '#cli/back-test';
 import type { CliCommand } from '#cli/command';
 import { wholeOption } from '#cli/options';
 import { secondText } from '#cli/orders';
@@ -8,23 +9,6 @@ import { backTestLimits } from '#roles/rules/back-test';
 interface Options {
   days: number;
 }
-
-interface PageView {
-  readonly examined: number;
-  readonly matched: number;
-  readonly sameOutcome: number;
-  readonly differs: number;
-  readonly items: readonly {
-    readonly orderId: string;
-    readonly exceptionId: string;
-    readonly at: string;
-    readonly wouldHave: { readonly kind: string };
-    readonly whatHappened: { readonly by: string; readonly kind?: string; readonly verified?: string } | null;
-  }[];
-  readonly next: string | null;
-}
-
-type Sums = Omit<PageView, 'next'>;
 
 /** Compares what a rule would have done about past exceptions with what happened. */
 export const ruleBackTest: CliCommand<Options> = {
@@ -38,14 +22,9 @@ export const ruleBackTest: CliCommand<Options> = {
   async run(cli, { days }, [file = '']) {
     const rule = await readRule(file, cli.terminal);
     const api = await cli.api('operator');
-    let sums: Sums = { examined: 0, matched: 0, sameOutcome: 0, differs: 0, items: [] };
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const body = { rule, days, ...(cursor === undefined ? {} : { cursor }) };
-      const page: PageView = (await api.call<PageView>('POST', '/rules/back-test', { body })).body;
-      sums = added(sums, page);
-      cursor = page.next;
-      if (!cli.json) cli.terminal.say(figuresText(sums));
-    }
+    const sums = await backTested(api, rule, days, (so) => {
+      if (!cli.json) cli.terminal.say(figuresText(so));
+    });
     const rows = sums.items.map(({ at, orderId, wouldHave, whatHappened }) => [
       secondText(at),
       listedId(orderId, cli.terminal),
@@ -56,14 +35,3 @@ export const ruleBackTest: CliCommand<Options> = {
     return undefined;
   },
 };
-
-const added = (sums: Sums, page: PageView): Sums => ({
-  examined: sums.examined + page.examined,
-  matched: sums.matched + page.matched,
-  sameOutcome: sums.sameOutcome + page.sameOutcome,
-  differs: sums.differs + page.differs,
-  items: [...sums.items, ...page.items].slice(0, backTestLimits.itemsMax),
-});
-
-const figuresText = ({ examined, matched, sameOutcome, differs }: Sums): string =>
-  `${examined} examined, ${matched} matched: ${sameOutcome} with the same outcome, ${differs} differ.`;

@@ -1,34 +1,44 @@
 import type { CliCommand } from '#cli/command';
-import { carryOut, finalKinds, type GivenInstruction, type InstructionOptions } from '#cli/instruction';
+import { UsageError } from '#cli/errors';
+import { carryOut, finalKinds, type InstructionOptions } from '#cli/instruction';
 import { fieldsOption, textOption } from '#cli/options';
 import { type OrderView, orderPath } from '#cli/orders';
+import { chosenWork, parameterOption, type SolutionOptions } from '#cli/solutions';
 import { resolveTaskId, type TaskView, taskPath } from '#cli/tasks';
 import type { JsonObject } from '#core/data/json';
 
-interface Options extends InstructionOptions {
+interface Options extends InstructionOptions, SolutionOptions {
   readonly fields?: JsonObject;
+  readonly saveAs?: string;
+  readonly appliesWhen?: string;
 }
 
 /** Resolves a task with an instruction to its order. The write of the order closes the task. */
 export const taskResolve: CliCommand<Options> = {
   name: 'task resolve',
-  summary: 'Resolve a task with an instruction to its order',
+  summary: 'Resolve a task with an instruction to its order, or with a solution',
   declare: (command) =>
     command
       .argument('<id>', 'the id of the task or of its order, or its beginning')
-      .argument('<kind>', 'kind of the instruction: resubmit, skip, replace-input, …')
+      .argument('[kind]', 'kind of the instruction: resubmit, skip, replace-input, …; not with --solution')
       .requiredOption('--reason <text>', 'why; kept with the task and in the history of the order', textOption)
       .option('--fields <json>', 'fields of the instruction as JSON: {"answer": {"approved": true}}', fieldsOption)
+      .option('--solution <id>', 'a solution in place of an instruction; task show suggests some', textOption)
+      .option('--parameter <name=value>', 'a value for a place of the solution; may be given again', parameterOption)
+      .option('--save-as <name>', 'keep the instruction as a solution, without the values of this order', textOption)
+      .option('--applies-when <cel>', 'where --save-as is suggested: exception.type == "CardDeclined"', textOption)
       .option('--dry-run', 'show the check without changing anything')
       .option('--yes', 'do not ask before what cannot be taken back'),
 
-  async run(cli, { fields = {}, ...options }, [id = '', kind = '']) {
+  async run(cli, { saveAs, appliesWhen, ...options }, [id = '', given = '']) {
+    if (appliesWhen !== undefined && saveAs === undefined) throw new UsageError('--applies-when goes with --save-as.');
     const api = await cli.api('operator');
+    const { kind, body } = await chosenWork(api, given, options);
     const path = taskPath(await resolveTaskId(cli, id));
     const { body: task } = await api.call<TaskView>('GET', path);
     const { etag = '' } = await api.call<OrderView>('GET', orderPath(task.orderId));
-    const bodyOf = (instruction: GivenInstruction) => ({ instruction });
-    const target = { api, orderId: task.orderId, etag, path: `${path}/resolve`, bodyOf };
-    return carryOut(cli, target, { ...fields, kind }, { ...options, confirming: finalKinds.has(kind) ? 'everybody' : undefined });
+    const kept = saveAs === undefined ? {} : { saveAs: { name: saveAs, ...(appliesWhen === undefined ? {} : { appliesWhen }) } };
+    const target = { api, orderId: task.orderId, etag, path: `${path}/resolve`, bodyOf: () => ({ ...body, ...kept }) };
+    return carryOut(cli, target, { kind }, { ...options, confirming: finalKinds.has(kind) ? 'everybody' : undefined });
   },
 };
