@@ -57,12 +57,20 @@ export const operationsOf = ({ paths }: OpenApiDocument): readonly Operation[] =
       path,
       roles: security ? [] : (/^For: (.*)\.$/.exec(description)?.[1]?.split(', ') ?? []),
       parameters,
-      body: requestBody?.content['application/json'].schema,
+      body: requestBody && withFirstChoice(requestBody.content['application/json'].schema),
       codes: new Set(
         Object.values(responses).flatMap((each) => [...each.description.matchAll(/`([a-z-]+)`: /g)].map(([, code = '']) => code)),
       ),
     })),
   );
+
+/** Turns a choice between fields into the first choice, so that a sample has that field and not the others. */
+function withFirstChoice(schema: Schema): Schema {
+  const [first] = schema.properties ? (schema.anyOf ?? []) : [];
+  if (!first) return schema;
+  const { anyOf: _, ...object } = schema;
+  return { ...object, required: [...(object.required ?? []), ...(first.required ?? [])] };
+}
 
 const texts = ['a', 'A', '1', 'EUR', 'DE', '"1"', 'acme', 'redress-response-acme', 'AIDAEXAMPLE', '2026-01-01T00:00:00Z'];
 

@@ -10,7 +10,7 @@ export const AppliesWhen = z
   .min(1)
   .max(solutionLimits.conditionCharactersMax)
   .describe('CEL over exception and order: the solution is suggested where it is true');
-/** A call takes an instruction, or a solution with its values. */
+/** A call takes an instruction, or a solution with its values. The metadata tells the OpenAPI document about the choice. */
 export const withInstructionOrSolution = <T extends z.ZodType<Chosen>>(body: T) =>
   body
     .refine(({ instruction, solutionId }) => (instruction === undefined) !== (solutionId === undefined), {
@@ -19,7 +19,8 @@ export const withInstructionOrSolution = <T extends z.ZodType<Chosen>>(body: T) 
     .refine(({ parameters, solutionId }) => parameters === undefined || solutionId !== undefined, {
       path: ['parameters'],
       error: 'parameters go with a solutionId',
-    });
+    })
+    .meta({ anyOf: [{ required: ['instruction'] }, { required: ['solutionId'] }] });
 
 interface Chosen {
   readonly instruction?: unknown;

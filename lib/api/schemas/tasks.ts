@@ -31,21 +31,23 @@ export const CommentBody = z.strictObject({
 });
 
 export const ResolveBody = withInstructionOrSolution(
-  z.strictObject({
-    instruction: InstructionAlone.describe('as in POST /orders/{id}/instructions, without its reason').exactOptional(),
-    solutionId: z.string().min(1).max(64).exactOptional().describe('a solution in place of an instruction'),
-    parameters: Values.exactOptional().describe('the values for the places of the solution, by name'),
-    reason,
-    saveAs: z
-      .strictObject({ name: SolutionName, appliesWhen: AppliesWhen.exactOptional() })
-      .exactOptional()
-      .describe('keeps the instruction as a solution, with a parameter in place of each value of this order'),
-    dryRun,
-  }),
-).refine(({ saveAs, solutionId }) => saveAs === undefined || solutionId === undefined, {
-  path: ['saveAs'],
-  error: 'saveAs goes with an instruction: this solution is kept already',
-});
+  z
+    .strictObject({
+      instruction: InstructionAlone.describe('as in POST /orders/{id}/instructions, without its reason').exactOptional(),
+      solutionId: z.string().min(1).max(64).exactOptional().describe('a solution in place of an instruction'),
+      parameters: Values.exactOptional().describe('the values for the places of the solution, by name'),
+      reason,
+      saveAs: z
+        .strictObject({ name: SolutionName, appliesWhen: AppliesWhen.exactOptional() })
+        .exactOptional()
+        .describe('keeps the instruction as a solution, with a parameter in place of each value of this order'),
+      dryRun,
+    })
+    .refine(({ saveAs, solutionId }) => saveAs === undefined || solutionId === undefined, {
+      path: ['saveAs'],
+      error: 'saveAs goes with an instruction: this solution is kept already',
+    }),
+);
 
 const task = {
   id: z.string(),
