@@ -314,7 +314,7 @@ const voyage = defineWorkflow('voyage', { version: 1, order: Body }, ({ order })
 );
 
 /** Handles the exception of another order, by rules alone: see `ruled.ts`. */
-const handling = defineWorkflow('handling', { version: 1, order: z.object({ orderId: z.string() }) }, ({ order }) =>
+const handling = defineWorkflow('handling', { version: 1, order: z.looseObject({ orderId: z.string() }) }, ({ order }) =>
   sequence(reserve(order.orderId), mail.tell({ what: order.orderId }).noUndo()).on(Refused, ({ compensate }) => compensate()),
 );
 

@@ -119,7 +119,9 @@ function wrongInWhole(
     newFacts.length === 0 &&
     before.outbox.length === 0 &&
     isSame(previous, instance) &&
-    before.ruleTimers === state.ruleTimers
+    before.ruleTimers === state.ruleTimers &&
+    // A suspended order has asked again for its handler.
+    before.nextDueFor?.kind !== 'handler'
   )
     return 'written without a change';
   if (state.notes.length > 0) return 'its notes are not in its journal yet';

@@ -1,9 +1,13 @@
 import { timeText } from '#ports/messages';
+import type { OrderRecord } from '#ports/records';
 import type { History } from '#testing/world/history';
 import type { Observation } from '#testing/world/observation';
 import { type Law, on, type Setting } from './law.ts';
 
 type Submitted = Extract<Observation, { type: 'submitted' }>;
+
+/** Whether a client submitted an order: other orders call it, or have it handle an exception. */
+const isSubmitted = (order: OrderRecord | undefined): boolean => order?.caller === undefined && order?.handles === undefined;
 
 /** A submission key belongs to one order. Repeating the submission returns that order as replayed; another body is refused (S10). */
 export function submissions({ claimsOnSubmit }: Setting): Law {
@@ -11,7 +15,7 @@ export function submissions({ claimsOnSubmit }: Setting): Law {
   return {
     name: 'submissions',
     after: on(['written', 'submitted'], (observation, history) => {
-      if (observation.type === 'written' && !observation.before && observation.order?.caller === undefined) {
+      if (observation.type === 'written' && !observation.before && isSubmitted(observation.order)) {
         const { orderId: id, processState } = observation.after;
         return (processState === 'Pending') === claimsOnSubmit ? `order ${id} was created as ${processState}` : undefined;
       }
