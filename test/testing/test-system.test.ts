@@ -55,6 +55,19 @@ test('F-58: a test signals, answers, suspends and reads the history, and a month
     assert.ok(kinds.includes(kind as never), kind);
 });
 
+test('F-145: the reminders of a task come while a test lets time pass, each at its time', async (context) => {
+  const system = await startSystem(app, { variables: { TASK_DUE_SECONDS: '3600', TASK_REMINDER_SECONDS: '600' } });
+  context.after(() => system.stop());
+  const { order } = (await system.submit({})) as { readonly order: { readonly orderId: string } };
+  await system.passTime(10_000);
+  await system.signal(order.orderId, 'paid', {});
+  await system.passTime(day);
+  const announced = system.publisher.published(0, 100).filter(({ detailType }) => detailType === 'Task Reminder');
+  const since = (at: number) => Math.round((at - Date.parse(String(announced[0]?.detail['dueAt']))) / 60_000);
+  const minutes = announced.map(({ detail }) => since(Date.parse(String(detail['at']))));
+  assert.deepEqual(minutes, [0, 10, 30, 70, 150, 310, 630, 1270]);
+});
+
 test('F-58: a test cancels an order as its client does', async (context) => {
   const system = await startSystem(app);
   context.after(() => system.stop());

@@ -3,6 +3,12 @@ import type { Database } from '#adapters/sqlite/database';
 import type { LocalKeys } from '#adapters/sqlite/keys';
 import type { Json } from '#core/data/json';
 import type { ManualClock } from '#ports/clock';
+import { collections } from '#ports/documents';
+import { timeStart } from '#ports/lists';
+import { agendaParts } from '#roles/notifier/agenda';
+
+/** The time in which a notifier looks at what is due. */
+const notifierMs = 60_000;
 
 /** Returns a function that advances the clock by some milliseconds in total, from each due event to the next. */
 export function timePassing(database: Database, clock: ManualClock): (ms: number) => Promise<void> {
@@ -11,12 +17,21 @@ export function timePassing(database: Database, clock: ManualClock): (ms: number
        SELECT min(visibleAt) AS at FROM messages UNION ALL SELECT min(worklistAt) FROM states WHERE worklist = 'due'
      )`,
   );
+  // News, reminders and summaries for people. One that is due for a minute has no notifier, or waits for something else.
+  const selectAgenda = database.prepare(
+    `SELECT min(id) AS id FROM documents WHERE collection >= '${collections.agenda(0)}' AND collection <= '${collections.agenda(agendaParts - 1)}' AND id >= ?`,
+  );
+  const nextOnAgenda = (): number | null => {
+    const { id } = selectAgenda.get(timeStart(clock.now() - notifierMs)) as { id: string | null };
+    return id === null ? null : Number.parseInt(id, 10);
+  };
   return async (ms) => {
     const end = clock.now() + ms;
     for (;;) {
       await clock.advance(0);
-      const { at } = selectDue.get() as { at: number | null };
-      if (at === null || at > end) break;
+      const { at: due } = selectDue.get() as { at: number | null };
+      const at = Math.min(due ?? Infinity, nextOnAgenda() ?? Infinity);
+      if (at > end) break;
       // A message that is already due waits for the next poll, so only the clock moves.
       if (at > clock.now()) await clock.jump(at - clock.now());
       else if (!(await clock.nextBy(end))) break;
