@@ -123,6 +123,19 @@ describe('an exception from outside', () => {
     assert.partialDeepStrictEqual(await taskIn(desk, orderId), { state: 'resolved' });
   });
 
+  test('F-164: on an order that is being undone it is recorded for a person, no rule acts, and the undo goes on', async (context) => {
+    const { desk, orderId } = await ordered(context, { id: 'again', action: { kind: 'retry' } });
+    const atWork = await desk.request();
+    await give(desk, orderId, { kind: 'cancel', ...person });
+    assert.equal((await requested(desk)).length, 1, 'the step at work is canceled');
+    const before = await standing(desk, orderId);
+    await report(desk, orderId);
+    assert.deepEqual([await standing(desk, orderId), await requested(desk)], [before, []]);
+    assert.partialDeepStrictEqual(await exceptionIn(desk, orderId), { type: 'Broken', handling: null });
+    await desk.answer(atWork, ok());
+    assert.partialDeepStrictEqual(await standing(desk, orderId), { processState: 'Processed', outcome: 'canceled' });
+  });
+
   test('F-164: an order that has not begun does not begin, until a person resubmits it', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('one')), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
