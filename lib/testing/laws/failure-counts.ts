@@ -71,7 +71,7 @@ function wrongCount({ orderId, state, instance, newFacts }: Tracked, program: Pr
   const steps = new Map(workingSteps(program, instance.state).map((step) => [step.path, step.activity.late ?? 0]));
   for (const path of tally.keys())
     if (isDecided || !steps.has(path) || closed.some((each) => path === each || path.startsWith(`${each}/`))) tally.delete(path);
-  // A step that has failed is requested anew after its handler. One that is at work goes on, with its count.
+  // A step that has failed is requested again after its handler. One that is at work goes on, with its count.
   if (isHandedOver(newFacts)) for (const [path, late] of steps) if (late === 0) tally.delete(path);
   for (const [path, late] of steps)
     if (late !== (tally.get(path) ?? 0))
