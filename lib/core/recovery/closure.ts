@@ -1,0 +1,10 @@
+/** Returns what depends directly on a node of a graph. */
+export type Edges = (node: string) => readonly string[];
+
+/** Returns a node with everything that can be reached from it. */
+export function closureOf(start: string, edges: Edges): ReadonlySet<string> {
+  const reached = new Set([start]);
+  // A set goes on with the entries that are added while it is iterated.
+  for (const node of reached) for (const next of edges(node)) reached.add(next);
+  return reached;
+}
