@@ -34,6 +34,9 @@ export const asksRules: readonly TableRights[] = [
   { actions: ['PutItem', 'Query'], partitions: [collections.rule(every)] },
 ];
 
+/** A function that applies messages to orders stores what their steps have read and written, under the name of each object. */
+export const objects = collections.object(every);
+
 /** A function that applies messages to orders stores those that arrive while a person holds the lock of the order, and sends them when the lock ends. */
 export const keepsMessages: TableRights = { actions: ['DeleteItem', 'PutItem', 'Query'], partitions: [collections.inbox(every)] };
 
@@ -55,6 +58,7 @@ export const ofApi: readonly TableRights[] = [
   { actions: ['Query'], partitions: [collections.ruleSet(every), collections.rule(every), collections.ruleCounts] },
   { actions: ['GetItem', 'PutItem'], partitions: [collections.ruleCounts] },
   { actions: ['PutItem'], partitions: [collections.ruleSet(every)] },
+  { actions: ['Query'], partitions: [objects] },
   // A change and its entry in the audit are one transaction. IAM compares all keys of a transaction with one statement.
   {
     actions: ['PutItem'],

@@ -2,6 +2,7 @@ import { headProjection } from '#adapters/aws/dynamodb/items';
 import { partitions } from '#adapters/aws/dynamodb/keys';
 import { indexes } from '#adapters/aws/dynamodb/table';
 import { hasCalls } from '#core/checks/calls';
+import { hasObjects } from '#core/recovery/object-names';
 import { collections } from '#ports/documents';
 import { agentOfRequests, isDeadLetterQueue, queueNames } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
@@ -20,6 +21,7 @@ import {
   finished,
   intents,
   keepsMessages,
+  objects,
   ofApi,
   ofBulk,
   ofNotifier,
@@ -105,6 +107,7 @@ const scheduling = (app: Cast): Permissions => ({
     { actions: ['Query', 'UpdateItem'], partitions: [intents] },
     { actions: ['GetItem', 'PutItem'], partitions: [definitions] },
     { actions: ['UpdateItem'], partitions: [finished] },
+    ...(hasObjects(app.workflows) ? [{ actions: ['PutItem'], partitions: [objects] }] : []),
   ],
   sendsTo: [
     queueNames.wakeUps,

@@ -116,6 +116,8 @@ export const collections = {
   deliveries: 'DELIVERIES',
   /** The mute, the note and the ticket of alike exceptions. The id is their fingerprint. */
   exceptionNotes: 'EXCEPTION-NOTES',
+  /** What orders have read and written of one object, by time. The name is that of the object: `stock/tea`. */
+  object: (name: string) => `OBJ#${name}`,
   /** Places of API calls that wait for an order. */
   waits: 'WAITS',
   /** Position of the sweep through all orders. */

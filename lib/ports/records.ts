@@ -4,6 +4,7 @@ import type { ProcessState } from '#core/data/state';
 import type { OnExhausted } from '#core/definition/definition';
 import type { Subject } from '#core/engine/transition';
 import type { CauseContent } from './cause-entries.ts';
+import type { ObjectsContent } from './object-entries.ts';
 
 export type { ProcessState } from '#core/data/state';
 
@@ -129,6 +130,7 @@ export type OutboxEntry = {
 } & (
   | { readonly kind: 'announcement'; readonly detailType: DetailType; readonly detail: JsonObject }
   | { readonly kind: 'status'; readonly channel: string; readonly message: JsonObject }
+  | ObjectsContent
   | CauseContent
 );
 

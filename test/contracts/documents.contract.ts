@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { collections, type Document, type Documents } from '#ports/documents';
+import { timeStart } from '#ports/lists';
+import { objectUseIn, storeObjects } from '#roles/recovery/objects';
 import { noon } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
@@ -52,6 +54,27 @@ export function documentsContract(name: string, open: () => Opened | Promise<Ope
     await assert.rejects(store.putDocument(message('m1', 2), 1, [{ ...entry('a'), content: {} }]), 'an entry is never replaced');
     assert.deepEqual(await other.document(bank, 'm1'), message('m1'));
     assert.deepEqual(await other.documents(entry('a').collection, undefined, 10), [entry('a'), entry('b')]);
+  });
+
+  it('F-151: the uses of an object are listed from a time on, also when a step is stored twice', async ({ store, other }) => {
+    const used = (at: number, seq: number): Promise<void> =>
+      storeObjects(
+        { id: `o${seq}`, kind: 'objects', orderId: 'ord_1', path: 'order/take', closedAt: at, seq, reads: ['lot/ä #1'], writes: ['lot/2'] },
+        store,
+      );
+    for (const [at, seq] of [
+      [noon, 1],
+      [noon + 5, 2],
+      [noon + 5, 2],
+      [noon + 6, 3],
+    ] as const)
+      await used(at, seq);
+    const uses = await other.documents(collections.object('lot/ä #1'), timeStart(noon + 5), 10);
+    assert.deepEqual(
+      uses.map(objectUseIn),
+      [5, 6].map((ms) => ({ orderId: 'ord_1', path: 'order/take', at: noon + ms, use: 'read' })),
+    );
+    assert.equal((await other.documents(collections.object('lot/2'), undefined, 10)).length, 3);
   });
 
   it('F-120: a collection is listed by id, page by page', async ({ store, other }) => {

@@ -1,8 +1,9 @@
-import { isObject, type Json } from '#core/data/json';
+import type { Json } from '#core/data/json';
 import type { State } from '#core/data/state';
 import { awaitsReply } from '#core/data/step-state';
 import { isRemote } from '#core/definition/definition';
 import { inputOf, nodeAt, type Program, stepAt } from '#core/definition/program';
+import { usedObjects } from '#core/recovery/object-names';
 
 /** Two steps at work that write the same object: `stock/tea`. */
 export interface Conflict {
@@ -35,16 +36,5 @@ function objectsAt(program: Program, subject: Subject, state: State, path: strin
   const step = stepAt(program, state, path);
   if (!step || step.mode !== undefined || !awaitsReply(step)) return [];
   const input = inputOf(program, subject, state, path);
-  return input.ok ? node.writes.flatMap((name) => filled(name, input.value) ?? []) : [];
+  return input.ok ? usedObjects(node, [input.value]).writes : [];
 }
-
-/** Fills a name with fields of the input; undefined if the input lacks one. */
-function filled(name: string, input: Json): string | undefined {
-  const parts = [...name.matchAll(/\{([^}]+)\}/g)].map(([, path = '']) => fieldOf(input, path.split('.')));
-  if (parts.some((part) => typeof part !== 'string' && typeof part !== 'number')) return undefined;
-  let next = 0;
-  return name.replaceAll(/\{[^}]+\}/g, () => String(parts[next++]));
-}
-
-const fieldOf = (value: Json | undefined, [first, ...rest]: readonly string[]): Json | undefined =>
-  first === undefined ? value : isObject(value) && Object.hasOwn(value, first) ? fieldOf(value[first] as Json, rest) : undefined;

@@ -79,6 +79,8 @@ function sinceOf(entry: OutboxEntry): number {
       return entry.exception?.at ?? entry.task?.openedAt ?? Number.NaN;
     case 'closed':
       return entry.handling.at;
+    case 'objects':
+      return entry.closedAt;
     case 'verified':
       return entry.at;
   }

@@ -42,6 +42,8 @@ export type OrderFact =
   /** `by`: the person who ended the lock. `expired`: its time was over. */
   | { readonly type: 'OrderUnlocked'; readonly by: string; readonly expired?: true }
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
+  /** A step has closed whose operation declares what it reads and writes: the full names of these objects. */
+  | { readonly type: 'ObjectsUsed'; readonly path: string; readonly reads?: readonly string[]; readonly writes?: readonly string[] }
   /** The three phases of an exception (F-131). */
   /** `by`: the person who reported it. */
   | { readonly type: 'ExceptionDetected'; readonly exceptionId: string; readonly by?: string }

@@ -9,6 +9,7 @@ import type { Tallies } from '#ports/tallies';
 import { alertEntryOf } from '#ports/util/alert';
 import { announcementsOf } from '#roles/exceptions/announce';
 import { isCauseEntry, storeCause } from '#roles/exceptions/store';
+import { isObjectsEntry, storeObjects } from '#roles/recovery/objects';
 import type { OrderFact } from './instance.ts';
 
 export interface OutboxPorts {
@@ -31,7 +32,7 @@ export async function sendEntries(
     if (attempt > 1) await clock.sleep(pauseMs * attempt);
     const open = entries.filter(({ id }) => !acknowledged.has(id));
     const published = await publishAll(open, publisher);
-    const stored = await storeCauses(open, store);
+    const stored = new Set([...(await storeCauses(open, store)), ...(await storeAllObjects(open, store))]);
     for (const { id, kind } of open) if (published.has(id) && (kind === 'announcement' || stored.has(id))) acknowledged.add(id);
     for (const id of await sendStatuses(open, queues)) acknowledged.add(id);
   }
@@ -50,6 +51,20 @@ async function storeCauses(entries: readonly OutboxEntry[], store: Documents & T
       return stored;
     }
     stored.add(entry.id);
+  }
+  return stored;
+}
+
+/** Stores what steps have read and written. Their order does not matter: each has its own records. */
+async function storeAllObjects(entries: readonly OutboxEntry[], store: Documents): Promise<readonly string[]> {
+  const stored: string[] = [];
+  for (const entry of entries.filter(isObjectsEntry)) {
+    try {
+      await storeObjects(entry, store);
+      stored.push(entry.id);
+    } catch (error) {
+      if (isFatal(error)) throw error;
+    }
   }
   return stored;
 }

@@ -1,4 +1,5 @@
 import { causeWrites, isCauseEntry } from '#roles/exceptions/store';
+import { isObjectsEntry, objectWrites } from '#roles/recovery/objects';
 import { pagedOut } from './paging.ts';
 import { openEntries, type Sending, type SendingPorts } from './sending.ts';
 import { sentWithPlan } from './sent-along.ts';
@@ -11,6 +12,8 @@ export const sendWithWrite = ({ store }: Pick<SendingPorts, 'store'>): Sending =
     const entries = [...openEntries(loaded, planned), ...planned.outbox];
     const { announcements, messages } = sentWithPlan(loaded.order, planned, entries, now);
     const causes = entries.filter(isCauseEntry);
+    const objects = entries.filter(isObjectsEntry).flatMap(objectWrites);
+    const records = [...(causes.length > 0 ? await causeWrites(causes, store) : []), ...objects];
     return {
       instance,
       outbox: [],
@@ -18,7 +21,7 @@ export const sendWithWrite = ({ store }: Pick<SendingPorts, 'store'>): Sending =
         ...pages,
         announcements,
         messages: [...messages, ...wakeUp],
-        ...(causes.length > 0 ? { records: await causeWrites(causes, store) } : {}),
+        ...(records.length > 0 ? { records } : {}),
       },
       send: async () => undefined,
     };

@@ -9,6 +9,7 @@ import { askAboutTimes, askAboutWrite } from './event-manager.ts';
 import { askHandlersAgain, isAwaited } from './handlers.ts';
 import type { Instance } from './instance.ts';
 import { monitor } from './monitor.ts';
+import { noteObjects } from './note-objects.ts';
 import { afterStandstill } from './order-lock.ts';
 import { plannedWrite } from './planned-write.ts';
 import { journalVersion } from './recorded-events.ts';
@@ -26,7 +27,7 @@ export function transition(
 ): PlannedWrite | NeedsPage | undefined {
   const upToDate = ruleUndos(blockLikeRecord(takeNotes(afterStandstill(askHandlersAgain(newDraft(loaded, now, settings))))));
   const applied = askAboutTimes(incoming.reduce(applyMessage, upToDate));
-  const draft = noteRuleTimes(askAboutWrite(monitor(wake(requestOverdue(applied)))));
+  const draft = noteRuleTimes(askAboutWrite(noteObjects(monitor(wake(requestOverdue(applied))))));
   if (draft.needs !== undefined) return { needs: draft.needs };
   return draft.changed ? plannedWrite(draft) : undefined;
 }

@@ -1,0 +1,12 @@
+/** What a step has read and written, to be stored under the name of each object. */
+export interface ObjectsContent {
+  readonly kind: 'objects';
+  readonly orderId: string;
+  readonly path: string;
+  /** When the step closed: milliseconds since 1970. */
+  readonly closedAt: number;
+  /** The number of the journal's entry with these names. */
+  readonly seq: number;
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, operation, secret, sequence } from 'redress';
+import * as z from 'zod';
+import { collections } from '#ports/documents';
+import { StoreUnavailableError } from '#ports/errors';
+import { queueNames } from '#ports/messages';
+import { dayMs } from '#ports/util/days';
+import { objectUseIn } from '#roles/recovery/objects';
+import { type Desk, type DeskOptions, journalOf, ok, openDesk, submitted, timePasses } from '../support.ts';
+
+const Goods = z.object({ lot: z.string(), pieces: z.number() });
+const worker = defineAgent('worker', {
+  book: operation({
+    input: Goods,
+    output: z.object({ shelf: z.number() }),
+    writes: ['lot/{lot}', 'shelf/{shelf}'],
+    run: () => ({ shelf: 7 }),
+  }),
+  look: operation({ input: Goods, output: z.object({}), reads: ['lot/{lot}'], run: () => ({}) }),
+  count: operation({ input: Goods, output: z.object({}), run: () => ({}) }),
+});
+const Order = z.object({ lot: z.string(), note: secret(z.string()).optional() });
+const workflow = (steps: 'book' | 'look' | 'count') =>
+  defineWorkflow(steps, { version: 1, order: Order }, ({ order }) => sequence(worker[steps]({ lot: order.lot, pieces: 10 }).noUndo()));
+const app = defineApp({ workflows: [workflow('book'), workflow('look'), workflow('count')], agents: [worker] });
+
+async function ran(desk: Desk, name: string, lot = '4711', output: object = {}): Promise<string> {
+  const orderId = await submitted(desk, { lot }, { workflow: name });
+  await desk.answer(await desk.request(), ok(output as never));
+  return orderId;
+}
+
+const usesOf = async (desk: Desk, name: string) =>
+  (await desk.store.documents(collections.object(name), undefined, 10)).map((each) => ({
+    ...objectUseIn(each),
+    expiresAt: each.expiresAt,
+    rev: each.rev,
+  }));
+
+/** Both ways in which the messages of a write leave the system: in its transaction, and after it. */
+for (const writesAndSendsAtomically of [true, false])
+  describe(`objects, ${writesAndSendsAtomically ? 'with the write' : 'after the write'}`, () => {
+    const open = (context: TestContext, more: DeskOptions = {}) => openDesk(context, app, { writesAndSendsAtomically, ...more });
+
+    test('F-151: a step that closes leaves one record for each object that it has read or written, for seven days', async (context) => {
+      const desk = open(context);
+      const [book, look] = [await ran(desk, 'book', '4711', { shelf: 7 }), await ran(desk, 'look')];
+      const at = desk.clock.now();
+      const use = (orderId: string, path: string, use: string) => ({ orderId, path, at, use, expiresAt: at + 7 * dayMs, rev: 1 });
+      assert.deepEqual(await usesOf(desk, 'shelf/7'), [use(book, 'order/book', 'write')]);
+      const ofLot = await usesOf(desk, 'lot/4711');
+      assert.deepEqual(
+        ofLot.toSorted((a, b) => (a.use < b.use ? 1 : -1)),
+        [use(book, 'order/book', 'write'), use(look, 'order/look', 'read')],
+      );
+      const noted = (await journalOf(desk, book)).filter(({ type }) => type === 'ObjectsUsed');
+      assert.partialDeepStrictEqual(noted, [{ path: 'order/book', writes: ['lot/4711', 'shelf/7'] }]);
+    });
+
+    test('F-151: a step of an operation that declares no objects leaves no line, no record and no outbox entry', async (context) => {
+      const documents: string[] = [];
+      const around = ({ store }: Pick<Desk, 'store'>) => ({
+        store: {
+          ...store,
+          putDocument: async (...all: Parameters<Desk['store']['putDocument']>) => {
+            documents.push(all[0].collection);
+            return store.putDocument(...all);
+          },
+        },
+      });
+      const desk = open(context, { around });
+      const orderId = await ran(desk, 'count');
+      assert.deepEqual((await desk.state(orderId)).outbox, []);
+      assert.ok((await journalOf(desk, orderId)).every(({ type }) => type !== 'ObjectsUsed'));
+      assert.deepEqual(
+        documents.filter((collection) => collection.startsWith('OBJ#')),
+        [],
+      );
+    });
+  });
+
+test('F-151, S26: an order keeps what its step has used until the store has the records', async (context) => {
+  let isAway = true;
+  const desk = openDesk(context, app, {
+    writesAndSendsAtomically: false,
+    around: ({ store }) => ({
+      store: {
+        ...store,
+        putDocument: async (document, ...rest) => {
+          if (isAway && document.collection.startsWith('OBJ#'))
+            throw new StoreUnavailableError('The store throttles.', { fatal: false, throttled: true });
+          return store.putDocument(document, ...rest);
+        },
+      },
+    }),
+  });
+  const orderId = await ran(desk, 'look');
+  assert.deepEqual(
+    (await desk.state(orderId)).outbox.map(({ kind }) => kind),
+    ['objects'],
+  );
+  assert.deepEqual(await usesOf(desk, 'lot/4711'), []);
+  isAway = false;
+  await desk.clock.advance(60_000);
+  await timePasses(desk.clock, desk.supervisor.pass());
+  await desk.deliver(queueNames.wakeUps);
+  assert.equal((await usesOf(desk, 'lot/4711')).length, 1);
+  assert.deepEqual((await desk.state(orderId)).outbox, []);
+});
+
+test('F-151: a name that is too long for a key ends in its hash, equal for equal names', async (context) => {
+  const desk = openDesk(context, app);
+  const lot = 'x'.repeat(5000);
+  const orders = [await ran(desk, 'book', lot, { shelf: 7 }), await ran(desk, 'look', lot)];
+  const names = (await Promise.all(orders.map((orderId) => journalOf(desk, orderId)))).flatMap((journal) =>
+    journal.flatMap((fact) => (fact.type === 'ObjectsUsed' ? [(fact.writes ?? fact.reads ?? [])[0]] : [])),
+  );
+  assert.equal(names.length, 2);
+  assert.equal(names[0], names[1]);
+  assert.ok((names[0] ?? '').length <= 256);
+});
