@@ -5,6 +5,7 @@ import { cancelOrder, signalOrder } from './client-actions.ts';
 import { clientRoutes } from './client-routes.ts';
 import { consoleRoutes } from './console-routes.ts';
 import { discardMessage, isDeadLetter, listDeadLetters, resubmitMessage, showDeadLetter, treatMany } from './dead-letters.ts';
+import { dependentsRoute } from './dependents.ts';
 import { eraseOrder } from './erase.ts';
 import { exceptionRoutes } from './exception-routes.ts';
 import { exportRoute } from './export.ts';
@@ -259,6 +260,7 @@ export const routes: readonly Route[] = [
   }),
   ...clientRoutes,
   ...lockRoutes,
+  dependentsRoute,
   rebuildRoute,
   exportRoute,
   ...exceptionRoutes,

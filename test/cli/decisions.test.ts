@@ -114,6 +114,9 @@ describe('instructions at the command line', () => {
     assert.match(out, /Steps without an undo, which would stay as they are: order\/tell\./);
     assert.deepEqual((await system.redress(['order', 'plan', orderId, '--json'])).json.steps.length, 1);
     assert.equal((await system.redress(['order', 'plan', orderId, '--undo', 'nowhere'])).exitCode, 1);
+    const dependents = await system.redress(['order', 'dependents', orderId, 'charge']);
+    assert.match(dependents.out, /order\/tell +(data, )?control[^]*No other order has used what it wrote/);
+    assert.equal((await system.redress(['order', 'dependents', orderId, 'nowhere'])).exitCode, 1);
 
     assert.equal((await system.redress(['order', 'cancel', orderId, '--reason', 'too late'])).exitCode, 0);
     const alerts = async () => (await system.redress(['alerts'])).out;

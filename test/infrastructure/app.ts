@@ -23,7 +23,7 @@ const run = ({ note }: { note: string }): { note: string } => {
   return { note };
 };
 
-const stock = defineAgent('stock', { take: operation({ input: Note, output: Note, attemptsMax: 2, run }) });
+const stock = defineAgent('stock', { take: operation({ input: Note, output: Note, attemptsMax: 2, writes: ['stock/{note}'], run }) });
 const stamp = ({ note }: { note: string }): { note: string } => {
   if (note === 'no way') throw new TransientFailure('There is no way there.', { nothingSent: true });
   return { note };

@@ -106,6 +106,7 @@ async function goodOrders(roles: Roles): Promise<void> {
   await roles.settle();
   for (const id of ids) assert.equal((await roles.outside.store.head(id))?.processState, 'Processed', id);
   assert.equal((await roles.call('GET', `/orders/${ids[0]}/history`, shop)).status, 200);
+  assert.equal((await roles.call('GET', `/orders/${ids[0]}/dependents`, operator)).status, 200);
 }
 
 async function readings(roles: Roles): Promise<void> {

@@ -23,6 +23,7 @@ import { exceptionRaise } from './exception-raise.ts';
 import { exceptionShow } from './exception-show.ts';
 import { groupList, groupPut } from './group-put.ts';
 import { orderAnswer } from './order-answer.ts';
+import { orderDependents } from './order-dependents.ts';
 import { orderErase } from './order-erase.ts';
 import { orderExport } from './order-export.ts';
 import { orderGet } from './order-get.ts';
@@ -75,6 +76,7 @@ export const commands: readonly CliCommand[] = [
   orderSignal,
   orderAnswer,
   orderPlan,
+  orderDependents,
   ...Object.values(instructionCommands),
   orderErase,
   orderExport,

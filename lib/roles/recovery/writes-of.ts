@@ -1,0 +1,22 @@
+import type { Program } from '#core/definition/program';
+import { undoneBy } from '#core/engine/replay';
+import { isAt } from '#core/engine/undo-pages';
+import type { JournalEntry } from '#roles/scheduler/instance';
+import type { ObjectWrite } from './consumers.ts';
+
+/** Returns what an activity and the activities inside it have written, from the journal of its order, with the time of each undo. */
+export function writesOf(program: Program, orderId: string, journal: readonly JournalEntry[], path: string): readonly ObjectWrite[] {
+  return journal.flatMap((entry) => {
+    if (entry.type !== 'ObjectsUsed' || !isAt(entry.path, path)) return [];
+    const undone = journal.find((later) => later.seq > entry.seq && isUndoOf(program, later, entry.path));
+    return (entry.writes ?? []).map((object) => ({ object, orderId, at: entry.at, ...(undone ? { undoneAt: undone.at } : {}) }));
+  });
+}
+
+/** Whether an entry says that an activity is undone, alone or with a composite around it. */
+function isUndoOf(program: Program, entry: JournalEntry, path: string): boolean {
+  if (entry.type === 'MarkedCompensated') return isAt(path, entry.path);
+  if (entry.type !== 'ActivityClosed' || entry.result !== 'Compensated') return false;
+  const undone = undoneBy(program, entry.path);
+  return undone !== undefined && isAt(path, undone);
+}
