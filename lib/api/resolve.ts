@@ -27,7 +27,8 @@ export async function resolveTask(call: Resolving): Promise<Answer | Refusal> {
   const { reason, dryRun } = body;
   const task = await api.tasks.task(id);
   if (!task) return refuse('not-found');
-  if (task.resolution && !dryRun) return conflict([`${task.resolution.by} has resolved the task, so it needs nobody any more.`]);
+  if (task.resolution && !dryRun)
+    return (await replayed(call, task)) ?? conflict([`${task.resolution.by} has resolved the task, so it needs nobody any more.`]);
   const isOthers = task.assignee !== undefined && task.assignee !== caller.subject && !caller.roles.has('admin');
   if (isOthers && !dryRun) return conflict([heldBy(task)]);
   const chosen = await chosenBy(call, task);
@@ -38,12 +39,31 @@ export async function resolveTask(call: Resolving): Promise<Answer | Refusal> {
   const said = { ...chosen.instruction, reason, ...(dryRun === undefined ? {} : { dryRun }) };
   const given = InstructionBody.safeParse(said);
   if (!given.success) return chosen.named(refuse('invalid', { errors: bodyProblems(InstructionBody, said as Json, '') }));
-  const around: Around = { ...chosen.around, ...kept.around };
+  const around: Around = { ...chosen.around, ...kept.around, ...keyedBy(body) };
   const answer = await instructOrder({ ...call, id: task.orderId, body: given.data }, around);
   if (isRefusal(answer)) return chosen.named(answer);
   if (answer.status === 202 && answer.headers?.['idempotent-replayed'] === undefined) await kept.stored();
   return answer;
 }
+
+/** An ETag that no order has. A repeated call is recognized before it is compared, and any other call is refused. */
+const noEtag = '"-1"';
+
+/** Returns the answer to a call that has resolved the task already, under the same idempotency key; undefined if it has not. */
+async function replayed(call: Resolving, { orderId }: TaskRecord): Promise<Answer | Refusal | undefined> {
+  const { headers, body } = call;
+  if (headers['idempotency-key'] === undefined) return undefined;
+  const { instruction = { kind: 'resubmit' }, reason } = body;
+  const given = InstructionBody.safeParse({ ...instruction, reason });
+  if (!given.success) return undefined;
+  const repeated = { ...call, id: orderId, headers: { ...headers, 'if-match': noEtag }, body: given.data };
+  const answer = await instructOrder(repeated, keyedBy(body));
+  return isRefusal(answer) && answer.problem !== 'idempotency-key-reused' ? undefined : answer;
+}
+
+/** An idempotency key stands for the whole call. Of a bare instruction, it stands for the instruction, as at the order itself. */
+const keyedBy = (body: Resolving['body']): Pick<Around, 'keyed'> =>
+  body.solutionId === undefined && body.saveAs === undefined ? {} : { keyed: body as Json };
 
 interface Chosen {
   readonly instruction: SolutionInstruction;
@@ -65,7 +85,7 @@ async function chosenBy({ api, body }: Resolving, { orderId, seq }: TaskRecord):
     return refuse('infeasible', { errors: valued.refusals.map(({ code, detail }) => ({ pointer: '/solutionId', code, detail })) });
   return {
     instruction: valued.instruction,
-    around: { solution: { id: solution.id, version: solution.version }, keyed: body as Json },
+    around: { solution: { id: solution.id, version: solution.version } },
     named: (refusal) => ({
       ...refusal,
       ...(refusal.errors
@@ -108,5 +128,5 @@ async function keptOf(call: Resolving, task: TaskRecord): Promise<Kept | Refusal
     after: document.content,
   });
   const used: UsedSolution = { id: solution.id, version: solution.version };
-  return { around: { solution: used, beside: () => [document, ...entry.documents], keyed: body as Json }, stored: entry.stored };
+  return { around: { solution: used, beside: () => [document, ...entry.documents] }, stored: entry.stored };
 }

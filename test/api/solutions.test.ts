@@ -70,6 +70,12 @@ describe('a solution', () => {
       body: { instruction: { kind: 'resubmit' }, reason: 'r', saveAs },
     };
     assert.equal((await ask('POST', `${task.path}/resolve`, call)).status, 202);
+    const again = await ask('POST', `${task.path}/resolve`, call);
+    assert.deepEqual([again.status, again.headers.get('idempotent-replayed')], [202, 'true']);
+    const other = await ask('POST', `${task.path}/resolve`, { ...call, body: { ...call.body, reason: 'another' } });
+    assert.deepEqual([other.status, other.json.code], [422, 'idempotency-key-reused']);
+    const more = await ask('POST', `${task.path}/resolve`, { ...call, headers: { ...call.headers, 'idempotency-key': 'r-2' } });
+    assert.deepEqual([more.status, more.json.code], [409, 'conflict']);
     assert.equal((await ask('GET', '/solutions', viewer)).json.items.length, 1);
     assert.equal((await ask('GET', '/audit?kind=solution', operator)).json.items.length, 1);
   });
@@ -100,6 +106,20 @@ describe('a solution', () => {
       history.filter(({ type }: { type: string }) => type === 'InstructionGiven'),
       [{ solution: solutionId }],
     );
+  });
+
+  test('F-155: computes its expressions over the order of the task', async () => {
+    const system = startApi();
+    const { ask } = system;
+    const instruction = { kind: 'skip', output: { chargeId: { $cel: '"ch-" + order.sku' }, token: '{{token}}' }, effect: 'done' };
+    const body = { instruction, parameters: [{ name: 'token', schema: {} }], reason: 'r' };
+    assert.equal((await ask('PUT', '/solutions/by-order', { ...operator, body })).status, 201);
+    const task = await taskIn(system);
+    const wrong = await resolve(system, task, { solutionId: 'by-order', parameters: { token: 7 } });
+    assert.deepEqual([wrong.status, wrong.json.code, wrong.json.errors[0].pointer], [409, 'infeasible', '/parameters/token']);
+    assert.equal((await resolve(system, task, { solutionId: 'by-order', parameters: { token: 't' } })).status, 202);
+    const order = (await ask('GET', `/orders/${task.orderId}`, operator)).json;
+    assert.equal(order.steps.find(({ path }: { path: string }) => path === 'order/charge').output.chargeId, 'ch-tea');
   });
 
   test('F-155: has figures that come from verified resolutions alone, and nobody types them in', async () => {

@@ -218,6 +218,15 @@ describe('a task is resolved', () => {
     assert.equal((await ask('GET', path, operator)).json.verified, 'passed');
   });
 
+  test('once: the same call with its key again gets the same answer, although the task needs nobody any more', async () => {
+    const system = startApi();
+    const { path, etag } = await taskIn(system);
+    const call = () =>
+      system.ask('POST', `${path}/resolve`, { ...operator, headers: { 'if-match': etag, 'idempotency-key': 'r-1' }, body: resubmit });
+    const [first, again] = [await call(), await call()];
+    assert.deepEqual([first.status, again.status, again.headers.get('idempotent-replayed')], [202, 202, 'true']);
+  });
+
   test('only if the instruction is carried out: a refusal, an old ETag or a dry run changes nothing', async () => {
     const system = startApi();
     const { ask, stored } = system;

@@ -32,4 +32,18 @@ export const causes: readonly Mutant[] = [
     find: "if (published.has(id) && (kind === 'announcement' || stored.has(id)))",
     replace: "if (stored.has(id) || (published.has(id) && kind === 'announcement'))",
   },
+  {
+    name: 'a verdict counts in no figure',
+    why: 'a solution seems to have been used without any outcome',
+    file: 'lib/roles/exceptions/store.ts',
+    find: '...countedTask(verified, verdict, at), loadedRev',
+    replace: 'document: taskDocument(verified), loadedRev',
+  },
+  {
+    name: 'the use of a solution counts twice',
+    why: 'a verdict that is known counts as another use',
+    file: 'lib/roles/solutions/figures.ts',
+    find: 'sums: { [counted]: 1 },',
+    replace: 'sums: { used: 1, [counted]: 1 },',
+  },
 ];

@@ -1,3 +1,4 @@
+import type { UsedSolution } from '#core/solutions/solution';
 import { collections } from '#ports/documents';
 import { UnreadableRecordError } from '#ports/errors';
 import { timeText } from '#ports/messages';
@@ -88,9 +89,16 @@ interface Instruction {
   rev(): number | undefined;
 }
 
-/** Adds the entry of the audit, as the API does. It has a name of its own for each try, so that a run can be repeated. */
+/** The solution of the operator's decisions. */
+export const usedSolution: UsedSolution = { id: 'usual', version: 1 };
+
+/**
+ * Adds the entry of the audit, as the API does, and the solution that the operator uses. The entry has a name of its own for each try, so
+ * that a run can be repeated.
+ */
 export const recorded = (orderId: string, decision: Decision, how: Parameters<Instruct>[2]): Parameters<Instruct>[2] => ({
   ...how,
+  solution: usedSolution,
   beside: (before, after) => {
     // What clients decide is in the history of their order.
     if ('by' in decision && decision.by !== 'operator') return [];
