@@ -2,9 +2,11 @@ import type * as z from 'zod';
 import type * as audit from '#api/schemas/audit';
 import type * as bulk from '#api/schemas/bulk';
 import type * as channels from '#api/schemas/channels';
+import type * as deadLetters from '#api/schemas/dead-letters';
 import type * as exceptions from '#api/schemas/exceptions';
 import type * as instructions from '#api/schemas/instructions';
 import type * as orders from '#api/schemas/orders';
+import type * as overview from '#api/schemas/overview';
 import type * as rules from '#api/schemas/rules';
 import type * as tasks from '#api/schemas/tasks';
 import type * as workflows from '#api/schemas/workflows';
@@ -22,6 +24,7 @@ export type UndoPlan = z.output<typeof instructions.UndoPlanned>;
 export type Check = z.output<typeof instructions.InstructionCheck>;
 export type InstructionKind = z.input<typeof instructions.InstructionBody>['kind'];
 
+export type ListedWorkflow = z.output<typeof workflows.ListedWorkflow>;
 export type Workflow = z.output<typeof workflows.Workflow>;
 
 export type Exception = z.output<typeof exceptions.Exception>;
@@ -39,4 +42,11 @@ export type Task = z.output<typeof tasks.Task>;
 export type WholeTask = z.output<typeof tasks.WholeTask>;
 
 export type Channel = z.output<typeof channels.ChannelState>;
+export type DeadLetter = z.output<typeof deadLetters.DeadLetterSummary>;
+export type WholeDeadLetter = z.output<typeof deadLetters.DeadLetterMessage>;
+
+/** A count is a number, or what it at least is. */
+export type Overview = z.output<typeof overview.Overview>;
+export type Count = Overview['processing'];
+
 export type AuditEntry = z.output<typeof audit.AuditEntry>;

@@ -1,13 +1,14 @@
-import { useEffect } from 'preact/hooks';
-import { type Polled, usePages, usePoll } from '../api/poll.ts';
-import type { Channel, ExceptionGroup, ListedOrder, Task } from '../api/types.ts';
+import { type Polled, usePoll } from '../api/poll.ts';
+import type { Overview, Task } from '../api/types.ts';
 import { Chip } from '../parts/chip.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Spark } from '../parts/spark.tsx';
-import { Empty, Loaded, Panel } from '../parts/states.tsx';
-import { Countdown, counted, Said, shortId, stepName } from '../parts/text.tsx';
+import { Empty, Failure, Loaded, Panel, Stale } from '../parts/states.tsx';
+import { Clock, Countdown, counted, Said, shortId, stepName } from '../parts/text.tsx';
 import { href } from '../router.ts';
-import { setCount } from '../shell/counts.ts';
+import { countText, isSome, overview } from '../shell/counts.ts';
+import { lengthOf } from '../time.ts';
+import { PerMinute } from './home/per-minute.tsx';
 import { askOf, isMine, lookOfKind } from './tasks/text.ts';
 
 interface Page<T> {
@@ -15,116 +16,153 @@ interface Page<T> {
   readonly next: string | null;
 }
 
-/** A count of a page; more may follow it. */
-const atLeast = (page: Page<unknown> | undefined): string =>
-  page === undefined ? '…' : `${page.items.length}${page.next === null ? '' : '+'}`;
-
 /** Whether somebody is needed now. */
 export default function Home() {
-  const tasks = usePoll<Page<Task>>('/tasks?limit=100');
-  const errors = usePoll<Page<ListedOrder>>('/orders?state=Error&limit=100');
-  const working = usePoll<Page<ListedOrder>>('/orders?state=Processing&limit=100');
-  const pending = usePoll<Page<ListedOrder>>('/orders?state=Pending&limit=100');
-  const groups = usePages<ExceptionGroup>('/exceptions/groups?state=open&limit=5', ({ fingerprint }) => fingerprint);
-  const channels = usePages<Channel>('/channels?limit=100', ({ name }) => name);
-  const sick = channels.items.filter(({ open, breaker }) => !open || (breaker && breaker.phase !== 'closed'));
-  useEffect(() => setCount('exceptions', errors.data && atLeast(errors.data)), [errors.data]);
+  const polled = overview.value;
+  const tasks = usePoll<Page<Task>>('/tasks?limit=50');
+  const { data } = polled;
   return (
     <>
       <div class="row top-row">
-        <Headline tasks={tasks.data} working={working.data} channels={channels.items} />
+        <Headline data={data} />
         <NextTask tasks={tasks.data?.items ?? []} />
       </div>
-      <nav class="figs four" aria-label="Figures">
-        <Figure
-          name="Open tasks"
-          value={atLeast(tasks.data)}
-          to={href('/tasks')}
-          isBad={tasks.data?.items.some(({ overdue }) => overdue) === true}
-        />
-        <Figure
-          name="In error"
-          value={atLeast(errors.data)}
-          to={href('/orders', { state: 'Error' })}
-          isBad={(errors.data?.items.length ?? 0) > 0}
-        />
-        <Figure name="Processing" value={atLeast(working.data)} to={href('/orders', { state: 'Processing' })} />
-        <Figure name="Pending" value={atLeast(pending.data)} to={href('/orders', { state: 'Pending' })} />
-      </nav>
+      {data ? (
+        <>
+          <Stale what="The figures" polled={polled} />
+          <Figures data={data} />
+        </>
+      ) : (
+        polled.problem && (
+          <Panel label="Figures">
+            <Failure what="The figures could not be read." problem={polled.problem} retry={polled.refresh} />
+          </Panel>
+        )
+      )}
+      {!data && !polled.problem && <div class="figs reserved" aria-busy="true" />}
       <div class="home">
-        <Needs tasks={tasks} />
         <div class="stack">
-          <Panel title="Open exceptions" end={<a href={href('/exceptions')}>All groups</a>}>
-            <Loaded polled={groups} what="The exceptions" rows={3}>
-              {() =>
-                groups.items.length === 0 ? (
-                  <Empty title="None is open." />
-                ) : (
-                  <ul class="mini">
-                    {groups.items.slice(0, 5).map((group) => (
-                      <li key={group.fingerprint}>
-                        <span class="num c-stop">{group.open}</span>
-                        <span class="grow clip">
-                          <a href={href('/exceptions', { group: group.fingerprint })}>{group.type}</a>{' '}
-                          <span class="muted">{group.step === null ? '' : `at ${stepName(group.step)}`}</span>
-                        </span>
-                        <Spark perHour={group.perHour} />
-                      </li>
-                    ))}
-                  </ul>
-                )
-              }
-            </Loaded>
-          </Panel>
-          <Panel title="Agents and queues" end={<a href={href('/agents')}>All</a>}>
-            <Loaded polled={channels} what="The queues" rows={3}>
-              {() =>
-                sick.length === 0 ? (
-                  <div class="body soft">Each service answers, and each queue is open.</div>
-                ) : (
-                  <ul class="mini">
-                    {sick.map(({ name, open, requests }) => (
-                      <li key={name}>
-                        <a class="grow" href={href('/agents')}>
-                          {name}
-                        </a>
-                        <Chip tone={open ? 'warn' : 'stop'} icon={open ? 'clock' : 'pause'} tinted>
-                          {open ? 'service outage' : 'queue closed'}
-                        </Chip>
-                        <span class="num">{requests.visible + requests.delayed}</span>
-                      </li>
-                    ))}
-                  </ul>
-                )
-              }
-            </Loaded>
-          </Panel>
+          <Needs tasks={tasks} />
+          {data && <PerMinute minutes={data.perMinute} />}
         </div>
+        {data && (
+          <div class="stack">
+            <Groups groups={data.groups} />
+            <Channels channels={data.channels} />
+          </div>
+        )}
       </div>
     </>
   );
 }
 
-interface HeadlineProps {
-  readonly tasks: Page<Task> | undefined;
-  readonly working: Page<ListedOrder> | undefined;
-  readonly channels: readonly Channel[];
+const Figures = ({ data: { error, tasks, processing, pending, processedToday, oldestLiveSeconds } }: { data: Overview }) => (
+  <nav class="figs" aria-label="Figures">
+    <Figure name="In error" value={countText(error)} to={href('/orders', { state: 'Error' })} isBad={isSome(error)} />
+    <Figure name="Late tasks" value={countText(tasks.overdue)} to={href('/tasks')} isBad={isSome(tasks.overdue)} />
+    <Figure name="Processing" value={countText(processing)} to={href('/orders', { state: 'Processing' })} />
+    <Figure name="Pending" value={countText(pending)} to={href('/orders', { state: 'Pending' })} />
+    <Figure name="Processed today" value={countText(processedToday)} to={href('/orders', { state: 'Processed' })} />
+    <Figure
+      name="Oldest live order"
+      value={oldestLiveSeconds === null ? 'none' : lengthOf(oldestLiveSeconds * 1_000)}
+      to={href('/orders')}
+    />
+  </nav>
+);
+
+const Groups = ({ groups }: Pick<Overview, 'groups'>) => (
+  <Panel title="Open exceptions" end={<a href={href('/exceptions')}>All groups</a>}>
+    {groups.length === 0 ? (
+      <Empty title="None is open." />
+    ) : (
+      <ul class="mini">
+        {groups.map((group) => (
+          <li key={group.fingerprint}>
+            <span class="num c-stop">{group.open}</span>
+            <span class="grow clip">
+              <a href={href('/exceptions', { group: group.fingerprint })}>
+                <Said>{group.type}</Said>
+              </a>{' '}
+              <span class="muted">{group.step === null ? '' : `at ${stepName(group.step)}`}</span>
+            </span>
+            <Spark perHour={group.perHour} />
+          </li>
+        ))}
+      </ul>
+    )}
+  </Panel>
+);
+
+/** Channels that need a look come first; the others are shown while there is room. */
+const channelsMax = 6;
+
+function Channels({ channels }: Pick<Overview, 'channels'>) {
+  const urgency = ({ open, outage }: Overview['channels'][number]): number => (open ? Number(outage) : 2);
+  const shown = channels.toSorted((one, other) => urgency(other) - urgency(one) || other.depth - one.depth).slice(0, channelsMax);
+  return (
+    <Panel title="Agents and queues" end={<a href={href('/agents')}>{`All ${channels.length}`}</a>}>
+      <table class="list">
+        <thead>
+          <tr>
+            <th>Agent</th>
+            <th>State</th>
+            <th class="num">Waiting</th>
+            <th class="num">Oldest</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map(({ name, open, outage, depth, oldestSeconds }) => (
+            <tr key={name}>
+              <td>
+                <a href={href('/agents')}>{name}</a>
+              </td>
+              <td class="fit">
+                {open && !outage ? (
+                  <Chip tone="ok" icon="done">
+                    open
+                  </Chip>
+                ) : (
+                  <Chip tone={open ? 'warn' : 'stop'} icon={open ? 'clock' : 'pause'} tinted>
+                    {open ? 'service outage' : 'queue closed'}
+                  </Chip>
+                )}
+              </td>
+              <td class="fit num" data-l="waiting">
+                {depth}
+              </td>
+              <td class="fit num soft" data-l="oldest">
+                {depth > 0 ? lengthOf(oldestSeconds * 1_000) : ''}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Panel>
+  );
 }
 
-function Headline({ tasks, working, channels }: HeadlineProps) {
-  if (tasks === undefined) return <h1 class="headline grow">Redress</h1>;
+function Headline({ data }: { data: Overview | undefined }) {
+  if (data === undefined) return <h1 class="headline grow">Redress</h1>;
+  const { tasks, processing, channels, asOf } = data;
   const closed = channels.filter(({ open }) => !open).length;
-  const late = tasks.items.filter(({ overdue }) => overdue).length;
-  const isOne = tasks.items.length === 1 && tasks.next === null;
-  const lateText = late === 0 ? '' : `, ${late} of them ${late === 1 ? 'is' : 'are'} late`;
-  const waiting = tasks.items.length === 0 ? [] : [`${isOne ? '1 task waits' : `${atLeast(tasks)} tasks wait`} for a person${lateText}.`];
-  const queues = closed === 0 ? [] : [`${counted(closed, 'queue')} ${closed === 1 ? 'is' : 'are'} closed.`];
-  const sentences = [...waiting, ...queues];
-  const isOneAtWork = working?.items.length === 1 && working.next === null;
+  const late = tasks.overdue === 0 ? '' : `, ${countText(tasks.overdue)} of them ${tasks.overdue === 1 ? 'is' : 'are'} late`;
+  const waiting = tasks.open === 1 ? '1 task waits' : `${countText(tasks.open)} tasks wait`;
+  const sentences = [
+    ...(isSome(tasks.open) ? [`${waiting} for a person${late}.`] : []),
+    ...(closed === 0 ? [] : [`${counted(closed, 'queue')} ${closed === 1 ? 'is' : 'are'} closed.`]),
+  ];
+  const outages = channels.filter(({ open, outage }) => open && outage);
   return (
     <h1 class="headline grow">
       {sentences.length === 0 ? 'Nobody is needed.' : sentences.join(' ')}
-      <small>{working && `${atLeast(working)} ${isOneAtWork ? 'order is' : 'orders are'} at work.`}</small>
+      <small>
+        {`${countText(processing)} ${processing === 1 ? 'order is' : 'orders are'} at work. `}
+        {outages.map(({ name, depth }) => `${counted(depth, 'message')} for ${name} wait during the outage of its service. `)}
+        <span class="muted">
+          As of <Clock at={asOf} />.
+        </span>
+      </small>
     </h1>
   );
 }

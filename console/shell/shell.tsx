@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { connection, serverNow } from '../api/client.ts';
 import { usePoll } from '../api/poll.ts';
 import { person, roleOf, signOut } from '../api/session.ts';
+import type { Overview } from '../api/types.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useKeys } from '../parts/keys.ts';
 import { shown } from '../parts/text.tsx';
@@ -11,7 +12,7 @@ import { Toasts } from '../parts/toast.tsx';
 import { go, href } from '../router.ts';
 import { groups, type Screen, screens } from '../screens/index.ts';
 import { clockTime, inUtc, now } from '../time.ts';
-import { counts, setCount } from './counts.ts';
+import { counts, countText, overview, setCount } from './counts.ts';
 import { Help } from './help.tsx';
 import { Palette } from './palette.tsx';
 import { theme, turnTheme } from './theme.ts';
@@ -25,7 +26,7 @@ const close = (): void => {
 /** The rail, the top bar and the keys around a screen. */
 export function Shell({ screen, children }: { screen: Screen | undefined; children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
-  useTaskCount();
+  useOverview();
   useKeys(
     [
       { key: '?', what: 'Show the keys', run: () => (overlay.value = 'help') },
@@ -57,12 +58,16 @@ export function Shell({ screen, children }: { screen: Screen | undefined; childr
   );
 }
 
-/** Counts the open tasks for the badge, on every screen. */
-function useTaskCount(): void {
-  const { data } = usePoll<{ items: readonly unknown[]; next: string | null }>('/tasks?limit=100', 10_000);
+/** Polls the figures of the system, on every screen. */
+function useOverview(): void {
+  const polled = usePoll<Overview>('/overview');
+  const { data, problem, at } = polled;
   useEffect(() => {
-    if (data) setCount('tasks', `${data.items.length}${data.next === null ? '' : '+'}`);
-  }, [data]);
+    overview.value = polled;
+    if (!data) return;
+    setCount('tasks', countText(data.tasks.open));
+    setCount('exceptions', countText(data.error));
+  }, [data, problem, at]);
 }
 
 const Rail = ({ screen }: { screen: Screen | undefined }) => (
