@@ -9,12 +9,19 @@ import { Icon } from '../parts/icon.tsx';
 import { Facts, Loaded, PageHead, Panel } from '../parts/states.tsx';
 import { Ago, At, Countdown, counted, Said } from '../parts/text.tsx';
 import { toast } from '../parts/toast.tsx';
+import { href, place } from '../router.ts';
 import { lengthOf } from '../time.ts';
+import { DeadLetters } from './agents/dead-letters.tsx';
 
 const hasOutage = ({ breaker }: Channel): boolean => breaker !== undefined && breaker.phase !== 'closed';
 
 /** Agents with their services and queues: whether somebody must act here. */
 export default function Agents() {
+  const name = place.value.parts[1];
+  return name === undefined ? <AllAgents /> : <DeadLetters key={name} name={name} />;
+}
+
+function AllAgents() {
   const channels = usePages<Channel>('/channels?limit=100', ({ name }) => name);
   const needy = channels.items
     .filter((each) => !each.open || hasOutage(each))
@@ -106,7 +113,13 @@ function Row({ channel, refresh }: { channel: Channel; refresh: () => void }) {
       <td class="fit num soft lo">{requests.inFlight}</td>
       <td class="fit num soft lo">{replies?.visible ?? ''}</td>
       <td class={`fit num ${deadLetters > 0 ? 'strong' : 'soft'}`} data-l="dead letters">
-        {`${deadLetters}${moreDeadLetters ? '+' : ''}`}
+        {deadLetters === 0 ? (
+          '0'
+        ) : (
+          <a href={href(`/agents/${encodeURIComponent(name)}`)} aria-label={`Dead letters of ${name}: ${deadLetters}`}>
+            {`${deadLetters}${moreDeadLetters ? '+' : ''}`}
+          </a>
+        )}
       </td>
       <td class="fit">{open && has('operator') && <Turn channel={channel} action="close" refresh={refresh} small />}</td>
     </tr>
@@ -200,7 +213,11 @@ function Turn({
   const apply = (): void => {
     const body = { reason, ...(action === 'canary' ? { canary: true } : {}) };
     post(`/channels/${name}/${action === 'close' ? 'close' : 'open'}`, body).then(
-      () => (toast(action === 'close' ? `Closed: ${name}.` : `Opened: ${name}.`), setOpen(false), refresh()),
+      () => {
+        toast(action === 'close' ? `Closed: ${name}.` : `Opened: ${name}.`);
+        setOpen(false);
+        refresh();
+      },
       (error: unknown) => setProblem(error instanceof Problem ? `${error.message} ${error.detail}` : String(error)),
     );
   };
