@@ -20,6 +20,14 @@ export const screens: readonly Screen[] = [
   { path: 'orders', name: 'Orders', icon: 'list', group: 'work', key: 'o', load: () => import('./orders.tsx') },
   { path: 'bulk', name: 'Bulk runs', icon: 'many', group: 'work', key: 'b', load: () => import('./bulk.tsx') },
   { path: 'rules', name: 'Rules', icon: 'rule', group: 'know-how', key: 'r', load: () => import('./rules.tsx') },
+  {
+    path: 'workflows',
+    name: 'Workflows',
+    icon: 'flow',
+    group: 'know-how',
+    key: 'w',
+    load: () => import('./workflows.tsx'),
+  },
   { path: 'agents', name: 'Agents and queues', icon: 'plug', group: 'system', key: 'a', load: () => import('./agents.tsx') },
   { path: 'audit', name: 'Audit', icon: 'book', group: 'system', key: 'u', load: () => import('./audit.tsx') },
 ];

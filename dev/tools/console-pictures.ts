@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import chromium from '@sparticuz/chromium';
 import { type Page, chromium as playwright } from 'playwright-core';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { systemClock } from '#ports/clock';
+import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
 import { root } from './run.ts';
 import { startSystem } from './start-system.ts';
 
@@ -159,6 +162,21 @@ async function seed() {
   return { blocked: blocked[1] ?? '', undone, run: run.id, task: task?.id ?? '', fingerprint: group?.fingerprint ?? '' };
 }
 
+/** A message that the queue of submissions could not read. */
+async function deadLetter(): Promise<string> {
+  const now = Date.now();
+  const about = { queue: 'submissions', messageId: 'm-1', sentAt: now - 60_000 };
+  const id = deadLetterId(about);
+  const reason = 'The message is none that this queue takes: /order/items: expected a list.';
+  const message = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'A-20288', order: { ...sample('ok'), items: 'tea' } };
+  const story = { reason, attempts: [{ at: now - 50_000, error: reason }], failures: 4, deadAt: now - 50_000, senderId: 'robot' };
+  const { store, database } = openEmbedded(data, { clock: systemClock });
+  await store.putDocument(deadLetterDocument({ ...about, ...story, id, type: 'submission', body: JSON.stringify(message) }), 0);
+  await database.close();
+  return id;
+}
+
+const letter = await deadLetter();
 const { blocked, undone, run, task, fingerprint } = await seed();
 
 /** Fills the form of a new input, and checks it. */
@@ -191,7 +209,10 @@ const pictures: readonly Picture[] = [
   { name: 'bulk', path: '/bulk' },
   { name: 'bulk-run', path: `/bulk/${run}` },
   { name: 'rules', path: '/rules/address-abroad' },
+  { name: 'workflows', path: '/workflows' },
+  { name: 'workflow', path: '/workflows/fulfil-order/1' },
   { name: 'agents', path: '/agents' },
+  { name: 'dead-letters', path: `/agents/submissions?id=${letter}` },
   { name: 'audit', path: '/audit' },
 ];
 

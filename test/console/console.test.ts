@@ -1,60 +1,25 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import chromium from '@sparticuz/chromium';
-import axe from 'axe-core';
-import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { hostileTexts } from './hostile-texts.ts';
+import { newPage, type RunningConsole, root, show as showOn, startConsole, violationsOf } from './support.ts';
 
-/*
- * The console in a real browser, on a whole system with its sample orders. CHROMIUM_PATH names another browser than the one of the
- * packages.
- */
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const node = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'];
-const data = mkdtempSync(join(tmpdir(), 'redress-console-'));
-
-let link = '';
-let url = '';
-let stop = (): void => {};
-let browser: Browser;
+/* The console in a real browser, on a whole system with its sample orders. */
+let system: RunningConsole;
 let page: Page;
 
 before(async () => {
-  execFileSync(process.execPath, [...node, `${root}console/build.ts`, '--if-needed'], { cwd: root });
-  const env = { ...process.env, PORT: '0', REDRESS_DATA: data };
-  const system = spawn(process.execPath, [...node, `${root}bin/local.ts`], { cwd: root, env, stdio: ['ignore', 'pipe', 'ignore'] });
-  stop = () => void system.kill();
-  link = await new Promise<string>((resolve, reject) => {
-    system.on('exit', (code) => reject(new Error(`The system ended with ${code}.`)));
-    let printed = '';
-    system.stdout.on('data', (chunk) => {
-      printed += String(chunk);
-      const found = /console (\S+code=\S+)/.exec(printed)?.[1];
-      if (found && /\(address-invalid\).*blocked/.test(printed)) resolve(found);
-    });
-  });
-  url = new URL(link).origin;
-  const executablePath = process.env['CHROMIUM_PATH'] ?? (await chromium.executablePath());
-  browser = await playwright.launch({ executablePath, args: chromium.args, headless: true });
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  page.setDefaultTimeout(15_000);
+  system = await startConsole();
+  page = await newPage(system.browser);
 });
 
-after(async () => {
-  await browser?.close();
-  stop();
-  rmSync(data, { recursive: true, force: true, maxRetries: 5 });
-});
+after(() => system.stop());
 
 test('a link of the machine signs in, and the token is out of reach of scripts', async () => {
   const violations: string[] = [];
   page.on('console', (message) => message.type() === 'error' && violations.push(message.text()));
-  await page.goto(link);
+  await page.goto(system.link);
   await page.getByRole('heading', { name: /tasks? waits? for a person/ }).waitFor();
   assert.equal(await page.evaluate('document.cookie + localStorage.length + sessionStorage.length'), '00');
   assert.deepEqual(violations, []);
@@ -68,10 +33,7 @@ async function blockedOrder(): Promise<string> {
   return (found as { items: { orderId: string }[] }).items[0]?.orderId ?? '';
 }
 
-const show = async (path: string, on: Page = page): Promise<void> => {
-  await on.evaluate((hash) => ((globalThis as unknown as { location: { hash: string } }).location.hash = hash), `#${path}`);
-  await on.locator('main h1').waitFor();
-};
+const show = (path: string): Promise<void> => showOn(path, page);
 
 test('each screen has no violation of axe, in light, in dark and on a phone', async () => {
   const found: string[] = [];
@@ -155,22 +117,16 @@ test('the text of an unsent instruction survives a reload of the page', async ()
 });
 
 test('200 hostile texts stay texts, wherever the console shows them', async () => {
-  const token = execFileSync(
-    process.execPath,
-    [...node, `${root}lib/cli/main.ts`, 'token', '--role', 'client', '--client', 'acme', '--data', data],
-    {
-      cwd: root,
-    },
-  );
+  const token = system.token('--role', 'client', '--client', 'acme');
   const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/address-invalid.json`, 'utf8'));
   const order = sample.order ?? sample;
   const ids: string[] = [];
   for (const half of [hostileTexts.slice(0, 100), hostileTexts.slice(100)]) {
     const items = half.map((sku) => ({ sku, quantity: 1, unitPrice: 1 }));
-    const response = await fetch(`${url}/orders`, {
+    const response = await fetch(`${system.url}/orders`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${String(token).trim()}`,
+        authorization: `Bearer ${token}`,
         'content-type': 'application/json',
         'idempotency-key': `hostile-${ids.length}`,
       },
@@ -210,13 +166,3 @@ test('F-153: an operator resolves a task on its own page, from the list, with fo
   await page.getByRole('heading', { name: 'Resolved' }).waitFor();
   assert.match(await page.locator('main').innerText(), /decided\.\s+The customer has left\./);
 });
-
-/** Returns the rules of axe that the page violates, each with the first element. */
-async function violationsOf(on: Page, rules?: readonly string[]): Promise<readonly string[]> {
-  // The policy of the page forbids evaluated scripts; the protocol of the browser does not go through it.
-  await on.evaluate(axe.source);
-  const { violations } = (await on.evaluate(`axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ''})`)) as {
-    violations: { id: string; nodes: { html: string }[] }[];
-  };
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
-}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
+import { storeIn } from '../cli/support.ts';
+import { faultsOfScreen, newPage, type RunningConsole, root, show, startConsole } from './support.ts';
+
+let system: RunningConsole;
+let page: Page;
+
+before(async () => {
+  system = await startConsole();
+  page = await newPage(system.browser);
+  await page.goto(system.link);
+  await page.getByRole('heading', { name: /tasks? waits? for a person/ }).waitFor();
+});
+
+after(() => system.stop());
+
+test('Home reads the figures of the whole system with one call', async () => {
+  const calls: string[] = [];
+  page.on('request', (request) => calls.push(new URL(request.url()).pathname));
+  await page.reload();
+  await page.getByRole('navigation', { name: 'Figures' }).waitFor();
+  await page.getByRole('img', { name: /^In the last hour \d+ orders/ }).waitFor();
+  const reads = new Set(calls.filter((path) => !path.startsWith('/console/') && path !== '/'));
+  assert.deepEqual([...reads].toSorted(), ['/overview', '/session', '/sign-in', '/tasks']);
+});
+
+test('a workflow shows where its orders are blocked, on its graph and in its list of steps', async () => {
+  await show('/workflows', page);
+  assert.deepEqual(await faultsOfScreen('/workflows', page), []);
+  await page.getByRole('link', { name: 'fulfil-order' }).click();
+  await page.getByRole('button', { name: /ship.*1 in error/ }).waitFor({ timeout: 60_000 });
+  assert.match(await page.locator('.steps li', { hasText: 'ship' }).first().innerText(), /1 in error/);
+  await page.getByRole('cell', { name: 'AddressInvalid' }).first().waitFor();
+  const { hash } = new URL(page.url());
+  assert.deepEqual(await faultsOfScreen(hash.slice(1), page), []);
+});
+
+test('F-120: an operator corrects a dead letter, checks it and sends it again, and its order is accepted', async () => {
+  const admin = system.token('--role', 'admin', '--subject', 'local');
+  const registered = await fetch(`${system.url}/clients/acme`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ senders: ['robot'], responseChannels: [], reason: 'It sends by message' }),
+  });
+  assert.ok(registered.ok, await registered.text());
+  const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8'));
+  const message = { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'by-message', order };
+  const about = { queue: 'submissions', messageId: 'm-1', sentAt: Date.UTC(2026, 0, 1) };
+  const [id, reason] = [deadLetterId(about), 'It is none that this queue takes.'];
+  const story = { reason, attempts: [{ at: about.sentAt, error: reason }], failures: 1, deadAt: about.sentAt, senderId: 'robot' };
+  const body = JSON.stringify({ ...message, order: { ...order, items: 'tea' } });
+  await storeIn(system.data, async ({ store }) => {
+    await store.putDocument(deadLetterDocument({ ...about, ...story, id, body, type: 'submission' }), 0);
+  });
+
+  await show('/agents', page);
+  await page.getByRole('link', { name: 'Dead letters of submissions: 1' }).click();
+  await page.getByRole('button', { name: 'submission', exact: true }).click();
+  await page.getByLabel('Reason, for the audit').fill('The items were a text');
+  assert.deepEqual(await faultsOfScreen(`/agents/submissions?id=${id}`, page), []);
+  const send = page.getByRole('button', { name: /^Send/ });
+  await page.getByRole('button', { name: 'Check' }).click();
+  await page.getByText(/^\/body\/order\/items/).waitFor();
+  assert.ok(await send.isDisabled(), 'a refused check allows nothing');
+  await page.getByLabel('Body of the message', { exact: true }).fill(JSON.stringify(message));
+  await page.getByRole('button', { name: 'Check' }).click();
+  await page.getByText(/^Possible\./).waitFor();
+  await send.click();
+  await page.getByText('There is no dead letter.').waitFor();
+});
+
+/** Opens the page of the task that waits for a person. */
+async function openTask(on: Page): Promise<string> {
+  await show('/tasks', on);
+  const link = on.locator('main a[href^="#/tasks/tsk_"]').first();
+  const path = (await link.getAttribute('href')) ?? '';
+  await link.click();
+  await on.getByLabel('Reason, for the audit').waitFor();
+  return path.slice(1);
+}
+
+test('the second of two operators sees who has claimed a task, keeps the text, and cannot apply', async () => {
+  const other = await newPage(system.browser, { authorization: `Bearer ${system.token('--role', 'operator', '--subject', 'op-5')}` });
+  await other.goto(`${system.url}/`);
+  await other.locator('main h1').waitFor();
+  const path = await openTask(other);
+  await other.getByLabel('Reason, for the audit').fill('I call the customer');
+  await show(path, page);
+  await page.getByRole('button', { name: /^Claim/ }).click();
+  await other.getByText('local has it').waitFor();
+  await other.getByText('local has this task. You can check, not apply.').waitFor();
+  assert.equal(await other.getByLabel('Reason, for the audit').inputValue(), 'I call the customer');
+});
+
+test('a lost connection is shown, and ends by itself', async () => {
+  await show('/orders', page);
+  await page.context().setOffline(true);
+  await page.getByText(/^No connection since/).waitFor();
+  assert.ok((await page.locator('main table tbody tr').count()) > 0, 'what was read before stays');
+  await page.context().setOffline(false);
+  await page.getByText(/^No connection since/).waitFor({ state: 'detached' });
+});
+
+test('a session that ends asks to sign in again, and the text that was typed stays', async () => {
+  await openTask(page);
+  const reason = page.getByLabel('Reason, for the audit');
+  await reason.fill('The customer has moved');
+  await page.context().clearCookies();
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+  const value = system.token('--role', 'admin', '--subject', 'local');
+  await page.context().addCookies([{ name: 'redress_session', value, url: system.url, httpOnly: true, sameSite: 'Strict' }]);
+  await page.getByRole('button', { name: 'I have signed in in another tab' }).click();
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor({ state: 'detached' });
+  assert.equal(await reason.inputValue(), 'The customer has moved');
+});

@@ -1,0 +1,92 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import chromium from '@sparticuz/chromium';
+import axe from 'axe-core';
+import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+const node = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'];
+
+/** A whole system with its sample orders, and a browser. CHROMIUM_PATH names another browser than the one of the packages. */
+export interface RunningConsole {
+  readonly browser: Browser;
+  /** The link that signs in once. */
+  readonly link: string;
+  readonly url: string;
+  /** The folder of its data. */
+  readonly data: string;
+  /** Returns a bearer token of this system. */
+  readonly token: (...options: readonly string[]) => string;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startConsole(): Promise<RunningConsole> {
+  const data = mkdtempSync(join(tmpdir(), 'redress-console-'));
+  execFileSync(process.execPath, [...node, `${root}console/build.ts`, '--if-needed'], { cwd: root });
+  const env = { ...process.env, PORT: '0', REDRESS_DATA: data };
+  const system = spawn(process.execPath, [...node, `${root}bin/local.ts`], { cwd: root, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const link = await new Promise<string>((resolve, reject) => {
+    system.on('exit', (code) => reject(new Error(`The system ended with ${code}.`)));
+    let printed = '';
+    system.stdout.on('data', (chunk) => {
+      printed += String(chunk);
+      const found = /console (\S+code=\S+)/.exec(printed)?.[1];
+      if (found && /\(address-invalid\).*blocked/.test(printed)) resolve(found);
+    });
+  });
+  const executablePath = process.env['CHROMIUM_PATH'] ?? (await chromium.executablePath());
+  const browser = await playwright.launch({ executablePath, args: chromium.args, headless: true });
+  return {
+    browser,
+    link,
+    url: new URL(link).origin,
+    data,
+    token: (...options) =>
+      String(
+        execFileSync(process.execPath, [...node, `${root}lib/cli/main.ts`, 'token', ...options, '--data', data], { cwd: root }),
+      ).trim(),
+    async stop() {
+      await browser.close();
+      system.kill();
+      rmSync(data, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** Opens a page of a context, with room for a whole screen. */
+export async function newPage(browser: Browser, headers: { readonly [name: string]: string } = {}): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, extraHTTPHeaders: headers });
+  page.setDefaultTimeout(15_000);
+  return page;
+}
+
+export async function show(path: string, page: Page): Promise<void> {
+  await page.evaluate((hash) => ((globalThis as unknown as { location: { hash: string } }).location.hash = hash), `#${path}`);
+  await page.locator('main h1').waitFor();
+}
+
+/** Returns the rules of axe that the page violates, each with the first element. */
+export async function violationsOf(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  // The policy of the page forbids evaluated scripts; the protocol of the browser does not go through it.
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate(`axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ''})`)) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
+}
+
+/** Returns the violations of a screen in light and in dark, and whether it is too wide for a phone. */
+export async function faultsOfScreen(path: string, page: Page): Promise<readonly string[]> {
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await show(path, page);
+  const light = await violationsOf(page);
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+  const dark = await violationsOf(page, ['color-contrast']);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+  await page.setViewportSize({ width: 1440, height: 900 });
+  return [...light, ...dark, ...(isWide ? ['The page is wider than a phone.'] : [])].map((fault) => `${path}: ${fault}`);
+}
