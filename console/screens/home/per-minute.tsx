@@ -30,7 +30,7 @@ export function PerMinute({ minutes }: { minutes: Minutes }) {
       <div class="body">
         <svg
           class="chart"
-          viewBox={`0 0 ${width} ${bottom + low + 22}`}
+          viewBox={`0 -8 ${width} ${bottom + low + 30}`}
           role="img"
           aria-label={`In the last hour ${sums.processed} orders finished, and ${sums.errors} exceptions were recorded.`}
         >
