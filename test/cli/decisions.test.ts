@@ -115,7 +115,7 @@ describe('instructions at the command line', () => {
     assert.deepEqual((await system.redress(['order', 'plan', orderId, '--json'])).json.steps.length, 1);
     assert.equal((await system.redress(['order', 'plan', orderId, '--undo', 'nowhere'])).exitCode, 1);
     const dependents = await system.redress(['order', 'dependents', orderId, 'charge']);
-    assert.match(dependents.out, /order\/tell +(data, )?control[^]*No other order has used what it wrote/);
+    assert.match(dependents.out, /order\/tell +(data, )?control[\s\S]*No other order has used what it wrote/);
     assert.equal((await system.redress(['order', 'dependents', orderId, 'nowhere'])).exitCode, 1);
 
     assert.equal((await system.redress(['order', 'cancel', orderId, '--reason', 'too late'])).exitCode, 0);
