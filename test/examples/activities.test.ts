@@ -92,6 +92,7 @@ describe('the examples of activities', () => {
       '../orders/workflow.ts',
       '../orders/workflow.test.ts',
       '../../test/testing/crash-test/crash-test.test.ts',
+      '../../test/testing/replay/replay.test.ts',
       '../../test/testing/test-system.test.ts',
     ];
     const sources = [...files, 'own/ensure.ts', ...elsewhere].map((file) => squeezed(textOf(file)));

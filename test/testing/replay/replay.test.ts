@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import {
   assign,
@@ -16,6 +17,7 @@ import {
 } from 'redress';
 import { type Moment, ReplayError, replay, startSystem, type TestInstruction } from 'redress/testing';
 import * as z from 'zod';
+import { temporaryFolder } from '../../support/folders.ts';
 
 const Declined = fault('CardDeclined');
 const card = 'tok_canary_4711';
@@ -199,4 +201,26 @@ test('a file that is no case is refused with the place and the command that expo
       () => replay(given),
       (error) => error instanceof ReplayError && place.test(error.message) && export1.test(error.message),
     );
+});
+
+test('the guide: a case from a file is replayed, and an instruction is checked at its end', async (context) => {
+  const { exported } = await declined(context);
+  const folder = temporaryFolder();
+  const before = process.cwd();
+  process.chdir(folder.path);
+  context.after(() => {
+    process.chdir(before);
+    folder.remove();
+  });
+  context.mock.method(console, 'log', () => undefined);
+  writeFileSync('case.json', JSON.stringify(await exported()));
+
+  const run = replay(JSON.parse(readFileSync('case.json', 'utf8')));
+  assert.equal(run.difference, undefined);
+  assert.equal(run.end.processState, 'Error');
+  console.log(run.end.why());
+
+  const check = await run.at(13).check({ kind: 'skip', output: { chargeId: 'by hand' }, effect: 'done' });
+  assert.equal(check.feasible, true);
+  console.log(check.effects.undoes, check.then);
 });
