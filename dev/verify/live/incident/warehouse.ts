@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
 /** `refusing`: it refuses every order for the same reason. `away`: it answers 503. */
-export type Health = 'well' | 'refusing' | 'away';
+type Health = 'well' | 'refusing' | 'away';
 
 /** A remote service outside the processes that are killed. It remembers each effect by its idempotency key. */
 export class Warehouse {
