@@ -15,6 +15,7 @@ import { sendEntries } from '#roles/scheduler/outbox';
 import { queueEvent } from '#runtime/host/event-source';
 import { registerClient } from '#testing/world/register-client';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
+import { rule } from '../support/rules.ts';
 import {
   type Desk,
   type DeskOptions,
@@ -46,6 +47,18 @@ const fork = defineApp({
   agents: [worker],
 });
 const line = lineOf(stepsNamed('one', 'two', 'three'));
+/** A step that is undone, and another one. */
+const undone = defineApp({
+  workflows: [
+    defineWorkflow('undone', { version: 1, order: Order }, () =>
+      sequence(
+        worker.left({}).undo(() => worker.right({})),
+        worker.more({}),
+      ),
+    ),
+  ],
+  agents: [worker],
+});
 const mine = 'redress-response-acme';
 const gone = new StoreUnavailableError('The store is gone.', { fatal: true });
 const heard = { client: 'acme', responseChannel: mine };
@@ -628,6 +641,26 @@ describe('the outbox of an order', () => {
       assert.equal((await desk.request()).path, 'order/two');
       assert.equal((await desk.state(orderId)).failureCount, 0);
     });
+
+  test('F-02, F-60 an order that a rule suspends while its requests cannot be sent keeps the deadline of its outbox', async (context) => {
+    let away = false;
+    const { desk } = apart(context, { app: undone, around: sendingFails('worker-requests', () => away) });
+    const hold = rule({ id: 'hold', event: { kind: 'order-age', afterSeconds: 5 }, action: { kind: 'suspend' } });
+    await desk.system.rules.put(hold, { by: 'ada', reason: 'a test', expected: undefined });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request());
+    await desk.answer(await desk.request(), failed('Broken'));
+    await desk.clock.advance(6_000);
+    away = true;
+    const cancel = { kind: 'cancel', by: 'olga', reason: 'a test' } as const;
+    assert.equal((await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, cancel, { id: 'i-1' }))).outcome, 'done');
+    away = false;
+    assert.partialDeepStrictEqual(await desk.state(orderId), { suspended: true, nextDueFor: { kind: 'outbox' } });
+    await desk.clock.advance(10_000);
+    assert.partialDeepStrictEqual(await desk.supervisor.pass(), { woken: 1, counted: 0 });
+    await desk.deliver('wake-ups');
+    assert.deepEqual((await desk.state(orderId)).outbox, []);
+  });
 
   test('F-02 the unsent mark does not touch what another host has written since', async (context) => {
     let away = false;

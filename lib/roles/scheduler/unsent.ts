@@ -2,6 +2,7 @@ import type { Clock } from '#ports/clock';
 import { isFatal } from '#ports/errors';
 import type { DueFor, StateHead, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
+import { isStopped } from './deadlines.ts';
 
 /** Pause before unsent requests are sent again: a queue that refuses messages usually recovers within seconds. */
 const soonMs = 5_000;
@@ -33,6 +34,8 @@ export async function markUnsent(written: StateRecord, ports: MarkPorts): Promis
 async function mark({ orderId, writeIds }: StateRecord, { store, clock }: MarkPorts): Promise<void> {
   const head = await store.head(orderId);
   if (!head || head.nextDueAt === null || head.nextDueFor === null || !marked.has(head.nextDueFor.kind)) return;
+  // A suspended order requests nothing, and its outbox has a deadline of its own.
+  if (isStopped(head)) return;
   if (head.writeIds.at(-1)?.id !== writeIds.at(-1)?.id) return;
   const at = Math.min(head.nextDueAt, clock.now() + soonMs);
   const due = { nextDueAt: at, nextDueFor: { ...head.nextDueFor, kind: 'unsent' }, worklist: 'due', worklistAt: at } as const;

@@ -3,7 +3,7 @@ import { type Law, on, type Setting } from './law.ts';
 
 /**
  * At least three times the largest counts that ever occurred. A caller requests the state of a called order every ten minutes. That takes
- * two writes: the expired deadline and the next request.
+ * two writes: the expired deadline and the next request. A suspended order asks for its handler in the same way.
  */
 const writesMax = { atAll: 60, eachStep: 4, eachHour: 4, eachHourOfCall: 12 };
 /** Most worlds end within this time. Afterwards, what still fails is retried every hour. */
@@ -23,7 +23,7 @@ export function livelock({ quietSince, now }: Setting): Law {
       writes.set(orderId, written);
       if (written <= writesMax.atAll) return undefined;
       const steps = stepsOf(history.orders.get(orderId));
-      const calls = history.childrenOf(orderId).length;
+      const calls = history.childrenOf(orderId).length + handlersOf(history.orders.get(orderId));
       const quietMs = now() - since;
       const most =
         writesMax.atAll +
@@ -36,6 +36,9 @@ export function livelock({ quietSince, now }: Setting): Law {
     }),
   };
 }
+
+/** Returns the number of orders that have handled its exceptions. */
+const handlersOf = (order: Tracked | undefined): number => order?.journal.filter(({ type }) => type === 'HandlerStarted').length ?? 0;
 
 /** Returns the number of its steps and undos, without repeated requests. */
 const stepsOf = (order: Tracked | undefined): number =>
