@@ -9,6 +9,7 @@ import { badParameter, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { ClientBody, ClientHeaders } from './schemas/clients.ts';
 import type { PageQuery } from './schemas/common.ts';
+import { conditionRefusal, lostRefusal } from './versioned.ts';
 
 export async function listClients({ api, caller, query }: Call<z.output<typeof PageQuery>>): Promise<Answer | Refusal> {
   const scope = { key: api.cursorKey, bound: ['clients', caller.subject] };
@@ -29,8 +30,8 @@ export async function registerClient(call: Registration): Promise<Answer | Refus
   if (!clientIdPattern.test(id)) return badParameter('/id', 'invalid-format', 'id: expected 1 to 128 letters, digits, ".", "_" and "-".');
   const before = await api.store.client(id);
   const ifMatch = headers['if-match'];
-  if (before && ifMatch === undefined) return refuse('precondition-required');
-  if (ifMatch !== undefined && ifMatch !== (before && etagOf(before.rev))) return stale(before);
+  const refusal = conditionRefusal(ifMatch, before?.rev);
+  if (refusal) return refusal;
   const configured = body.appClients.find((each) => ![undefined, id].includes(api.issuer.appClients?.get(each)));
   if (configured !== undefined) return taken(configured);
 
@@ -44,8 +45,7 @@ export async function registerClient(call: Registration): Promise<Answer | Refus
   );
   switch (written.outcome) {
     case 'refused':
-      // Without If-Match, the caller expected a new client, and another call registered it meanwhile.
-      return ifMatch === undefined ? refuse('precondition-required') : stale(written.current);
+      return lostRefusal(ifMatch, written.current?.rev);
     case 'taken':
       return taken(written.appClient);
     case 'written':
@@ -64,9 +64,6 @@ const registrationOf = ({ api, caller, id, body }: Registration, before: ClientR
   at: api.clock.now(),
   reason: body.reason,
 });
-
-const stale = (current: ClientRecord | null | undefined): Refusal =>
-  refuse('stale', current ? { headers: { etag: etagOf(current.rev) } } : {});
 
 /** Does not name the other client: the admin looks it up in the list. */
 const taken = (appClient: string): Refusal =>

@@ -15,6 +15,7 @@ import { badParameter, type ProblemError, type Refusal, refuse } from './problem
 import { type Answer, type Call, json } from './route.ts';
 import type { PageQuery } from './schemas/common.ts';
 import type { RuleBody, RuleDeletion, RuleHeaders, RuleQuery } from './schemas/rules.ts';
+import { conditionRefusal, lostRefusal } from './versioned.ts';
 
 type Paged = Call<z.output<typeof PageQuery>>;
 
@@ -59,7 +60,7 @@ export async function putRule(call: Put): Promise<Answer | Refusal> {
   const { api, caller, id, headers, body, requestId } = call;
   if (!ruleIdPattern.test(id)) return badParameter('/id', 'invalid-format', 'id: expected 1 to 64 of a-z, 0-9 and "-".');
   const before = await api.rules.rule(id);
-  const refusal = conditionRefusal(headers['if-match'], before);
+  const refusal = conditionRefusal(headers['if-match'], before?.version);
   if (refusal) return refusal;
   const { reason, origin = before?.origin ?? 'people', name = id, ...fields } = body;
   const given = { ...fields, id, name, origin } as Omit<Rule, 'version'>;
@@ -114,7 +115,7 @@ export async function deleteRule(call: Delete): Promise<Answer | Refusal> {
   const { api, caller, id, headers, query, requestId } = call;
   const before = await api.rules.rule(id);
   if (!before) return refuse('not-found');
-  const refusal = conditionRefusal(headers['if-match'], before);
+  const refusal = conditionRefusal(headers['if-match'], before?.version);
   if (refusal) return refusal;
   if (before.origin === 'app')
     return refuse('conflict', { errors: [{ pointer: '', code: 'from-app', detail: 'The app declares this rule. Set its mode to off.' }] });
@@ -131,16 +132,9 @@ export async function deleteRule(call: Delete): Promise<Answer | Refusal> {
   return json(200, { id, deletedAt: timeText(api.clock.now()) });
 }
 
-function conditionRefusal(ifMatch: string | undefined, before: Rule | undefined): Refusal | undefined {
-  if (before && ifMatch === undefined) return refuse('precondition-required');
-  return ifMatch !== undefined && ifMatch !== (before && etagOf(before.version)) ? stale(before) : undefined;
-}
-
-const stale = (current: Rule | undefined): Refusal => refuse('stale', current ? { headers: { etag: etagOf(current.version) } } : {});
-
 function writeRefusal(written: Exclude<RuleWrite, { outcome: 'written' }>, ifMatch: string | undefined): Refusal {
   if (written.outcome === 'too-many') return refuse('invalid', { errors: written.problems });
-  return ifMatch === undefined ? refuse('precondition-required') : stale(written.current);
+  return lostRefusal(ifMatch, written.current?.version);
 }
 
 const answered = (status: 200 | 201, rule: Rule, counts: RuleCounts): Answer =>

@@ -19,6 +19,7 @@ import { type Answer, type Call, json } from './route.ts';
 import type { PageQuery } from './schemas/common.ts';
 import { InstructionAlone } from './schemas/instructions.ts';
 import type { RuleOfSolutionBody, SolutionBody, SolutionDeletion, SolutionHeaders } from './schemas/solutions.ts';
+import { conditionRefusal, lostRefusal } from './versioned.ts';
 
 export async function listSolutions({ api, caller, query }: Call<z.output<typeof PageQuery>>): Promise<Answer | Refusal> {
   const scope = { key: api.cursorKey, bound: ['solutions', caller.subject] };
@@ -44,7 +45,7 @@ export async function putSolution(call: Put): Promise<Answer | Refusal> {
   const { api, caller, id, headers, body, requestId } = call;
   if (!solutionIdPattern.test(id)) return badParameter('/id', 'invalid-format', 'id: expected 1 to 64 of a-z, 0-9 and "-".');
   const before = await api.solutions.solution(id);
-  const refusal = conditionRefusal(headers['if-match'], before);
+  const refusal = conditionRefusal(headers['if-match'], before?.version);
   if (refusal) return refusal;
   const { reason, name = id, ...fields } = body;
   const draft = { ...fields, id, name } as SolutionDraft;
@@ -81,7 +82,7 @@ export async function deleteSolution(call: Delete): Promise<Answer | Refusal> {
   const { api, caller, id, headers, query, requestId } = call;
   const before = await api.solutions.solution(id);
   if (!before) return refuse('not-found');
-  const refusal = conditionRefusal(headers['if-match'], before);
+  const refusal = conditionRefusal(headers['if-match'], before?.version);
   if (refusal) return refusal;
   const removed = await audited(
     call,
@@ -104,13 +105,6 @@ export async function ruleOfSolution(call: Call<unknown, unknown, z.output<typeo
   return made.ok ? json(200, { rule: made.value }) : refuse('invalid', { errors: made.problems });
 }
 
-function conditionRefusal(ifMatch: string | undefined, before: Solution | undefined): Refusal | undefined {
-  if (before && ifMatch === undefined) return refuse('precondition-required');
-  return ifMatch !== undefined && ifMatch !== (before && etagOf(before.version)) ? stale(before) : undefined;
-}
-
-const stale = (current: Solution | undefined): Refusal => refuse('stale', current ? { headers: { etag: etagOf(current.version) } } : {});
-
 export const noSuchSolution = (id: string): ProblemError => ({
   pointer: '/solutionId',
   code: 'no-such-solution',
@@ -123,7 +117,7 @@ export const tooManySolutions = conflict([
 
 function writeRefusal(written: Exclude<SolutionWrite, { outcome: 'written' }>, ifMatch: string | undefined): Refusal {
   if (written.outcome === 'too-many') return tooManySolutions;
-  return ifMatch === undefined ? refuse('precondition-required') : stale(written.current);
+  return lostRefusal(ifMatch, written.current?.version);
 }
 
 const answered = async (status: 200 | 201, solution: Solution, { store }: Pick<Call['api'], 'store'>): Promise<Answer> =>

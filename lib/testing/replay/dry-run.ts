@@ -53,7 +53,7 @@ export async function dryRun(fork: Fork, { by = 'test', reason = 'Instruction of
     const problems = answer.outcome === 'invalid' ? answer.problems.map(({ pointer, detail }) => `${pointer} ${detail}`) : [answer.outcome];
     throw new TypeError(`Cannot check ${given.kind}: ${problems.join('; ')}`);
   } finally {
-    database.close();
+    await database.close();
   }
 }
 
