@@ -3,6 +3,7 @@ import { UnreadableRecordError } from '#ports/errors';
 import { type ListFilters, lookedMax, orderList, servedBy } from '#ports/list-filters';
 import type { ListPosition, OrderFilter, OrderPage, Store } from '#ports/store';
 import type { Database, Statement } from './database.ts';
+import { unfinishedCounter } from './order-figures.ts';
 import { headOf, orderOf } from './rows.ts';
 
 interface Place extends ListPosition {
@@ -13,15 +14,12 @@ interface Place extends ListPosition {
 /** Lists orders. SQLite blocks the only thread, so a page ends after `most` orders were looked at, in portions, whatever its filter says. */
 export function sqliteListing(database: Database, most = lookedMax): Pick<Store, 'list'> {
   const selectListed = database.prepare('SELECT o.record, s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.id = ?');
-  const countUnfinished = database.prepare(
-    'SELECT count(*) AS count FROM (SELECT 1 FROM states WHERE processState = ? AND finishedAt IS NULL LIMIT ?)',
-  );
-
+  const countUnfinished = unfinishedCounter(database);
   const later = atHalfSpeed();
 
   /** Whether so few orders are in an unfinished state that a page can look at all of them. Nearly all orders of a file are finished. */
   const areFew = ({ state }: OrderFilter): boolean =>
-    (state === 'Pending' || state === 'Processing') && (countUnfinished.get(state, most + 1) as { count: number }).count <= most;
+    (state === 'Pending' || state === 'Processing') && countUnfinished(state, most + 1) <= most;
 
   /** Returns one order, or nothing if it is damaged, so that a list shows the others. */
   function listed({ id, orderId }: Place): OrderPage['items'] {
@@ -36,8 +34,8 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
   }
 
   /** Looks at the next orders of a page, at most `looks`. */
-  function portion(filter: OrderFilter, { after, room, looks }: Rest): Portion {
-    const { statement, values } = placesFor(database, areFew(filter) ? unfinishedList : orderList, { filter, after });
+  function portion(filter: OrderFilter, { list, after, room, looks }: Rest): Portion {
+    const { statement, values } = placesFor(database, list, { filter, after });
     const items: OrderPage['items'][number][] = [];
     let looked = 0;
     let next = after;
@@ -54,9 +52,10 @@ export function sqliteListing(database: Database, most = lookedMax): Pick<Store,
   return {
     async list(filter, after, limit) {
       const items: OrderPage['items'][number][] = [];
+      const list = areFew(filter) ? unfinishedList : orderList;
       let next = after;
       for (let left = most; left > 0; left -= looksAtOnce) {
-        const rest = { after: next, room: limit - items.length, looks: Math.min(left, looksAtOnce) };
+        const rest = { list, after: next, room: limit - items.length, looks: Math.min(left, looksAtOnce) };
         const found = left === most ? portion(filter, rest) : await later(() => portion(filter, rest));
         items.push(...found.items);
         if (found.ends === 'over') return { items };
@@ -92,6 +91,8 @@ function atHalfSpeed() {
 }
 
 interface Rest {
+  /** The tables of the page. */
+  readonly list: ListFilters<Index>;
   readonly after: ListPosition | undefined;
   /** Items that the page still holds. */
   readonly room: number;

@@ -6,11 +6,19 @@ import { columnsOf } from './lists.ts';
 const states = ['Pending', 'Processing', 'Error'] as const;
 const firstOf = (state: string): string => `SELECT min(id) AS id FROM states WHERE processState = '${state}' AND finishedAt IS NULL`;
 
-/** Counts orders by their indexes, each count up to its limit. */
-export function sqliteOrderFigures(database: Database): OrderFigures {
-  const countState = database.prepare(
+/** Returns a function that counts the unfinished orders in a state, up to a limit. */
+export function unfinishedCounter(database: Database): (state: string, limit: number) => number {
+  const count = database.prepare(
     'SELECT count(*) AS count FROM (SELECT 1 FROM states WHERE processState = ? AND finishedAt IS NULL LIMIT ?)',
   );
+  return (state, limit) => countOf(count.get(state, limit));
+}
+
+const countOf = (row: unknown): number => (row as { count: number }).count;
+
+/** Counts orders by their indexes, each count up to its limit. */
+export function sqliteOrderFigures(database: Database): OrderFigures {
+  const inState = unfinishedCounter(database);
   // Orders have their ids in the order of submission.
   const selectOldest = database.prepare(
     `SELECT submittedAt FROM orders WHERE id = (SELECT min(id) FROM (${states.map(firstOf).join(' UNION ALL ')}))`,
@@ -19,8 +27,6 @@ export function sqliteOrderFigures(database: Database): OrderFigures {
     'SELECT count(*) AS count FROM (SELECT 1 FROM states WHERE finishedAt >= ? AND finishedAt < ? LIMIT ?)',
   );
   const selectHeads = database.prepare('SELECT head FROM states WHERE processState = ? AND finishedAt IS NULL LIMIT ?');
-  const countOf = (row: unknown): number => (row as { count: number }).count;
-  const inState = (state: string, limit: number): number => countOf(countState.get(state, limit));
 
   return {
     async countUnfinished(limit) {
