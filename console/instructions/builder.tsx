@@ -8,6 +8,7 @@ import { useDraft } from '../parts/draft.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useKeys } from '../parts/keys.ts';
 import { ProblemNote } from '../parts/problem.tsx';
+import { ReasonField } from '../parts/reason-field.tsx';
 import { Said, shortId } from '../parts/text.tsx';
 import { copy, toast } from '../parts/toast.tsx';
 import { ageOf } from '../time.ts';
@@ -111,17 +112,7 @@ export function Builder(props: Props) {
           workflow={workflow}
           errors={errors}
         />
-        <div class="field">
-          <label for="instruct-reason">Reason, for the audit</label>
-          <input
-            class="input"
-            id="instruct-reason"
-            placeholder="Required"
-            maxLength={1024}
-            value={values.reason}
-            onInput={({ currentTarget }) => change({ reason: currentTarget.value })}
-          />
-        </div>
+        <ReasonField id="instruct-reason" value={values.reason} onText={(next) => change({ reason: next })} maxLength={1024} />
         <div class="row">
           <button class="btn" type="button" disabled={instruction === undefined || busy} onClick={doCheck}>
             {checked ? 'Check again' : 'Check'} <kbd>c</kbd>

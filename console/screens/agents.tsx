@@ -6,6 +6,7 @@ import type { Channel } from '../api/types.ts';
 import { Chip } from '../parts/chip.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { ReasonField } from '../parts/reason-field.tsx';
 import { Facts, Loaded, PageHead, Panel } from '../parts/states.tsx';
 import { Ago, At, Countdown, counted, Said } from '../parts/text.tsx';
 import { toast } from '../parts/toast.tsx';
@@ -245,16 +246,7 @@ function Turn({
           }
         >
           <p>{does}</p>
-          <div class="field">
-            <label for="turn-reason">Reason, for the audit</label>
-            <input
-              class="input"
-              id="turn-reason"
-              placeholder="Required"
-              value={reason}
-              onInput={({ currentTarget }) => setReason(currentTarget.value)}
-            />
-          </div>
+          <ReasonField id="turn-reason" value={reason} onText={setReason} />
           {problem !== undefined && (
             <div class="note stop" role="alert">
               <Icon name="stop" />

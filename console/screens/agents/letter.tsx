@@ -7,6 +7,7 @@ import { useDraft } from '../../parts/draft.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { parsed } from '../../parts/json-text.ts';
 import { ProblemNote } from '../../parts/problem.tsx';
+import { ReasonField } from '../../parts/reason-field.tsx';
 import { Facts, Failure, Panel, Skeleton } from '../../parts/states.tsx';
 import { At, counted, Said, shortId } from '../../parts/text.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -149,16 +150,7 @@ function Mend({ letter, path, channel, id, close, done }: Props & { letter: Whol
           errors={problem?.errors.filter(({ pointer }) => pointer !== '')}
           hint="Masked values that you leave as they are keep their original value."
         />
-        <div class="field">
-          <label for="letter-reason">Reason, for the audit</label>
-          <input
-            class="input"
-            id="letter-reason"
-            placeholder="Required"
-            value={reason}
-            onInput={({ currentTarget }) => draft.change({ reason: currentTarget.value })}
-          />
-        </div>
+        <ReasonField id="letter-reason" value={reason} onText={(next) => draft.change({ reason: next })} />
         {problem && <ProblemNote problem={problem} />}
         {checked && (
           <div class={`note ${isFresh ? 'ok' : 'warn'}`} role="status">

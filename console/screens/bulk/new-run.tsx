@@ -8,6 +8,7 @@ import { kinds } from '../../instructions/kinds.ts';
 import { useDraft } from '../../parts/draft.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { ProblemNote } from '../../parts/problem.tsx';
+import { ReasonField } from '../../parts/reason-field.tsx';
 import { Facts, PageHead, Panel } from '../../parts/states.tsx';
 import { counted, Said, shortId, stepName } from '../../parts/text.tsx';
 import { copy } from '../../parts/toast.tsx';
@@ -103,17 +104,7 @@ export function NewRun() {
                 change={(value) => draft.change({ stopAfter: value })}
               />
             </div>
-            <div class="field">
-              <label for="bulk-reason">Reason, for the audit</label>
-              <input
-                class="input"
-                id="bulk-reason"
-                placeholder="Required"
-                maxLength={1024}
-                value={reason}
-                onInput={({ currentTarget }) => draft.change({ reason: currentTarget.value })}
-              />
-            </div>
+            <ReasonField id="bulk-reason" value={reason} onText={(next) => draft.change({ reason: next })} maxLength={1024} />
             {problem && <ProblemNote problem={problem} />}
             <div class="row">
               <button class="btn go" type="button" disabled={reason.trim() === '' || isEmpty || !has('operator')} onClick={prepare}>

@@ -10,6 +10,7 @@ import { Icon } from '../../parts/icon.tsx';
 import type { IconName } from '../../parts/icons.ts';
 import { useKeys } from '../../parts/keys.ts';
 import { ProblemNote } from '../../parts/problem.tsx';
+import { ReasonField } from '../../parts/reason-field.tsx';
 import { Facts, Loaded, Panel } from '../../parts/states.tsx';
 import { At, Clock, counted, Said } from '../../parts/text.tsx';
 import { copy, toast } from '../../parts/toast.tsx';
@@ -350,16 +351,7 @@ function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; close: (
           </>
         )}
       </ul>
-      <div class="field">
-        <label for="act-reason">Reason, for the audit</label>
-        <input
-          class="input"
-          id="act-reason"
-          placeholder="Required"
-          value={reason}
-          onInput={({ currentTarget }) => setReason(currentTarget.value)}
-        />
-      </div>
+      <ReasonField id="act-reason" value={reason} onText={setReason} />
       {mustType && (
         <div class="field">
           <label for="act-typed">{`Type the number of orders, ${goesTo}`}</label>

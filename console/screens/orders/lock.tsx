@@ -5,6 +5,7 @@ import type { Order } from '../../api/types.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { ProblemNote } from '../../parts/problem.tsx';
+import { ReasonField } from '../../parts/reason-field.tsx';
 import { Countdown, Said, shortId } from '../../parts/text.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -93,16 +94,7 @@ export function LockDialog({ order, close, done }: { order: Order; close: () => 
           ))}
         </select>
       </div>
-      <div class="field">
-        <label for="lock-reason">Reason, for the audit</label>
-        <input
-          class="input"
-          id="lock-reason"
-          placeholder="Required"
-          value={reason}
-          onInput={({ currentTarget }) => setReason(currentTarget.value)}
-        />
-      </div>
+      <ReasonField id="lock-reason" value={reason} onText={setReason} />
       {problem && <ProblemNote problem={problem} />}
     </Dialog>
   );

@@ -8,6 +8,7 @@ import { useDraft } from '../../parts/draft.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useKeys } from '../../parts/keys.ts';
 import { ProblemNote } from '../../parts/problem.tsx';
+import { ReasonField } from '../../parts/reason-field.tsx';
 import { copy, toast } from '../../parts/toast.tsx';
 import { go } from '../../router.ts';
 import { BackTest } from './back-test.tsx';
@@ -318,16 +319,7 @@ function DeleteDialog({ rule, close, refresh }: { rule: Rule; close: () => void;
       }
     >
       <p>The rule stops acting within ten seconds. Its versions are kept. To stop it for a while, set its mode to off.</p>
-      <div class="field">
-        <label for="delete-reason">Reason, for the audit</label>
-        <input
-          class="input"
-          id="delete-reason"
-          placeholder="Required"
-          value={reason}
-          onInput={({ currentTarget }) => setReason(currentTarget.value)}
-        />
-      </div>
+      <ReasonField id="delete-reason" value={reason} onText={setReason} />
       {problem && <ProblemNote problem={problem} />}
     </Dialog>
   );
