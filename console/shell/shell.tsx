@@ -9,7 +9,7 @@ import { Icon } from '../parts/icon.tsx';
 import { useKeys } from '../parts/keys.ts';
 import { shown } from '../parts/text.tsx';
 import { Toasts } from '../parts/toast.tsx';
-import { go, href } from '../router.ts';
+import { go, href, place } from '../router.ts';
 import { groups, type Screen, screens } from '../screens/index.ts';
 import { clockTime, inUtc, now } from '../time.ts';
 import { counts, countText, overview, setCount } from './counts.ts';
@@ -45,7 +45,7 @@ export function Shell({ screen, children }: { screen: Screen | undefined; childr
       <div class="app">
         <Rail screen={screen} />
         <Top />
-        <main class="main" id="main" tabIndex={-1} ref={main}>
+        <main class="main" id="main" tabIndex={-1} ref={main} data-place={place.value.path}>
           <Lost />
           {children}
         </main>

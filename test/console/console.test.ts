@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hostileTexts } from './hostile-texts.ts';
-import { newPage, type RunningConsole, root, show as showOn, startConsole, violationsOf } from './support.ts';
+import { newPage, type RunningConsole, root, shown, show as showOn, startConsole, violationsOf } from './support.ts';
 
 /* The console in a real browser, on a whole system with its sample orders. */
 let system: RunningConsole;
@@ -82,7 +82,7 @@ test('an operator checks and applies an instruction with the keyboard alone', as
     for (const key of keys) await page.keyboard.press(key);
   };
   await press('g', 'o');
-  await page.getByRole('heading', { name: 'Orders' }).waitFor();
+  await shown('/orders', page);
   const typing = () => page.locator(':is(input, textarea):focus').first().waitFor();
   await press('/');
   await typing();

@@ -98,10 +98,15 @@ test('the second of two operators sees who has claimed a task, keeps the text, a
 
 test('a lost connection is shown, and ends by itself', async () => {
   await show('/orders', page);
+  const rows = page.locator('main table tbody tr');
+  await rows.first().waitFor();
   await page.context().setOffline(true);
-  await page.getByText(/^No connection since/).waitFor();
-  assert.ok((await page.locator('main table tbody tr').count()) > 0, 'what was read before stays');
-  await page.context().setOffline(false);
+  try {
+    await page.getByText(/^No connection since/).waitFor();
+    assert.ok((await rows.count()) > 0, 'what was read before stays');
+  } finally {
+    await page.context().setOffline(false);
+  }
   await page.getByText(/^No connection since/).waitFor({ state: 'detached' });
 });
 

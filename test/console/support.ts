@@ -65,7 +65,12 @@ export async function newPage(browser: Browser, headers: { readonly [name: strin
 
 export async function show(path: string, page: Page): Promise<void> {
   await page.evaluate((hash) => ((globalThis as unknown as { location: { hash: string } }).location.hash = hash), `#${path}`);
-  await page.locator('main h1').waitFor();
+  await shown(path, page);
+}
+
+/** Waits until the screen of an address is on the page, and not the screen before it. */
+export async function shown(path: string, page: Page): Promise<void> {
+  await page.locator(`main[data-place=${JSON.stringify(path.replace(/\?.*$/, ''))}] h1`).waitFor();
 }
 
 /** Returns the rules of axe that the page violates, each with the first element. */
