@@ -18,18 +18,19 @@ import type { KeyHeaders } from './schemas/instructions.ts';
 
 type Creation = Call<unknown, z.output<typeof BulkHeaders>, z.output<typeof BulkBody>>;
 
-/** How long a call counts the orders of a filter. Beyond it, the run itself finds out that they are too many. */
-const countedMs = 5_000;
+/** How long a call counts the orders of a filter. After that the run itself finds out whether they are too many. */
+const countingMaxMs = 5_000;
 
-/** Creates a bulk run, which prepares itself. */
+/** Creates a bulk run. The run then writes down its orders and checks the instruction on each; it starts later, by a call or by `start`. */
 export async function createBulkRun(call: Creation): Promise<Answer | Refusal> {
   const { api, caller, headers, body, requestId } = call;
   const { reason, ratePerSecond, canary, stopAfterFailures, start = false } = body;
   const filter = filterOf(body);
-  const chosen = await bulkInstruction(call, filter.ids?.length !== 1);
+  const isForMany = filter.ids?.length !== 1;
+  const chosen = await bulkInstruction(call, isForMany);
   if (isRefusal(chosen)) return chosen;
   const { instruction, solution } = chosen;
-  const until = api.clock.now() + countedMs;
+  const until = api.clock.now() + countingMaxMs;
   const ports = { store: api.store, now: api.clock.now() };
   if (await meansTooMany(filter, ports, () => api.clock.now() >= until)) return refuse('invalid', { errors: [tooMany] });
 

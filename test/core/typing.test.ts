@@ -124,7 +124,7 @@ describe('the types of variables in expressions besides the order', () => {
     ]);
   });
 
-  test('a variable has the types of all its assignments, including its own value', () => {
+  test('a variable has the types of all its assignments, also of those that read the variable itself', () => {
     const sets = [assign('zero', 'total', 0), assign('more', 'total', { $cel: 'vars.total + order.total' })];
     const root = (...more: Activity[]) => workflow(sequence('', ...sets, ...more, read('vars.total + "x"')), { order });
     assert.deepEqual(said(root()), [

@@ -113,7 +113,7 @@ describe('an agent that refuses a request whose effect an earlier attempt may ha
     assert.deepEqual([(await state()).outcome, charged.length, refunded], ['compensated', 1, charged]);
   });
 
-  test('X-20, S7: when the operation is at-most-once, it does not run a second time afterwards', async (context) => {
+  test('X-20, S7: an at-most-once operation whose reply was refused does not run a second time', async (context) => {
     const { charged, deploy, serve, apply, again, instruct, state } = await ordered(context, { atMostOnce: true });
     await serve();
     await again();

@@ -76,7 +76,7 @@ describe('the verdict about an instruction that resolved a task', () => {
     assert.equal((await other.task())?.verified, undefined);
   });
 
-  test('is passed after a skip when the next activity succeeds, and after compensate when the order ends so', async (context) => {
+  test('the verdict on a task is passed: after skip when the next activity succeeds, after compensate when the order ends compensated', async (context) => {
     const skipped = await blocked(context);
     await instruct(skipped.desk, skipped.orderId, { kind: 'skip', output: {}, effect: 'none' });
     assert.equal((await skipped.task())?.verified, 'running');

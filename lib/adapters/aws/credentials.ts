@@ -100,7 +100,7 @@ async function parameter(Name: string): Promise<string> {
   const { GetParameterCommand, SSMClient } = await import('@aws-sdk/client-ssm');
   const client = new SSMClient({});
   const { Parameter } = await client.send(new GetParameterCommand({ Name, WithDecryption: true })).finally(() => client.destroy());
-  if (Parameter?.Value === undefined) throw new Error(`The parameter ${Name} has no value. Store the credential in it.`);
+  if (Parameter?.Value === undefined) throw new Error(`The parameter ${Name} of SSM has no value. Store the credential in it.`);
   return Parameter.Value;
 }
 

@@ -72,7 +72,7 @@ export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Ke
       // The next call asks again.
       if (known.get(day) === found) known.delete(day);
       throw isOfKms(error)
-        ? new StoreUnavailableError(`KMS cannot provide the key of ${day}: ${error.message}`, { fatal: false, cause: error })
+        ? new StoreUnavailableError(`KMS cannot provide the data key of the day ${day}: ${error.message}`, { fatal: false, cause: error })
         : error;
     }
   }

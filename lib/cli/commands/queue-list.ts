@@ -22,7 +22,7 @@ export const channelStatus: CliCommand = {
       channel.open ? '' : (channel.reason ?? ''),
     ]);
     cli.print({ items }, () =>
-      table(['channel', 'is', 'since', 'waiting', 'answers', 'oldest', 'failures in a row', 'dead letters', 'why'], rows, cli.paint),
+      table(['channel', 'state', 'since', 'waiting', 'replies', 'oldest', 'failures in a row', 'dead letters', 'why'], rows, cli.paint),
     );
   },
 };

@@ -36,7 +36,8 @@ export const reset: CliCommand<{ yes?: true }> = {
 
 /** Asks the person to confirm; rejects if they do not, or while a system is running. */
 async function ask({ dataFolder, url, terminal }: Cli, files: readonly string[]): Promise<void> {
-  if (await isRunning(url)) throw new FailedError(`A system is running at ${url}. Stop it first, or use --yes.`);
+  if (await isRunning(url))
+    throw new FailedError(`A system is running at ${url}. Stop it first, or reset its data while it runs with --yes.`);
   if (!(await terminal.confirm(`Delete all orders in ${dataFolder} (${files.join(', ')})?`))) throw new FailedError('Nothing was deleted.');
 }
 

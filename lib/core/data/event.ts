@@ -8,7 +8,7 @@ import type { State } from './state.ts';
 export type StepReply =
   | { readonly status: 'succeeded'; readonly output: Json }
   | { readonly status: 'failed'; readonly fault: Fault }
-  /** The message itself could not be processed (Process Manager: error 500). */
+  /** The agent could not process the message itself, whatever the service would say (source 001: error 500). */
   | {
       readonly status: 'rejected';
       readonly message: string;
@@ -21,13 +21,16 @@ export type StepReply =
 interface EventBase {
   /** Milliseconds since 1970 at which it happened. The core has no other clock. */
   readonly at: number;
-  /** The epoch of the claim under which the event is applied. */
+  /** The number of the scheduler's claim on the order. Each new claim has a higher one, and a write under an older one is refused. */
   readonly epoch: number;
 }
 
-/** An event of an instance, named in the past tense. */
+/** Something that has happened to an order, named in the past tense. The state machine of the order accepts nothing else. */
 export type Event = EventBase &
-  /** `called`: another order started this one and waits for its end. */
+  /**
+   * `called`: another order started this one and waits for its end. `stepMs`: the time limit of a step without one of its own, in
+   * milliseconds.
+   */
   (
     | { readonly type: 'started'; readonly stepMs: number; readonly called?: true }
     /** `clocksApartMs`: how far the clock of the replying agent may be ahead of another agent's clock. */
@@ -43,11 +46,11 @@ export type Event = EventBase &
     /** Time has passed: due activities continue now. */
     | { readonly type: 'woken' }
     /**
-     * The supervisor counted an expiry, either of the step at this path or of all working steps. `waitsUntil` starts
-     * the long pause of a step over its failure limit.
+     * The supervisor counted a missed deadline, either of the step at this path or of all working steps. A step with more of them than
+     * its failure limit pauses until `waitsUntil`; then it is requested again.
      */
     | { readonly type: 'counted'; readonly path?: string; readonly waitsUntil?: number }
-    /** Every overdue step is requested again, unless it is in its long pause. */
+    /** Every step after its deadline is requested again, unless it pauses because of its failure limit. */
     | { readonly type: 'expired' }
     /** The order was reset and has a new claim: all earlier attempts are void. */
     | { readonly type: 'reclaimed' }
@@ -73,11 +76,11 @@ export type Event = EventBase &
     /** An operator stops the time of the order. It starts no activity until it is resumed. */
     | { readonly type: 'suspended' }
     | { readonly type: 'resumed' }
-    /** A person, or a rule, has given an instruction whose kind has no event of its own. */
+    /** A person, or a rule, has given an instruction of a kind that no other event here stands for. */
     | { readonly type: 'instructed'; readonly instruction: OrderInstruction }
     /** A person locks the order: until the lock ends, its deadlines stand still. */
     | { readonly type: 'locked' }
-    /** The deadlines of a locked order stood still until this time. `goesOn`: the lock still holds, and its holder writes. */
+    /** The deadlines of a locked order stood still until this time. `goesOn`: the order is still locked. */
     | { readonly type: 'stoodStill'; readonly until: number; readonly goesOn: boolean }
     /** The caller compensates this order after it has completed. */
     | { readonly type: 'compensatedByCaller' }
@@ -86,8 +89,8 @@ export type Event = EventBase &
     /** The rules of compensation for the order have changed. */
     | { readonly type: 'undosRuled'; readonly undos: NonNullable<State['ruledUndos']> }
     /**
-     * A rule decided about the order. The decision is complete, so that a replay needs no rules. `path`: the step of an event that is no
-     * exception.
+     * A rule decided about the order. The decision is complete, so that a replay needs no rules. `path`: the step that the decision is
+     * about, if no exception names it.
      */
     | {
         readonly type: 'decided';
@@ -108,7 +111,7 @@ export type RuledAction =
   | { readonly kind: 'retry'; readonly afterSeconds: number }
   /** The order goes on where it was. Nothing is requested again. */
   | { readonly kind: 'go-on' }
-  /** Raises another fault at the same place. Handlers come first, unless the fault is for a person. */
+  /** Raises another fault at the same activity. The handlers of the workflow may take it, unless `toPerson`. */
   | { readonly kind: 'raise'; readonly fault: Fault; readonly toPerson: boolean }
   /** `again`: a step whose request is open is requested again, too, when the order is resumed. */
   | { readonly kind: 'suspend'; readonly again?: true };

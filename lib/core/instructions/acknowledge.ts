@@ -12,6 +12,6 @@ export const acknowledge: InstructionKind<Acknowledge> = {
       ? [refusal('finished', `The order is finished (${outcome}), and nothing of it waits for a person.`)]
       : [refusal('nothing-to-do', 'The order has no open exception: there is nothing to acknowledge.')];
   },
-  keepsRest: () => true,
+  staysStopped: () => true,
   apply: () => undefined,
 };

@@ -23,7 +23,7 @@ export const amend: InstructionKind<Amend> = {
       () => whenFinished(order),
       () => [...ofTime(order, instruction), ...ofRetry(order, instruction), ...ofVariables(order, instruction)],
     ),
-  keepsRest: () => true,
+  staysStopped: () => true,
   changesRecord: ({ maxFailures }) => (maxFailures === undefined ? {} : { maxFailures }),
   was: ({ state: { endBy, vars = {} } }, instruction) => ({
     ...(instruction.endBy === undefined ? {} : { endBy: endBy === undefined ? null : new Date(endBy).toISOString() }),

@@ -88,7 +88,7 @@ export interface InstructionKind<I> {
   /** Returns the paths of activities that are closed without being done. */
   readonly skips?: (order: Judged, instruction: I) => readonly string[];
   /** Whether the order stays in Error, or suspended, until its instance says otherwise. Default: it continues. */
-  readonly keepsRest?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => boolean;
+  readonly staysStopped?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => boolean;
   /** Returns the attributes of the record that it changes. */
   readonly changesRecord?: (instruction: I) => { readonly maxFailures?: number };
   /** Returns the values before that it changes, for the history. */

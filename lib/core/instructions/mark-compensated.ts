@@ -15,7 +15,7 @@ export const markCompensated: InstructionKind<MarkCompensated> = {
   refusals: (order, { path }) =>
     firstOf(
       () => whenFinished(order),
-      () => [...whenUndosRest(order), ...ofChoice(order, path)],
+      () => [...whenUndosStandStill(order), ...ofChoice(order, path)],
     ),
   event: ({ program, state }, { path }) => ({ type: 'markedCompensated', path: failingUndoAt(program, state, path) ?? rootPath }),
 };
@@ -28,7 +28,7 @@ export function failingUndoAt(program: Program, state: State, path: string | und
 }
 
 /** Returns the reasons why no undo of the order continues at present. */
-export const whenUndosRest = ({ processState, suspended }: Judged): readonly InstructionRefusal[] => [
+export const whenUndosStandStill = ({ processState, suspended }: Judged): readonly InstructionRefusal[] => [
   ...(processState === 'Error'
     ? [refusal('undo-running', 'The order is in Error. Resubmit or compensate it; then its undos continue.')]
     : []),

@@ -36,7 +36,7 @@ export const replaceInput: InstructionKind<ReplaceInput> = {
       () => ofPath(order, pathOf(order, instruction)),
       () => ofInput(order, instruction),
     ),
-  keepsRest: (order, instruction) => order.state.blocked?.path !== pathOf(order, instruction),
+  staysStopped: (order, instruction) => order.state.blocked?.path !== pathOf(order, instruction),
   event(order, { input: given, ...instruction }) {
     const path = pathOf(order, instruction) ?? '';
     return { type: 'instructed', instruction: { kind: 'replace-input', path, input: unmasked(given, presentInput(order, path)) } };

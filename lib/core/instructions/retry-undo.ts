@@ -3,7 +3,7 @@ import { stepAt } from '#core/definition/program';
 import { failingWork } from '#core/engine/compensation';
 import { repeat } from '#core/engine/repetition';
 import { firstOf, type InstructionKind, type InstructionRefusal, type Judged, refusal, whenFinished } from './kind.ts';
-import { whenUndosRest } from './mark-compensated.ts';
+import { whenUndosStandStill } from './mark-compensated.ts';
 
 /** Requests a failing undo again now, without its pause. Without a path: all that fail. */
 export interface RetryUndo {
@@ -16,9 +16,9 @@ export const retryUndo: InstructionKind<RetryUndo> = {
   refusals: (order, instruction) =>
     firstOf(
       () => whenFinished(order),
-      () => [...whenUndosRest(order), ...ofChoice(order, instruction.path)],
+      () => [...whenUndosStandStill(order), ...ofChoice(order, instruction.path)],
     ),
-  keepsRest: () => true,
+  staysStopped: () => true,
   apply(builder, { path }) {
     for (const failing of chosen({ program: builder.program, state: builder.state }, path))
       if (builder.stepAt(failing)?.phase === 'waitingToRetry') repeat(builder, failing);
@@ -27,7 +27,7 @@ export const retryUndo: InstructionKind<RetryUndo> = {
 
 type Order = Pick<Judged, 'program' | 'state'>;
 
-/** Returns the failing undos and confirmations that are meant. */
+/** Returns the paths of failing undos, and of requests that ask for an unknown outcome before an undo. `path`: only the one of this step. */
 const chosen = ({ program, state }: Order, path: string | undefined): readonly string[] =>
   failingWork(program, state).filter((each) => path === undefined || each === path || each === undoPathOf(path));
 

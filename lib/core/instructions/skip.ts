@@ -40,7 +40,7 @@ export const skip: InstructionKind<Skip> = {
       () => [...ofOutcome(order, chosen(order, instruction)), ...ofOutput(order, chosen(order, instruction))],
     ),
   skips: (order, instruction) => [chosen(order, instruction)?.path ?? []].flat(),
-  keepsRest: (order, instruction) => order.state.blocked?.path !== chosen(order, instruction)?.path,
+  staysStopped: (order, instruction) => order.state.blocked?.path !== chosen(order, instruction)?.path,
   event: (order, instruction) => ({ type: 'instructed', instruction: chosen(order, instruction) ?? instruction }),
   apply(builder, { path = '', output, effect }) {
     const given = { effect, ...(output === undefined ? {} : { output }) };

@@ -8,7 +8,7 @@ export interface RemindedTask extends Pick<People, 'group' | 'every' | 'escalate
   readonly claimedAt?: number;
   /** The number of reminders so far. Absent: none. */
   readonly reminders?: number;
-  /** Absent: at `dueAt`. */
+  /** Absent or null: the first reminder is due at `dueAt`. */
   readonly nextReminderAt?: number | null;
   readonly escalation?: { readonly level: number; readonly to: string | null };
 }
@@ -17,8 +17,8 @@ export interface RemindedTask extends Pick<People, 'group' | 'every' | 'escalate
 export const reminderMaxMs = 86_400_000;
 
 /**
- * Returns when a task's next reminder is due; undefined if there is none. A claimed task has none until its claim is as old as the time
- * that the task had at its beginning.
+ * Returns when a task's next reminder is due; undefined if there is none. The claim of a person postpones it: that person gets as much
+ * time as the task had at its opening (`dueAt - openedAt`).
  */
 export function reminderAt(task: RemindedTask): number | undefined {
   if (task.state === 'resolved') return undefined;
@@ -26,14 +26,14 @@ export function reminderAt(task: RemindedTask): number | undefined {
   return Math.max(task.nextReminderAt ?? task.dueAt, claimedUntil ?? 0);
 }
 
-/** Returns the interval after a reminder: the first as given, each later one twice as long, at most a day. */
+/** Returns the interval after a reminder: the first is `every`, or `usualMs` without it; each later one is twice as long, at most a day. */
 export const intervalAfter = (reminder: number, { every }: Pick<People, 'every'>, usualMs: number): number =>
   Math.min(reminderMaxMs, (every === undefined ? usualMs : every * 1000) * 2 ** (reminder - 1));
 
 /** What a reminder changes in its task. */
 export type Reminder = Required<Pick<RemindedTask, 'reminders'>> & Pick<RemindedTask, 'escalation'> & { readonly nextReminderAt: number };
 
-/** Returns the next reminder of a task. Every second one goes to the next group of `escalateTo`; after the last, that one hears of it again. */
+/** Returns the next reminder of a task. Every second one goes to the next group of `escalateTo`, and to its last group from then on. */
 export function reminderOf(task: RemindedTask, now: number, usualMs: number): Reminder {
   const reminders = (task.reminders ?? 0) + 1;
   const next = { reminders, nextReminderAt: now + intervalAfter(reminders, task, usualMs) };

@@ -113,7 +113,13 @@ function compensationProblems(
           },
         ]),
     ...(step === undefined
-      ? [{ pointer: '/object/step', code: 'required', detail: 'compensate-with stands in for the undo of one step: name its path here.' }]
+      ? [
+          {
+            pointer: '/object/step',
+            code: 'required',
+            detail: 'compensate-with replaces the missing undo of one step: name the path of that step.',
+          },
+        ]
       : targets.some((each) => programOf(each).nodes.get(step)?.undo)
         ? [{ pointer: '/object/step', code: 'has-undo', detail: `${step} has an undo of its own, which the engine requests.` }]
         : []),

@@ -75,7 +75,7 @@ const saidBytesMax = 2048;
 
 function instruct(draft: Draft, { instruction, key, past = new Map(), solution }: Extract<Incoming, { type: 'instruction' }>): Draft {
   const { by, reason, kind } = instruction;
-  const { keepsRest, changesRecord } = kindOf(instruction);
+  const { staysStopped, changesRecord } = kindOf(instruction);
   const said = saidBy(instruction, secretsOf(current(draft)));
   const given = { ...givenFact(draft, instruction, said), ...(solution ? { solution: solution.id } : {}) };
   const noted = addFacts({ ...draft, instance: withKey(draft.instance, key) }, [given]);
@@ -101,7 +101,7 @@ function instruct(draft: Draft, { instruction, key, past = new Map(), solution }
   const content = contentOf(instruction, asked);
   if (kind === 'suspend') return applyEvent(patchRecord(decided, { suspended: true }), content);
   if (kind === 'resume') return resume(withoutHandlers(decided));
-  if (keepsRest?.(asked, instruction)) return applyEvent(patchRecord(decided, changesRecord?.(instruction) ?? {}), content);
+  if (staysStopped?.(asked, instruction)) return applyEvent(patchRecord(decided, changesRecord?.(instruction) ?? {}), content);
   const freed = patchRecord(decided, { processState: 'Processing', fault: null, suspended: false });
   // An order that went into Error unclaimed, or after a reset, is claimed by this instruction.
   const claimed = freed.record.lockedBy === null ? lock(freed) : freed;

@@ -94,7 +94,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
           new SetupError(`Port ${port} on ${host} is in use.`, `Choose another port: PORT=${port + 1}, or PORT=0 for any free port.`),
         );
       if (error.code === 'EACCES')
-        return reject(new SetupError(`This user may not listen on port ${port}.`, 'Choose a port above 1023 with PORT.'));
+        return reject(new SetupError(`The user of this process may not listen on port ${port}.`, 'Choose a port above 1023 with PORT.'));
       reject(new SetupError(`Cannot listen on ${host}:${port}: ${error.message}.`, 'Choose an address of this machine with HOST.'));
     });
     server.listen(port, host, resolve);

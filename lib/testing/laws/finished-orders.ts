@@ -1,6 +1,6 @@
 import type { Law } from './law.ts';
 
-/** The facts of an order that continues. */
+/** The facts that no order records after its end. A second `OrderProcessed` is one of them. */
 const continuing: ReadonlySet<string> = new Set([
   'StepRequested',
   'ActivityStarted',
@@ -14,7 +14,7 @@ const continuing: ReadonlySet<string> = new Set([
   'SignalReceived',
 ]);
 
-/** A finished order begins nothing more, unless its caller compensates it (S6). */
+/** A finished order begins nothing more (law S6). Orders that another order has started are left out: their caller may compensate them. */
 export const finishedOrders = (): Law => ({
   name: 'finished orders',
   atEnd: (history) =>

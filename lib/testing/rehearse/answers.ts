@@ -78,7 +78,9 @@ export class Answers {
     if (answer === 'silence' || answer === 'made up' || answer.status !== 'succeeded') return undefined;
     const problem = misfit(schema, answer.output);
     if (problem !== undefined)
-      throw new TypeError(`Invalid stub: ${asking.operation} (${asking.path}) rejects ${JSON.stringify(answer.output)}: ${problem}.`);
+      throw new TypeError(
+        `Invalid stub: ${asking.operation} (${asking.path}) has an output schema that rejects ${JSON.stringify(answer.output)}: ${problem}.`,
+      );
     return { value: answer.output, afterMs };
   }
 }

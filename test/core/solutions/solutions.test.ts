@@ -60,7 +60,7 @@ describe('an instruction that is kept for other orders', () => {
       assert.deepEqual(general(instruction).instruction, { kind: instruction.kind, ...expected });
     });
 
-  test('two fields of one name have two parameters', () => {
+  test('two fields of an instruction with one name become two parameters of a solution', () => {
     const found = general({ kind: 'amend', variables: { endBy: 1 }, endBy: 'then' });
     assert.deepEqual(
       found.parameters.map(({ name }) => name),

@@ -25,7 +25,7 @@ const placeOf = ({ index }: ListRead['list']): { readonly IndexName?: string; re
   return { IndexName: name, partition, sort };
 };
 
-/** Reads lists of documents: an index proposes them, and their items decide. */
+/** Reads lists of documents. An index may lag, so it only gives candidates: their items are read consistently and must still match it. */
 export function dynamoDbLists(
   { table, retryOptions, withRetries }: StoreContext,
   documentOf: (item: Item) => Document,
@@ -33,13 +33,13 @@ export function dynamoDbLists(
   async function page(read: ListRead): Promise<DocumentPage> {
     const { list, limit } = read;
     const entries = await collect(entriesOf(table, read), (item) => item, limit);
-    const items = list.index === 'collection' ? entries : await wholeOf(entries);
+    const items = list.index === 'collection' ? entries : await currentItemsOf(entries);
     const last = entries.length === limit ? entries.at(-1) : undefined;
     return { items: items.map(documentOf), ...(last ? { next: String(last[placeOf(list).sort]) } : {}) };
   }
 
-  /** Returns the current items of entries, in their order, without those that have left their place since. */
-  async function wholeOf(entries: readonly Item[]): Promise<readonly Item[]> {
+  /** Returns the current items of index entries, in their order. Leaves out items whose keys have changed since the index was written. */
+  async function currentItemsOf(entries: readonly Item[]): Promise<readonly Item[]> {
     const wanted = entries.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) }));
     const items = await getAll(table, wanted, { ...retryOptions, consistent: true });
     const found = new Map(items.map((item) => [textOf(item), item]));
