@@ -5,13 +5,13 @@ import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import type { App as OrderApp } from '#authoring/workflow';
 import { OrderStack } from '#infrastructure/stack';
-import type { ExternalIssuer } from '#infrastructure/token-issuer';
+import type { ExternalIssuer, ExternalSignIn } from '#infrastructure/token-issuer';
 
 /**
  * The CDK program of `npx cdk deploy`: deploys an app as a stack, by default the sample app.
  *
  * Context: `app`, the path of its module; `name`, the name of the deployment (redress); `issuer`, `audience` and inline
- * `issuerKeys`, for tokens of another issuer than the user pool; `clients`, comma-separated programs that get an app client;
+ * `issuerKeys`, for tokens of another issuer than the user pool; `signIn`, the console's app client at that issuer as JSON; `clients`, comma-separated programs that get an app client;
  * `variables`, the system's variables as JSON; `removal=destroy`, to delete all data with the stack; `protection=off`, for a first deployment that leaves nothing if it fails; `termination=off`, for a stack that one command may delete; `mathAlarms=off`, for emulators
  * without alarms on expressions of metrics.
  */
@@ -54,5 +54,7 @@ if (missing.length > 0)
 function issuerGiven(): { readonly issuer?: ExternalIssuer } {
   const issuer = context('issuer');
   const keys = context('issuerKeys');
-  return issuer ? { issuer: { issuer, audience: context('audience') ?? 'redress', ...(keys ? { keys } : {}) } } : {};
+  const signIn = context('signIn');
+  const more = { ...(keys ? { keys } : {}), ...(signIn ? { signIn: JSON.parse(signIn) as ExternalSignIn } : {}) };
+  return issuer ? { issuer: { issuer, audience: context('audience') ?? 'redress', ...more } } : {};
 }

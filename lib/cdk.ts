@@ -9,5 +9,5 @@ export type { NotificationSettings } from '#infrastructure/notifications';
 export { OrderProcessing } from '#infrastructure/order-processing';
 export type { OrderProcessingProps } from '#infrastructure/order-processing-props';
 export { OrderStack, type OrderStackProps } from '#infrastructure/stack';
-export type { ExternalIssuer, SignIn } from '#infrastructure/token-issuer';
+export type { ExternalIssuer, ExternalSignIn, SignIn } from '#infrastructure/token-issuer';
 export type { VpcSettings } from '#infrastructure/vpc';

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { openLocalIssuer } from '#api/local-issuer';
 import { type AwsEmulator, emulatorAt, environmentAt, localOutputs, loopbackEndpoint } from './aws/emulator.ts';
 import { shopEnvironment } from './aws/shop.ts';
+import { consoleClient } from './aws/sign-in.ts';
 import { installed, root, run } from './run.ts';
 
 /**
@@ -55,7 +56,16 @@ async function deployTo(endpoint: string, emulator: AwsEmulator['name']): Promis
 function issuerOf(dataFolder: string, options: readonly string[]): readonly string[] {
   if (options.some((option) => option.startsWith('issuer='))) return [];
   const { issuer, audience, keys } = openLocalIssuer(dataFolder);
-  return ['-c', `issuer=${issuer}`, '-c', `audience=${audience}`, '-c', `issuerKeys=${JSON.stringify(keys)}`];
+  return [
+    '-c',
+    `issuer=${issuer}`,
+    '-c',
+    `audience=${audience}`,
+    '-c',
+    `issuerKeys=${JSON.stringify(keys)}`,
+    '-c',
+    `signIn=${JSON.stringify(consoleClient)}`,
+  ];
 }
 
 /** Without explicit addresses, the agents use the sample shop, which `npm run test:deployed` starts. */

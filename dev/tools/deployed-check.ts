@@ -50,7 +50,8 @@ async function started(name: string): Promise<AwsEmulator | Error | undefined> {
 }
 
 async function check({ name, endpoint }: AwsEmulator): Promise<boolean> {
-  const env = { ...environmentAt(endpoint, 'us-east-1'), REDRESS_DATA: `${root}cdk.out/data-${name}`, SHOP_PORT: String(await freePort()) };
+  const ports = { SHOP_PORT: String(await freePort()), SIGN_IN_PORT: String(await freePort()) };
+  const env = { ...environmentAt(endpoint, 'us-east-1'), REDRESS_DATA: `${root}cdk.out/data-${name}`, ...ports };
   const seconds: { [step: string]: number } = {};
   const step = async (title: string, [program, ...args]: readonly [string, ...string[]], quiet = false): Promise<boolean> => {
     const startedAt = performance.now();

@@ -47,7 +47,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
   readonly disableExecuteApiEndpoint?: boolean;
   /** Limits of the API for each address of callers, by AWS WAF. It makes the API a REST API, and needs `domain`. Default: none. */
   readonly firewall?: Firewall;
-  /** Where people return to after they have signed in with the user pool. Default: the console on this machine, and `domain`. */
+  /** Where people return to after they have signed in with the user pool. Default: the console on this machine, and that of the API. */
   readonly signIn?: SignIn;
   /** Programs that submit orders; each gets an app client of the user pool. Default: none. */
   readonly clients?: readonly string[];

@@ -36,7 +36,7 @@ import { startByAnnouncement, startBySchedule } from './schedules.ts';
 import { watchResources } from './stack-limits.ts';
 import { watchSubscriptions } from './subscriptions.ts';
 import { watchTemplate } from './template-limits/index.ts';
-import { checkedTokens, environmentOf, UserPoolIssuer } from './token-issuer.ts';
+import { checkedTokens, environmentOf, UserPoolIssuer, type UserPoolIssuerProps } from './token-issuer.ts';
 import { networkFor } from './vpc.ts';
 
 /**
@@ -106,7 +106,7 @@ export class OrderProcessing extends Construct {
     this.bus = this.announcements.bus;
     this.alerts = this.announcements.topic;
     this.notifications = this.announcements.notifications;
-    this.users = userPoolOf(this, props, { name, removalPolicy, deletionProtection });
+    this.users = userPoolOf(this, props, { name, removalPolicy, deletionProtection, apiUrl: () => this.entrance.url });
     this.responseQueueArns = Stack.of(this).formatArn({
       service: 'sqs',
       resource: `${responseQueuePrefix}*`,
@@ -249,10 +249,10 @@ export class OrderProcessing extends Construct {
 /** Creates the user pool, unless the tokens come from another issuer. */
 function userPoolOf(
   scope: Construct,
-  { issuer, clients = [], domain, signIn }: OrderProcessingProps,
-  kept: { readonly name: string; readonly removalPolicy: RemovalPolicy; readonly deletionProtection: boolean },
+  { issuer, clients = [], signIn }: OrderProcessingProps,
+  common: Pick<UserPoolIssuerProps, 'name' | 'removalPolicy' | 'deletionProtection' | 'apiUrl'>,
 ): UserPoolIssuer | undefined {
-  return issuer ? undefined : new UserPoolIssuer(scope, 'Users', { ...kept, clients, domain: domain?.name, ...signIn });
+  return issuer ? undefined : new UserPoolIssuer(scope, 'Users', { ...common, clients, ...signIn });
 }
 
 const cursorSecret = (scope: Construct, encryptionKey: Key): Secret =>

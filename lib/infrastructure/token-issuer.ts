@@ -1,4 +1,4 @@
-import { Duration, type RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, Lazy, type RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AccountRecovery,
   ClientAttributes,
@@ -21,11 +21,23 @@ export interface ExternalIssuer {
   readonly audience: string;
   /** Its public keys as a JWKS; without them, the API fetches them from the issuer. */
   readonly keys?: string;
+  /** The app client of the console at this issuer. Default: nobody can sign in to the console. */
+  readonly signIn?: ExternalSignIn;
+}
+
+/** A public app client of an OpenID issuer, for an authorization code with PKCE. It must allow the console's address as redirect URI. */
+export interface ExternalSignIn {
+  readonly clientId: string;
+  readonly authorizeUrl: string;
+  /** It must allow requests of the console's origin (CORS). */
+  readonly tokenUrl: string;
+  /** Default: `openid`. */
+  readonly scope?: string;
 }
 
 /** The addresses to which the sign-in of the user pool may send people back. */
 export interface SignIn {
-  /** They are exact. Default: the address of the console on this machine, and of the API at its domain. */
+  /** They are exact. Default: the address of the console on this machine, and that of the API, which serves the deployed console. */
   readonly callbackUrls?: readonly string[];
   /** Default: the same as `callbackUrls`. */
   readonly logoutUrls?: readonly string[];
@@ -35,8 +47,8 @@ export interface UserPoolIssuerProps extends SignIn {
   readonly name: string;
   readonly removalPolicy: RemovalPolicy;
   readonly deletionProtection: boolean;
-  /** The domain of the API, if it has one of its own. */
-  readonly domain?: string | undefined;
+  /** Returns the address of the API. It is asked when the template is written, because the API is made after its issuer. */
+  readonly apiUrl: () => string;
   /** Programs that submit orders; each gets an app client (client credentials). */
   readonly clients: readonly string[];
 }
@@ -59,8 +71,9 @@ export class UserPoolIssuer extends Construct {
 
   constructor(scope: Construct, id: string, props: UserPoolIssuerProps) {
     super(scope, id);
-    const { name, removalPolicy, deletionProtection, clients, domain } = props;
-    const { callbackUrls = [consoleUrl, ...(domain === undefined ? [] : [`https://${domain}/`])], logoutUrls = callbackUrls } = props;
+    const { name, removalPolicy, deletionProtection, clients, apiUrl } = props;
+    const usual = Lazy.list({ produce: () => [consoleUrl, `${apiUrl()}/`] });
+    const { callbackUrls = usual, logoutUrls = callbackUrls } = props;
     this.pool = new UserPool(this, 'Pool', {
       userPoolName: name,
       selfSignUpEnabled: false,
@@ -131,6 +144,12 @@ export class UserPoolIssuer extends Construct {
       REDRESS_ISSUER: this.issuer,
       REDRESS_AUDIENCE: this.audience.join(','),
       REDRESS_CLAIMS: 'cognito',
+      ...signInEnvironment({
+        clientId: this.people.userPoolClientId,
+        authorizeUrl: `${this.signInUrl}/oauth2/authorize`,
+        tokenUrl: `${this.signInUrl}/oauth2/token`,
+        scope: 'openid email',
+      }),
       ...(programs.length > 0 ? { REDRESS_CLIENTS: Stack.of(this).toJsonString(Object.fromEntries(programs)) } : {}),
     };
   }
@@ -157,8 +176,17 @@ export function checkedTokens(
   return external && { issuer: external.issuer, audience: [...external.audience.split(','), ...further] };
 }
 
-export const environmentOf = ({ issuer, audience, keys }: ExternalIssuer): { readonly [name: string]: string } => ({
+export const environmentOf = ({ issuer, audience, keys, signIn }: ExternalIssuer): { readonly [name: string]: string } => ({
   REDRESS_ISSUER: issuer,
   REDRESS_AUDIENCE: audience,
   ...(keys === undefined ? {} : { REDRESS_ISSUER_KEYS: keys }),
+  ...(signIn === undefined ? {} : signInEnvironment(signIn)),
+});
+
+/** The variables with which the API tells the console where people sign in. */
+const signInEnvironment = ({ clientId, authorizeUrl, tokenUrl, scope }: ExternalSignIn): { readonly [name: string]: string } => ({
+  REDRESS_SIGN_IN_CLIENT: clientId,
+  REDRESS_SIGN_IN_AUTHORIZE_URL: authorizeUrl,
+  REDRESS_SIGN_IN_TOKEN_URL: tokenUrl,
+  ...(scope === undefined ? {} : { REDRESS_SIGN_IN_SCOPE: scope }),
 });

@@ -23,7 +23,8 @@ interface Outputs {
 export const outputs = (Object.values(JSON.parse(readFileSync(required('REDRESS_OUTPUTS'), 'utf8'))) as Outputs[])[0] as Outputs;
 export const endpoint = required('AWS_ENDPOINT_URL');
 export const shopUrl = required('REDRESS_SHOP');
-const issuer = openLocalIssuer(required('REDRESS_DATA'));
+/** The issuer whose tokens the deployment accepts. */
+export const issuer = openLocalIssuer(required('REDRESS_DATA'));
 export const sqs = new SQSClient({ useQueueUrlAsEndpoint: false });
 const sns = new SNSClient({});
 
