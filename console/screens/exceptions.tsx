@@ -1,11 +1,13 @@
 import { apiPath } from '../api/client.ts';
 import { usePages } from '../api/poll.ts';
+import { useSteadyPages } from '../api/steady.ts';
 import type { Exception, ExceptionGroup } from '../api/types.ts';
 import { Chip } from '../parts/chip.tsx';
 import { Spark } from '../parts/spark.tsx';
 import { Empty, Facts, Loaded, PageHead, Panel } from '../parts/states.tsx';
 import { Ago, Said, shortId, stepName } from '../parts/text.tsx';
 import { useRows } from '../parts/use-rows.ts';
+import { WaitingRows } from '../parts/waiting-rows.tsx';
 import { href, orderLink, queried, setQuery } from '../router.ts';
 
 const choices = [
@@ -17,11 +19,12 @@ const choices = [
 /** Alike exceptions together, and the orders of one group. */
 export default function Exceptions() {
   const state = queried('state');
-  const groups = usePages<ExceptionGroup>(apiPath('/exceptions/groups', { state, limit: 100 }), ({ fingerprint }) => fingerprint);
+  const groups = useSteadyPages<ExceptionGroup>(apiPath('/exceptions/groups', { state, limit: 100 }), ({ fingerprint }) => fingerprint);
   const chosen = groups.items.find(({ fingerprint }) => fingerprint === queried('group')) ?? groups.items[0];
   return (
     <>
       <PageHead title="Exceptions" lede="alike ones together: same workflow, step and fault">
+        <WaitingRows list={groups} />
         <div class="seg">
           {choices.map(([value, name]) => (
             <button key={value} type="button" aria-pressed={state === value} onClick={() => setQuery({ state: value, group: undefined })}>
@@ -147,7 +150,7 @@ function Group({ group }: { group: ExceptionGroup }) {
       <header class="sub">
         <h2>Open orders</h2>
       </header>
-      <Loaded polled={exceptions} what="The orders" rows={3}>
+      <Loaded polled={exceptions} what="The orders" rows={Math.min(10, Math.max(1, group.open))}>
         {() => (
           <ul class="mini">
             {exceptions.items.map(({ id, orderId, message, at }) => (

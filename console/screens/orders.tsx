@@ -1,5 +1,6 @@
 import { apiPath } from '../api/client.ts';
-import { type Pages, usePages } from '../api/poll.ts';
+import type { Pages } from '../api/poll.ts';
+import { type SteadyPages, useSteadyPages } from '../api/steady.ts';
 import type { ListedOrder } from '../api/types.ts';
 import { OrderState } from '../parts/chip.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -7,6 +8,7 @@ import { useKeys } from '../parts/keys.ts';
 import { Empty, Loaded, PageHead } from '../parts/states.tsx';
 import { Ago, At, Countdown, Said, shortId, stepName } from '../parts/text.tsx';
 import { copy } from '../parts/toast.tsx';
+import { WaitingRows } from '../parts/waiting-rows.tsx';
 import { href, orderLink, place, queried, setQuery } from '../router.ts';
 import { OrderScreen } from './orders/order.tsx';
 import { type Selection, SelectionBar, useSelection } from './orders/selection.tsx';
@@ -24,7 +26,7 @@ function OrderList() {
   const state = queried('state');
   const given = filters.filter((name) => queried(name) !== '');
   const query = Object.fromEntries(given.map((name) => [name, queried(name)]));
-  const orders = usePages<ListedOrder>(apiPath('/orders', { state, ...query, limit: 50 }), ({ orderId }) => orderId);
+  const orders = useSteadyPages<ListedOrder>(apiPath('/orders', { state, ...query, limit: 50 }), ({ orderId }) => orderId);
   const selection = useSelection(orders.items);
   useKeys([{ key: 'l', what: 'Load older orders', run: orders.more }], [orders.more]);
   return (
@@ -43,7 +45,7 @@ function OrderList() {
             </a>
           ))}
         </nav>
-        <Filters />
+        <Filters list={orders} />
         <Loaded polled={orders} what="The orders" rows={10}>
           {() =>
             orders.items.length === 0 ? (
@@ -60,14 +62,14 @@ function OrderList() {
             )
           }
         </Loaded>
-        <Foot orders={orders} />
+        {orders.data && <Foot orders={orders} />}
       </div>
       <SelectionBar selection={selection} orders={orders.items} matching={{ ...query, state }} />
     </>
   );
 }
 
-const Filters = () => (
+const Filters = ({ list }: { list: SteadyPages<ListedOrder> }) => (
   <div class="bar">
     <div class="filters">
       {filters.map((name) => (
@@ -82,7 +84,10 @@ const Filters = () => (
         </label>
       ))}
     </div>
-    <span class="muted end t-s">newest first</span>
+    <span class="end">
+      <WaitingRows list={list} />
+    </span>
+    <span class="muted t-s">newest first</span>
   </div>
 );
 

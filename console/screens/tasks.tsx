@@ -1,6 +1,7 @@
 import { apiPath, Problem, post } from '../api/client.ts';
-import { type Pages, usePages } from '../api/poll.ts';
+import type { Pages } from '../api/poll.ts';
 import { has } from '../api/session.ts';
+import { useSteadyPages } from '../api/steady.ts';
 import type { Task } from '../api/types.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useKeys } from '../parts/keys.ts';
@@ -8,6 +9,7 @@ import { Empty, Loaded, PageHead } from '../parts/states.tsx';
 import { Ago, Countdown, Said, shortId } from '../parts/text.tsx';
 import { toast } from '../parts/toast.tsx';
 import { useRows } from '../parts/use-rows.ts';
+import { WaitingRows } from '../parts/waiting-rows.tsx';
 import { go, href, place, queried } from '../router.ts';
 import { TaskScreen } from './tasks/task.tsx';
 import { askOf, isMine, kindLooks, lookOfKind } from './tasks/text.ts';
@@ -33,7 +35,7 @@ function TaskList() {
   const tab = queried('show');
   const [, , query] = tabs.find(([id]) => id === tab) ?? tabs[0] ?? ['', '', {}];
   const fingerprint = queried('fingerprint');
-  const tasks = usePages<Task>(apiPath('/tasks', { ...query, fingerprint, limit: 50 }), ({ id }) => id, 4_000);
+  const tasks = useSteadyPages<Task>(apiPath('/tasks', { ...query, fingerprint, limit: 50 }), ({ id }) => id, 4_000);
   const rows = useRows(tasks.items.map(({ id }) => `/tasks/${id}`));
   const next = tasks.items.find(({ state }) => state === 'open');
   const claimNext = (): void => {
@@ -70,7 +72,10 @@ function TaskList() {
               <span class="muted">group</span> {fingerprint} <Icon name="cancel" />
             </a>
           )}
-          <span class="legend end">
+          <span class="end">
+            <WaitingRows list={tasks} />
+          </span>
+          <span class="legend">
             {kindLooks.map(({ icon, tone, name }) => (
               <span key={name}>
                 <Icon name={icon} tone={tone} />
@@ -88,7 +93,7 @@ function TaskList() {
             )
           }
         </Loaded>
-        <Foot tasks={tasks} isResolved={tab === 'resolved'} />
+        {tasks.data && <Foot tasks={tasks} isResolved={tab === 'resolved'} />}
       </div>
     </>
   );

@@ -2,6 +2,7 @@
 const benches: { readonly [name: string]: () => Promise<unknown> } = {
   advance: () => import('./advance.ts'),
   'back-test': () => import('./back-test.ts'),
+  console: () => import('./console.ts'),
   lists: () => import('./lists.ts'),
   orders: () => import('./orders.ts'),
   requests: () => import('./requests.ts'),

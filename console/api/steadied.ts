@@ -1,0 +1,33 @@
+/** Rows that keep their places. */
+export interface SteadyRows<T> {
+  readonly items: readonly T[];
+  /** The number of rows that are not shown yet, because they belong above or between others. */
+  readonly waiting: number;
+  /** The rows have another order by now. */
+  readonly isReordered: boolean;
+}
+
+/**
+ * Returns the rows that are shown, given those before and those that have come. Rows that have left the list disappear. Rows beyond the
+ * end of a list that goes on are still in it, as far as one can know, and stay.
+ */
+export function steadied<T>(
+  shown: readonly T[],
+  come: readonly T[],
+  { keyOf, goesOn }: { readonly keyOf: (item: T) => string; readonly goesOn: boolean },
+): SteadyRows<T> {
+  const places = new Map(come.map((item, place) => [keyOf(item), { item, place }]));
+  const lastKnown = shown.findLastIndex((item) => places.has(keyOf(item)));
+  const staying = shown.flatMap((item, index) => places.get(keyOf(item))?.item ?? (goesOn && index > lastKnown ? [item] : []));
+  const known = new Set(shown.map(keyOf));
+  const end = come.findLastIndex((item) => known.has(keyOf(item)));
+  const fresh = come.filter((item) => !known.has(keyOf(item)));
+  const isAtEnd = (item: T): boolean => shown.length === 0 || (end >= 0 && (places.get(keyOf(item))?.place ?? 0) > end);
+  const added = fresh.filter(isAtEnd);
+  const order = staying.flatMap((item) => places.get(keyOf(item))?.place ?? []);
+  return {
+    items: [...staying, ...added],
+    waiting: fresh.length - added.length,
+    isReordered: order.some((place, index) => index > 0 && place < (order[index - 1] ?? 0)),
+  };
+}

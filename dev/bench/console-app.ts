@@ -1,0 +1,22 @@
+import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import * as z from 'zod';
+
+/** The app whose orders the console shows: an order with a trouble waits for a person, in the group of its trouble. */
+const Refused = fault('Refused', { groupBy: 'message' });
+const Parcel = z.object({ number: z.int(), trouble: z.string().optional() });
+
+const warehouse = defineAgent('warehouse', {
+  label: operation({
+    input: Parcel,
+    output: z.object({ label: z.string() }),
+    faults: [Refused],
+    run: ({ number, trouble }, call) =>
+      trouble === undefined ? { label: `L-${number}` } : call.failed(Refused, `The printer says ${trouble}.`),
+  }),
+});
+
+const parcel = defineWorkflow('parcel', { version: 1, order: Parcel, toOperator: [Refused] }, ({ order }) =>
+  sequence(warehouse.label(order).noUndo().named('label')),
+);
+
+export default defineApp({ workflows: [parcel], agents: [warehouse] });
