@@ -20,6 +20,7 @@ const options: { readonly [kind: string]: (given: Given) => readonly string[] } 
   skip: (given) => [...flag('path', given['path']), ...flag('effect', given['effect']), ...data(given['output'])],
   'replace-input': (given) => [...flag('path', given['path']), ...data(given['input'])],
   'resume-at': (given) => [...flag('path', given['path']), ...(given['undoBetween'] === false ? ['--no-undo'] : [])],
+  recover: (given) => flag('path', given['path']),
   'retry-undo': (given) => flag('path', given['path']),
   'mark-compensated': (given) => flag('path', given['path']),
   restart: (given) => [

@@ -74,6 +74,15 @@ export const kinds: { readonly [kind in InstructionKind]: Kind } = {
     fields: ['path', 'undoBetween'],
     unfit: whileUndone,
   },
+  recover: {
+    name: 'Recover',
+    does: 'undoes what depends on a step, tells its readers',
+    verb: 'Undo it, and tell the readers',
+    letter: 'v',
+    harm: true,
+    fields: ['path'],
+    unfit: whileUndone,
+  },
   skip: {
     name: 'Skip',
     does: 'closes a step without doing it',
@@ -178,7 +187,7 @@ export function pathsFor(kind: InstructionKind, order: Order, workflow: Workflow
   if (kind === 'replace-input') return open.filter(({ agent }) => agent !== null).map(({ path }) => path);
   if (kind === 'skip') return open.map(({ path }) => path);
   if (kind === 'retry-undo' || kind === 'mark-compensated') return order.undo?.stuck.map(({ path }) => path) ?? [];
-  if (kind !== 'resume-at') return [];
+  if (kind !== 'resume-at' && kind !== 'recover') return [];
   const followed = order.steps.filter(({ path }) => !isUndo(path)).map(({ path }) => path);
   return [
     ...new Set([
@@ -272,6 +281,7 @@ const shapes: { readonly [kind in InstructionKind]?: Shape } = {
     values.effect === ''
       ? { missing: 'Say whether it was done by hand.' }
       : given('skip', { path: path(values), effect: values.effect, output }),
+  recover: (values) => given('recover', { path: path(values) }),
   'retry-undo': (values) => given('retry-undo', { path: path(values) }),
   'mark-compensated': (values) => given('mark-compensated', { path: path(values) }),
   amend: (values, { variables }) => {

@@ -16,6 +16,7 @@ import { lockedFor } from './locks.ts';
 import { etagOf } from './orders.ts';
 import { plannedUndo } from './plan.ts';
 import { isRefusal, type Refusal, refuse } from './problem.ts';
+import { type RecoveryPlan, recoveryPlan } from './recovery-plan.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { InstructionBody, InstructionHeaders } from './schemas/instructions.ts';
 import { isOperator } from './views.ts';
@@ -48,7 +49,13 @@ export async function instructOrder(call: InstructionCall, around: Around = {}):
     case 'planned':
       return json(
         200,
-        { orderId: id, ...instructed.plan, ...instructed.check, ...(await undoOf(call, instructed.check)) },
+        {
+          orderId: id,
+          ...instructed.plan,
+          ...instructed.check,
+          ...(await undoOf(call, instructed.check)),
+          ...(await recoveryOf(call, instructed.check)),
+        },
         { orderId: id },
       );
     case 'replayed':
@@ -144,6 +151,13 @@ function instructionOf({ caller, body }: InstructionCall): Instruction {
 async function undoOf(call: InstructionCall, { feasible }: Check): Promise<{ readonly undo?: UndoPlan }> {
   const planned = feasible && call.body.kind === 'compensate' ? await plannedUndo(call, rootPath) : undefined;
   return planned === undefined || isRefusal(planned) ? {} : { undo: planned };
+}
+
+/** Adds the affected scope and its consumers to a dry run of `recover`. */
+async function recoveryOf(call: InstructionCall, { feasible }: Check): Promise<{ readonly recovery?: RecoveryPlan }> {
+  const { body } = call;
+  const planned = feasible && body.kind === 'recover' ? await recoveryPlan(call, body.path) : undefined;
+  return planned === undefined ? {} : { recovery: planned };
 }
 
 /** Turns a held lease and an unreadable record into refusals. */

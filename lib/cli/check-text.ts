@@ -11,7 +11,15 @@ export interface CheckView {
     readonly skips: readonly string[];
   };
   readonly then: readonly OperationView[];
+  /** Of a recovery: whom it concerns in other orders. */
+  readonly recovery?: { readonly scope: readonly string[]; readonly consumers: readonly ConsumerView[]; readonly more: boolean };
   readonly estimate: { readonly requests: number; readonly dollars: number };
+}
+
+interface ConsumerView {
+  readonly orderId: string;
+  readonly path: string;
+  readonly object: string;
 }
 
 interface OperationView {
@@ -20,7 +28,7 @@ interface OperationView {
 }
 
 /** Returns a check as a table: what would be skipped, undone and requested, and what follows; or every reason against it. */
-export function checkText({ feasible, refusals, warnings, effects, then, estimate }: CheckView, paint: Paint): string {
+export function checkText({ feasible, refusals, warnings, effects, then, estimate, recovery }: CheckView, paint: Paint): string {
   if (!feasible)
     return table(
       ['refused', 'at', 'because'],
@@ -36,5 +44,13 @@ export function checkText({ feasible, refusals, warnings, effects, then, estimat
   const effect =
     rows.length === 0 ? 'Nothing would be requested, undone or skipped.\n' : table(['effect', 'step', 'operation'], rows, paint);
   const notes = warnings.map(({ code, detail }) => `${printable(code)}: ${printable(detail)}\n`).join('');
-  return `${effect}${notes}At most ${estimate.requests} requests, for $${estimate.dollars}.\n`;
+  return `${effect}${recovery ? recoveryText(recovery, paint) : ''}${notes}At most ${estimate.requests} requests, for $${estimate.dollars}.\n`;
+}
+
+/** Returns the affected scope, and the consumers in other orders as a table. */
+function recoveryText({ scope, consumers, more }: NonNullable<CheckView['recovery']>, paint: Paint): string {
+  const rows = consumers.map(({ orderId, path, object }) => [orderId, path, object]);
+  const concerned =
+    rows.length === 0 ? 'No other order has read what is undone.\n' : table(['concerns order', 'step', 'object'], rows, paint);
+  return `\nAffected scope: ${scope.map(printable).join(', ')}\n\n${concerned}${more ? 'There are more.\n' : ''}\n`;
 }

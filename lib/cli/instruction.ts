@@ -23,6 +23,7 @@ export const finalKinds: ReadonlySet<string> = new Set([
   'cancel',
   'compensate',
   'mark-compensated',
+  'recover',
   'restart',
   'resume-at',
   'skip',

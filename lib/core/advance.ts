@@ -71,6 +71,7 @@ function applyEvent(builder: TransitionBuilder, event: Event): void {
       return state.phase === 'closed' && state.outcome === 'completed' && state.called ? compensateForCaller(builder) : undefined;
     case 'canceled':
       if (state.phase === 'initialized') return builder.end(event.outcome);
+      if (event.recovers && isOpen(state)) builder.set({ recovering: rootPath });
       return isOpen(state) ? endFromOutside(builder, event.outcome, event.late) : undefined;
     case 'terminated':
       restoreTimes(builder);

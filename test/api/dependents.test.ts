@@ -82,6 +82,24 @@ test('F-151: orders that reserve from the lot are consumers of its receipt until
   assert.deepEqual((await dependents('order/book')).json.consumers, taken);
 });
 
+test('F-148, F-151: the dry run of a recovery lists its scope, its undos and the consumers by name, and changes nothing', async () => {
+  const { ask, receipt, done, drop } = await warehouse();
+  await drop(2);
+  const b = await done('b', 'take', '4711', [{}]);
+  await done('d', 'take', '4712', [{}]);
+  const before = (await ask('GET', `/orders/${receipt}`, { as: 'operator' })).json.rev;
+  const body = { kind: 'recover', path: 'order/book', reason: 'the papers are wrong', dryRun: true };
+  const { status, json } = await ask('POST', `/orders/${receipt}/instructions`, { as: 'operator', body });
+  assert.equal(status, 200);
+  assert.deepEqual(json.recovery, {
+    scope: ['order/book', 'order/after', 'order/after/label', 'order/after/reserve'],
+    consumers: [{ orderId: b, path: 'order/reserve', object: 'lot/4711' }],
+    more: false,
+  });
+  assert.deepEqual(json.effects.undoes, [{ path: 'order/book', operation: 'unbook' }]);
+  assert.equal((await ask('GET', `/orders/${receipt}`, { as: 'operator' })).json.rev, before);
+});
+
 test('an unknown activity is refused with what is expected, and a client may not ask', async () => {
   const { dependents, ask, receipt } = await warehouse();
   const { status, json } = await dependents('order/nowhere');

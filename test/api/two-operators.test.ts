@@ -53,6 +53,7 @@ const instructions: { readonly [verb: string]: Verb } = {
   skip: instruction('skip', { output: {}, effect: 'none' }),
   'replace-input': instruction('replace-input', { input: { card: 'new' } }),
   'resume-at': instruction('resume-at', { path: 'order/reserve', undoBetween: true }),
+  recover: instruction('recover', { path: 'order/reserve' }),
   compensate: instruction('compensate'),
   cancel: instruction('cancel'),
   terminate: instruction('terminate'),

@@ -74,6 +74,6 @@ test('a verdict is the same for the facts in one part and in many', () => {
 });
 
 test('terminate, mark-compensated, suspend and what asks a person are not verified', () => {
-  for (const kind of ['terminate', 'mark-compensated', 'suspend', 'acknowledge', 'announce', 'task', 'raise', 'signal'])
+  for (const kind of ['terminate', 'mark-compensated', 'suspend', 'acknowledge', 'recover', 'announce', 'task', 'raise', 'signal'])
     assert.equal(isJudged(kind), false, kind);
 });

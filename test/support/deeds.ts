@@ -63,6 +63,10 @@ export function instructionsFor({ run }: World): readonly OrderInstruction[] {
   ];
 }
 
+/** Returns a recovery at each activity. That of the whole order is what `compensate` is, from any state. */
+export const recoveriesFor = ({ run }: World): readonly OrderInstruction[] =>
+  [...run.program.nodes.keys()].flatMap((path) => (path === 'order' ? [] : [{ kind: 'recover', path } as const]));
+
 interface Given {
   readonly check: Omit<Check, 'estimate'>;
   readonly state: State;

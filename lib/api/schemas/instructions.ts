@@ -5,6 +5,7 @@ import type { OrderInstructionKind } from '#core/instructions/index';
 import { refusalCodes } from '#core/instructions/kind';
 import { bodyLimits } from '#roles/submission/body-limits';
 import { anyJson, keyPattern, processState, reason, time, timeOrNull } from './common.ts';
+import { Consumer } from './dependents.ts';
 
 export const KeyHeaders = z.object({
   'idempotency-key': z
@@ -66,6 +67,11 @@ export const InstructionBody = z.discriminatedUnion('kind', [
   instruction('resume-at', {
     path: path.describe("an activity on the order's own way"),
     undoBetween: z.boolean().describe('true: what was done since is undone first; false: it stays done, and is not requested again'),
+  }),
+  instruction('recover', {
+    path: path
+      .exactOptional()
+      .describe('the activity whose affected scope is undone, and at which the order goes on; default: the whole order'),
   }),
   instruction('retry-undo', { path: path.exactOptional().describe('the step whose undo keeps failing; all of them without it') }),
   instruction('amend', {
@@ -144,6 +150,12 @@ export const UndoPlanned = z.strictObject({ orderId: z.string(), ...UndoPlan.sha
 const Operation = z.strictObject({ path: z.string(), operation: z.string() });
 const reasonOf = { code: z.enum(refusalCodes), path: z.string().optional(), detail: z.string() };
 
+const RecoveryPlanned = z.strictObject({
+  scope: z.array(z.string()).describe('the affected scope, by the paths of its activities'),
+  consumers: z.array(Consumer).describe('steps of other orders that have read what is undone'),
+  more: z.boolean().describe('there are more consumers than are listed'),
+});
+
 export const InstructionCheck = z.strictObject({
   orderId: z.string(),
   feasible: z.boolean(),
@@ -180,4 +192,5 @@ export const InstructionCheck = z.strictObject({
   completeBy: timeOrNull.optional(),
   remainingSeconds: z.int().min(0).nullable().optional(),
   undo: UndoPlan.optional().describe('compensate only'),
+  recovery: RecoveryPlanned.optional().describe('recover only'),
 });

@@ -95,6 +95,13 @@ const orderResumeAt = instructing({
   fields: ({ path, undo = true }) => ({ path, undoBetween: undo }),
 });
 
+const orderRecover = instructing({
+  kind: 'recover',
+  summary: 'Undo what depends on a step, and tell its readers',
+  options: (command) => command.option('--path <path>', 'the activity at which the order goes on; default: the whole order', textOption),
+  fields: pathOf,
+});
+
 const orderRetryUndo = instructing({
   kind: 'retry-undo',
   summary: 'Request a failing undo again now',
@@ -162,6 +169,7 @@ export const instructionCommands: { readonly [kind in OrderInstructionKind]: Cli
   'replace-input': orderReplaceInput,
   'resume-at': orderResumeAt,
   restart: orderRestart,
+  recover: orderRecover,
   compensate: orderCompensate,
   'retry-undo': orderRetryUndo,
   'mark-compensated': orderMarkCompensated,

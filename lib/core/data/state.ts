@@ -199,6 +199,8 @@ export interface State {
   readonly inputs?: { readonly [path: string]: Json };
   readonly amended?: Amended;
   readonly ending?: Ending;
+  /** The activity whose affected scope is being undone, so that orders which have read what it wrote hear of it. */
+  readonly recovering?: string;
   /** A fault handler of the workflow compensated the whole order. */
   readonly compensated?: true;
   /** The fault because of which the order does not complete. */

@@ -101,7 +101,7 @@ export function withoutSignal({ signals = [], ...state }: State, signal: KeptSig
 /** Returns the state of an order that has closed. It keeps only what may still be read. */
 export function closedWith(
   outcome: Outcome,
-  { blocked: _, undo, pagedUndo, memos: __, ending, signals: ___, skips: ____, inputs: _____, ...state }: State,
+  { blocked: _, undo, pagedUndo, memos: __, ending, signals: ___, skips: ____, inputs: _____, recovering: ______, ...state }: State,
 ): State {
   // The caller may compensate this order later.
   const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(pagedUndo ? { pagedUndo } : {}) } : {};

@@ -21,9 +21,16 @@ export function continueResuming(builder: TransitionBuilder, path: string): void
   if (!resumes || builder.hasChildren(path)) return;
   if (isUndoing(builder, path)) return undoNext(builder, path);
   const [scope, ...scopes] = resumes.scopes;
+  if (scope === undefined) endRecovery(builder);
   if (scope === undefined) return startTowards(builder, path, resumes.to, resumes.local);
   builder.patch(path, { local: { scope }, resumes: { ...resumes, scopes } });
   undoNext(builder, path);
+}
+
+/** Nothing of the affected scope is left. */
+function endRecovery(builder: TransitionBuilder): void {
+  const { recovering, ...state } = builder.state;
+  if (recovering !== undefined) builder.replaceState(state);
 }
 
 /** Starts the activities around the target as if they had come as far as the target, and then the target itself. */

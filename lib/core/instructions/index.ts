@@ -4,6 +4,7 @@ import { type Cancel, cancel } from './cancel.ts';
 import { type Compensate, compensate } from './compensate.ts';
 import type { InstructionKind } from './kind.ts';
 import { type MarkCompensated, markCompensated } from './mark-compensated.ts';
+import { type Recover, recover } from './recover.ts';
 import { type ReplaceInput, replaceInput } from './replace-input.ts';
 import { type Restart, restart } from './restart.ts';
 import { type Resubmit, resubmit } from './resubmit.ts';
@@ -23,6 +24,7 @@ const kinds = {
   cancel,
   compensate,
   'mark-compensated': markCompensated,
+  recover,
   'replace-input': replaceInput,
   restart,
   resubmit,
@@ -41,6 +43,7 @@ export type OrderInstruction =
   | Cancel
   | Compensate
   | MarkCompensated
+  | Recover
   | ReplaceInput
   | Restart
   | Resubmit

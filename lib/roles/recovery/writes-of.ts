@@ -5,9 +5,18 @@ import type { JournalEntry } from '#roles/scheduler/instance';
 import type { ObjectWrite } from './consumers.ts';
 
 /** Returns what an activity and the activities inside it have written, from the journal of its order, with the time of each undo. */
-export function writesOf(program: Program, orderId: string, journal: readonly JournalEntry[], path: string): readonly ObjectWrite[] {
+export const writesOf = (program: Program, orderId: string, journal: readonly JournalEntry[], path: string): readonly ObjectWrite[] =>
+  writesIn(program, orderId, journal, (each) => isAt(each, path));
+
+/** Returns what the activities of a scope have written. */
+export function writesIn(
+  program: Program,
+  orderId: string,
+  journal: readonly JournalEntry[],
+  isInScope: (path: string) => boolean,
+): readonly ObjectWrite[] {
   return journal.flatMap((entry) => {
-    if (entry.type !== 'ObjectsUsed' || !isAt(entry.path, path)) return [];
+    if (entry.type !== 'ObjectsUsed' || !isInScope(entry.path)) return [];
     const undone = journal.find((later) => later.seq > entry.seq && isUndoOf(program, later, entry.path));
     return (entry.writes ?? []).map((object) => ({ object, orderId, at: entry.at, ...(undone ? { undoneAt: undone.at } : {}) }));
   });
