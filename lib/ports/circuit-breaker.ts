@@ -15,6 +15,11 @@ export interface Breaker {
   readonly failedProbes: number;
   /** When the service came back; null while it is down. */
   readonly closedAt: number | null;
+  /**
+   * How long nobody wanted the service in this outage: a probe was due for over an hour, and no request made it. Waiting requests need no
+   * release for this time. Absent: 0.
+   */
+  readonly idleMs?: number;
   /** The only client for which calls have failed in this outage. Another client may probe at once. */
   readonly onlyClient?: string;
 }
@@ -38,6 +43,8 @@ export type Phase = 'closed' | 'open' | 'half-open';
 const probeMs: Backoff = { first: 5_000, longest: 60_000, jitter: [0.75, 1.25] };
 /** An instance that was idle for this long reads the breaker before its next call: another instance may have opened it. */
 export const restedMs = 10_000;
+/** From this delay of a probe on, no request has waited for the service meanwhile: a waiting one would have been the probe. */
+const idleMinMs = 3_600_000;
 /** The shortest half-open phase. Late steps do not count as failures during that phase. */
 const releaseMinMs = 10_000;
 
@@ -69,6 +76,7 @@ export function opened(agent: string, before: Breaker | undefined, now: number, 
     probeAt: now + pauseMs(failedProbes, random),
     failedProbes,
     closedAt: null,
+    ...(again && before.closedAt === null && before.idleMs !== undefined ? { idleMs: before.idleMs } : {}),
     ...(onlyClient === undefined ? {} : { onlyClient }),
   };
 }
@@ -78,8 +86,10 @@ export function opened(agent: string, before: Breaker | undefined, now: number, 
  * `probeAt`. If the probe of another client fails too, the failures belong to several clients.
  */
 export function probing({ onlyClient, ...breaker }: Breaker, client: string | undefined, now: number, random: number): Breaker {
+  const late = now - breaker.probeAt;
   return {
     ...breaker,
+    ...(late > idleMinMs ? { idleMs: (breaker.idleMs ?? 0) + late } : {}),
     rev: breaker.rev + 1,
     failedProbes: breaker.failedProbes + 1,
     probeAt: now + pauseMs(breaker.failedProbes + 1, random),
@@ -95,19 +105,23 @@ export const closed = ({ onlyClient: _, ...breaker }: Breaker, now: number): Bre
 
 const pauseMs = (failedProbes: number, random: number): number => Math.round(backoffMs(probeMs, failedProbes, random));
 
+/** Returns how long requests waited in an outage, without the time in which nobody wanted the service. */
+const waitedMs = ({ openedAt, idleMs = 0 }: Breaker, closedAt: number): number => Math.max(0, closedAt - openedAt - idleMs);
+
 /** Returns how long the half-open phase lasts: three quarters of the outage. All waiting requests are released within it. */
-const releaseMs = ({ openedAt }: Breaker, closedAt: number): number => Math.max(releaseMinMs, 0.75 * (closedAt - openedAt));
+const releaseMs = (breaker: Breaker, closedAt: number): number => Math.max(releaseMinMs, 0.75 * waitedMs(breaker, closedAt));
 
 /** Returns when the last waiting request has been released. */
 export const releasedBy = (breaker: Breaker, closedAt: number): number => closedAt + releaseMs(breaker, closedAt);
 
 /** Returns when a request that has waited since `waitingSince` is released. Requests are released oldest first, evenly spread. */
 export function turnOf(breaker: Breaker, waitingSince: number): number {
-  const { openedAt, closedAt } = breaker;
+  const { closedAt } = breaker;
   if (closedAt === null) return breaker.probeAt;
   // This request was sent after the service came back, so it does not wait for a turn.
   if (waitingSince >= closedAt) return closedAt;
-  const place = (waitingSince - openedAt) / Math.max(1, closedAt - openedAt);
+  const waited = waitedMs(breaker, closedAt);
+  const place = 1 - (closedAt - waitingSince) / Math.max(1, waited);
   return Math.round(closedAt + releaseMs(breaker, closedAt) * Math.min(1, Math.max(0, place)));
 }
 
@@ -115,10 +129,11 @@ export function turnOf(breaker: Breaker, waitingSince: number): number {
  * Returns since when the oldest request that is not released yet has waited. A clock that is behind the writer's finds that
  * none is released.
  */
-function waitingFrom({ openedAt, closedAt, ...breaker }: Breaker, now: number): number {
+function waitingFrom(breaker: Breaker, now: number): number {
+  const { openedAt, closedAt } = breaker;
   if (closedAt === null) return openedAt;
-  const share = (now - closedAt) / releaseMs({ openedAt, closedAt, ...breaker }, closedAt);
-  return Math.round(openedAt + Math.min(1, Math.max(0, share)) * (closedAt - openedAt));
+  const share = (now - closedAt) / releaseMs(breaker, closedAt);
+  return Math.round(closedAt - (1 - Math.min(1, Math.max(0, share))) * waitedMs(breaker, closedAt));
 }
 
 /** Whether an outage overlapped the time of a request that was due at `dueAt`. Such a request does not count as late. */

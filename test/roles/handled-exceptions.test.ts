@@ -281,6 +281,17 @@ describe('another order handles an exception', () => {
     assert.deepEqual([(await desk.state(orderId)).rev, play.lines.filter((line) => line.includes('handler')).length], [rev, 2]);
   });
 
+  test('F-29, F-131: a handler of an order whose record is damaged waits among the dead letters until a person has rebuilt the order', async (context) => {
+    const { desk, orderId, play } = await handled(context, { control: 'ready' });
+    await play.failsUnheard('order/charge', 'Broken');
+    desk.database.prepare('UPDATE states SET blob = ?').run('{"half');
+    await desk.send('submissions', { v: 1, type: 'handle', orderId, seq: 1 });
+    await desk.deliver('submissions');
+    const [letter, ...others] = await desk.deadLetter();
+    assert.match(letter?.reason ?? '', /^The record of order \S+ cannot be read: .+ Rebuild that order, then send this message again\.$/);
+    assert.deepEqual(others, []);
+  });
+
   test('F-131: when the message that begins a handler is lost, or its answer, the order asks again', async (context) => {
     const { desk, orderId, play } = await handled(context, { control: 'ready' });
     const charge = await play.failsUnheard('order/charge', 'Broken');

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { JsonObject } from '#core/data/json';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
-import { StateTooLargeError } from '#ports/errors';
+import { NewerMessageError, StateTooLargeError, UnreadableMessageError, UnreadableRecordError } from '#ports/errors';
 import { queueNames, timeText } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import type { OrderRecord } from '#ports/records';
@@ -38,10 +38,22 @@ interface Handled {
 
 /**
  * Begins the order that handles an exception of another one. A repetition begins no second one, because the id follows from the exception;
- * a handler that has ended says so again. If
- * it cannot begin, the other order hears that its handler did not complete.
+ * a handler that has ended says so again. If it cannot begin, the other order hears that its handler did not complete.
+ *
+ * @throws UnreadableMessageError if the record of the other order is damaged. The dead letter keeps the message until a person has rebuilt
+ * that order.
  */
 export async function beginHandlerOrder(orderId: string, seq: number, ports: HandlerPorts): Promise<void> {
+  try {
+    await beginFor(orderId, seq, ports);
+  } catch (error) {
+    if (!(error instanceof UnreadableRecordError)) throw error;
+    if ((error.newerUntil ?? 0) > ports.clock.now()) throw new NewerMessageError(error.message);
+    throw new UnreadableMessageError(`${error.message} Rebuild that order, then send this message again.`);
+  }
+}
+
+async function beginFor(orderId: string, seq: number, ports: HandlerPorts): Promise<void> {
   const { store, scheduler, config } = ports;
   const parent = await store.load(orderId);
   const instance = parent && decodeInstance(parent.state);

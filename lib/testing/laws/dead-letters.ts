@@ -7,6 +7,7 @@ const reasons: readonly RegExp[] = [
   /^This is not a valid submission: .+\.$/,
   /^The submission was refused: \/\w+(\/\w+)* .+\.$/,
   /^The sender is not registered for this client\. Register it with PUT \/clients\/\{id\}\.$/,
+  /^The record of order \S+ cannot be read: .+ Rebuild that order, then send this message again\.$/,
   /^Processing failed \d+ times(, most recently with \w+)?\.$/,
   /^Processing began \d+ times without success\. The last process stopped without a result\.$/,
   /^This message needs another version\. No process has run that version since \d{4}-\d\d-\d\dT[\d:.]+Z\. Deploy it, then resubmit the message\.$/,
