@@ -118,7 +118,8 @@ function make(dataFolder: string, path: string): IssuerKeys {
     rmSync(draft, { force: true });
   }
   const made = read(path);
-  if (!made) throw new Error(`${path} was removed while it was being created`);
+  if (!made)
+    throw new Error(`${path} was removed while it was being created. Start again; another process may have deleted the data folder.`);
   return made;
 }
 

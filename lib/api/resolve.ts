@@ -53,6 +53,7 @@ const noEtag = '"-1"';
 async function replayed(call: Resolving, { orderId }: TaskRecord): Promise<Answer | Refusal | undefined> {
   const { headers, body } = call;
   if (headers['idempotency-key'] === undefined) return undefined;
+  // A call with a solution has no instruction. Any kind will do, because the key then stands for the body.
   const { instruction = { kind: 'resubmit' }, reason } = body;
   const given = InstructionBody.safeParse({ ...instruction, reason });
   if (!given.success) return undefined;
@@ -61,14 +62,17 @@ async function replayed(call: Resolving, { orderId }: TaskRecord): Promise<Answe
   return isRefusal(answer) && answer.problem !== 'idempotency-key-reused' ? undefined : answer;
 }
 
-/** An idempotency key stands for the whole call. Of a bare instruction, it stands for the instruction, as at the order itself. */
+/**
+ * What the idempotency key of a call stands for. With a solution, or with `saveAs`, it is the whole body. Otherwise it is the instruction
+ * alone, as in `POST /orders/{id}/instructions`.
+ */
 const keyedBy = (body: Resolving['body']): Pick<Around, 'keyed'> =>
   body.solutionId === undefined && body.saveAs === undefined ? {} : { keyed: body as Json };
 
 interface Chosen {
   readonly instruction: SolutionInstruction;
   readonly around: Around;
-  /** Has the errors of a refusal name the parameters of the solution. */
+  /** Returns a refusal whose errors point to the parameters of the solution, not to its instruction. */
   readonly named: (refusal: Refusal) => Refusal;
 }
 

@@ -120,7 +120,7 @@ test('a preference that is not a number of seconds is ignored', async () => {
   assert.deepEqual([(await answer).status, applied((await answer).headers)], [202, null]);
 });
 
-test('a client with too many waiting calls gets its next answer at once', async () => {
+test('the next call of a client with too many waiting calls does not wait: it gets the present state', async () => {
   const { submitOrder, read, clock } = start();
   const path = `/orders/${await submitOrder('k')}?wait=10`;
   const waiting = [];

@@ -117,7 +117,7 @@ for (const policy of ['BasicRetry', 'AggressiveRetry'] as const) {
   }
 }
 
-test('F-20: an error that is not a lock is not retried', async () => {
+test('F-20: an error other than that of a locked database is not retried', async () => {
   const { store, clock } = await openHost();
   const attempts: number[] = [];
   const broken: Store = { ...store, head: () => Promise.reject(new Error('the store is gone')) };

@@ -243,7 +243,7 @@ describe("the explanation of an order's current state", () => {
     );
   });
 
-  test('the outcome of a step is unknown', () => {
+  test('explains a step whose outcome is unknown', () => {
     const run = started(undoing(undoable('charge')));
     run.reply('order/charge', fault('No', { unknown: true }));
     assert.equal(why(run), 'The outcome of order/charge is unknown: waits for agent to say so until 00:00:30.');

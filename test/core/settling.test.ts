@@ -68,7 +68,7 @@ describe('F-103: an undo that fails', () => {
     for (const [seconds] of all) assert.ok(seconds <= 3600 && seconds > 1800, `${seconds} s`);
   });
 
-  test('an undo can be rejected like any other request; without a reply, it is requested again after a pause', () => {
+  test('an agent may refuse the message of an undo as of any other request; an undo without a reply is requested again after a pause', () => {
     const run = undoing();
     assert.deepEqual(
       after(run, () => run.reply(undoPath, rejected)),

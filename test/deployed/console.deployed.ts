@@ -54,7 +54,7 @@ test('F-153: an operator signs in to the deployed console at an OpenID issuer, o
   const form = page.getByRole('region', { name: /^Terminate/ });
   await form.getByLabel('Reason, for the audit').fill('The address does not exist');
   await form.getByRole('button', { name: 'Check' }).click();
-  await form.getByText('This is what it would do').waitFor();
+  await page.getByText('This is what it would do').waitFor();
   await form.getByRole('button', { name: /^Terminate/ }).click();
   await page.getByText('Applied: Terminate.').first().waitFor();
   assert.equal((await orderOf(orderId)).outcome, 'terminated');

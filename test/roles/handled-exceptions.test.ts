@@ -306,7 +306,7 @@ describe('another order handles an exception', () => {
     assert.equal(play.lines.filter((line) => line.startsWith('-> handler')).length, 1, 'one handler');
   });
 
-  test('F-133: after a person has resumed the order, the end of its handler changes nothing more', async (context) => {
+  test('F-133: after a person has resumed the order, nothing changes in it when the order that handles its exception ends', async (context) => {
     const { desk, orderId, play } = await handled(context, { control: 'none' });
     await play.fails('order/charge', 'Broken');
     await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resume', by: 'olga', reason: 'go' }, { id: 'go' }));

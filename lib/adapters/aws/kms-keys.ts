@@ -56,7 +56,7 @@ export function kmsKeys({ client, keyId, documents, clock }: KmsKeysOptions): Ke
     const found = await documents.document(collections.key(day), document);
     if (found) return unwrap(day, String(found.content['wrapped']));
     if (mayMake) return make(day);
-    throw new Error(`The table has no key of ${day}. Restore the item ${collections.key(day)} from a backup.`);
+    throw new Error(`The table has no data key for the day ${day}. Restore the item ${collections.key(day)} from a backup.`);
   }
 
   async function keyOf(day: string, mayMake: boolean): Promise<DayKey> {

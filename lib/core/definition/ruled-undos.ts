@@ -3,8 +3,9 @@ import type { RuledUndo, State } from '#core/data/state';
 import { type Activity, isRemote } from './definition.ts';
 import type { Program } from './program.ts';
 
-/** Programs with the undos of rules, by the undos as text, and the program of the definition that each was made from. */
+/** The programs made from the program of a definition, by the undos of rules as JSON text. */
 const made = new WeakMap<Program, Map<string, Program>>();
+/** The program of the definition that each of them was made from. */
 const origins = new WeakMap<Program, Program>();
 const madeMax = 100;
 
@@ -31,6 +32,7 @@ function nodesWith(nodes: Program['nodes'], undos: { readonly [step: string]: Ru
   return new Map(
     [...nodes].flatMap(([path, node]): readonly (readonly [string, Activity])[] => {
       const ruled = undos[path];
+      // An undo of the definition goes first, and only a remote step has effects to undo.
       if (!ruled || node.undo || !isRemote(node)) return [[path, node]];
       const { noUndo: _, ...step } = node;
       const undo = { activity: 'step', name: 'undo', agent: ruled.agent, operation: ruled.operation, input: null, ruled } as const;

@@ -1,6 +1,6 @@
 import type { People } from '#core/definition/people';
 
-/** A task, as far as its reminders depend on it. All times: milliseconds since 1970. */
+/** A task, as far as its reminders depend on it. Times are milliseconds since 1970; `every` is a number of seconds. */
 export interface RemindedTask extends Pick<People, 'group' | 'every' | 'escalateTo'> {
   readonly state: 'open' | 'claimed' | 'resolved';
   readonly openedAt: number;
@@ -10,6 +10,7 @@ export interface RemindedTask extends Pick<People, 'group' | 'every' | 'escalate
   readonly reminders?: number;
   /** Absent or null: the first reminder is due at `dueAt`. */
   readonly nextReminderAt?: number | null;
+  /** The last escalation: how many there were, and the group that hears of each reminder since. `to` is null without `escalateTo`. */
   readonly escalation?: { readonly level: number; readonly to: string | null };
 }
 
@@ -33,7 +34,7 @@ export const intervalAfter = (reminder: number, { every }: Pick<People, 'every'>
 /** What a reminder changes in its task. */
 export type Reminder = Required<Pick<RemindedTask, 'reminders'>> & Pick<RemindedTask, 'escalation'> & { readonly nextReminderAt: number };
 
-/** Returns the next reminder of a task. Every second one goes to the next group of `escalateTo`, and to its last group from then on. */
+/** Returns the next reminder of a task. Every second one goes to the next group of `escalateTo`, and to its last group when there is no next one. */
 export function reminderOf(task: RemindedTask, now: number, usualMs: number): Reminder {
   const reminders = (task.reminders ?? 0) + 1;
   const next = { reminders, nextReminderAt: now + intervalAfter(reminders, task, usualMs) };

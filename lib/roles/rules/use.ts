@@ -62,7 +62,7 @@ const demoted = (ruleId: string, version: number, at: number) =>
     source: ruleId,
     before: 'enforce',
     after: 'dry-run',
-    message: `The rule ${ruleId} went to dry-run: half of its last 20 actions failed again. Look at these orders, and change the rule.`,
+    message: `The rule ${ruleId} went to dry-run: at least half of its last 20 actions failed again. Look at the orders in its history, and change the rule.`,
   });
 
 const staleAlert = (id: string, { ruleId }: StaleRule, workflow: string, at: number) =>

@@ -52,7 +52,8 @@ export function happeningOf(given: TestDecision, { program, state, name }: Playe
   const reasons = refusalsOf(order, decision).map(({ detail }) => detail);
   const problems = reasons.length > 0 ? [] : problemsWith(order, decision).map(({ pointer, detail }) => `${pointer} ${detail}`);
   const [reason] = [...reasons, ...problems];
-  if (reason !== undefined) throw new TypeError(`Cannot apply ${textOf(given)} to the order of ${name} at this point: ${reason}`);
+  if (reason !== undefined)
+    throw new TypeError(`Cannot apply ${textOf(given)} to the order of the workflow ${name} at this point: ${reason}`);
   return contentOf(decision, order);
 }
 

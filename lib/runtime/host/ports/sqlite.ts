@@ -16,7 +16,7 @@ export function openEmbeddedPorts({ app, config: { dataFolder }, clock }: OpenPo
     about: [['store, channels, announcements', `embedded (${dataFolder})`]],
     isHere: true,
     isNew,
-    remedy: 'Restore the data folder and start again.',
+    remedy: 'Restore the data folder from a backup, then start again.',
     onGone: (listener) => database.onGone(listener),
     close: () => database.close(),
   };
