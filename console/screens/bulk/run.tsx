@@ -5,21 +5,16 @@ import { has } from '../../api/session.ts';
 import type { BulkRun } from '../../api/types.ts';
 import { kindNames, kinds } from '../../instructions/kinds.ts';
 import { Chip } from '../../parts/chip.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import type { IconName } from '../../parts/icons.ts';
 import { useKeys } from '../../parts/keys.ts';
-import { ProblemNote } from '../../parts/problem.tsx';
-import { ReasonField } from '../../parts/reason-field.tsx';
 import { Facts, Loaded, Panel } from '../../parts/states.tsx';
-import { At, Clock, counted, Said } from '../../parts/text.tsx';
+import { At, counted, Said } from '../../parts/text.tsx';
 import { copy, toast } from '../../parts/toast.tsx';
 import { go, href } from '../../router.ts';
-import { lengthOf } from '../../time.ts';
+import { type Act, ActDialog } from './act-dialog.tsx';
 import { Items } from './items.tsx';
-import { dealtWith, type Filter, kindName, nameOf, Progress, partsOf, stateOf } from './text.tsx';
-
-type Act = 'start' | 'pause' | 'resume' | 'stop';
+import { Stages } from './stages.tsx';
+import { dealtWith, type Filter, nameOf, Progress, partsOf, startText, stateOf } from './text.tsx';
 
 /** One bulk run: whether it goes well, and how to stop it. */
 export function RunScreen({ id }: { id: string }) {
@@ -102,12 +97,6 @@ function Head({ run, ask, refresh }: { run: BulkRun; ask: (act: Act) => void; re
   );
 }
 
-/** `Resubmit 10, then ask me`. */
-const startText = ({ kind, canary, feasible }: BulkRun): string =>
-  canary !== null && canary < feasible
-    ? `${kindName(kind)} ${canary.toLocaleString('en')}, then ask me…`
-    : `${kindName(kind)} all ${feasible.toLocaleString('en')}…`;
-
 const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter } }: { run: BulkRun }) => (
   <>
     {sinceFrozen > 0 && (
@@ -132,76 +121,6 @@ const Notes = ({ run: { sinceFrozen, stopped, state, paused, left, filter } }: {
       </div>
     )}
   </>
-);
-
-function Stages({ run }: { run: BulkRun }) {
-  const { state, count, feasible, frozenAt, canary, applied, ratePerSecond, left, verified } = run;
-  const isPrepared = state !== 'preparing';
-  const hasCanary = canary !== null && canary < feasible;
-  const canaryDone = hasCanary && (applied >= canary || state === 'done');
-  const rest = Math.max(0, feasible - (hasCanary ? canary : 0));
-  const restDone = Math.max(0, feasible - left - (hasCanary ? canary : 0));
-  const isRest = isPrepared && (!hasCanary || canaryDone) && (state === 'running' || state === 'paused' || state === 'done');
-  return (
-    <section class="panel" aria-label="Stages">
-      <ol class="stages">
-        <Stage icon={isPrepared ? 'done' : 'work'} tone={isPrepared ? 'c-ok' : 'c-work'} name="frozen and checked" isOn={!isPrepared}>
-          <b>
-            {isPrepared
-              ? `${counted(count, 'order')}, ${feasible.toLocaleString('en')} possible`
-              : `checking, ${(feasible + run.infeasible).toLocaleString('en')} so far`}
-          </b>
-          <span class="t-s soft">
-            {frozenAt ? (
-              <>
-                as they were at <Clock at={frozenAt} />
-              </>
-            ) : (
-              'nothing is sent'
-            )}
-          </span>
-        </Stage>
-        {hasCanary && (
-          <Stage
-            icon={canaryDone ? 'done' : 'idle'}
-            tone={canaryDone ? 'c-ok' : ''}
-            name="canary"
-            isOn={!canaryDone && (state === 'running' || state === 'paused')}
-          >
-            <b>{canaryDone ? `${counted(canary, 'order')}, ${Math.min(canary, verified.passed)} passed` : counted(canary, 'order')}</b>
-            <span class="t-s soft">{canaryDone ? 'then a person decides' : 'then it asks you'}</span>
-          </Stage>
-        )}
-        <Stage
-          icon={state === 'done' ? 'done' : 'work'}
-          tone={state === 'done' ? 'c-ok' : isRest ? 'c-work' : ''}
-          name={hasCanary ? 'the rest' : 'all'}
-          isOn={isRest && state !== 'done'}
-        >
-          <b>{`${restDone.toLocaleString('en')} of ${rest.toLocaleString('en')}`}</b>
-          <span class="t-s soft">{`${ratePerSecond} a second${state === 'running' && left > 0 ? `, about ${lengthOf((left / ratePerSecond) * 1_000)} left` : ''}`}</span>
-        </Stage>
-      </ol>
-    </section>
-  );
-}
-
-interface StageProps {
-  readonly icon: IconName;
-  readonly tone: string;
-  readonly name: string;
-  readonly isOn: boolean;
-  readonly children: preact.ComponentChildren;
-}
-
-const Stage = ({ icon, tone, name, isOn, children }: StageProps) => (
-  <li class={isOn ? 'on' : ''}>
-    <span class="row t-s soft">
-      <Icon name={icon} tone={tone} />
-      {name}
-    </span>
-    {children}
-  </li>
 );
 
 const Figures = ({ run }: { run: BulkRun }) => (
@@ -286,85 +205,5 @@ function About({ run }: { run: BulkRun }) {
         </button>
       </div>
     </Panel>
-  );
-}
-
-const verbs: { readonly [act in Act]: string } = { start: 'Start', pause: 'Pause', resume: 'Go on', stop: 'Stop for good' };
-/** From this number of orders on, a person types the number. */
-const typedFrom = 100;
-
-function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; close: () => void; done: () => void }) {
-  const [reason, setReason] = useState(act === 'stop' ? '' : run.reason);
-  const [typed, setTyped] = useState('');
-  const [problem, setProblem] = useState<Problem>();
-  const known = kindNames.find((each) => each === run.kind);
-  const goesTo = act === 'start' && run.canary !== null ? Math.min(run.canary, run.feasible) : run.left || run.feasible;
-  const isHarm = act === 'stop' || (known !== undefined && kinds[known].harm === true);
-  const mustType = act !== 'stop' && isHarm && goesTo > typedFrom;
-  const send = (): void => {
-    post(`/bulk/${run.id}/${act}`, { reason }).then(
-      () => {
-        close();
-        done();
-      },
-      (error: unknown) => setProblem(error instanceof Problem ? error : undefined),
-    );
-  };
-  return (
-    <Dialog
-      title={
-        act === 'start'
-          ? `${kindName(run.kind)}: start with ${counted(goesTo, 'order')}?`
-          : act === 'stop'
-            ? 'Stop this run for good?'
-            : 'Let the run go on?'
-      }
-      close={close}
-      footer={
-        <>
-          <button class="btn" type="button" onClick={close}>
-            Back
-          </button>
-          <button
-            class={`btn go ${isHarm ? 'harm' : ''}`}
-            type="button"
-            disabled={reason.trim() === '' || (mustType && typed !== String(goesTo))}
-            onClick={send}
-          >
-            {act === 'start' ? startText(run).replace('…', '') : act === 'resume' ? `Go on with ${counted(run.left, 'order')}` : verbs[act]}
-          </button>
-        </>
-      }
-    >
-      <ul class="story">
-        {act === 'stop' ? (
-          <>
-            <li>{`${counted(run.left, 'order')} stay untouched.`}</li>
-            <li>{`${counted(run.applied, 'order')} have the instruction already. It is not taken back.`}</li>
-            <li>A stopped run never goes on.</li>
-          </>
-        ) : (
-          <>
-            <li>{known ? `In each order, it ${kinds[known].does}.` : run.kind}</li>
-            <li>{`${run.infeasible + run.refused + run.movedOn} of the set are left out.`}</li>
-            <li>{`${run.ratePerSecond} orders a second. You can pause it at any time.`}</li>
-          </>
-        )}
-      </ul>
-      <ReasonField id="act-reason" value={reason} onText={setReason} />
-      {mustType && (
-        <div class="field">
-          <label for="act-typed">{`Type the number of orders, ${goesTo}`}</label>
-          <input
-            class="input"
-            id="act-typed"
-            inputMode="numeric"
-            value={typed}
-            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-          />
-        </div>
-      )}
-      {problem && <ProblemNote problem={problem} />}
-    </Dialog>
   );
 }

@@ -93,3 +93,9 @@ export function Progress({ run, isThin = false }: { run: ListedBulkRun; isThin?:
     </svg>
   );
 }
+
+/** `Resubmit 10, then ask me`. */
+export const startText = ({ kind, canary, feasible }: BulkRun): string =>
+  canary !== null && canary < feasible
+    ? `${kindName(kind)} ${canary.toLocaleString('en')}, then ask me…`
+    : `${kindName(kind)} all ${feasible.toLocaleString('en')}…`;

@@ -3,18 +3,16 @@ import { call, Problem } from '../../api/client.ts';
 import { has, person } from '../../api/session.ts';
 import type { Rule } from '../../api/types.ts';
 import { curlOf, ruleCommandOf } from '../../instructions/commands.ts';
-import { Dialog } from '../../parts/dialog.tsx';
+import { DeleteDialog } from '../../parts/delete-dialog.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useKeys } from '../../parts/keys.ts';
 import { ProblemNote } from '../../parts/problem.tsx';
-import { ReasonField } from '../../parts/reason-field.tsx';
 import { copy, toast } from '../../parts/toast.tsx';
 import { go } from '../../router.ts';
 import { BackTest } from './back-test.tsx';
-import { Condition } from './condition.tsx';
+import { Mode, type PartProps, Parts, Text, WholeJson } from './fields.tsx';
 import { builtRule, formOf, type RuleForm } from './form.ts';
-import { actionNames, actions, eventNames, modes } from './text.ts';
 
 interface Props {
   /** Undefined: a new rule. */
@@ -118,143 +116,6 @@ function useEditor(rule: Rule | undefined, refresh: () => void) {
   return { form, change, built, isChanged, problem, errors: problem?.errors ?? [], save, discard: draft.discard, busy, headers };
 }
 
-interface PartProps {
-  readonly form: RuleForm;
-  readonly change: (changes: Partial<RuleForm>) => void;
-  readonly isDisabled: boolean;
-}
-
-type TextName = Exclude<keyof RuleForm, 'isJson'>;
-
-const Text = ({
-  label,
-  name,
-  form,
-  change,
-  isDisabled,
-  placeholder = '',
-}: PartProps & { label: string; name: TextName; placeholder?: string }) => (
-  <div class="field">
-    <label for={`rule-${name}`}>{label}</label>
-    <input
-      class="input"
-      id={`rule-${name}`}
-      disabled={isDisabled}
-      placeholder={placeholder}
-      value={form[name]}
-      onInput={({ currentTarget }) => change({ [name]: currentTarget.value })}
-    />
-  </div>
-);
-
-interface ChooseProps extends PartProps {
-  readonly label: string;
-  readonly name: 'event' | 'action';
-  readonly names: { readonly [value: string]: string };
-}
-
-const Choose = ({ label, name, names, form, change, isDisabled }: ChooseProps) => (
-  <div class="field">
-    <label for={`rule-${name}`}>{label}</label>
-    <select
-      class="input"
-      id={`rule-${name}`}
-      disabled={isDisabled}
-      value={form[name]}
-      onChange={({ currentTarget: { value } }) =>
-        change({
-          [name]: value,
-          ...(name === 'action' ? { details: JSON.stringify(actions[value as keyof typeof actions].fields, null, 2) } : {}),
-        })
-      }
-    >
-      {Object.entries(names).map(([value, means]) => (
-        <option key={value} value={value}>
-          {means}
-        </option>
-      ))}
-    </select>
-  </div>
-);
-
-const needsTime = new Set(['step-late', 'order-age']);
-
-function Parts({ conditionError, ...props }: PartProps & { conditionError: { detail: string; column?: number } | undefined }) {
-  const { form, change, isDisabled } = props;
-  return (
-    <>
-      <Text label="Name" name="name" {...props} placeholder={form.id} />
-      <div class="grid2">
-        <Choose label="When" name="event" names={eventNames} {...props} />
-        {needsTime.has(form.event) ? (
-          <Text label="After seconds" name="afterSeconds" {...props} />
-        ) : (
-          <Text label={form.event === 'exception' ? 'Fault (empty: any)' : 'Type (empty: any)'} name="type" {...props} />
-        )}
-        <Text label="In workflow (empty: any)" name="workflow" {...props} />
-        <Text label="At step (empty: any)" name="step" {...props} />
-      </div>
-      <Condition text={form.condition} onText={(condition) => change({ condition })} error={conditionError} isDisabled={isDisabled} />
-      <div class="grid2">
-        <Choose label="Do" name="action" names={actionNames} {...props} />
-        <div class="grid2">
-          <Text label="Priority" name="priority" {...props} />
-          <Text label="Times per order" name="timesPerOrder" {...props} />
-        </div>
-      </div>
-      {form.action !== 'compensate' && form.action !== 'suspend' && (
-        <div class="field">
-          <label for="rule-details">With (JSON)</label>
-          <textarea
-            class="input mono"
-            id="rule-details"
-            rows={Math.min(10, Math.max(3, form.details.split('\n').length))}
-            spellcheck={false}
-            disabled={isDisabled}
-            value={form.details}
-            onInput={({ currentTarget }) => change({ details: currentTarget.value })}
-          />
-        </div>
-      )}
-    </>
-  );
-}
-
-const WholeJson = ({ form, change, isDisabled }: PartProps) => (
-  <div class="field">
-    <label for="rule-json">The whole rule</label>
-    <textarea
-      class="input mono"
-      id="rule-json"
-      rows={20}
-      spellcheck={false}
-      disabled={isDisabled}
-      value={form.json}
-      onInput={({ currentTarget }) => change({ json: currentTarget.value })}
-    />
-  </div>
-);
-
-const Mode = ({ form, change, isDisabled }: PartProps) => {
-  const choose = (mode: string): void =>
-    change({ mode, ...(form.isJson ? { json: form.json.replace(/"mode": "[a-z-]+"/, `"mode": "${mode}"`) } : {}) });
-  return (
-    <div class="field">
-      <span class="label" id="rule-mode">
-        Mode
-      </span>
-      <div class="seg" role="group" aria-labelledby="rule-mode">
-        {Object.entries(modes).map(([mode, { name }]) => (
-          <button key={mode} type="button" disabled={isDisabled} aria-pressed={form.mode === mode} onClick={() => choose(mode)}>
-            {name}
-          </button>
-        ))}
-      </div>
-      <p class="hint">{modes[form.mode as Rule['mode']]?.means}</p>
-    </div>
-  );
-};
-
 interface CopiesProps extends Props {
   readonly editor: ReturnType<typeof useEditor>;
 }
@@ -284,43 +145,20 @@ function Copies({ rule, editor: { built, form, headers }, refresh }: CopiesProps
           Delete…
         </button>
       )}
-      {rule && isAsking && <DeleteDialog rule={rule} close={() => ask(false)} refresh={refresh} />}
+      {rule && isAsking && (
+        <DeleteDialog
+          what="rule"
+          id={rule.id}
+          version={rule.version}
+          close={() => ask(false)}
+          deleted={() => {
+            refresh();
+            go('/rules');
+          }}
+        >
+          <p>The rule stops acting within ten seconds. Its versions are kept. To stop it for a while, set its mode to off.</p>
+        </DeleteDialog>
+      )}
     </div>
-  );
-}
-
-function DeleteDialog({ rule, close, refresh }: { rule: Rule; close: () => void; refresh: () => void }) {
-  const [reason, setReason] = useState('');
-  const [problem, setProblem] = useState<Problem>();
-  const remove = (): void => {
-    call('DELETE', `/rules/${rule.id}?reason=${encodeURIComponent(reason)}`, { headers: { 'if-match': `"${rule.version}"` } }).then(
-      () => {
-        toast(`Deleted: ${rule.id}. Its versions are kept.`);
-        close();
-        refresh();
-        go('/rules');
-      },
-      (error: unknown) => setProblem(error instanceof Problem ? error : undefined),
-    );
-  };
-  return (
-    <Dialog
-      title={`Delete ${rule.id}?`}
-      close={close}
-      footer={
-        <>
-          <button class="btn" type="button" onClick={close}>
-            Back
-          </button>
-          <button class="btn go harm" type="button" disabled={reason.trim() === ''} onClick={remove}>
-            Delete the rule
-          </button>
-        </>
-      }
-    >
-      <p>The rule stops acting within ten seconds. Its versions are kept. To stop it for a while, set its mode to off.</p>
-      <ReasonField id="delete-reason" value={reason} onText={setReason} />
-      {problem && <ProblemNote problem={problem} />}
-    </Dialog>
   );
 }

@@ -1,0 +1,92 @@
+import { useState } from 'preact/hooks';
+import { Problem, post } from '../../api/client.ts';
+import type { BulkRun } from '../../api/types.ts';
+import { kindNames, kinds } from '../../instructions/kinds.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { ProblemNote } from '../../parts/problem.tsx';
+import { ReasonField } from '../../parts/reason-field.tsx';
+import { counted } from '../../parts/text.tsx';
+import { kindName, startText } from './text.tsx';
+
+export type Act = 'start' | 'pause' | 'resume' | 'stop';
+
+const verbs: { readonly [act in Act]: string } = { start: 'Start', pause: 'Pause', resume: 'Go on', stop: 'Stop for good' };
+/** From this number of orders on, a person types the number. */
+const typedFrom = 100;
+
+/** Asks before a run starts, goes on or stops. */
+export function ActDialog({ act, run, close, done }: { act: Act; run: BulkRun; close: () => void; done: () => void }) {
+  const [reason, setReason] = useState(act === 'stop' ? '' : run.reason);
+  const [typed, setTyped] = useState('');
+  const [problem, setProblem] = useState<Problem>();
+  const known = kindNames.find((each) => each === run.kind);
+  const goesTo = act === 'start' && run.canary !== null ? Math.min(run.canary, run.feasible) : run.left || run.feasible;
+  const isHarm = act === 'stop' || (known !== undefined && kinds[known].harm === true);
+  const mustType = act !== 'stop' && isHarm && goesTo > typedFrom;
+  const send = (): void => {
+    post(`/bulk/${run.id}/${act}`, { reason }).then(
+      () => {
+        close();
+        done();
+      },
+      (error: unknown) => setProblem(error instanceof Problem ? error : undefined),
+    );
+  };
+  return (
+    <Dialog
+      title={
+        act === 'start'
+          ? `${kindName(run.kind)}: start with ${counted(goesTo, 'order')}?`
+          : act === 'stop'
+            ? 'Stop this run for good?'
+            : 'Let the run go on?'
+      }
+      close={close}
+      footer={
+        <>
+          <button class="btn" type="button" onClick={close}>
+            Back
+          </button>
+          <button
+            class={`btn go ${isHarm ? 'harm' : ''}`}
+            type="button"
+            disabled={reason.trim() === '' || (mustType && typed !== String(goesTo))}
+            onClick={send}
+          >
+            {act === 'start' ? startText(run).replace('…', '') : act === 'resume' ? `Go on with ${counted(run.left, 'order')}` : verbs[act]}
+          </button>
+        </>
+      }
+    >
+      <ul class="story">
+        {act === 'stop' ? (
+          <>
+            <li>{`${counted(run.left, 'order')} stay untouched.`}</li>
+            <li>{`${counted(run.applied, 'order')} have the instruction already. It is not taken back.`}</li>
+            <li>A stopped run never goes on.</li>
+          </>
+        ) : (
+          <>
+            <li>{known ? `In each order, it ${kinds[known].does}.` : run.kind}</li>
+            <li>{`${run.infeasible + run.refused + run.movedOn} of the set are left out.`}</li>
+            <li>{`${run.ratePerSecond} orders a second. You can pause it at any time.`}</li>
+          </>
+        )}
+      </ul>
+      <ReasonField id="act-reason" value={reason} onText={setReason} />
+      {mustType && (
+        <div class="field">
+          <label for="act-typed">{`Type the number of orders, ${goesTo}`}</label>
+          <input
+            class="input"
+            id="act-typed"
+            inputMode="numeric"
+            value={typed}
+            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
+        </div>
+      )}
+      {problem && <ProblemNote problem={problem} />}
+    </Dialog>
+  );
+}
