@@ -8,6 +8,7 @@ import type * as instructions from '#api/schemas/instructions';
 import type * as orders from '#api/schemas/orders';
 import type * as overview from '#api/schemas/overview';
 import type * as rules from '#api/schemas/rules';
+import type * as solutions from '#api/schemas/solutions';
 import type * as tasks from '#api/schemas/tasks';
 import type * as workflows from '#api/schemas/workflows';
 
@@ -37,6 +38,9 @@ export type BulkItem = z.output<typeof bulk.BulkItem>;
 export type Rule = z.output<typeof rules.Rule>;
 export type BackTest = z.output<typeof rules.BackTest>;
 export type RuleVersion = z.output<typeof rules.RuleVersion>;
+
+export type Solution = z.output<typeof solutions.Solution>;
+export type Suggestion = z.output<typeof solutions.Suggestion>;
 
 export type Task = z.output<typeof tasks.Task>;
 export type WholeTask = z.output<typeof tasks.WholeTask>;

@@ -19,6 +19,7 @@ export const screens: readonly Screen[] = [
   { path: 'exceptions', name: 'Exceptions', icon: 'layers', group: 'work', key: 'e', load: () => import('./exceptions.tsx') },
   { path: 'orders', name: 'Orders', icon: 'list', group: 'work', key: 'o', load: () => import('./orders.tsx') },
   { path: 'bulk', name: 'Bulk runs', icon: 'many', group: 'work', key: 'b', load: () => import('./bulk.tsx') },
+  { path: 'solutions', name: 'Solutions', icon: 'bulb', group: 'know-how', key: 's', load: () => import('./solutions.tsx') },
   { path: 'rules', name: 'Rules', icon: 'rule', group: 'know-how', key: 'r', load: () => import('./rules.tsx') },
   {
     path: 'workflows',

@@ -6,9 +6,7 @@ import type { Check, InstructionKind, Order, WholeTask } from '../../api/types.t
 import { Graph } from '../../graph/graph.tsx';
 import { definitionPath, looksOf } from '../../graph/look.ts';
 import { useDrawn } from '../../graph/use-layout.ts';
-import { Builder } from '../../instructions/builder.tsx';
 import { checkLooks } from '../../instructions/check-looks.ts';
-import { taskCommandOf } from '../../instructions/commands.ts';
 import { Effects } from '../../instructions/effects.tsx';
 import { kindNames } from '../../instructions/kinds.ts';
 import { Chip } from '../../parts/chip.tsx';
@@ -21,7 +19,10 @@ import { go, href, queried, setQuery } from '../../router.ts';
 import { isLockedByOther } from '../orders/lock.tsx';
 import { useHistory } from '../orders/use-history.ts';
 import { AssignDialog, Comments, Happened } from './happened.tsx';
+import { Own } from './own.tsx';
+import { Suggestions } from './suggestions.tsx';
 import { askOf, isMine } from './text.ts';
+import { UseSolution } from './use-solution.tsx';
 
 /** One task: what happened, what can be done, and what it will do. */
 export function TaskScreen({ id }: { id: string }) {
@@ -118,6 +119,11 @@ function Decide({ task, refresh }: { task: OrderTask; refresh: () => void }) {
   const fallback: InstructionKind =
     task.kind === 'undo-stuck' ? 'retry-undo' : task.kind === 'question' || !task.fault?.permanent ? 'resubmit' : 'replace-input';
   const kind = kindNames.find((each) => each === queried('do')) ?? fallback;
+  const suggestion = task.suggestions.find(({ solutionId }) => solutionId === queried('solution'));
+  const applied = (): void => {
+    refresh();
+    order.refresh();
+  };
   const isOther = task.assignee !== undefined && !isMine(task);
   const barred = isOther
     ? `${task.assignee} has this task. You can check, not apply.`
@@ -137,28 +143,38 @@ function Decide({ task, refresh }: { task: OrderTask; refresh: () => void }) {
         {task.state === 'resolved' ? (
           <Resolved task={task} />
         ) : data ? (
-          <Builder
-            key={kind}
-            kind={kind}
-            at={task.fault?.source}
-            order={data}
-            workflow={drawn?.workflow}
-            entries={history?.entries ?? []}
-            changeKind={(next) => setQuery({ do: next })}
-            close={() => setQuery({ do: undefined })}
-            showCheck={setCheck}
-            applied={() => {
-              refresh();
-              order.refresh();
-            }}
-            barred={barred}
-            sending={{
-              path: `/tasks/${encodeURIComponent(task.id)}/resolve`,
-              more: {},
-              commandOf: (instruction, reason) => taskCommandOf(task.id, instruction, reason),
-            }}
-            isPartOfPage
-          />
+          <>
+            {task.suggestions.length > 0 && (
+              <Suggestions
+                suggestions={task.suggestions}
+                chosen={suggestion?.solutionId ?? ''}
+                choose={(id) => setQuery({ solution: id, do: undefined })}
+              />
+            )}
+            {suggestion ? (
+              <UseSolution
+                key={suggestion.solutionId}
+                task={task}
+                order={data}
+                suggestion={suggestion}
+                showCheck={setCheck}
+                applied={applied}
+                barred={barred}
+              />
+            ) : (
+              <Own
+                key={kind}
+                kind={kind}
+                task={task}
+                order={data}
+                workflow={drawn?.workflow}
+                entries={history?.entries ?? []}
+                showCheck={setCheck}
+                applied={applied}
+                barred={barred}
+              />
+            )}
+          </>
         ) : (
           <Panel label="Decide">
             <Skeleton rows={6} />
