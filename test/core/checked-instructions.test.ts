@@ -9,6 +9,9 @@ import '../support/seed.ts';
 
 const numRuns = Number(process.env['INSTRUCTION_RUNS'] ?? 60);
 
+/** Warnings about steps that may not be undone after all: nobody knows whether they were done, or the order stops before. */
+const mayNotUndo: ReadonlySet<string> = new Set(['outcome-unknown', 'undo-running']);
+
 test('the check of an instruction is the deed: what is undone was foreseen, and nothing else is undone (F-157)', () => {
   assert.ok(checked(instructionsFor, numRuns) > numRuns);
 });
@@ -35,7 +38,7 @@ function checked(instructions: typeof instructionsFor, numRuns: number): number 
         given += 1;
         const about = JSON.stringify(instruction);
         const foreseen = done.check.effects.undoes.map(({ path }) => path);
-        const unsure = new Set(done.check.warnings.flatMap(({ code, path }) => (code === 'outcome-unknown' && path ? [path] : [])));
+        const unsure = new Set(done.check.warnings.flatMap(({ code, path }) => (mayNotUndo.has(code) && path ? [path] : [])));
         const undone = new Set(carryOut(world, done));
         assert.deepEqual(
           [...undone].filter((path) => !foreseen.includes(path)),

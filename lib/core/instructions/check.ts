@@ -80,7 +80,11 @@ export function checkOf(
   return {
     feasible: true,
     refusals: [],
-    warnings: [...warnings, ...uncertaintyOf(program, [...follows.uncertain, ...later(undoes, after)])],
+    warnings: [
+      ...warnings,
+      ...uncertaintyOf(program, [...follows.uncertain, ...later(undoes, after)]),
+      ...interruptionsOf(undoes, follows.state),
+    ],
     effects: { requests: requests.map(operationOf), undoes, skips },
     // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
     then: then.slice(0, thenMax),
@@ -126,6 +130,18 @@ const uncertaintyOf = (program: Program, uncertain: readonly string[]): readonly
       ? `It is not known yet whether ${path} was done. It is undone if it was.`
       : `It is not known yet whether ${path} was done, and it has no undo.`,
   }));
+
+/** Returns a warning for each undo that still runs when the order stops, as at a question in a clean-up: it goes on with the order. */
+const interruptionsOf = (undoes: readonly Operation[], { phase, activities }: State): readonly InstructionWarning[] =>
+  phase === 'running' || phase === 'closed'
+    ? []
+    : undoes
+        .filter(({ path }) => activities[undoPathOf(path)])
+        .map(({ path }) => ({
+          code: 'undo-running',
+          path,
+          detail: `The order may stop before ${path} is undone. Its undo then goes on when the order does.`,
+        }));
 
 /** Returns the changes of each path, in the order in which they happen. */
 function changesIn(

@@ -19,6 +19,8 @@ export interface Forecast {
   readonly requests: readonly { readonly request: RequestCommand; readonly settled: boolean }[];
   /** The steps whose agents are asked whether they were done, and the canceled steps that may have been. */
   readonly uncertain: readonly string[];
+  /** The order at rest, or where the forecast gave up. */
+  readonly state: State;
 }
 
 /** The order behind a write, and the world around it. */
@@ -47,9 +49,9 @@ class Forecaster implements Forecast {
   readonly facts: { readonly fact: CoreFact; readonly settled: boolean }[] = [];
   readonly requests: { readonly request: RequestCommand; readonly settled: boolean }[] = [];
   readonly uncertain: string[] = [];
+  state: State;
   private readonly outset: Outset;
   private readonly ignored = new Set<string>();
-  private state: State;
   private at: number;
   /** Whether everything so far follows from the write alone. */
   private settled = true;
