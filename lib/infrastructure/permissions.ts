@@ -156,7 +156,9 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   }),
   submissions: (spec, app) => {
     const given = withDocuments(judging(spec, creating(scheduling(app))), asksRules);
-    return { ...given, table: [...given.table, readsClients], dayKeys: 'make' };
+    // A recovery looks for the orders that have read what it undoes.
+    const readsObjects = hasObjects(app.workflows) ? [{ actions: ['Query'], partitions: [objects] }] : [];
+    return { ...given, table: [...given.table, readsClients, ...readsObjects], dayKeys: 'make' };
   },
   bulk: (_, app) => ({
     ...withQueues(scheduling(app), answers(app)),

@@ -125,6 +125,9 @@ export const Restart = z.object({ v: z.literal(messageVersion), type: z.literal(
 /** A rule has another order handle an exception. The record of the order says which. */
 export const Handle = z.object({ v: z.literal(messageVersion), type: z.literal('handle'), orderId: id, seq: z.int().min(1) });
 
+/** A recovery has undone what a step wrote: the orders that have read it are to hear of it. */
+export const Undone = z.object({ v: z.literal(messageVersion), type: z.literal('undone'), orderId: id, path: id });
+
 /** Messages that an agent accepts. */
 export const ToAgent = z.discriminatedUnion('type', [Request, Cancel]);
 export type ToAgent = z.infer<typeof ToAgent>;
@@ -168,6 +171,15 @@ export const WakeUp = z.object({
   orderId: id,
   sentAt: time,
   handled: z.object({ seq: z.int().min(1), handler: id, isCompleted: z.boolean(), message: z.string() }).optional(),
+  /** A write that the order has read was undone. */
+  inconsistency: z
+    .object({
+      id,
+      cause: z.object({ orderId: id, path: id }),
+      uses: z.array(z.object({ path: id, object: id })),
+      isTooMany: z.literal(true).optional(),
+    })
+    .optional(),
 });
 export type WakeUp = z.infer<typeof WakeUp>;
 

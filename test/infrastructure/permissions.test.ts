@@ -103,6 +103,7 @@ const rare: { readonly [right: string]: string } = {
   'dynamodb:GetItem AGENDA#*': 'the function that opens a task puts it on the agenda',
   'dynamodb:PutItem AGENDA#*': 'the function that opens a task puts it on the agenda',
   'dynamodb:PutItem OBJ#*': 'the function that takes the reply of a step stores what the step has used',
+  'dynamodb:Query OBJ#*': 'only a recovery looks for the orders that have read what it undoes',
   'dynamodb:DeleteItem DELIVERIES': 'no receiver answers here, so each message waits for its next try',
   'dynamodb:DeleteItem NOTICES#*': 'a notice is forgotten after a quiet day',
   'dynamodb:Query RULESET#*': 'most deployments have no rules of people',

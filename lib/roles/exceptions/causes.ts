@@ -239,11 +239,15 @@ const summaryOf = ({ type, class: faultClass, message, path, data }: ExceptionRe
   ...(data === undefined ? {} : { data }),
 });
 
+/** The type of the exception of an order that has read what another one has undone. */
+export const inconsistencyFault = 'Inconsistent';
+
 /** Faults whose effect may exist: a person must find out before anything else. */
 const unknown: ReadonlySet<string> = new Set(['InvalidReply', 'OutcomeUnknown']);
 
 function kindOf({ type }: Cause['fault'], isUndo: true | undefined): TaskKind {
   if (isUndo) return 'undo-stuck';
   if (isQuestion({ type })) return 'question';
+  if (type === inconsistencyFault) return 'inconsistency';
   return unknown.has(shortType(type)) ? 'outcome-unknown' : 'fault';
 }

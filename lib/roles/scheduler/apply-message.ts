@@ -9,6 +9,7 @@ import { claim, isUnclaimed, resume, start } from './claiming.ts';
 import { addFacts, applyEvent, current, type Draft, lock, patchRecord } from './draft.ts';
 import { saidBy, standing } from './given-instructions.ts';
 import { handlerEnded, withoutHandlers } from './handlers.ts';
+import { inconsistent } from './inconsistencies.ts';
 import { lockFor, unlock } from './order-lock.ts';
 import { secretsOf } from './redaction.ts';
 import { isForAgent, isValid, replied } from './replies.ts';
@@ -25,7 +26,8 @@ export function applyMessage(draft: Draft, message: Incoming): Draft {
     applied.instance.state !== draft.instance.state ||
     message.type === 'instruction' ||
     message.type === 'report' ||
-    message.type === 'handled';
+    message.type === 'handled' ||
+    (message.type === 'inconsistent' && applied.instance !== draft.instance);
   return isTaken ? { ...applied, taken: [...applied.taken, message.id] } : applied;
 }
 
@@ -49,6 +51,8 @@ function appliedMessage(draft: Draft, message: Incoming): Draft {
       return report(draft, message);
     case 'handled':
       return handlerEnded(draft, message);
+    case 'inconsistent':
+      return inconsistent(draft, message);
     case 'lock':
       return lockFor(draft, message);
     case 'unlock':

@@ -21,6 +21,10 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
     const { handled } = message;
     return { orderId, incoming: { id: `handled@${handled.seq}`, type: 'handled', ...handled } };
   }
+  if (message.type === 'wake-up' && message.inconsistency) {
+    const { inconsistency } = message;
+    return { orderId, incoming: { id: inconsistency.id, type: 'inconsistent', inconsistency } };
+  }
   if (message.type === 'wake-up') return { orderId, incoming: { id: `wake-up@${message.sentAt}`, type: 'wake-up' } };
 
   const agent = agentOfReplies(queue);

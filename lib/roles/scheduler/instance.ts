@@ -44,6 +44,12 @@ export type OrderFact =
   | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
   /** A step has closed whose operation declares what it reads and writes: the full names of these objects. */
   | { readonly type: 'ObjectsUsed'; readonly path: string; readonly reads?: readonly string[]; readonly writes?: readonly string[] }
+  /** A write that this order has read was undone: `id` names the undo. */
+  | {
+      readonly type: 'InconsistencyFound';
+      readonly id: string;
+      readonly cause: { readonly orderId: string; readonly path: string };
+    }
   /** The three phases of an exception (F-131). */
   /** `by`: the person who reported it. */
   | { readonly type: 'ExceptionDetected'; readonly exceptionId: string; readonly by?: string }

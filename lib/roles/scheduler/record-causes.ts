@@ -23,7 +23,7 @@ export function recordCauses(draft: Draft): Draft {
   const causes = causesOf(draft);
   const names = new Set(causes.map(({ name }) => name));
   const known = draft.record.open ?? [];
-  const gone = known.filter((each) => !names.has(each.cause) && !(isReport(each) && standsStill(draft)));
+  const gone = known.filter((each) => !names.has(each.cause) && !(isReport(each) && (standsStill(draft) || isReportedLater(draft))));
   const isKnown = ({ name }: Cause): boolean => known.some(({ cause }) => cause === name);
   return causes.filter((cause) => !isKnown(cause)).reduce(open, gone.reduce(close, draft));
 }
@@ -33,6 +33,9 @@ const standsStill = ({ record, instance: { state }, decidedBy }: Draft): boolean
   state.phase !== 'closed' &&
   (decidedBy === undefined || decidedBy.leavesTasks === true) &&
   (record.processState === 'Error' || record.suspended || state.ending !== undefined);
+
+/** Whether an order had ended before: an exception from then on stays open until a person decides about it. */
+const isReportedLater = ({ loaded, decidedBy }: Draft): boolean => loaded.instance.state.phase === 'closed' && decidedBy === undefined;
 
 function open(draft: Draft, cause: Cause): Draft {
   const result = opened(draft.record, cause, draft.now);

@@ -7,6 +7,7 @@ import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.t
 import { addFacts, applyEvent, failureCountOf, newDraft, sendStatus } from './draft.ts';
 import { askAboutTimes, askAboutWrite } from './event-manager.ts';
 import { askHandlersAgain, isAwaited } from './handlers.ts';
+import { noteUndone } from './inconsistencies.ts';
 import type { Instance } from './instance.ts';
 import { monitor } from './monitor.ts';
 import { noteObjects } from './note-objects.ts';
@@ -27,7 +28,7 @@ export function transition(
 ): PlannedWrite | NeedsPage | undefined {
   const upToDate = ruleUndos(blockLikeRecord(takeNotes(afterStandstill(askHandlersAgain(newDraft(loaded, now, settings))))));
   const applied = askAboutTimes(incoming.reduce(applyMessage, upToDate));
-  const draft = noteRuleTimes(askAboutWrite(noteObjects(monitor(wake(requestOverdue(applied))))));
+  const draft = noteRuleTimes(askAboutWrite(noteUndone(noteObjects(monitor(wake(requestOverdue(applied)))))));
   if (draft.needs !== undefined) return { needs: draft.needs };
   return draft.changed ? plannedWrite(draft) : undefined;
 }

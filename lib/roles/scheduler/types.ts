@@ -12,6 +12,7 @@ import type { UsedSolution } from '#core/solutions/solution';
 import type { OrderRecord, OutboxEntry, StateRecord } from '#ports/records';
 import type { Page } from '#ports/store';
 import type { Instruction, Report, Signal } from '#roles/operator/instruction';
+import type { Inconsistency } from '#roles/recovery/inconsistencies';
 import type { Instance } from './instance.ts';
 
 /** A message for one order. It counts at most once. */
@@ -27,6 +28,8 @@ export type Incoming = { readonly id: string } & (
       readonly isCompleted: boolean;
       readonly message: string;
     }
+  /** A write that this order has read was undone. */
+  | { readonly type: 'inconsistent'; readonly inconsistency: Inconsistency }
   /** The caller of this order has it undone. */
   | { readonly type: 'compensate' }
   /** `key`: see `callKey`. A repeated call with this key changes nothing. */

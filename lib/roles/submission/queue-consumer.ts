@@ -1,10 +1,11 @@
 import type { Clock } from '#ports/clock';
 import { UnreadableMessageError } from '#ports/errors';
-import { Handle, newerProblem, queueNames, Restart, SubmissionMessage, timeText } from '#ports/messages';
+import { Handle, newerProblem, queueNames, Restart, SubmissionMessage, timeText, Undone } from '#ports/messages';
 import type { Queues } from '#ports/queues';
 import { isSenderOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import { jsonIn } from '#ports/util/json';
+import { tellConsumers } from '#roles/recovery/inconsistencies';
 import { messageProblems } from './body-limits.ts';
 import { beginHandlerOrder, type HandlerPorts } from './handler.ts';
 import { beginRestarted, type RestartPorts } from './restart.ts';
@@ -58,6 +59,8 @@ export function createSubmissionConsumer(
     if (restart) return beginRestarted(restart.orderId, system);
     const handle = Handle.safeParse(given).data;
     if (handle) return beginHandlerOrder(handle.orderId, handle.seq, system);
+    const undone = Undone.safeParse(given).data;
+    if (undone) return tellConsumers(undone.orderId, undone.path, system);
     const parsed = SubmissionMessage.safeParse(given);
     if (!parsed.success)
       throw new UnreadableMessageError(

@@ -1,0 +1,62 @@
+import { definitionPath } from '#core/data/ids';
+import { isRemote } from '#core/definition/definition';
+import { undoneBy } from '#core/engine/replay';
+import { isAt } from '#core/engine/undo-pages';
+import { queueNames } from '#ports/messages';
+import { announcedAs, type OutboxEntry } from '#ports/records';
+import { inconsistencyFault } from '#roles/exceptions/causes';
+import type { Inconsistency } from '#roles/recovery/inconsistencies';
+import { addFacts, addToOutbox, type Draft } from './draft.ts';
+import type { StoredEntry } from './instance.ts';
+import { report } from './reports.ts';
+import { wholeJournal } from './step-report.ts';
+import type { Incoming } from './types.ts';
+
+/** While an order recovers, each undone write asks the recovery manager for its consumers (F-151, F-152). */
+export function noteUndone(draft: Draft): Draft {
+  const { loaded, instance, record } = draft;
+  const recovering = loaded.instance.state.recovering ?? instance.state.recovering;
+  if (draft.needs !== undefined || recovering === undefined) return draft;
+  const added = instance.tail.filter(({ seq }) => seq > loaded.instance.seq);
+  const entries = added.flatMap((fact): readonly OutboxEntry[] => {
+    const path = undoneIn(draft, fact);
+    if (path === undefined || !writes(draft, path)) return [];
+    const message = { v: 1, type: 'undone', orderId: record.orderId, path };
+    return [{ id: `${announcedAs(record)}/undone/${fact.seq}`, kind: 'status', channel: queueNames.submissions, message }];
+  });
+  return entries.length === 0 ? draft : addToOutbox(draft, entries);
+}
+
+function undoneIn({ loaded }: Draft, fact: StoredEntry): string | undefined {
+  if (fact.type === 'MarkedCompensated') return fact.path;
+  return fact.type === 'ActivityClosed' && fact.result === 'Compensated' ? undoneBy(loaded.program, fact.path) : undefined;
+}
+
+const writes = ({ loaded }: Draft, path: string): boolean =>
+  [...loaded.program.nodes].some(([at, node]) => isAt(at, definitionPath(path)) && isRemote(node) && node.writes !== undefined);
+
+/** Raises one exception for an undone write that this order has read. A message that comes twice changes nothing (F-152). */
+export function inconsistent(draft: Draft, { id, inconsistency }: Extract<Incoming, { type: 'inconsistent' }>): Draft {
+  const { pages } = draft.loaded;
+  if (!pages) return { ...draft, needs: 'journal' };
+  const isKnown = wholeJournal(pages, draft.instance.tail).some((entry) => entry.type === 'InconsistencyFound' && entry.id === id);
+  if (isKnown) return draft;
+  const { cause } = inconsistency;
+  return report(addFacts(draft, [{ type: 'InconsistencyFound', id, cause }]), { type: 'report', id, report: reportOf(inconsistency) });
+}
+
+function reportOf({ cause, uses, isTooMany }: Inconsistency): Extract<Incoming, { type: 'report' }>['report'] {
+  const [first] = uses;
+  const objects = [...new Set(uses.map(({ object }) => object))];
+  const message = isTooMany
+    ? `More orders have read what ${cause.path} wrote than one undo tells. Look for the others with GET /orders/${cause.orderId}/dependents.`
+    : `${cause.path} of ${cause.orderId} has been undone, after this order had read ${objects.slice(0, 5).join(', ')}.`;
+  return {
+    kind: 'report',
+    by: 'recovery',
+    type: inconsistencyFault,
+    message,
+    data: { cause: { ...cause }, uses: uses.slice(0, 16).map((use) => ({ ...use })) },
+    ...(first ? { path: first.path } : {}),
+  };
+}
