@@ -9,12 +9,14 @@ export function replyDeadlines(setting: Pick<Setting, 'forgedWord'>): Law {
     name: 'reply deadlines',
     after: on(['sent'], (observation) => {
       if (!/-(requests|replies)$/.test(observation.queue) || observation.queue.startsWith('workflows-')) return undefined;
-      const { type, requestId, completeBy, sentAt, waitsSince } = JSON.parse(observation.body) as { readonly [field: string]: string };
-      // A requeued message was judged when it was sent first, or is one that no agent sent. Its order may be forgotten by now.
-      if (requestId === undefined || waitsSince !== undefined || isForged(observation.body, setting)) return undefined;
+      const { type, requestId, completeBy, sentAt } = JSON.parse(observation.body) as { readonly [field: string]: string };
+      // A requeued message may be one that no agent sent.
+      if (requestId === undefined || isForged(observation.body, setting)) return undefined;
       if (completeBy !== undefined) extend(requestId, completeBy);
-      if (type !== 'reply' || Date.parse(`${sentAt}`) <= (until.get(requestId) ?? 0)) return undefined;
-      return `request ${requestId}: its agent replied at ${sentAt}, after the deadline ${new Date(until.get(requestId) ?? 0).toISOString()}`;
+      const deadline = until.get(requestId);
+      // A requeued reply may be to a request of an order that was forgotten. It was judged when it was sent first.
+      if (type !== 'reply' || deadline === undefined || Date.parse(`${sentAt}`) <= deadline) return undefined;
+      return `request ${requestId}: its agent replied at ${sentAt}, after the deadline ${new Date(deadline).toISOString()}`;
     }),
   };
 }
