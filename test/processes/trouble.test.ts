@@ -16,7 +16,7 @@ test('F-64: when the data folder of a running host is deleted, even an idle host
   rmSync(data, { recursive: true });
   const { code } = await within(system.ended, 'it goes on without its data');
   assert.equal(code, 3);
-  assert.match(system.err(), /^redress: lost the store: .*data.* Restore the data folder and start again\.\n$/);
+  assert.match(system.err(), /^redress: lost the store: .*data.* Restore the data folder from a backup, then start again\.\n$/);
 });
 
 test('F-64, S22: a host without its data folder accepts nothing more', async (t) => {

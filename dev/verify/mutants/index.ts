@@ -4,6 +4,7 @@ import { entrance } from './entrance.ts';
 import { limits } from './limits.ts';
 import type { Mutant } from './mutant.ts';
 import { rebuilding } from './rebuilding.ts';
+import { recovering } from './recovering.ts';
 import { moreReplies, replies } from './replies.ts';
 import { retention } from './retention.ts';
 import { ruling } from './ruling.ts';
@@ -26,4 +27,5 @@ export const further: readonly Mutant[] = [
   ...retention,
   ...rebuilding,
   ...ruling,
+  ...recovering,
 ];

@@ -13,22 +13,6 @@ const children = 'lib/roles/child-orders/child-orders.ts';
 /** Mistakes about compensation, faults and their handlers, and called orders. */
 export const compensation: readonly Mutant[] = [
   {
-    name: 'a recovery leaves what was done',
-    why: 'the order goes on at the step, and nothing of the affected scope is undone',
-    file: 'lib/core/instructions/recover.ts',
-    find: "({ kind: 'resume-at', path, undoBetween: true })",
-    replace: "({ kind: 'resume-at', path, undoBetween: false })",
-    suites: ['test/roles/recovery/recovering.test.ts'],
-  },
-  {
-    name: 'an inconsistency counts twice',
-    why: 'a message about an undone write that comes twice raises two exceptions',
-    file: 'lib/roles/scheduler/inconsistencies.ts',
-    find: '  if (isKnown) return draft;\n',
-    replace: '',
-    suites: ['test/roles/recovery/inconsistencies.test.ts'],
-  },
-  {
     name: 'compensation in forward order',
     why: 'the oldest effect is undone first',
     file: undoing,

@@ -68,7 +68,7 @@ describe('signals, in a rehearsal', () => {
   test('a payload that violates its schema is refused', () => {
     assert.throws(
       () => rehearse(untilPaid, {}, given(paid).comes({ amount: 0 })),
-      /Invalid stub: signal paid \(order\/paid\) rejects \{"amount":0\}: .*>=1/,
+      /Invalid stub: signal paid \(order\/paid\) has an output schema that rejects \{"amount":0\}: .*>=1/,
     );
   });
 

@@ -120,7 +120,7 @@ describe('signals that arrive early', () => {
     const wrong = given(paid).comes({ amount: 'four' } as never, { atSeconds: 0 });
     assert.throws(
       () => rehearse(sold, order, given(shop.pack).takes(8), wrong),
-      /Cannot apply signal paid to the order of sold at this point: \/amount /,
+      /Cannot apply signal paid to the order of the workflow sold at this point: \/amount /,
     );
     const nobodys = given(paid).comes({ amount: 4 }, { atSeconds: 0 });
     assert.throws(() => rehearse(one, order, given(shop.pack).takes(8), nobodys), /The order will not wait for the signal "paid"/);
@@ -181,7 +181,7 @@ describe('clients and operators', () => {
   test('an instruction that the system would refuse is an error with its reason', () => {
     assert.throws(
       () => rehearse(one, order, instruct({ kind: 'compensate' }).at('order/ship')),
-      /Cannot apply instruction compensate to the order of one at this point: .*Only an order in Error can be compensated/,
+      /Cannot apply instruction compensate to the order of the workflow one at this point: .*Only an order in Error can be compensated/,
     );
   });
 

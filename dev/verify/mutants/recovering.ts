@@ -1,0 +1,21 @@
+import type { Mutant } from './mutant.ts';
+
+/** Mistakes about the recovery of a step, and about the orders that have read what it undoes. */
+export const recovering: readonly Mutant[] = [
+  {
+    name: 'a recovery leaves what was done',
+    why: 'the order goes on at the step, and nothing of the affected scope is undone',
+    file: 'lib/core/instructions/recover.ts',
+    find: "({ kind: 'resume-at', path, undoBetween: true })",
+    replace: "({ kind: 'resume-at', path, undoBetween: false })",
+    suites: ['test/roles/recovery/recovering.test.ts'],
+  },
+  {
+    name: 'an inconsistency counts twice',
+    why: 'a message about an undone write that comes twice raises two exceptions',
+    file: 'lib/roles/scheduler/inconsistencies.ts',
+    find: '  if (isKnown) return draft;\n',
+    replace: '',
+    suites: ['test/roles/recovery/inconsistencies.test.ts'],
+  },
+];
