@@ -76,6 +76,6 @@ const Line = ({ solution, isChosen, isAt }: { solution: Solution; isChosen: bool
       <Said>{solution.name}</Said>
     </a>
     <span class="t-s">{oddsText(solution.stats)}</span>
-    <span class="t-s">{`${kindName(solution.instruction.kind)}, ${shown(appliesText(solution))}`}</span>
+    <span class="t-s pick-below">{`${kindName(solution.instruction.kind)}, ${shown(appliesText(solution))}`}</span>
   </li>
 );

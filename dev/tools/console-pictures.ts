@@ -138,6 +138,12 @@ async function seed() {
   await shop('customer', {});
   await shop('shipping', {});
   const [group] = (await api('GET', '/exceptions/groups?state=open')).items;
+  const solutions = [
+    ['carrier-knows-again', 'The carrier knows the postal code again', { kind: 'resubmit' }],
+    ['customer-left', 'The customer has left', { kind: 'compensate' }],
+  ] as const;
+  for (const [id, name, instruction] of solutions)
+    await api('PUT', `/solutions/${id}`, { name, instruction, fingerprints: [group?.fingerprint], reason: 'It happens every week' });
   const run = await api(
     'POST',
     '/bulk',
@@ -209,6 +215,8 @@ const pictures: readonly Picture[] = [
   { name: 'bulk', path: '/bulk' },
   { name: 'bulk-run', path: `/bulk/${run}` },
   { name: 'rules', path: '/rules/address-abroad' },
+  { name: 'solutions', path: '/solutions' },
+  { name: 'solution', path: '/solutions/carrier-knows-again' },
   { name: 'workflows', path: '/workflows' },
   { name: 'workflow', path: '/workflows/fulfil-order/1' },
   { name: 'agents', path: '/agents' },
