@@ -147,10 +147,11 @@ export const unverifiedOf = (run: BulkRun): number => figuresOf(run).verified.ru
 export const failsTooOften = ({ stopAfterFailures, verdicts }: BulkRun): boolean =>
   stopAfterFailures !== null && verdicts['failed-again'] + verdicts['failed-otherwise'] >= stopAfterFailures;
 
-/** Most applied orders that may be unverified at a time. A passed canary lifts the bound: from then on only the rate holds. */
+/** Most applied orders that may be unverified at a time. A canary bounds them until it has passed, `stopAfterFailures` always. */
 export function unverifiedMax({ canary, canaryPassed, stopAfterFailures, kind }: BulkRun): number {
-  if (!isJudged(kind) || canaryPassed) return Number.POSITIVE_INFINITY;
-  return Math.min(canary ?? Number.POSITIVE_INFINITY, stopAfterFailures ?? Number.POSITIVE_INFINITY);
+  if (!isJudged(kind)) return Number.POSITIVE_INFINITY;
+  const ofCanary = canaryPassed ? null : canary;
+  return Math.min(ofCanary ?? Number.POSITIVE_INFINITY, stopAfterFailures ?? Number.POSITIVE_INFINITY);
 }
 
 export const isFinal = ({ state }: Pick<BulkRun, 'state'>): boolean => state === 'stopped' || state === 'done';
