@@ -4,7 +4,7 @@ import { type JournalEntry, readableInstance } from '#roles/scheduler/instance';
 import type { Refusal } from './problem.ts';
 
 /**
- * Adds to the refusal of a decision that came too late who decided last about the order, if that is known. It reads the newest lines of the
+ * Adds the last decision about the order, and who made it, to the refusal of a decision that came too late about the order, if that is known. It reads the newest lines of the
  * journal alone, among which is every decision that won a race.
  */
 export async function withLastDecision(refusal: Refusal, orderId: string, store: Pick<Store, 'load'>): Promise<Refusal> {

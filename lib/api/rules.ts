@@ -91,7 +91,7 @@ export function ruleProblems(rule: Rule, { definitions }: Pick<Call['api'], 'def
   return errors.length > 0 ? errors : literalProblems(literalOf(rule, definitions));
 }
 
-/** Returns why no version of the workflow takes the value of an action. */
+/** Returns the problems with the first version of the workflow, if no version takes the value of an action. */
 function literalProblems(literal: RuleLiteral | undefined): readonly ProblemError[] {
   if (!literal) return [];
   const { pointer, value, schemas } = literal;
@@ -99,7 +99,7 @@ function literalProblems(literal: RuleLiteral | undefined): readonly ProblemErro
   return problems.some((each) => each.length === 0) ? [] : (problems[0] ?? []);
 }
 
-/** Returns an error for each field that differs from the rule of the app. */
+/** Returns an error for each field other than mode and name that differs from the rule of the app. */
 function changesOfApp(declared: Rule, draft: Omit<Rule, 'version'>): readonly ProblemError[] {
   const [before, after] = [declared, draft].map((rule) => JSON.parse(JSON.stringify(rule)) as JsonObject);
   const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);

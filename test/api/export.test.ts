@@ -55,7 +55,7 @@ describe('an order that an operator exports', () => {
     assert.equal(replay({ ...content, journal }).difference, undefined);
   });
 
-  test('is a read of personal data, which the audit has', async () => {
+  test('is a read of personal data, which the audit records', async () => {
     const { ask, page, orderId } = await withOrder();
     await page();
     const { items } = (await ask('GET', '/audit?kind=read', { as: 'admin' })).json;

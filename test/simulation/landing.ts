@@ -62,7 +62,10 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   'undo refused': onlyAgents,
   'service fails': onlyAgents,
   'service is down': onlyAgents,
-  'store is down': { roles: without(callers, 'dead-letter'), because: 'the dead letters need no store' },
+  'store is down': {
+    roles: without(callers, 'dead-letter'),
+    because: 'the dead-letter role calls the store rarely, so few worlds may show none',
+  },
   'throttled for long': everybody,
   'publisher is down': announcers,
   'publisher gone for a day': { roles: ['scheduler', 'operator'], because: 'the others announce too seldom for one long outage' },

@@ -91,7 +91,7 @@ export interface InstructionKind<I> {
   readonly staysStopped?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => boolean;
   /** Returns the attributes of the record that it changes. */
   readonly changesRecord?: (instruction: I) => { readonly maxFailures?: number };
-  /** Returns the values before that it changes, for the history. */
+  /** Returns the earlier values of what it changes, for the history. */
   readonly was?: (order: Pick<Judged, 'program' | 'state'>, instruction: I) => JsonObject;
   /** Returns the event of the kind. Default: `instructed`, which calls `apply`. */
   readonly event?: (order: Pick<Judged, 'program' | 'state' | 'subject' | 'past'>, instruction: I) => EventContent;

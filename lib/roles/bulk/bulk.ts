@@ -137,7 +137,7 @@ function nextOf(run: BulkRun, action: BulkAction): Partial<BulkRun> | string {
     case 'start':
       if (state === 'ready') return { state: 'running' };
       return state === 'preparing'
-        ? 'The bulk run is still prepared. Start it when it is ready.'
+        ? 'The bulk run is still being prepared. Start it when it is ready.'
         : `The bulk run has started already: it is ${state}.`;
     case 'pause':
       if (state === 'running' || (state === 'paused' && pause?.by !== 'person')) return { state: 'paused', pause: { by: 'person' } };

@@ -31,7 +31,7 @@ export function createDecide(ports: DecidePorts, counts: FailureCounts): Decide 
   const { app, clock, telemetry, channelHealth, definitions } = ports;
   const attempt = ({ delivery, error, begun }: FailedMessage): Attempt =>
     attemptOf(error, begun?.at ?? clock.now(), secretsOfMessage(delivery, definitions));
-  /** Counts a message that is dead-lettered at its first failure. */
+  /** Returns the count of a message that is dead-lettered without counting failures. */
   const once = (failed: FailedMessage): FailureCount => ({
     attempts: [{ ...attempt({ ...failed, begun: undefined }), nothingDone: true }],
     failures: 1,

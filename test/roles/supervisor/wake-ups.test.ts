@@ -21,7 +21,7 @@ async function wokenWithin(minutes: number, orders: number, rememberedMax: numbe
   return [...times.values()];
 }
 
-test('F-48, L8: with more due orders than the supervisor remembers, none is woken in every pass, and none is forgotten', async () => {
+test('F-48, L8: with more due orders than the supervisor remembers, no order is woken again in each pass, and none is forgotten', async () => {
   const times = await wokenWithin(2, 100, 20);
   assert.equal(times.length, 100);
   assert.deepEqual(
