@@ -4,13 +4,14 @@ import type { JsonObject } from '#core/data/json';
 import { connection, Problem, post } from '../api/client.ts';
 import { has, person } from '../api/session.ts';
 import type { Check, HistoryEntry, InstructionKind, Order, Workflow } from '../api/types.ts';
+import { Copies } from '../parts/copies.tsx';
 import { useDraft } from '../parts/draft.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useKeys } from '../parts/keys.ts';
 import { ProblemNote } from '../parts/problem.tsx';
 import { ReasonField } from '../parts/reason-field.tsx';
 import { Said, shortId } from '../parts/text.tsx';
-import { copy, toast } from '../parts/toast.tsx';
+import { toast } from '../parts/toast.tsx';
 import { ageOf } from '../time.ts';
 import { commandOf, curlOf } from './commands.ts';
 import { Effects } from './effects.tsx';
@@ -134,30 +135,14 @@ export function Builder(props: Props) {
         </button>
         <p class="hint">{applyHint({ canApply, checked, isStale, reason: values.reason, barred, harm: harm === true })}</p>
         {instruction && (
-          <div class="row copies">
-            <button
-              class="btn bare sm"
-              type="button"
-              onClick={() =>
-                copy(sending?.commandOf(instruction, values.reason) ?? commandOf(order.orderId, instruction, values.reason), 'the command')
-              }
-            >
-              <Icon name="cli" />
-              Copy as command
-            </button>
-            <button
-              class="btn bare sm"
-              type="button"
-              onClick={() =>
-                copy(curlOf({ ...callOf(order, checked, sending), body: bodyOf(instruction, values.reason || 'why', sending) }), 'the call')
-              }
-            >
-              as curl
-            </button>
+          <Copies
+            command={() => sending?.commandOf(instruction, values.reason) ?? commandOf(order.orderId, instruction, values.reason)}
+            curl={() => curlOf({ ...callOf(order, checked, sending), body: bodyOf(instruction, values.reason || 'why', sending) })}
+          >
             <button class="btn bare sm end" type="button" onClick={form.discard}>
               Discard
             </button>
-          </div>
+          </Copies>
         )}
       </div>
     </section>

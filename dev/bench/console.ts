@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import chromium from '@sparticuz/chromium';
-import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { openEmbedded } from '#adapters/sqlite/open';
 import { openLocalIssuer } from '#api/local-issuer';
 import { systemClock } from '#ports/clock';
 import { orderIdOf } from '#roles/submission/submission';
 import { orderRecord, stateRecord } from '../../test/support/records.ts';
+import { openBrowser } from '../tools/browser.ts';
 import { type RunningSystem, startSystem } from '../tools/start-system.ts';
 
 /**
@@ -158,10 +158,7 @@ try {
   await storeFinished(folder);
   const system = await start(folder);
   origin = system.url;
-  const executablePath = process.env['CHROMIUM_PATH'] ?? (await chromium.executablePath());
-  // With one process for all pages, the end of a page would end the browser.
-  const args = chromium.args.filter((arg) => arg !== '--single-process');
-  const browser = await playwright.launch({ executablePath, args, headless: true });
+  const browser = await openBrowser({ closesPages: true });
   try {
     for (const isSlow of [false, false, true])
       print({ home: isSlow ? 'slow machine and network' : 'as it is', ms: await homeMs(browser, origin, operator, isSlow) });

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import chromium from '@sparticuz/chromium';
-import { type Page, chromium as playwright } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { openEmbedded } from '#adapters/sqlite/open';
 import { systemClock } from '#ports/clock';
 import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
+import { openBrowser } from './browser.ts';
 import { root } from './run.ts';
 import { startSystem } from './start-system.ts';
 
@@ -224,8 +224,7 @@ const pictures: readonly Picture[] = [
   { name: 'audit', path: '/audit' },
 ];
 
-const executablePath = process.env['CHROMIUM_PATH'] ?? (await chromium.executablePath());
-const browser = await playwright.launch({ executablePath, args: chromium.args, headless: true });
+const browser = await openBrowser();
 const encoder = await browser.newPage();
 mkdirSync(folder, { recursive: true });
 

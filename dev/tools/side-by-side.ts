@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openLocalIssuer } from '#api/local-issuer';
+import { startShop } from '../../examples/shop/server.ts';
 import { type AwsEmulator, environmentAt, freePort, localOutputs } from './aws/emulator.ts';
 import { leftovers } from './aws/leftovers.ts';
 import { startLocalStack } from './aws/localstack.ts';
@@ -19,8 +20,6 @@ const emulator = await startEmulator({ port: await freePort() });
 assert.ok(emulator, 'There is nothing to start LocalStack with.');
 const data = mkdtempSync(join(tmpdir(), 'redress-side-by-side-'));
 const shopPort = await freePort();
-process.env['SHOP_PORT'] = String(shopPort);
-const { startShop } = await import('../../examples/shop/server.ts');
 const shop = await startShop({ port: shopPort });
 try {
   process.stdout.write(`${JSON.stringify(await play(emulator))}\n`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hostileTexts } from './hostile-texts.ts';
-import { newPage, type RunningConsole, show, startConsole } from './support.ts';
+import { type RunningConsole, show, signedIn, startConsole } from './support.ts';
 
 /* Texts that people write, in a real browser: names, reasons and comments of one operator are read by another one. */
 let system: RunningConsole;
@@ -10,9 +10,7 @@ let page: Page;
 
 before(async () => {
   system = await startConsole();
-  page = await newPage(system.browser);
-  await page.goto(system.link);
-  await page.getByRole('heading', { name: /tasks? waits? for a person/ }).waitFor();
+  page = await signedIn(system);
 });
 
 after(() => system.stop());

@@ -4,16 +4,14 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
 import { storeIn } from '../cli/support.ts';
-import { faultsOfScreen, newPage, type RunningConsole, root, show, startConsole } from './support.ts';
+import { faultsOfScreen, newPage, type RunningConsole, root, show, signedIn, startConsole } from './support.ts';
 
 let system: RunningConsole;
 let page: Page;
 
 before(async () => {
   system = await startConsole();
-  page = await newPage(system.browser);
-  await page.goto(system.link);
-  await page.getByRole('heading', { name: /tasks? waits? for a person/ }).waitFor();
+  page = await signedIn(system);
 });
 
 after(() => system.stop());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { faultsOfScreen, newPage, type RunningConsole, show, shown, startConsole } from './support.ts';
+import { faultsOfScreen, type RunningConsole, show, shown, signedIn, startConsole } from './support.ts';
 
 /* Solutions in a real browser: written, changed, and used on the task of a blocked order. */
 let system: RunningConsole;
@@ -11,9 +11,7 @@ const id = 'customer-left';
 
 before(async () => {
   system = await startConsole();
-  page = await newPage(system.browser);
-  await page.goto(system.link);
-  await page.getByRole('heading', { name: /tasks? waits? for a person/ }).waitFor();
+  page = await signedIn(system);
 });
 
 after(() => system.stop());

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import chromium from '@sparticuz/chromium';
 import axe from 'axe-core';
-import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser } from '../../dev/tools/browser.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 const node = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'];
@@ -37,8 +37,7 @@ export async function startConsole(): Promise<RunningConsole> {
       if (found && /\(address-invalid\).*blocked/.test(printed)) resolve(found);
     });
   });
-  const executablePath = process.env['CHROMIUM_PATH'] ?? (await chromium.executablePath());
-  const browser = await playwright.launch({ executablePath, args: chromium.args, headless: true });
+  const browser = await openBrowser();
   return {
     browser,
     link,
@@ -60,6 +59,14 @@ export async function startConsole(): Promise<RunningConsole> {
 export async function newPage(browser: Browser, headers: { readonly [name: string]: string } = {}): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, extraHTTPHeaders: headers });
   page.setDefaultTimeout(15_000);
+  return page;
+}
+
+/** Opens Home as the person of this machine. */
+export async function signedIn({ browser, link }: RunningConsole): Promise<Page> {
+  const page = await newPage(browser);
+  await page.goto(link);
+  await page.getByRole('heading', { name: /tasks? waits? for a person/ }).waitFor();
   return page;
 }
 

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import chromium from '@sparticuz/chromium';
-import { type Browser, chromium as playwright } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { startSignIn } from '../../dev/tools/aws/sign-in.ts';
+import { openBrowser } from '../../dev/tools/browser.ts';
 import { ended, issuer, orderOf, outputs, sample, submit } from './support.ts';
 
 /** The emulators serve an API below a path, and the console belongs to an origin. This server has the API at its root. */
@@ -28,8 +28,7 @@ let browser: Browser;
 before(async () => {
   origin.listen(0, '127.0.0.1');
   await once(origin, 'listening');
-  const executablePath = process.env['CHROMIUM_PATH'] ?? (await chromium.executablePath());
-  browser = await playwright.launch({ executablePath, args: chromium.args, headless: true });
+  browser = await openBrowser();
 });
 
 after(async () => {

@@ -5,13 +5,12 @@ import { has, person } from '../../api/session.ts';
 import type { ExceptionGroup } from '../../api/types.ts';
 import { curlOf, quoted } from '../../instructions/commands.ts';
 import { kinds } from '../../instructions/kinds.ts';
+import { Copies } from '../../parts/copies.tsx';
 import { useDraft } from '../../parts/draft.ts';
-import { Icon } from '../../parts/icon.tsx';
 import { ProblemNote } from '../../parts/problem.tsx';
 import { ReasonField } from '../../parts/reason-field.tsx';
 import { Facts, PageHead, Panel } from '../../parts/states.tsx';
 import { counted, Said, shortId, stepName } from '../../parts/text.tsx';
-import { copy } from '../../parts/toast.tsx';
 import { go, queried } from '../../router.ts';
 
 /** Kinds that need no value of one order's own. A corrected input belongs to one order, so it is not offered for many. */
@@ -116,24 +115,10 @@ export function NewRun() {
                   : 'You read here, as a viewer. Changing needs the role operator.'}
               </span>
             </div>
-            <div class="row copies">
-              <button class="btn bare sm" type="button" onClick={() => copy(command, 'the command')}>
-                <Icon name="cli" />
-                Copy as command
-              </button>
-              <button
-                class="btn bare sm"
-                type="button"
-                onClick={() =>
-                  copy(
-                    curlOf({ path: '/bulk', headers: { 'Idempotency-Key': key }, body: { ...body, reason: reason || 'why' } }),
-                    'the call',
-                  )
-                }
-              >
-                as curl
-              </button>
-            </div>
+            <Copies
+              command={() => command}
+              curl={() => curlOf({ path: '/bulk', headers: { 'Idempotency-Key': key }, body: { ...body, reason: reason || 'why' } })}
+            />
           </div>
         </Panel>
         <Panel title="Which orders">

@@ -3,12 +3,12 @@ import { call, Problem } from '../../api/client.ts';
 import { has, person } from '../../api/session.ts';
 import type { Rule } from '../../api/types.ts';
 import { curlOf, ruleCommandOf } from '../../instructions/commands.ts';
+import { Copies } from '../../parts/copies.tsx';
 import { DeleteDialog } from '../../parts/delete-dialog.tsx';
 import { useDraft } from '../../parts/draft.ts';
-import { Icon } from '../../parts/icon.tsx';
 import { useKeys } from '../../parts/keys.ts';
 import { ProblemNote } from '../../parts/problem.tsx';
-import { copy, toast } from '../../parts/toast.tsx';
+import { toast } from '../../parts/toast.tsx';
 import { go } from '../../router.ts';
 import { BackTest } from './back-test.tsx';
 import { Mode, type PartProps, Parts, Text, WholeJson } from './fields.tsx';
@@ -74,7 +74,7 @@ export function Editor({ rule, refresh }: Props) {
         ) : (
           <p class="hint">Writing rules needs the role admin.</p>
         )}
-        <Copies rule={rule} editor={editor} refresh={refresh} />
+        <CopiesAndDelete rule={rule} editor={editor} refresh={refresh} />
       </div>
       {'body' in built && <BackTest body={built.body} id={form.id} />}
     </section>
@@ -121,25 +121,17 @@ interface CopiesProps extends Props {
 }
 
 /** The same change at the command line and as a call, and the way to delete the rule. */
-function Copies({ rule, editor: { built, form, headers }, refresh }: CopiesProps) {
+function CopiesAndDelete({ rule, editor: { built, form, headers }, refresh }: CopiesProps) {
   const [isAsking, ask] = useState(false);
   const id = rule?.id ?? form.id;
   if ('missing' in built || id === '') return null;
   const body = { ...built.body, reason: form.reason || 'why' };
   const conditions = headers['if-match'] === undefined ? {} : { 'If-Match': headers['if-match'] };
   return (
-    <div class="row copies">
-      <button class="btn bare sm" type="button" onClick={() => copy(ruleCommandOf(id, built.body, body.reason), 'the command')}>
-        <Icon name="cli" />
-        Copy as command
-      </button>
-      <button
-        class="btn bare sm"
-        type="button"
-        onClick={() => copy(curlOf({ method: 'PUT', path: `/rules/${id}`, headers: conditions, body }), 'the call')}
-      >
-        as curl
-      </button>
+    <Copies
+      command={() => ruleCommandOf(id, built.body, body.reason)}
+      curl={() => curlOf({ method: 'PUT', path: `/rules/${id}`, headers: conditions, body })}
+    >
       {rule && rule.origin === 'people' && has('admin') && (
         <button class="btn bare sm end c-stop" type="button" onClick={() => ask(true)}>
           Delete…
@@ -159,6 +151,6 @@ function Copies({ rule, editor: { built, form, headers }, refresh }: CopiesProps
           <p>The rule stops acting within ten seconds. Its versions are kept. To stop it for a while, set its mode to off.</p>
         </DeleteDialog>
       )}
-    </div>
+    </Copies>
   );
 }

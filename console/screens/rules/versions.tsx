@@ -1,8 +1,8 @@
 import { usePages } from '../../api/poll.ts';
 import type { Rule, RuleVersion } from '../../api/types.ts';
-import { diffOf } from '../../parts/json-text.ts';
 import { Facts, Loaded, Panel } from '../../parts/states.tsx';
-import { Ago, At, Said, shown } from '../../parts/text.tsx';
+import { Ago, At, Said } from '../../parts/text.tsx';
+import { VersionLine } from '../../parts/version-line.tsx';
 
 /** The figures of a rule, and who changed it. */
 export function Versions({ rule }: { rule: Rule }) {
@@ -62,36 +62,14 @@ export function Versions({ rule }: { rule: Rule }) {
 
 const text = ({ rule }: RuleVersion): string => (rule === null ? 'deleted' : JSON.stringify({ ...rule, version: undefined }, null, 2));
 
-function Version({ version, before }: { version: RuleVersion; before: RuleVersion | undefined }) {
-  const { at, by, reason } = version;
-  const changes = before ? diffOf(text(before), text(version)).filter(({ sign }) => sign !== ' ') : [];
-  return (
-    <li>
-      <b>{version.version}</b>
-      <span>
-        {by === null ? 'the app' : <Said>{by}</Said>}
-        {at !== null && (
-          <span class="muted">
-            {' '}
-            <At at={at} />
-          </span>
-        )}
-        {reason !== null && (
-          <div class="soft">
-            <Said>{reason}</Said>
-          </div>
-        )}
-        {changes.length > 0 && (
-          <details>
-            <summary>What changed</summary>
-            <pre class="code diff" tabIndex={0}>
-              {changes.map(({ sign, text: line }, index) => (
-                <span key={index} class={sign === '-' ? 'del' : 'ins'}>{`${sign} ${shown(line.trim())}`}</span>
-              ))}
-            </pre>
-          </details>
-        )}
+const Version = ({ version, before }: { version: RuleVersion; before: RuleVersion | undefined }) => (
+  <VersionLine version={String(version.version)} reason={version.reason} before={before && text(before)} after={text(version)}>
+    {version.by === null ? 'the app' : <Said>{version.by}</Said>}
+    {version.at !== null && (
+      <span class="muted">
+        {' '}
+        <At at={version.at} />
       </span>
-    </li>
-  );
-}
+    )}
+  </VersionLine>
+);

@@ -2,9 +2,9 @@ import { apiPath } from '../../api/client.ts';
 import { usePages } from '../../api/poll.ts';
 import { has } from '../../api/session.ts';
 import type { AuditEntry, Solution, Task } from '../../api/types.ts';
-import { diffOf } from '../../parts/json-text.ts';
 import { Facts, Loaded, Panel } from '../../parts/states.tsx';
-import { Ago, At, Said, shown } from '../../parts/text.tsx';
+import { Ago, At, Said } from '../../parts/text.tsx';
+import { VersionLine } from '../../parts/version-line.tsx';
 import { href } from '../../router.ts';
 import { askOf } from '../tasks/text.ts';
 import { oddsText } from './text.ts';
@@ -104,33 +104,17 @@ function Versions({ id }: { id: string }) {
 const text = (value: unknown): string => (value === null ? '' : JSON.stringify(value, null, 2));
 const versionOf = (value: AuditEntry['after']): string => String((value as { version?: number } | null)?.version ?? '');
 
-function Version({ entry: { at, by, action, reason, before, after } }: { entry: AuditEntry }) {
-  const changes = before === null || after === null ? [] : diffOf(text(before), text(after)).filter(({ sign }) => sign !== ' ');
-  return (
-    <li>
-      <b>{versionOf(after)}</b>
-      <span>
-        <Said>{by}</Said>{' '}
-        <span class="muted">
-          {action === 'delete' ? 'deleted it ' : ''}
-          <At at={at} />
-        </span>
-        {reason !== null && (
-          <div class="soft">
-            <Said>{reason}</Said>
-          </div>
-        )}
-        {changes.length > 0 && (
-          <details>
-            <summary>What changed</summary>
-            <pre class="code diff" tabIndex={0}>
-              {changes.map(({ sign, text: line }, index) => (
-                <span key={index} class={sign === '-' ? 'del' : 'ins'}>{`${sign} ${shown(line.trim())}`}</span>
-              ))}
-            </pre>
-          </details>
-        )}
-      </span>
-    </li>
-  );
-}
+const Version = ({ entry: { at, by, action, reason, before, after } }: { entry: AuditEntry }) => (
+  <VersionLine
+    version={versionOf(after)}
+    reason={reason}
+    before={before === null || after === null ? undefined : text(before)}
+    after={text(after)}
+  >
+    <Said>{by}</Said>{' '}
+    <span class="muted">
+      {action === 'delete' ? 'deleted it ' : ''}
+      <At at={at} />
+    </span>
+  </VersionLine>
+);

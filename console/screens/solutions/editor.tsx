@@ -3,14 +3,14 @@ import { call, Problem } from '../../api/client.ts';
 import { has, person } from '../../api/session.ts';
 import type { Solution } from '../../api/types.ts';
 import { curlOf } from '../../instructions/commands.ts';
+import { Copies } from '../../parts/copies.tsx';
 import { DeleteDialog } from '../../parts/delete-dialog.tsx';
 import { useDraft } from '../../parts/draft.ts';
-import { Icon } from '../../parts/icon.tsx';
 import { useKeys } from '../../parts/keys.ts';
 import { ProblemNote } from '../../parts/problem.tsx';
 import { ReasonField } from '../../parts/reason-field.tsx';
 import { shown } from '../../parts/text.tsx';
-import { copy, toast } from '../../parts/toast.tsx';
+import { toast } from '../../parts/toast.tsx';
 import { go } from '../../router.ts';
 import { builtSolution, formOf, type SolutionForm } from './form.ts';
 import { solutionCommandOf } from './text.ts';
@@ -63,7 +63,7 @@ export function Editor({ solution, refresh }: Props) {
                 {'missing' in built ? built.missing : isChanged && form.reason.trim() === '' ? 'Give a reason.' : ''}
               </span>
             </div>
-            <Copies solution={solution} form={form} refresh={refresh} />
+            <CopiesAndDelete solution={solution} form={form} refresh={refresh} />
           </>
         ) : (
           <p class="hint">Writing solutions needs the role operator.</p>
@@ -152,25 +152,17 @@ interface FieldName {
 }
 
 /** The same change at the command line and as a call, and the way to delete the solution. */
-function Copies({ solution, form, refresh }: Props & { readonly form: SolutionForm }) {
+function CopiesAndDelete({ solution, form, refresh }: Props & { readonly form: SolutionForm }) {
   const [isAsking, ask] = useState(false);
   const built = builtSolution(form);
   if ('missing' in built) return null;
   const reason = form.reason || 'why';
   const headers: { [name: string]: string } = solution ? { 'If-Match': `"${solution.version}"` } : {};
   return (
-    <div class="row copies">
-      <button class="btn bare sm" type="button" onClick={() => copy(solutionCommandOf(form.id, built.body, reason), 'the command')}>
-        <Icon name="cli" />
-        Copy as command
-      </button>
-      <button
-        class="btn bare sm"
-        type="button"
-        onClick={() => copy(curlOf({ method: 'PUT', path: `/solutions/${form.id}`, headers, body: { ...built.body, reason } }), 'the call')}
-      >
-        as curl
-      </button>
+    <Copies
+      command={() => solutionCommandOf(form.id, built.body, reason)}
+      curl={() => curlOf({ method: 'PUT', path: `/solutions/${form.id}`, headers, body: { ...built.body, reason } })}
+    >
       {solution && (
         <button class="btn bare sm end c-stop" type="button" onClick={() => ask(true)}>
           Delete…
@@ -190,6 +182,6 @@ function Copies({ solution, form, refresh }: Props & { readonly form: SolutionFo
           <p>No task suggests it any more. Tasks that it resolved still name it.</p>
         </DeleteDialog>
       )}
-    </div>
+    </Copies>
   );
 }

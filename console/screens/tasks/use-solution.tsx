@@ -5,15 +5,15 @@ import { has, person } from '../../api/session.ts';
 import type { Check, Order, Suggestion, WholeTask } from '../../api/types.ts';
 import { curlOf } from '../../instructions/commands.ts';
 import { kindNames, kinds } from '../../instructions/kinds.ts';
+import { Copies } from '../../parts/copies.tsx';
 import { useDraft } from '../../parts/draft.ts';
-import { Icon } from '../../parts/icon.tsx';
 import { Json } from '../../parts/json.tsx';
 import { useKeys } from '../../parts/keys.ts';
 import { ProblemNote } from '../../parts/problem.tsx';
 import { ReasonField } from '../../parts/reason-field.tsx';
 import { SchemaForm } from '../../parts/schema-form.tsx';
 import { Said } from '../../parts/text.tsx';
-import { copy, toast } from '../../parts/toast.tsx';
+import { toast } from '../../parts/toast.tsx';
 import { href } from '../../router.ts';
 import { useCommandOf } from '../solutions/text.ts';
 
@@ -88,21 +88,10 @@ export function UseSolution(props: Props) {
           {known ? kinds[known].verb : 'Apply'}
         </button>
         <p class="hint">{hintOf(barred, current, reason)}</p>
-        <div class="row copies">
-          <button class="btn bare sm" type="button" onClick={() => copy(useCommandOf(task.id, solutionId, values, reason), 'the command')}>
-            <Icon name="cli" />
-            Copy as command
-          </button>
-          <button
-            class="btn bare sm"
-            type="button"
-            onClick={() =>
-              copy(curlOf({ path, headers: { 'If-Match': `"${rev}"` }, body: { ...body, reason: reason || 'why' } }), 'the call')
-            }
-          >
-            as curl
-          </button>
-        </div>
+        <Copies
+          command={() => useCommandOf(task.id, solutionId, values, reason)}
+          curl={() => curlOf({ path, headers: { 'If-Match': `"${rev}"` }, body: { ...body, reason: reason || 'why' } })}
+        />
       </div>
     </section>
   );
