@@ -6,8 +6,16 @@ import { longSecrets, withoutForms } from './secret-forms.ts';
  * list or an object. A recursive schema is followed to its first repetition, which counts as secret as a whole.
  */
 export function secretPointers(schema: Json | undefined): readonly string[] {
-  return JSON.stringify(schema ?? null).includes('"secret":true') ? pointersWithin(schema, '', schema, []) : [];
+  if (!isObject(schema)) return [];
+  const known = pointersOf.get(schema);
+  if (known) return known;
+  const pointers = JSON.stringify(schema).includes('"secret":true') ? pointersWithin(schema, '', schema, []) : [];
+  pointersOf.set(schema, pointers);
+  return pointers;
 }
+
+/** Schemas do not change, and each message of an order asks for the same ones. */
+const pointersOf = new WeakMap<object, readonly string[]>();
 
 function pointersWithin(
   schema: Json | undefined,
