@@ -104,19 +104,24 @@ const expression = fc.oneof(
   several.map((each) => each.replaceAll(/\br\b/g, 'order.rows[0]')),
 );
 
+/** Comparisons that take almost half of the steps. Their time says how fast this machine is. */
+const ordinary = 'order.rows.all(r, order.rows == order.rows)';
+/** No expression may take longer than so many times the ordinary steps of its whole budget. */
+const timesMax = 8;
+
 /** G14: expressions that cost much, on the largest data that a client can send (A10). */
 export const figure: Figure = {
-  shows: `hostile expressions on the largest data: each ends with a value, a fault or a refusal, within ${stepsMax} steps`,
+  shows: `hostile expressions on the largest data: each ends with a value, a fault or a refusal, within ${stepsMax} steps and a time in proportion`,
   async measure({ form, seed, progress }) {
     const all = fc.sample(expression, { numRuns: forms[form], seed });
     const wrong: string[] = [];
     const took: number[] = [];
+    const budgetMs = ordinaryBudgetMs(wrong);
     const ends = { value: 0, fault: 0, tooLarge: 0, refused: 0 };
     let slowest = { ms: 0, expression: '' };
     for (const [index, each] of all.entries()) {
-      const started = performance.now();
-      const ended = endOf(each, wrong);
-      const ms = performance.now() - started;
+      const { ended, ms } = timed(each, wrong, timesMax * budgetMs);
+      if (ms > timesMax * budgetMs) wrong.push(`${each} takes ${Math.round(ms)} ms, ${Math.round(ms / budgetMs)} times the ordinary steps`);
       ends[ended] += 1;
       took.push(ms);
       if (ms > slowest.ms) slowest = { ms: Math.round(ms), expression: each.slice(0, 300) };
@@ -129,12 +134,30 @@ export const figure: Figure = {
       expressions: all.length,
       ends,
       stepsMax,
+      ordinaryBudgetMs: Math.round(budgetMs),
       p50Ms: at(0.5),
       p99Ms: at(0.99),
       slowest,
     });
   },
 };
+
+/** Returns the milliseconds that a whole budget of ordinary steps takes: the median of nine evaluations. */
+function ordinaryBudgetMs(wrong: string[]): number {
+  const each = Array.from({ length: 9 }, () => timed(ordinary, wrong, 0).ms).toSorted((a, b) => a - b)[4] ?? 0;
+  return (each * stepsMax) / stepsTaken();
+}
+
+/** Evaluates an expression. If it takes longer than `enoughMs`, the shortest of three times counts: other processes share this machine. */
+function timed(each: string, wrong: string[], enoughMs: number): { readonly ended: End; readonly ms: number } {
+  let shortest = Number.POSITIVE_INFINITY;
+  for (let tries = 1; ; tries++) {
+    const started = performance.now();
+    const ended = endOf(each, wrong);
+    shortest = Math.min(shortest, performance.now() - started);
+    if (tries === 3 || shortest <= enoughMs) return { ended, ms: shortest };
+  }
+}
 
 type End = 'value' | 'fault' | 'tooLarge' | 'refused';
 
