@@ -84,6 +84,7 @@ export function checkOf(
       ...warnings,
       ...uncertaintyOf(program, [...follows.uncertain, ...later(undoes, after)]),
       ...interruptionsOf(undoes, follows.state),
+      ...obstaclesOf(program, follows),
     ],
     effects: { requests: requests.map(operationOf), undoes, skips },
     // biome-ignore lint/suspicious/noThenProperty: the contract names the field, and it is a list.
@@ -142,6 +143,18 @@ const interruptionsOf = (undoes: readonly Operation[], { phase, activities }: St
           path,
           detail: `The order may stop before ${path} is undone. Its undo then goes on when the order does.`,
         }));
+
+/** Returns a warning for each undo that is not requested if an earlier step turns out to be done and cannot be undone. */
+const obstaclesOf = (program: Program, { requests }: Forecast): readonly InstructionWarning[] => {
+  const kept = requests.flatMap(({ request, settled, unless = [] }) =>
+    settled && unless.length > 0 ? undoIn(program, request).map(({ path }) => [path, unless] as const) : [],
+  );
+  return [...new Map(kept)].map(([path, unless]) => ({
+    code: 'undo-running',
+    path,
+    detail: `It is not known yet whether ${unless.join(', ')} was done. If it was, a person must undo it first, and then ${path} is undone.`,
+  }));
+};
 
 /** Returns the changes of each path, in the order in which they happen. */
 function changesIn(

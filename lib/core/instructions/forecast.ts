@@ -1,7 +1,7 @@
 import { advance } from '#core/advance';
 import type { RequestCommand } from '#core/data/command';
 import type { Event, EventContent } from '#core/data/event';
-import { requestIdOf } from '#core/data/ids';
+import { requestIdOf, undoPathOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import type { State } from '#core/data/state';
@@ -16,7 +16,8 @@ const eventsMax = 400;
 export interface Forecast {
   /** The facts that follow. `settled`: they follow from the write alone, whatever the steps behind it answer. */
   readonly facts: readonly { readonly fact: CoreFact; readonly settled: boolean }[];
-  readonly requests: readonly { readonly request: RequestCommand; readonly settled: boolean }[];
+  /** `unless`: the request waits for a person if one of these steps turns out to be done, because its undo cannot be requested. */
+  readonly requests: readonly { readonly request: RequestCommand; readonly settled: boolean; readonly unless?: readonly string[] }[];
   /** The steps whose agents are asked whether they were done, and the canceled steps that may have been. */
   readonly uncertain: readonly string[];
   /** The order at rest, or where the forecast gave up. */
@@ -47,11 +48,13 @@ export function forecast(outset: Outset): Forecast {
 
 class Forecaster implements Forecast {
   readonly facts: { readonly fact: CoreFact; readonly settled: boolean }[] = [];
-  readonly requests: { readonly request: RequestCommand; readonly settled: boolean }[] = [];
+  readonly requests: { readonly request: RequestCommand; readonly settled: boolean; readonly unless?: readonly string[] }[] = [];
   readonly uncertain: string[] = [];
   state: State;
   private readonly outset: Outset;
   private readonly ignored = new Set<string>();
+  /** The steps whose impossible undo has been left out so far. */
+  private unless: readonly string[] = [];
   private at: number;
   /** Whether everything so far follows from the write alone. */
   private settled = true;
@@ -72,6 +75,7 @@ class Forecaster implements Forecast {
         if (this.state === before) this.ignored.add(compensating);
         continue;
       }
+      if (this.passImpossibleUndo()) continue;
       if (this.endsAnyway() || !this.passUndoPause()) this.goOn();
       if (this.state === before) return;
     }
@@ -115,6 +119,15 @@ class Forecaster implements Forecast {
     });
   }
 
+  /** Leaves out the impossible undo of a step that may not have been done, as then the order goes on. Returns false if there is none. */
+  private passImpossibleUndo(): boolean {
+    const step = this.uncertain.find((path) => stepAt(this.outset.program, this.state, undoPathOf(path))?.phase === 'impossible');
+    if (step === undefined) return false;
+    this.unless = [...this.unless, step];
+    this.apply({ type: 'markedCompensated', path: step });
+    return true;
+  }
+
   /** Lets the pause of a failing undo pass. Returns false if there is none. */
   private passUndoPause(): boolean {
     const { program } = this.outset;
@@ -128,11 +141,12 @@ class Forecaster implements Forecast {
     return true;
   }
 
+  /** Lets time pass. That of a wait for a signal passes only while the order ends: its clean-up goes on even if no signal arrives. */
   private passTime(): void {
     const { program } = this.outset;
     const times = Object.entries(this.state.activities).flatMap(([path, activity]) => {
-      const isWait = nodeAt(program, path).activity === 'waitFor';
-      return isWait ? [] : (wakeAtOf(program, path, activity) ?? []);
+      const waitsFor = nodeAt(program, path).activity === 'waitFor' && this.state.ending === undefined;
+      return waitsFor ? [] : (wakeAtOf(program, path, activity) ?? []);
     });
     if (times.length === 0) return;
     this.at = Math.max(this.at, Math.min(...times));
@@ -142,9 +156,10 @@ class Forecaster implements Forecast {
   private apply({ epoch = this.outset.epoch, ...content }: EventContent & { readonly epoch?: number }): void {
     const { program, subject } = this.outset;
     const { state, commands, facts } = advance(program, subject, this.state, { ...content, at: this.at, epoch } as Event);
-    const { settled } = this;
+    const { settled, unless } = this;
     this.facts.push(...facts.map((fact) => ({ fact, settled })));
-    for (const command of commands) if (command.type === 'request') this.requests.push({ request: command, settled });
+    for (const command of commands)
+      if (command.type === 'request') this.requests.push({ request: command, settled, ...(unless.length > 0 ? { unless } : {}) });
     this.state = state;
   }
 }
